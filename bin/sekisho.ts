@@ -1,7 +1,7 @@
 /** The `sekisho` command: finds the command, gives it its words, turns what it throws into a line and an exit code. */
 import { ConfigError } from "../lambdas/shared/config/load.ts";
-import { fileErrorOf } from "../lambdas/shared/engine/sqlite/file-error.ts";
-import { escapeActing } from "../lambdas/shared/untrusted-input.ts";
+import { toFileError } from "../lambdas/shared/engine/sqlite/file-error.ts";
+import { escapeActiveCharacters } from "../lambdas/shared/untrusted-input.ts";
 import { AwsFailure } from "../lib/cli/aws/aws-failure.ts";
 import { type Command, exitCodes, UsageError } from "./commands/command.ts";
 
@@ -166,9 +166,9 @@ export async function main(words: string[]): Promise<number> {
       words: rest,
       directory: process.cwd(),
       signal: stop.signal,
-      print: (text) => process.stdout.write(escapeActing(`${text}\n`)),
+      print: (text) => process.stdout.write(escapeActiveCharacters(`${text}\n`)),
       printStyled: (text) => process.stdout.write(`${text}\n`),
-      note: (text) => process.stderr.write(escapeActing(`${text}\n`)),
+      note: (text) => process.stderr.write(escapeActiveCharacters(`${text}\n`)),
     });
   } catch (thrown) {
     const code = explain(thrown, { name, words: rest });
@@ -222,8 +222,8 @@ function explain(thrown: unknown, { name, words }: { name: string; words: string
   const isUsage =
     thrown instanceof UsageError ||
     (thrown instanceof TypeError && "code" in thrown && String(thrown.code).startsWith("ERR_PARSE_ARGS"));
-  const known = fileErrorOf({ error: thrown, file: "The file of tasks" }) ?? thrown;
-  const message = escapeActing(known instanceof Error ? known.message : "unknown error");
+  const known = toFileError({ error: thrown, file: "The file of tasks" }) ?? thrown;
+  const message = escapeActiveCharacters(known instanceof Error ? known.message : "unknown error");
   process.stderr.write(isUsage ? `${message}\n${stageHint(words)}sekisho ${name} --help says more.\n` : `${message}\n`);
   if (thrown instanceof AwsFailure && thrown.unreachable) return exitCodes.notReachable;
   return isUsage || thrown instanceof ConfigError ? exitCodes.badUsage : exitCodes.failed;

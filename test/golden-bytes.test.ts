@@ -4,20 +4,20 @@
  */
 import { expect, it } from "@jest/globals";
 import {
-  callerIdOf,
-  conversationIdOf,
-  fingerprintOf,
-  taskIdOf,
-  taskIdOfMessage,
+  createFingerprint,
+  deriveCallerId,
+  deriveConversationId,
+  deriveMessageTaskId,
+  deriveTaskId,
 } from "../lambdas/execution/tasks/execution-task.ts";
-import { attributesOf, positionOf } from "../lambdas/shared/engine/aws/record.ts";
-import { shardOf } from "../lambdas/shared/engine/aws/table.ts";
+import { formatPosition, toRecordAttributes } from "../lambdas/shared/engine/aws/record.ts";
+import { toShardKey } from "../lambdas/shared/engine/aws/table.ts";
 import { storedRulesId } from "../lambdas/verification/gate/allowlist.ts";
-import { metadataOf } from "../lambdas/verification/slack/api/posts.ts";
+import { createMetadata } from "../lambdas/verification/slack/api/posts.ts";
 import { encodeButton } from "../lambdas/verification/slack/messages/message-marks.ts";
 import { greetingIdOf, requestIdOf, sessionIdOf } from "../lambdas/verification/task/ids.ts";
 import { threadIdOf } from "../lambdas/verification/task/thread.ts";
-import { historyIdOf, historyStateOf } from "../lambdas/verification/usage/entry.ts";
+import { createHistoryId, createHistoryState } from "../lambdas/verification/usage/entry.ts";
 import { sampleAsk, sampleTask } from "./verification/task/sample.ts";
 
 const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
@@ -67,18 +67,18 @@ const values: readonly (readonly [name: string, value: unknown, expected: unknow
   ],
   [
     "metadata of a post",
-    metadataOf({ requestId, part: 2 }),
+    createMetadata({ requestId, part: 2 }),
     { event_payload: { part: 2, request_id: "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d" }, event_type: "sekisho_message" },
   ],
   ["stored key of a thread", threadIdOf(sampleTask()), "thread:C1/1760000000.000100"],
   ["stored key of a task", sampleTask().id, "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d"],
-  ["stored key of a day's entry", historyIdOf(requestId), "history:0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d"],
-  ["stored state of a day's entry", historyStateOf("2026-11-22"), "history/2026-11-22"],
-  ["shard of an open task", shardOf({ id: requestId, state: "waiting" }), "open#4"],
-  ["shard of a task that is over", shardOf({ id: requestId, state: "done" }), "done#4"],
+  ["stored key of a day's entry", createHistoryId(requestId), "history:0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d"],
+  ["stored state of a day's entry", createHistoryState("2026-11-22"), "history/2026-11-22"],
+  ["shard of an open task", toShardKey({ id: requestId, state: "waiting" }), "open#4"],
+  ["shard of a task that is over", toShardKey({ id: requestId, state: "done" }), "done#4"],
   [
     "attributes of a record",
-    attributesOf({
+    toRecordAttributes({
       item: {
         id: requestId,
         revision: 2,
@@ -107,25 +107,25 @@ const values: readonly (readonly [name: string, value: unknown, expected: unknow
   ],
   [
     "position of a record",
-    positionOf({ nowMs: 1_760_000_000_000, count: 3, id: requestId }),
+    formatPosition({ nowMs: 1_760_000_000_000, count: 3, id: requestId }),
     "001760000000000.0000000003.0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d",
   ],
   ["stored key of the allowlist", storedRulesId, "allowlist"],
-  ["task id of a request", taskIdOf({ principal: "p", requestId }), "d65da7db-668e-8cc6-9b84-a6941969eb53"],
+  ["task id of a request", deriveTaskId({ principal: "p", requestId }), "d65da7db-668e-8cc6-9b84-a6941969eb53"],
   [
     "task id of an A2A message",
-    taskIdOfMessage({ principal: "p", messageId: "m" }),
+    deriveMessageTaskId({ principal: "p", messageId: "m" }),
     "55a77917-bf7b-89ba-98e5-cad4714eeff2",
   ],
   [
     "fingerprint of a request",
-    fingerprintOf({ channel: "C1", text: "a", thread_ts: "1.1", user_id: "U1", attachments: [] }),
+    createFingerprint({ channel: "C1", text: "a", thread_ts: "1.1", user_id: "U1", attachments: [] }),
     "d651ae3153f3080a5dd2d0f49fa7e52138dfb0ed9e957a14a8109d26e7beb1cb",
   ],
-  ["id of a caller", callerIdOf("p"), "e9324264-c2f8-8390-ad7f-d0804b9b3712"],
+  ["id of a caller", deriveCallerId("p"), "e9324264-c2f8-8390-ad7f-d0804b9b3712"],
   [
     "id of a conversation",
-    conversationIdOf({ principal: "p", conversation: "c" }),
+    deriveConversationId({ principal: "p", conversation: "c" }),
     "995d1fe3-70f4-8f00-a2d9-347448261cf2",
   ],
 ];

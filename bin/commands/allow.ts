@@ -1,7 +1,7 @@
 /** `sekisho allow list`: who may ask, and where that is said. */
 import { parseArgs } from "node:util";
 import type { AllowlistRule } from "../../lambdas/shared/config/schema.ts";
-import { judge } from "../../lambdas/verification/gate/allowlist.ts";
+import { matchRules } from "../../lambdas/verification/gate/allowlist.ts";
 import { changeRules, readRules } from "../../lib/cli/allow/change-rules.ts";
 import { withRulePlace } from "../../lib/cli/allow/place.ts";
 import { isSame, type RuleFields, withoutRule, withRule } from "../../lib/cli/allow/rule-set.ts";
@@ -171,7 +171,7 @@ configuration; 3 AWS not reachable.
         ...kept.map(({ rule, number }) => ({ ...rule, name: `rule ${number}` })),
         ...configured.map((rule) => ({ ...rule, name: `a rule of ${configName}` })),
       ];
-      const { rule, byGroup } = judge({ rules, asking });
+      const { rule, byGroup } = matchRules({ rules, asking });
       const where = `in ${asking.channel} of ${asking.team}`;
       if (rule !== undefined) {
         run.print(`${asking.user} may ask ${where}, by ${formatNamed(rule)}`);

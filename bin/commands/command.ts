@@ -1,5 +1,5 @@
 /** The type of a command of the command line. */
-import { hasSecret, nameOfSecret, shortTokenProblems } from "../../lambdas/shared/config/secrets.ts";
+import { formatSecretName, hasSecret, shortTokenProblems } from "../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 
 export type CommandRun = {
@@ -11,7 +11,7 @@ export type CommandRun = {
   signal: AbortSignal;
   /** A line of the command's output (stdout). Characters that a terminal would act upon are escaped as JSON escapes them. */
   print(text: string): void;
-  /** The same with colours of ours. All else in it must have gone through `safeLine` or `safeLines`. */
+  /** The same with colours of ours. All else in it must have gone through `sanitizeLine` or `sanitizeLines`. */
   printStyled(text: string): void;
   /** A line beside the output: progress, explanations (stderr). Escaped like the output. */
   note(text: string): void;
@@ -58,7 +58,7 @@ export function waitForAbort(signal: AbortSignal): Promise<void> {
 /** Throws a UsageError that names the first environment variable that is not set. */
 export function requireSecrets(references: readonly SecretReference[]): void {
   const missing = references.find((reference) => !hasSecret(reference));
-  if (missing !== undefined) throw new UsageError(`The environment variable ${nameOfSecret(missing)} is not set.`);
+  if (missing !== undefined) throw new UsageError(`The environment variable ${formatSecretName(missing)} is not set.`);
 }
 
 /** The same for tokens that let callers in, which must be long enough as well. */

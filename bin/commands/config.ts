@@ -3,15 +3,15 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import {
-  secretsOfAgent,
-  secretsOfAuthenticator,
-  secretsOfCards,
+  listAgentSecrets,
+  listAuthenticatorSecrets,
+  listCardSecrets,
 } from "../../lambdas/execution/config/execution-secrets.ts";
-import { secretsOfDestination } from "../../lambdas/shared/config/destination-address.ts";
+import { listDestinationSecrets } from "../../lambdas/shared/config/destination-address.ts";
 import { type ConfigPlace, configDirectory, configPath, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { AgentConfig, Config } from "../../lambdas/shared/config/schema.ts";
-import { hasSecret, nameOfSecret } from "../../lambdas/shared/config/secrets.ts";
-import { executionPlaceOf } from "../../lambdas/shared/config/stage-config.ts";
+import { formatSecretName, hasSecret } from "../../lambdas/shared/config/secrets.ts";
+import { findExecutionPlace } from "../../lambdas/shared/config/stage-config.ts";
 import type { Stage } from "../../lambdas/shared/config/stage-schema.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { pushLiveSettings } from "../../lib/cli/aws/push-live-settings.ts";
@@ -45,7 +45,7 @@ Exit code 0: it can be used; 2: it cannot.
     if (config.allowlist.length === 0)
       note("The allowlist is empty: in a real workspace nobody may ask but by rules of sekisho allow add.");
     for (const secret of unsetSecrets(config))
-      note(`Note: the environment variable ${nameOfSecret(secret)} is not set here.`);
+      note(`Note: the environment variable ${formatSecretName(secret)} is not set here.`);
     return exitCodes.success;
   },
 };
@@ -72,7 +72,7 @@ function agentText(agent: AgentConfig): string {
 
 function stageText(stage: Stage): string {
   const { verification, execution } = stage;
-  const place = executionPlaceOf(stage);
+  const place = findExecutionPlace(stage);
   const where = place === undefined ? "" : ` in ${place.account}, ${place.region}`;
   return `Verification in ${verification.account}, ${verification.region}; Execution ${execution.kind}${where}`;
 }
@@ -86,12 +86,12 @@ function unsetSecrets(config: Config): SecretReference[] {
 export function listNonSlackSecrets({ destinations, execution, telemetry, operators }: Config): SecretReference[] {
   const { exporter } = telemetry.traces;
   return [
-    ...Object.values(destinations).flatMap(secretsOfDestination),
-    ...secretsOfAuthenticator(execution.authenticator),
-    ...secretsOfAgent(execution.agent),
-    ...secretsOfCards(execution.a2a),
+    ...Object.values(destinations).flatMap(listDestinationSecrets),
+    ...listAuthenticatorSecrets(execution.authenticator),
+    ...listAgentSecrets(execution.agent),
+    ...listCardSecrets(execution.a2a),
     ...(exporter.type === "otlp" ? Object.values(exporter.headers) : []),
-    ...secretsOfAuthenticator(operators.authenticator),
+    ...listAuthenticatorSecrets(operators.authenticator),
   ];
 }
 

@@ -4,7 +4,7 @@ import { closeSync, existsSync, lstatSync, openSync, rmSync, writeFileSync } fro
 import { dirname, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { secretsOfDestination } from "../../lambdas/shared/config/destination-address.ts";
+import { listDestinationSecrets } from "../../lambdas/shared/config/destination-address.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
@@ -52,7 +52,7 @@ there that could be tested (not reachable, no endpoint at this address, credenti
     const place = { directory: run.directory, file: values.config };
     const { auth, dialect, destination } = values;
     const endpoint = findEndpoint({ url: positionals[0], auth, dialect, destination, place });
-    requireSecrets(secretsOfDestination(endpoint.destination));
+    requireSecrets(listDestinationSecrets(endpoint.destination));
     const timeoutMs = millisecondsOf(values["call-timeout"]);
     const junit = values.junit === undefined ? undefined : fileOf({ path: values.junit, directory: run.directory });
     const texts = {

@@ -5,7 +5,7 @@ import type { Destination } from "../../lambdas/shared/config/destination-schema
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import type { Checked } from "../../lambdas/verification/checks/check-destination.ts";
+import type { DestinationCheck } from "../../lambdas/verification/checks/check-destination.ts";
 import { callerIdentity } from "../../lib/cli/aws/account.ts";
 import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
 import { chooseStage, type NamedStage, stageOptions } from "../../lib/cli/aws/stage.ts";
@@ -161,7 +161,7 @@ async function checkFromThisMachine({
   names,
   dependencies,
   note,
-}: Request & { dependencies: ReturnType<typeof checkDependencies> }): Promise<Checked[]> {
+}: Request & { dependencies: ReturnType<typeof checkDependencies> }): Promise<DestinationCheck[]> {
   refuseUnknown({ names, known: Object.keys(config.destinations) });
   const wanted = Object.entries(config.destinations).filter(([name]) => names.length === 0 || names.includes(name));
   const { signal } = dependencies;
@@ -175,7 +175,7 @@ async function checkFromStage({
   signal,
   note,
   ...named
-}: Request & NamedStage & { signal: AbortSignal }): Promise<Checked[]> {
+}: Request & NamedStage & { signal: AbortSignal }): Promise<DestinationCheck[]> {
   const outputs = await readStackOutputs({ ...named, signal });
   const { deployed, missing, changed } = stageDestinations({ config, stageName: named.stageName, outputs });
   refuseUnknown({ names, known: [...deployed, ...missing] });
@@ -206,12 +206,12 @@ async function callerText({ signal }: { signal: AbortSignal }): Promise<string> 
   );
 }
 
-function exitCodeOf(checked: readonly Checked[]): number {
+function exitCodeOf(checked: readonly DestinationCheck[]): number {
   if (checked.every(({ health }) => health === "healthy")) return exitCodes.success;
   return checked.every(({ health }) => health === "unreachable") ? exitCodes.notReachable : exitCodes.failed;
 }
 
-function formatCheck({ name, address, health, words, methods, firstMs, secondMs }: Checked): string {
+function formatCheck({ name, address, health, words, methods, firstMs, secondMs }: DestinationCheck): string {
   const times = firstMs === undefined ? "" : `, first call ${firstMs} ms, second ${secondMs} ms`;
   const known = methods === undefined ? "" : `\n  methods: ${methods.join(", ")}`;
   return `${name}: ${health}${times}\n  ${address}\n  ${words}${known}`;

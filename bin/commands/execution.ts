@@ -3,11 +3,11 @@
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { agentCardPath } from "../../contracts/a2a/card.ts";
-import { secretsOfAuthenticator, secretsOfCards } from "../../lambdas/execution/config/execution-secrets.ts";
+import { listAuthenticatorSecrets, listCardSecrets } from "../../lambdas/execution/config/execution-secrets.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadExecutionConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
-import { logSettingsOf } from "../../lambdas/shared/config/telemetry-schema.ts";
+import { toLogSettings } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
 import { writeFiles } from "../../lib/cdk/bundle/asset.ts";
@@ -49,10 +49,10 @@ SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while 
     const { port: verificationPort, executionPort, awsRegion: region } = environment;
     const place = { directory, file: values.config };
     const { execution: configured, telemetry: telemetryConfig } = loadExecutionConfig(place);
-    requireTokens(secretsOfAuthenticator(configured.authenticator));
-    requireSecrets(secretsOfCards(configured.a2a));
+    requireTokens(listAuthenticatorSecrets(configured.authenticator));
+    requireSecrets(listCardSecrets(configured.a2a));
     const agent = values.agent === undefined ? configured.agent : agentOf(values.agent);
-    const logs = logSettingsOf({ environment, config: telemetryConfig.logs });
+    const logs = toLogSettings({ environment, config: telemetryConfig.logs });
     const log = createLog({ service: "execution", ...logs });
     const telemetry = openProcessTelemetry({
       config: telemetryConfig,

@@ -4,16 +4,16 @@ import { parseArgs } from "node:util";
 import { SekishoError } from "../../contracts/errors.ts";
 import type { TaskResult } from "../../contracts/methods.ts";
 import {
-  addressOf,
   authorizerOf,
   isOwnExecution,
-  secretsOfDestination,
+  listDestinationSecrets,
+  toAddress,
 } from "../../lambdas/shared/config/destination-address.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
-import { newTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
-import { safeLine, safeLines } from "../../lambdas/shared/untrusted-input.ts";
+import { createTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
+import { sanitizeLine, sanitizeLines } from "../../lambdas/shared/untrusted-input.ts";
 import type { WorkerDestination } from "../../lambdas/verification/destinations.ts";
 import type { ExecutionClient } from "../../lambdas/verification/transport/runner.ts";
 import { type FailedTask, sendFailure } from "../../lib/cli/destinations/send-failure.ts";
@@ -53,14 +53,14 @@ Exit code 0: success; 1: the task failed, or did not begin, or nobody knows; 2: 
       const known = Object.keys(config.destinations).join(", ");
       throw new UsageError(`There is no destination "${name ?? ""}". Known: ${known}.`);
     }
-    requireSecrets(secretsOfDestination(configured));
+    requireSecrets(listDestinationSecrets(configured));
     const { executionPort, logLevel } = readEnvironment();
     const log = createLog({ service: "sekisho", level: logLevel ?? "error" });
     const opened = await openDestination({ config, name, directory: configDirectory(place), executionPort, log });
     try {
       const { deadlineMs } = configured;
       const json = values.json ?? false;
-      const address = addressOf(configured) ?? `http://127.0.0.1:${executionPort}/`;
+      const address = toAddress(configured) ?? `http://127.0.0.1:${executionPort}/`;
       const peer = { name, address, authorizer: authorizerOf(configured), isOwn: isOwnExecution(configured) };
       return await sendAndShow(run, { destination: opened.destination, deadlineMs, peer, text, json });
     } finally {
@@ -84,7 +84,7 @@ async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
   try {
     const result = await complete({ client, callTimeoutMs, deadlineMs, text, requestId, signal, note, onAccepted });
     const words = result.status === "success" ? result.response_text : result.prompt;
-    run.print(json ? JSON.stringify(result) : safeLines(words));
+    run.print(json ? JSON.stringify(result) : sanitizeLines(words));
     return exitCodes.success;
   } catch (thrown) {
     const error = SekishoError.from(thrown);
@@ -136,7 +136,7 @@ export async function complete({
   const sessionId = `cli-${requestId}`;
   const tooLate = AbortSignal.timeout(deadlineMs + graceMs);
   const signal = AbortSignal.any([interrupt, tooLate]);
-  const call = { requestId, sessionId, timeoutMs: callTimeoutMs, trace: newTrace() };
+  const call = { requestId, sessionId, timeoutMs: callTimeoutMs, trace: createTrace() };
   const params = { channel: "cli", text, correlation_id: requestId, session_id: sessionId, timeout_ms: deadlineMs };
   const wait_ms = Math.floor(Math.min(longestWaitMs, callTimeoutMs / 2));
   try {
@@ -148,7 +148,8 @@ export async function complete({
       const line = [progress?.text, progress?.percent === undefined ? undefined : `${progress.percent} %`]
         .filter(Boolean)
         .join(" ");
-      if (shown === "" || (line !== "" && line !== shown)) note(safeLine(line) || "Accepted; waiting for the result.");
+      if (shown === "" || (line !== "" && line !== shown))
+        note(sanitizeLine(line) || "Accepted; waiting for the result.");
       shown = line || shown || " ";
       const poll = { method: "get_task", params: { task_id, wait_ms }, id: randomUUID() } as const;
       result = await client.call({ ...poll, signal, ...call });

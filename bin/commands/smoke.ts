@@ -1,7 +1,7 @@
 /** `sekisho smoke`: for the first hour of a stage on AWS, real tasks and a look at everything that they leave. */
 import { parseArgs } from "node:util";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { stageConfig } from "../../lambdas/shared/config/stage-config.ts";
+import { createStageConfig } from "../../lambdas/shared/config/stage-config.ts";
 import { createReadStageSecret } from "../../lib/cli/aws/own-aws.ts";
 import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
 import { type NamedStage, readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
@@ -72,7 +72,7 @@ export async function runCommand(run: CommandRun, settings: SmokeSettings): Prom
 
   const outputs = await readStackOutputs({ ...named, signal });
   const { config: effective } = await readEffectiveConfig({ place, stage: named.stageName, signal });
-  const { slack } = stageConfig({ config, stageName: named.stageName });
+  const { slack } = createStageConfig({ config, stageName: named.stageName });
   const readSecret = createReadStageSecret(named.stage.verification);
   const [signingSecret, token] = await Promise.all(
     [slack.signingSecret, slack.botToken].map(async (reference) => {

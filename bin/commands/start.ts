@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { secretsOfAuthenticator, secretsOfCards } from "../../lambdas/execution/config/execution-secrets.ts";
+import { listAuthenticatorSecrets, listCardSecrets } from "../../lambdas/execution/config/execution-secrets.ts";
 import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { type ConfigPlace, configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { logSettingsOf } from "../../lambdas/shared/config/telemetry-schema.ts";
+import { toLogSettings } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
-import { safeLines } from "../../lambdas/shared/untrusted-input.ts";
+import { sanitizeLines } from "../../lambdas/shared/untrusted-input.ts";
 import type { Page } from "../../lambdas/verification/ingress/server.ts";
 import { unescapeMrkdwn } from "../../lambdas/verification/slack/api/user-text.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
@@ -63,8 +63,8 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
       environment: readEnvironment(),
     };
     const { config } = given;
-    requireTokens(secretsOfAuthenticator(config.execution.authenticator));
-    requireSecrets(secretsOfCards(config.execution.a2a));
+    requireTokens(listAuthenticatorSecrets(config.execution.authenticator));
+    requireSecrets(listCardSecrets(config.execution.a2a));
     if (values.once !== undefined) return once(run, { ...given, text: values.once });
     const isReal = isAnySet(config.slack);
     const missing = missingSecret(config);
@@ -168,9 +168,9 @@ async function once(
     const task = await Promise.race([over.promise, waitForAbort(run.signal)]);
     const [, ...answer] = fakeSlack.thread(message);
     if (task?.question !== undefined && task.state === "asking") {
-      run.print(safeLines(task.question.prompt));
+      run.print(sanitizeLines(task.question.prompt));
       run.note("The agent asks, and here nobody can answer. With npm start one can.");
-    } else if (task !== undefined) run.print(safeLines(answer.map((part) => unescapeMrkdwn(part.text)).join("\n")));
+    } else if (task !== undefined) run.print(sanitizeLines(answer.map((part) => unescapeMrkdwn(part.text)).join("\n")));
     await zones.close();
     if (task === undefined) return exitCodes.interrupted;
     return task.outcome?.type === "answer" ? exitCodes.success : exitCodes.failed;
@@ -189,6 +189,6 @@ function storeFolderOf({ directory }: CommandRun): string {
 }
 
 function logsOf({ environment, config }: Pick<Given, "environment" | "config">) {
-  const settings = logSettingsOf({ environment, config: config.telemetry.logs, level: "warn" });
+  const settings = toLogSettings({ environment, config: config.telemetry.logs, level: "warn" });
   return (service: "verification" | "execution" | "sekisho") => createLog({ service, ...settings });
 }

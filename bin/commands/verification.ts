@@ -6,7 +6,7 @@ import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
-import { logSettingsOf } from "../../lambdas/shared/config/telemetry-schema.ts";
+import { toLogSettings } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
@@ -49,7 +49,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
     refuseInProcess(config);
     const slack = await openRealSlack({ config, signal: run.signal });
     const dataFolder = join(directory, ".sekisho");
-    const logs = logSettingsOf({ environment, config: config.telemetry.logs });
+    const logs = toLogSettings({ environment, config: config.telemetry.logs });
     const log = createLog({ service: "verification", ...logs });
     const { apiUrl } = config.slack;
     const { botToken, ...access } = slack.access;

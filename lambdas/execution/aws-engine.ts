@@ -6,7 +6,7 @@ import { createSqsQueue } from "../shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../shared/engine/aws/task-store.ts";
 import type { TaskQueue, TaskStore } from "../shared/engine/ports.ts";
 import { type ExecutionTask, parseExecutionTask } from "./tasks/execution-task.ts";
-import { queueGroupOf } from "./tasks/task-message.ts";
+import { deriveCallerGroup } from "./tasks/task-message.ts";
 
 export function openTaskStore({ table }: { table: string }): TaskStore<ExecutionTask> {
   const client = new DynamoDBClient(dynamoDbSettings);
@@ -22,18 +22,18 @@ export function openTaskQueue({ queueUrl }: { queueUrl: string }): TaskQueue {
  * One queue of tasks for the Verification zone, and one for all other callers, each with its own concurrency: whatever A2A
  * clients send, a task of Slack finds a free agent.
  */
-export function queueByCaller(queues: {
+export function createCallerQueue(queues: {
   verification: TaskQueue;
   clients: TaskQueue;
   /** The Verification zone, as the host names it. */
   principal: string;
 }): TaskQueue {
-  const ownGroup = queueGroupOf({ principal: queues.principal });
+  const ownGroup = deriveCallerGroup({ principal: queues.principal });
   return { send: (message) => (message.group === ownGroup ? queues.verification : queues.clients).send(message) };
 }
 
 /** The Verification zone's completion queue, in the region that its address says. */
-export function openCompletions({ queueUrl }: { queueUrl: string }): TaskQueue {
+export function openCompletionQueue({ queueUrl }: { queueUrl: string }): TaskQueue {
   const [, region] = /^https:\/\/sqs\.([a-z0-9-]+)\.amazonaws\./.exec(queueUrl) ?? [];
   const client = new SQSClient({ ...sqsSettings, ...(region === undefined ? {} : { region }) });
   return createSqsQueue({ client, queueUrl });

@@ -7,17 +7,17 @@ import { type Log, silentLog } from "../shared/log.ts";
 import type { PublicFetch } from "../shared/public-fetch/public-fetch.ts";
 import { noTelemetry, type ProcessTelemetry, type Telemetry } from "../shared/telemetry/telemetry.ts";
 import { type A2aSettings, openA2a } from "./a2a/open-a2a.ts";
-import { createLookAfter, createPushOutbox, type LookAfter } from "./a2a/push-outbox.ts";
+import { createHandleLook, createPushOutbox, type HandleLook } from "./a2a/push-outbox.ts";
 import type { Agent } from "./agents/agent.ts";
-import { type Authenticator, createAdmit, createPlaceCount } from "./http/admission.ts";
+import { type Authenticator, createAdmitCaller, createPlaceCount } from "./http/admission.ts";
 import type { Exchange, ExchangeResponse } from "./http/exchange.ts";
-import { createRoutes, webHandler } from "./http/routes.ts";
-import { answerTask, cancelTask, createDispatch, discover, executeTask, getTask } from "./methods/methods.ts";
-import { createAdvanceIfDue, createLifetime, createQueuedRuns, createRuns, endless } from "./runs/runs.ts";
+import { createRoutes, createWebHandler } from "./http/routes.ts";
+import { answerTask, cancelTask, createDispatch, discover, getTask, sendExecuteTask } from "./methods/methods.ts";
+import { createAdvanceIfDue, createLifetime, createQueuedRuns, createRuns, endlessLifetime } from "./runs/runs.ts";
 import { createTimeLimit } from "./runs/time-limit.ts";
 import { createCompletionPush } from "./tasks/completion-push.ts";
 import { type ExecutionTask, runDefaults } from "./tasks/execution-task.ts";
-import { createChangeSignal, createChangeTask, guardedStore } from "./tasks/task-store.ts";
+import { createChangeTask, createGuardedStore, createTaskSignal } from "./tasks/task-store.ts";
 import { createTasks } from "./tasks/tasks.ts";
 
 type HostSettings = {
@@ -80,7 +80,7 @@ export type Host = {
   /** How callers prove who they are, which decides where a server may listen. */
   authenticatorKind: Authenticator["kind"];
   /** Looks after tasks whose callers wait for notifications: for what consumes `a2a.notifications`. Absent without that. */
-  lookAfter?: LookAfter | undefined;
+  lookAfter?: HandleLook | undefined;
   /** Whether any agent is at work. */
   busy(): boolean;
   /**
@@ -121,15 +121,15 @@ export function createHost({
 }: HostOptions): Host {
   let isStopping = false;
   let isStopped = false;
-  const guarded = guardedStore({ store, timeoutMs: storeTimeoutMs, log });
-  const changeSignal = createChangeSignal();
+  const guarded = createGuardedStore({ store, timeoutMs: storeTimeoutMs, log });
+  const changeSignal = createTaskSignal();
   const push = createCompletionPush({ queue: completions, syncBudgetMs, now, log });
   const { notifications: queue, unstartedAfterMs } = a2a ?? {};
   const outbox = queue && createPushOutbox({ queue, lostAfterMs, unstartedAfterMs, now, log });
   const pushed = push.after(createChangeTask({ store: guarded, changeSignal, now }));
   const changeTask = outbox?.after(pushed) ?? pushed;
   const { metrics, spans, exposition } = telemetry;
-  const lifetime = processLeftMs === undefined ? endless : createLifetime({ processLeftMs, now });
+  const lifetime = processLeftMs === undefined ? endlessLifetime : createLifetime({ processLeftMs, now });
   const callerLimits = {
     runs: createPlaceCount({ max: runsPerCaller }),
     calls: createPlaceCount({ max: openCallsPerCaller }),
@@ -149,7 +149,7 @@ export function createHost({
       ? createQueuedRuns({ ...common, ...work, timeoutMs: storeTimeoutMs })
       : createRuns({ ...common, ...agentDefaults, ...work });
   const advanceIfDue = createAdvanceIfDue({ ...common, runs });
-  const lookAfter = outbox && createLookAfter({ store: guarded, advanceIfDue, outbox });
+  const lookAfter = outbox && createHandleLook({ store: guarded, advanceIfDue, outbox });
   const kept = outbox?.before(guarded) ?? guarded;
   const ofTasks = {
     runs,
@@ -164,7 +164,7 @@ export function createHost({
   const tasks = createTasks({ ...common, ...ofTasks, store: kept });
   const waiting = { tasks, syncBudgetMs, pollAfterMs, isStopping: () => isStopping };
   const methods = {
-    execute_task: executeTask(waiting),
+    execute_task: sendExecuteTask(waiting),
     get_task: getTask({ tasks, pollAfterMs }),
     cancel_task: cancelTask({ tasks }),
     answer_task: answerTask({ tasks, pollAfterMs, newId }),
@@ -176,10 +176,10 @@ export function createHost({
   const a2aRoutes =
     a2a && openA2a({ ...a2a, ...waiting, outbox, calls: callerLimits.calls, newId, random, metrics, log });
   const ofRequests = { maxRequestBytes, bodyTime, metrics, spans, exposition };
-  const admit = createAdmit({ authenticator, now, log });
+  const admit = createAdmitCaller({ authenticator, now, log });
   const exchange = createRoutes({ dispatch, a2a: a2aRoutes, dialects, admit, busy, ...ofRequests, now, log });
   return {
-    handle: webHandler(exchange),
+    handle: createWebHandler(exchange),
     exchange,
     authenticatorKind: authenticator.kind,
     lookAfter,

@@ -1,7 +1,7 @@
 /** Log lines: one JSON object each. Fields are an allowlist of ids, kinds, sizes and durations; texts and secrets have no field. */
 
 import { createHash } from "node:crypto";
-import { escapeActing } from "./untrusted-input.ts";
+import { escapeActiveCharacters } from "./untrusted-input.ts";
 
 /** Everything a log line may carry. A new field is added here or not logged. Durations and delays in milliseconds, sizes in bytes. */
 const allowedFields = [
@@ -81,7 +81,7 @@ export function createLog({
     if (!isWanted && !(typeof requestId === "string" && isDebugged({ requestId, ratio: debugRatio }))) return;
     const timestamp = new Date(now()).toISOString();
     const line = { level: lineLevel, message, timestamp, service, ...pick({ ...bound, ...fields }) };
-    write(`${escapeActing(JSON.stringify(line))}\n`);
+    write(`${escapeActiveCharacters(JSON.stringify(line))}\n`);
   }
   return {
     debug: (message, fields) => emit("debug", message, fields),

@@ -7,23 +7,23 @@ const actingInLines = new RegExp(`(?![\\t\\n]|\\r\\n)${acting.source}`, "gu");
 const oddLineEnds = /\r(?!\n)|[\u2028\u2029]/g;
 
 /** Without any of them. For what stands in one line: a name, a label, a title. */
-export function safeLine(text: string): string {
+export function sanitizeLine(text: string): string {
   return text.replaceAll(acting, "");
 }
 
 /** Tabs and line ends stay. For what may have several lines: an answer, a question, progress. */
-export function safeLines(text: string): string {
+export function sanitizeLines(text: string): string {
   return text.replaceAll(oddLineEnds, "\n").replaceAll(actingInLines, "");
 }
 
 /** Written as `\u` and four digits. JSON in which they stood means the same afterwards, whatever its layout. */
-export function escapeActing(text: string): string {
+export function escapeActiveCharacters(text: string): string {
   return text.replaceAll(actingInLines, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** For `JSON.stringify`: each text in it as `safeLines` leaves it. */
-export function safeReplacer(_key: string, value: unknown): unknown {
-  return typeof value === "string" ? safeLines(value) : value;
+/** For `JSON.stringify`: each text in it as `sanitizeLines` leaves it. */
+export function sanitizeJsonValue(_key: string, value: unknown): unknown {
+  return typeof value === "string" ? sanitizeLines(value) : value;
 }
 
 /** Far more than anybody writes, far less than any stack takes. */

@@ -4,8 +4,8 @@ import { AwsCallError } from "../shared/aws/json-call.ts";
 import { createSts, type Sts } from "../shared/aws/sts.ts";
 import {
   type AuthorizerConfig,
+  toWebIdentityRequest,
   type WebIdentityRequest,
-  webIdentityRequestOf,
 } from "../shared/config/authorizer-schema.ts";
 import type { SecretReference } from "../shared/config/values.ts";
 import { type Authorizer, noAuthorizer } from "./transport/authorizer/authorizer.ts";
@@ -83,14 +83,17 @@ export function createAuthorizer({
 
   /** What is asked for is what the Verification role is permitted. */
   function tokensFor(config: AuthorizerConfig): Omit<WebIdentityRequest, "region"> & { sts: Sts } {
-    const request = webIdentityRequestOf(config);
+    const request = toWebIdentityRequest(config);
     if (request === undefined) throw new Error(`The authorizer ${config.type} needs no token of AWS STS.`);
     const stsRegion = request.region ?? region;
-    return { ...request, sts: stsRegion === undefined ? nowhere : createSts({ region: stsRegion, credentials }) };
+    return {
+      ...request,
+      sts: stsRegion === undefined ? unreachableTarget : createSts({ region: stsRegion, credentials }),
+    };
   }
 }
 
 async function refuse(): Promise<never> {
   throw new AwsCallError({ name: "NoAwsRegion", status: 400 });
 }
-const nowhere: Sts = { getWebIdentityToken: refuse, assumeRole: refuse };
+const unreachableTarget: Sts = { getWebIdentityToken: refuse, assumeRole: refuse };

@@ -66,7 +66,7 @@ export function createDestinations({
       const transport = wrap({ transport: bare, name });
       const client = createClient({
         transport,
-        destination: { name, dialect, idempotent, callTimeoutMs, url: urlOf(destination, dependencies.localUrl) },
+        destination: { name, dialect, idempotent, callTimeoutMs, url: readUrl(destination, dependencies.localUrl) },
         log,
         ...(telemetry && { telemetry }),
       });
@@ -95,7 +95,7 @@ function watchCredentials({
 }
 
 /** Of an A2A agent the host of its card: which of its addresses is called is known when the card is read. */
-function urlOf(destination: Destination, localUrl: string | undefined): string | undefined {
+function readUrl(destination: Destination, localUrl: string | undefined): string | undefined {
   switch (destination.transport) {
     case "https":
       return destination.url ?? localUrl;

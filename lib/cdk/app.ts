@@ -7,7 +7,7 @@ import { AwsSolutionsChecks, ServerlessChecks } from "cdk-nag";
 import type { Construct } from "constructs";
 import { ConfigError } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { executionPlaceOf, stageConfig } from "../../lambdas/shared/config/stage-config.ts";
+import { createStageConfig, findExecutionPlace } from "../../lambdas/shared/config/stage-config.ts";
 import { createWriteBundle } from "./bundle/asset.ts";
 import { projectDirectory } from "./bundle/entry.ts";
 import { ExecutionStack } from "./execution-stack.ts";
@@ -33,7 +33,7 @@ export function synthesize({
 }): void {
   const stage = config.stages[stageName];
   if (stage === undefined) throw new ConfigError("The stage", [unknownStageText({ config, stageName })]);
-  const ofStage = stageConfig({ config, stageName });
+  const ofStage = createStageConfig({ config, stageName });
   const folder = join(outdir, "bundles");
   const writeBundle = createWriteBundle({ config: ofStage, configDirectory, folder });
   const settings: StageSettings = { stageName, stage, config: ofStage, writeBundle };
@@ -66,7 +66,7 @@ function createExecution({
   named: { stackName: string };
 }): ExecutionStack | undefined {
   const { stage, stageName } = settings;
-  const env = executionPlaceOf(stage);
+  const env = findExecutionPlace(stage);
   if (env === undefined) return undefined;
   const roleName = formatRoleName({ stageName, zone: "Verification" });
   const callerRoleArn = `arn:${partitionOf(env.region)}:iam::${stage.verification.account}:role/${roleName}`;

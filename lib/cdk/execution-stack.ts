@@ -1,7 +1,7 @@
 /** The Execution zone in its account: an AgentCore Runtime, or Lambda behind a Function URL; with its task table and its key. */
 import { CfnOutput, Stack, type StackProps } from "aws-cdk-lib";
 import type { Construct } from "constructs";
-import { servesA2a } from "../../lambdas/shared/config/stage-config.ts";
+import { isA2aEndpoint } from "../../lambdas/shared/config/stage-config.ts";
 import { permitAgent } from "./constructs/agent-permissions.ts";
 import { createAgentRuntime, createRuntimeRole } from "./constructs/agent-runtime.ts";
 import { createAlarms } from "./constructs/alarms.ts";
@@ -27,7 +27,7 @@ export class ExecutionStack extends Stack {
     const { stageName, stage, config } = settings;
     const { production } = stage;
     const key = createZoneKey(this, "Key", { production });
-    const hasPrincipals = stage.execution.kind === "lambda" && servesA2a({ config, kind: "lambda" });
+    const hasPrincipals = stage.execution.kind === "lambda" && isA2aEndpoint({ config, kind: "lambda" });
     const table = createTaskTable(this, "Tasks", { key, production, hasPrincipals });
     new CfnOutput(this, executionOutputs.tableName, { value: table.tableName });
     const roleName = formatRoleName({ stageName, zone: "Execution" });

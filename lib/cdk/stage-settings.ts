@@ -16,7 +16,7 @@ export type ExecutionEntry = {
 export type StageSettings = {
   stageName: string;
   stage: Stage;
-  /** As the functions of the stage have it (`stageConfig`). */
+  /** As the functions of the stage have it (`createStageConfig`). */
   config: Config;
   /** Bundles a function and resolves to the folder with its code. */
   writeBundle: WriteBundle;

@@ -4,9 +4,9 @@ import { Role } from "aws-cdk-lib/aws-iam";
 import { Alias } from "aws-cdk-lib/aws-lambda";
 import { CfnParameter as SsmParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
-import { fingerprintsOf } from "../../lambdas/shared/config/live-settings.ts";
+import { createFingerprints } from "../../lambdas/shared/config/live-settings.ts";
 import { operatorAlias } from "../../lambdas/shared/config/operator-alias.ts";
-import { executionPlaceOf } from "../../lambdas/shared/config/stage-config.ts";
+import { findExecutionPlace } from "../../lambdas/shared/config/stage-config.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { createAlarms } from "./constructs/alarms.ts";
 import { createCompletionQueue } from "./constructs/completions.ts";
@@ -75,7 +75,7 @@ export class VerificationStack extends Stack {
       visibility,
       deadLetters: { queue: deadLetters, maxReceiveCount },
     });
-    const place = executionPlaceOf(stage);
+    const place = findExecutionPlace(stage);
     const sender = place && { account: place.account, roleName: formatRoleName({ stageName, zone: "Execution" }) };
     const completions = sender
       ? [createCompletionQueue(this, "Completions", { stageName, key, visibility, sender })]
@@ -218,7 +218,7 @@ export class VerificationStack extends Stack {
       deadLettersUrl: archive.queueUrl,
       tableName: table.tableName,
       routesParameter: settingsParameter.ref,
-      deployedDestinations: JSON.stringify(fingerprintsOf(config)),
+      deployedDestinations: JSON.stringify(createFingerprints(config)),
       executionAddress: entry === undefined ? "null" : this.toJsonString(entry.address),
       // For a person too: it has to be empty before the stack can be deleted.
       filesBucket: files.bucketName,

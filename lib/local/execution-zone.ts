@@ -4,8 +4,8 @@ import type { Agent } from "../../lambdas/execution/agents/agent.ts";
 import { loadAgent } from "../../lambdas/execution/agents/load-agent.ts";
 import { createAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { createHost, type Host } from "../../lambdas/execution/host.ts";
-import { hostSettings } from "../../lambdas/execution/host-settings.ts";
-import { type Authenticator, noAuthenticator } from "../../lambdas/execution/http/admission.ts";
+import { createHostSettings } from "../../lambdas/execution/host-settings.ts";
+import { type Authenticator, createNoneAuthenticator } from "../../lambdas/execution/http/admission.ts";
 import { type ExecutionServer, startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import { createLocalAttachmentFetch } from "../../lambdas/execution/runs/run.ts";
 import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
@@ -17,7 +17,7 @@ import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import type { ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
-import { safeLines } from "../../lambdas/shared/untrusted-input.ts";
+import { sanitizeLines } from "../../lambdas/shared/untrusted-input.ts";
 import type { Engine } from "./engine.ts";
 
 export type ExecutionZone = { host: Host; url: string; port: number; close(): Promise<void> };
@@ -52,7 +52,7 @@ export async function openHost({
   const loaded = await loadAgent({ agent: config.agent, cwd: directory, readSecret }).catch((cause: unknown) => {
     throw new ConfigError("The agent", [cause instanceof Error ? cause.message : String(cause)], { cause });
   });
-  const show = (text: string) => process.stderr.write(`${safeLines(text)}\n`);
+  const show = (text: string) => process.stderr.write(`${sanitizeLines(text)}\n`);
   const agent = readEnvironment().showAgentErrors ? showAgentErrors({ agent: loaded, show }) : loaded;
   const engine = openEngine();
   const store = engine.taskStore({ parse: parseExecutionTask });
@@ -63,7 +63,7 @@ export async function openHost({
     store,
     completions,
     a2a: a2a.settings,
-    ...hostSettings({ execution: config }),
+    ...createHostSettings({ execution: config }),
     authenticator: authenticatorOf(config.authenticator),
     // Files of messages are on this machine too.
     publicFetch: createLocalAttachmentFetch({ verificationPort }),
@@ -110,7 +110,7 @@ export async function startExecutionZone(options: HostOptions & { port: number }
 
 /** On this machine no platform is in front of the host: then it is as good as none, and as far as that stays on loopback. */
 function authenticatorOf(config: AuthenticatorConfig): Authenticator {
-  return config.type === "platform" ? noAuthenticator() : createAuthenticator({ config, readSecret });
+  return config.type === "platform" ? createNoneAuthenticator() : createAuthenticator({ config, readSecret });
 }
 
 // For whoever writes an agent: what it threw, on the terminal. Off by default, since an error may hold texts and secrets.

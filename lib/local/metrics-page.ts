@@ -1,7 +1,7 @@
 /** `GET /metrics` of the Verification zone on one machine, on a listener of its own: a tunnel to the port of Slack's events never leads to it. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { QueueDepth } from "../../lambdas/shared/engine/ports.ts";
-import { close, listen } from "../../lambdas/shared/http/server.ts";
+import { closeServer, startListening } from "../../lambdas/shared/http/server.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import type { ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
 import { checkOrigin } from "./web/guard.ts";
@@ -52,8 +52,8 @@ export async function startMetricsServer({
     });
   });
   const hostname = "127.0.0.1";
-  const bound = await listen({ server, hostname, port, portSetting: "SEKISHO_METRICS_PORT" });
-  return { url: `http://${hostname}:${bound}/metrics`, close: () => close(server) };
+  const bound = await startListening({ server, hostname, port, portSetting: "SEKISHO_METRICS_PORT" });
+  return { url: `http://${hostname}:${bound}/metrics`, close: () => closeServer(server) };
 }
 
 function isFromHere({ headers, socket }: IncomingMessage): boolean {

@@ -8,16 +8,16 @@ import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import type { Page } from "../../lambdas/verification/ingress/server.ts";
 import { createInstallationFile } from "../../lambdas/verification/installations/installation-file.ts";
-import { createTeamOf, createTokens } from "../../lambdas/verification/installations/installations.ts";
+import { createBotTokens, createFindTeam } from "../../lambdas/verification/installations/installations.ts";
 import { createMemoryLedger } from "../../lambdas/verification/oauth/ledger.ts";
 import { createOauth } from "../../lambdas/verification/oauth/oauth.ts";
 import { botScopes } from "../../lambdas/verification/slack/api/manifest.ts";
-import type { Tokens } from "../../lambdas/verification/slack/api/slack.ts";
+import type { BotTokens } from "../../lambdas/verification/slack/api/slack.ts";
 
 /** A rotated client secret is used after that. */
 const secretKeepMs = 60_000;
 
-export type SlackInstallation = { tokens: Tokens; page: Page };
+export type SlackInstallation = { tokens: BotTokens; page: Page };
 
 /** Without `slack.install` there is one workspace and one token, and no flow. */
 export function openSlackInstallation({
@@ -35,7 +35,7 @@ export function openSlackInstallation({
   log: Log;
 }): SlackInstallation {
   const { install } = config.slack;
-  if (install === undefined) return { tokens: createTokens({ botToken }), page: () => false };
+  if (install === undefined) return { tokens: createBotTokens({ botToken }), page: () => false };
   const installations = createInstallationFile({ file: join(dataFolder, "installations.json") });
   // Anybody may open the page: not each request reads the secret from Secrets Manager.
   const clientSecret = createCachedSecret({
@@ -55,7 +55,7 @@ export function openSlackInstallation({
     log,
   });
   return {
-    tokens: createTokens({ botToken, installations, teamOf: createTeamOf({ apiUrl }) }),
+    tokens: createBotTokens({ botToken, installations, teamOf: createFindTeam({ apiUrl }) }),
     page: async (request, response) => {
       const path = request.url ?? "/";
       if (!/^\/slack\/(install|oauth_redirect)(\?|$)/.test(path)) return false;

@@ -1,6 +1,6 @@
 /** Which way the real Slack is met on one machine: over Socket Mode where there is an app token, else over HTTP. */
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { hasSecret, nameOfSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
+import { formatSecretName, hasSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { slackManifest } from "../../lambdas/verification/slack/api/manifest.ts";
 import { neededSecrets } from "./slack-installation.ts";
@@ -22,7 +22,7 @@ export type RealSlack = {
 /** The first secret without which Slack cannot be met. */
 export function missingSecret({ slack }: Config): string | undefined {
   const missing = neededSecrets(slack).find((reference) => !hasSecret(reference));
-  return missing && nameOfSecret(missing);
+  return missing && formatSecretName(missing);
 }
 
 /** Over Socket Mode the bot token is tried at once; rejects with words for a person. */
@@ -38,7 +38,7 @@ export async function openRealSlack({ config, signal }: { config: Config; signal
   };
   if (access.appToken === undefined) return { access, text: ({ port }) => realSlackText({ port, config }) };
   if (readBotToken === undefined) return { access, text: installText };
-  const name = nameOfSecret(botToken);
+  const name = formatSecretName(botToken);
   const identity = await fetchSlackIdentity({ botToken: readBotToken, apiUrl, name, signal });
   return { access, text: () => socketModeText({ identity, config }) };
 }

@@ -7,7 +7,7 @@ import { withinDeadline } from "../../lambdas/shared/async/deadline.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import { errorKind } from "../../lambdas/shared/telemetry/error-kind.ts";
 import type { Intake } from "../../lambdas/verification/ingress/ingress.ts";
-import type { VerifiedPayload } from "../../lambdas/verification/ingress/understand.ts";
+import type { VerifiedPayload } from "../../lambdas/verification/ingress/interpret-payload.ts";
 import { toTokenError } from "./socket-mode-identity.ts";
 
 export type SocketMode = { close(): Promise<void> };

@@ -5,8 +5,8 @@ import type { AllowlistRule, Config } from "../../lambdas/shared/config/schema.t
 import { runQueueLoop } from "../../lambdas/shared/engine/loop.ts";
 import type { QueueConsumer, ReceivedMessage } from "../../lambdas/shared/engine/ports.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
-import { createOnceAMinute } from "../../lambdas/shared/once-a-minute.ts";
-import { newTrace, type ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
+import { createMinuteLimiter } from "../../lambdas/shared/minute-limiter.ts";
+import { createTrace, type ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
 import type { WorkerDestination } from "../../lambdas/verification/destinations.ts";
 import { createArtifactFetch } from "../../lambdas/verification/files/artifact-fetch.ts";
 import { createFiles } from "../../lambdas/verification/files/create-files.ts";
@@ -152,12 +152,12 @@ export async function startVerificationZone(options: VerificationOptions): Promi
   try {
     const { signingSecret = async () => "", appToken } = options;
     const { sampleRatio } = config.telemetry.traces;
-    const intake = { queue, log, metrics, newTrace: () => newTrace({ sampleRatio }) };
+    const intake = { queue, log, metrics, newTrace: () => createTrace({ sampleRatio }) };
     const server = await startVerificationServer({
       ingress: createIngress({
         ...intake,
         signingSecret: createCachedSecret({ readSecret: signingSecret }),
-        isDue: createOnceAMinute({ now: Date.now }),
+        isDue: createMinuteLimiter({ now: Date.now }),
       }),
       page: async (...exchange) => {
         for (const each of [fileStore.page, installation.page, page]) if (await each(...exchange)) return true;

@@ -6,13 +6,13 @@ import { jsonRpcHandler, UserBuilder } from "@a2a-js/sdk/server/express";
 import express from "express";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
-import { noAuthenticator } from "../../lambdas/execution/http/admission.ts";
+import { createNoneAuthenticator } from "../../lambdas/execution/http/admission.ts";
 import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
 import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/engine.ts";
-import { listen } from "../../lambdas/shared/http/server.ts";
+import { startListening } from "../../lambdas/shared/http/server.ts";
 
 const [, , kind, file = ""] = process.argv;
 const parse = (json: unknown) => json as ExecutionTask;
@@ -36,7 +36,7 @@ async function startBare(): Promise<string> {
       response.end(answer);
     });
   });
-  return `http://127.0.0.1:${await listen({ server, hostname: "127.0.0.1", port: 0, portSetting: "none" })}`;
+  return `http://127.0.0.1:${await startListening({ server, hostname: "127.0.0.1", port: 0, portSetting: "none" })}`;
 }
 
 /** The least that its executor can do: one event, the task as it ended. */
@@ -53,7 +53,7 @@ async function startSdk(): Promise<string> {
   };
   const app = express();
   const server = createServer(app);
-  const port = await listen({ server, hostname: "127.0.0.1", port: 0, portSetting: "none" });
+  const port = await startListening({ server, hostname: "127.0.0.1", port: 0, portSetting: "none" });
   const url = `http://127.0.0.1:${port}`;
   const card = AgentCard.fromJSON({
     name: "bench",
@@ -77,6 +77,6 @@ async function startOurs(): Promise<string> {
     throw new Error("nobody asks the bench for a card");
   };
   const a2a = { cards: { endpoint: noCard, extended: noCard } };
-  const host = createHost({ agent, store, authenticator: noAuthenticator(), a2a });
+  const host = createHost({ agent, store, authenticator: createNoneAuthenticator(), a2a });
   return (await startExecutionServer({ host, port: 0 })).url;
 }

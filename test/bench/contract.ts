@@ -1,9 +1,9 @@
 /** Bench of the contract in process: parse, validate, dispatch, serialize, beside bare JSON.parse with hand-written checks. */
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
-import { noAuthenticator } from "../../lambdas/execution/http/admission.ts";
+import { createNoneAuthenticator } from "../../lambdas/execution/http/admission.ts";
 import { parseRequest } from "../../lambdas/execution/http/answer-post.ts";
-import type { Methods } from "../../lambdas/execution/http/exchange.ts";
+import type { MethodHandlers } from "../../lambdas/execution/http/exchange.ts";
 import { createDispatch } from "../../lambdas/execution/methods/methods.ts";
 import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
@@ -76,7 +76,7 @@ async function perSecond(request: {
 /** Every request has an id of its own in each round, as in life: a repeated one would only be read back. */
 function wholeHost(): (body: Uint8Array) => Promise<string> {
   const store = createMemoryTaskStore({ parse: (json) => json as ExecutionTask });
-  const host = createHost({ agent: createEchoAgent(), store, authenticator: noAuthenticator() });
+  const host = createHost({ agent: createEchoAgent(), store, authenticator: createNoneAuthenticator() });
   let round = 0;
   return async (template) => {
     const body = Buffer.from(template);
@@ -110,7 +110,7 @@ function requestBody({ index, ...extra }: { index: number; history?: typeof hist
   return Buffer.from(JSON.stringify({ jsonrpc: "2.0", method: "execute_task", params, id }));
 }
 
-function answeringAtOnce(): Methods {
+function answeringAtOnce(): MethodHandlers {
   const nothing = async () => ({ status: "canceled" as const, task_id: "t" });
   const result = async ({ params }: { params: { correlation_id?: string | undefined } }) => ({
     status: "success" as const,

@@ -2,9 +2,9 @@
 import { randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
 import { Pool } from "undici";
-import { readIncoming } from "../../lambdas/shared/http/read-body.ts";
+import { readIncomingMessage } from "../../lambdas/shared/http/read-body.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
-import { newTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
+import { createTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
 import { noAuthorizer } from "../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createHttpsTransport } from "../../lambdas/verification/transport/http/transport.ts";
 import { createClient } from "../../lambdas/verification/transport/runner.ts";
@@ -14,7 +14,7 @@ const params = { channel: "C012AB3CD", team_id: "T012AB3CD", user_id: "U012AB3CD
 const headers = {
   "content-type": "application/json",
   accept: "application/json",
-  traceparent: newTrace().traceparent,
+  traceparent: createTrace().traceparent,
 };
 
 function newBody(): string {
@@ -43,7 +43,7 @@ export function nodeHttpCaller({ url }: { url: string }): Caller {
       const body = Buffer.from(newBody());
       const ofBody = { ...headers, "content-length": body.byteLength };
       request({ hostname, port, path: "/", method: "POST", agent, headers: ofBody })
-        .once("response", (message) => resolve(readIncoming({ message, maxBytes: 1024 }).then(Buffer.from)))
+        .once("response", (message) => resolve(readIncomingMessage({ message, maxBytes: 1024 }).then(Buffer.from)))
         .once("error", reject)
         .end(body);
       return JSON.parse(Buffer.from(await promise).toString());
@@ -67,7 +67,7 @@ export async function ourCaller({
     destination: { name: "bench", dialect: "zone", idempotent: true, callTimeoutMs: 30_000 },
     log: silentLog,
   });
-  const common = { requestId: randomUUID(), sessionId: "bench".repeat(8), timeoutMs: 30_000, trace: newTrace() };
+  const common = { requestId: randomUUID(), sessionId: "bench".repeat(8), timeoutMs: 30_000, trace: createTrace() };
   const execute = (id: string) => client.call({ ...common, method: "execute_task", params, id });
   const taskOver = randomUUID();
   await execute(taskOver);

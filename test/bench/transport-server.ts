@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
-import { noAuthenticator } from "../../lambdas/execution/http/admission.ts";
+import { createNoneAuthenticator } from "../../lambdas/execution/http/admission.ts";
 import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
@@ -47,6 +47,6 @@ async function startHost(store: TaskStore<ExecutionTask>): Promise<string> {
   const agent: Agent = async function* () {
     yield { type: "answer", text: "done" };
   };
-  const host = createHost({ agent, store, authenticator: noAuthenticator() });
+  const host = createHost({ agent, store, authenticator: createNoneAuthenticator() });
   return (await startExecutionServer({ host, port: 0 })).url;
 }

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { bearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
+import { createBearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
 import { createTokenAdmission } from "../../lib/local/console/admission/token-admission.ts";
 import { servePage } from "../local/console/served.ts";
@@ -184,7 +184,7 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
   const tasks = openTasksInFile();
   let served: Awaited<ReturnType<typeof servePage>>;
   beforeAll(async () => {
-    const authenticator = bearerAuthenticator({ readTokens: async () => ["a-token-of-operators"] });
+    const authenticator = createBearerAuthenticator({ readTokens: async () => ["a-token-of-operators"] });
     const admission = createTokenAdmission({ authenticator, log: silentLog });
     served = await servePage({ folder: tasks.folder, admission, hostname: "127.0.0.2" });
     await tasks.add(1, undelivered);

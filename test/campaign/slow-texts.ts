@@ -1,12 +1,12 @@
 /** Entry of the campaign's search for slow texts: which text of 64 KB holds the event loop longest, in which function? */
 import { parseArgs } from "node:util";
 
-import { routeOf } from "../../lambdas/verification/gate/route.ts";
-import { askedText, beginsWithOther, otherBotUser } from "../../lambdas/verification/slack/api/user-text.ts";
+import { findRoute } from "../../lambdas/verification/gate/route.ts";
+import { findOtherBotUser, isAddressedToOther, readUserText } from "../../lambdas/verification/slack/api/user-text.ts";
 import { parseMarkdown, readMarkdown } from "../../lambdas/verification/slack/markdown/markdown.ts";
 import { createWork } from "../../lambdas/verification/slack/markdown/nodes.ts";
-import { nameFor } from "../../lambdas/verification/slack/messages/answer.ts";
-import { nextPiece } from "../../lambdas/verification/slack/messages/stream-piece.ts";
+import { chooseFileName } from "../../lambdas/verification/slack/messages/answer.ts";
+import { nextStreamPiece } from "../../lambdas/verification/slack/messages/stream-piece.ts";
 import { createTaskText } from "../../lambdas/verification/slack/messages/task-text.ts";
 import { isCancelWord } from "../../lambdas/verification/task/received.ts";
 import { takeResult } from "../../lambdas/verification/transport/take-result.ts";
@@ -45,15 +45,15 @@ const subjects: Record<string, (text: string) => unknown> = {
     const open = { ...asked, askedAtMs, expiresAtMs: askedAtMs + 1000 };
     return question({ task: sampleTask({ state: "asking", question: open }), nowMs: askedAtMs });
   },
-  "piece of a stream": (text) => nextPiece({ text, from: 0, shows: undefined }),
+  "piece of a stream": (text) => nextStreamPiece({ text, from: 0, shows: undefined }),
   "file name": (text) =>
-    nameFor({
+    chooseFileName({
       artifact: { name: text, url: `https://a.example/${text}` },
       content: { url: `https://a.example/${text}` },
     }),
   "message from Slack": (text) => {
     const asked = { text, botUsers: ["U1"], author: "U2" };
-    return [askedText(asked), otherBotUser(asked), beginsWithOther(asked)];
+    return [readUserText(asked), findOtherBotUser(asked), isAddressedToOther(asked)];
   },
   "result with many addresses": (text) => {
     // A host of its own for each artifact, so that nothing is known of it.
@@ -68,7 +68,7 @@ const subjects: Record<string, (text: string) => unknown> = {
   },
   "word to cancel": (text) => isCancelWord(text),
   "word of a route": (text) =>
-    routeOf({ routes: [{ word: "deploy", destination: ["a"] }], message: { team: "T1", channel: "C1", text } }),
+    findRoute({ routes: [{ word: "deploy", destination: ["a"] }], message: { team: "T1", channel: "C1", text } }),
   "page of the local Slack": (text) => createMarkdownTree(text),
 };
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import { stageConfig } from "../../lambdas/shared/config/stage-config.ts";
+import { createStageConfig } from "../../lambdas/shared/config/stage-config.ts";
 import { bundle, bundleBytes } from "../../lib/cdk/bundle/bundle.ts";
 import { agentFileName, type BundleName, bundleNames } from "../../lib/cdk/bundle/entry.ts";
 import { configWith } from "./synth.ts";
@@ -29,7 +29,7 @@ function echo(name: BundleName): Made {
 
 function bundleOf(name: BundleName, agent: unknown = "echo"): Made {
   const json = { ...configWith({ stage: { execution: { kind: "lambda" } } }), execution: { agent } };
-  const config = stageConfig({ config: parseConfig({ json }), stageName: "dev" });
+  const config = createStageConfig({ config: parseConfig({ json }), stageName: "dev" });
   const { files, metafile } = bundle({ name, config, configDirectory });
   // Only what is left of a file after esbuild has cut away what nobody uses.
   const inputs = Object.values(metafile.outputs)
@@ -130,7 +130,7 @@ describe("a bundle", () => {
         authenticator: { type: "bearer", tokens: [secret("only-execution-token")] },
       },
     };
-    const config = stageConfig({ config: parseConfig({ json }), stageName: "dev" });
+    const config = createStageConfig({ config: parseConfig({ json }), stageName: "dev" });
     for (const name of ["container", "agentcore", "executionUrl", "executionWorker"] as const) {
       const { files } = bundle({ name, config, configDirectory });
       const sections = JSON.parse(Buffer.from(files.get("config.json") ?? "").toString());

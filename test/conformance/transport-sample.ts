@@ -1,8 +1,8 @@
 /** What every conformance case of transports sends. */
-import { newTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
+import { createTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
 
 export const sessionHeader = "x-amzn-bedrock-agentcore-runtime-session-id";
-export const sampleTrace = { ...newTrace(), tracestate: "vendor=value" };
+export const sampleTrace = { ...createTrace(), tracestate: "vendor=value" };
 export const common = {
   requestId: "0e984725-c51c-4bf4-9960-e1c80e27aba0",
   sessionId: `session-${"0123456789".repeat(4)}`,

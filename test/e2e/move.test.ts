@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "@jest/globals";
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
-import { webIdentityAuthenticator } from "../../lambdas/execution/authenticator/web-identity.ts";
+import { createWebIdentityAuthenticator } from "../../lambdas/execution/authenticator/web-identity.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
-import { type Authenticator, noAuthenticator } from "../../lambdas/execution/http/admission.ts";
+import { type Authenticator, createNoneAuthenticator } from "../../lambdas/execution/http/admission.ts";
 import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
@@ -48,7 +48,7 @@ async function startPlaces() {
   const sts = await startAwsSts({ credentials, region });
   closing.push(sts.close);
   process.env.AWS_ENDPOINT_URL_STS = sts.url.href;
-  const runtime = hostWith(noAuthenticator());
+  const runtime = hostWith(createNoneAuthenticator());
   const handle = (request: Request) =>
     runtime.host.handle(
       new Request("http://127.0.0.1/invocations", {
@@ -61,7 +61,7 @@ async function startPlaces() {
     );
   const agentcore = await startAgentCoreStub({ handle, runtimeArn, credentials });
   closing.push(agentcore.close);
-  const elsewhere = hostWith(webIdentityAuthenticator({ issuer: sts.tokens.url, audience, roles: [roleArn] }));
+  const elsewhere = hostWith(createWebIdentityAuthenticator({ issuer: sts.tokens.url, audience, roles: [roleArn] }));
   const server = await startExecutionServer({ host: elsewhere.host, port: 0 });
   closing.push(server.close);
   const gone = await startWebServer({ handle: async () => new Response() });

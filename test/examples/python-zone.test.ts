@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { resolve } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { silentLog } from "../../lambdas/shared/log.ts";
-import { newTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
+import { createTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
 import { createBearerAuthorizer } from "../../lambdas/verification/transport/authorizer/token-authorizer.ts";
 import { createHttpsTransport } from "../../lambdas/verification/transport/http/transport.ts";
 import { createClient, type ExecutionClient } from "../../lambdas/verification/transport/runner.ts";
@@ -35,7 +35,7 @@ function ask(url: string, { text = "Good morning", token = env.AGENT_TOKEN } = {
     requestId: id,
     sessionId,
     timeoutMs: 10_000,
-    trace: newTrace(),
+    trace: createTrace(),
   });
 }
 

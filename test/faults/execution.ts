@@ -1,11 +1,11 @@
 /** The Execution zone: hosts, and where tasks are queued, the workers that run their agents. */
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
-import { bearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
-import { workerHandler } from "../../lambdas/execution/handlers/worker-handler.ts";
+import { createBearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
+import { handleExecutionBatches } from "../../lambdas/execution/handlers/worker-handler.ts";
 import { createHost, type Host } from "../../lambdas/execution/host.ts";
 import { createExecutionWorker } from "../../lambdas/execution/runs/execution-worker.ts";
 import { type ExecutionTask, parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
-import { maxTaskMsOf } from "../../lambdas/shared/config/stage-config.ts";
+import { resolveMaxTaskMs } from "../../lambdas/shared/config/stage-config.ts";
 import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { consume, type Handler } from "./event-source.ts";
 import { createPool, type Pool } from "./pool.ts";
@@ -48,9 +48,9 @@ export function createExecution({
   const common = { store, leaseMs, lostAfterMs, syncBudgetMs, log, newId };
   const ofHost = {
     ...common,
-    authenticator: bearerAuthenticator({ readTokens: async () => [secrets.bearer] }),
+    authenticator: createBearerAuthenticator({ readTokens: async () => [secrets.bearer] }),
     pollAfterMs: world.story.pollAfterMs,
-    maxTaskMs: maxTaskMsOf({ config: { execution }, ...(engine.isWorkQueued ? { kind: "lambda" as const } : {}) }),
+    maxTaskMs: resolveMaxTaskMs({ config: { execution }, ...(engine.isWorkQueued ? { kind: "lambda" as const } : {}) }),
   };
   const zone = { world, zone: "execution" as const, skewMs };
   let first: string | undefined;
@@ -81,7 +81,7 @@ export function createExecution({
       name: zoneName === "agents" ? "runner " : `${zoneName} runner `,
       size: 2,
       boot() {
-        const handle = workerHandler({ worker: createExecutionWorker({ ...common, ...pushed, agent }), log });
+        const handle = handleExecutionBatches({ worker: createExecutionWorker({ ...common, ...pushed, agent }), log });
         return ({ event, context }) => handle(event, context);
       },
     });

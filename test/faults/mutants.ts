@@ -89,7 +89,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "host-idempotency",
     file: "lambdas/execution/methods/methods.ts",
-    find: "taskId: taskIdOf({ principal, requestId: id }),",
+    find: "taskId: deriveTaskId({ principal, requestId: id }),",
     replace: "taskId: undefined,",
     story: "sync",
     engine: "sqlite",

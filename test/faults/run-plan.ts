@@ -1,6 +1,6 @@
 /** Runs one plan in a world of its own, from the first message to the last thing that happens, and judges it. */
 import { taskStateSchema } from "../../contracts/methods.ts";
-import { historyIdOf } from "../../lambdas/verification/usage/entry.ts";
+import { createHistoryId } from "../../lambdas/verification/usage/entry.ts";
 import type { Fate } from "./agreement.ts";
 import { engineFor } from "./engines.ts";
 import { createExecution } from "./execution.ts";
@@ -99,7 +99,7 @@ export async function runPlan({
     asked.map(async (message): Promise<Fate> => {
       const { requestId } = message;
       const record = await verification.records.get({ id: requestId });
-      const noted = await verification.usageHistory.get({ id: historyIdOf(requestId) });
+      const noted = await verification.usageHistory.get({ id: createHistoryId(requestId) });
       // A peer that does not deduplicate can have taken it more than once, although it started one of them at most.
       const taken = items.filter(({ correlationId }) => correlationId === requestId);
       const executed = taken.find(({ state }) => state !== "submitted") ?? taken[0];

@@ -1,5 +1,5 @@
 /** A queue with delay, visibility timeout, receive count and dead letters, behind the faults of its engine. */
-import { delayFields, type MessageAttributes } from "../../lambdas/shared/engine/aws/chained-delay.ts";
+import { createDelayFields, type MessageAttributes } from "../../lambdas/shared/engine/aws/chained-delay.ts";
 import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
 import type { Point } from "./faults.ts";
 import { queuedName } from "./names.ts";
@@ -94,7 +94,7 @@ export function createSimQueue({
 
   /** As SQS: whole seconds, at most 900 of them, and a message that is to wait longer says so itself. */
   function putChained({ body, delayMs = 0, group }: { body: string; delayMs?: number; group?: string }): void {
-    const { DelaySeconds = 0, MessageAttributes = {} } = delayFields({ delayMs, nowMs: Date.now() });
+    const { DelaySeconds = 0, MessageAttributes = {} } = createDelayFields({ delayMs, nowMs: Date.now() });
     put({ body, delayMs: DelaySeconds * 1000, group, attributes: MessageAttributes });
   }
 

@@ -1,11 +1,11 @@
 /** Slack: a channel with threads, whose posts may be late, doubled, or made without anybody hearing of it. */
 
 import {
-  type Block,
-  type Content,
+  type MessageContent,
   type PostedMessage,
   type PostKey,
   type SlackApi,
+  type SlackBlock,
   SlackError,
 } from "../../lambdas/verification/slack/api/slack.ts";
 import { openingPart, questionPart } from "../../lambdas/verification/slack/messages/message-marks.ts";
@@ -31,7 +31,7 @@ const stillPossible: readonly Point[] = ["slack.remove", "slack.replies"];
 export type Post = PostedMessage & {
   channel: string;
   threadTs: string | undefined;
-  blocks: readonly Block[];
+  blocks: readonly SlackBlock[];
   /** A native stream that is still open. */
   streams: boolean;
   atMs: number;
@@ -50,7 +50,7 @@ export type At = <T>(request: {
   signal: AbortSignal;
   effect: () => T;
   /** What is to be shown. */
-  content?: Content;
+  content?: MessageContent;
 }) => Promise<T>;
 export type NewPost = Pick<Post, "channel" | "threadTs" | "key"> & Partial<Post>;
 
@@ -228,7 +228,7 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
   return { posts, gone: () => isGone, shut: () => isShut, api };
 }
 
-function shown({ text, blocks = [] }: Content): Pick<Post, "text" | "blocks"> {
+function shown({ text, blocks = [] }: MessageContent): Pick<Post, "text" | "blocks"> {
   return { text, blocks };
 }
 

@@ -1,14 +1,14 @@
 /** What Slack does not take, as the real adapter tells it. */
 
 import { toSlackError } from "../../lambdas/verification/slack/api/call.ts";
-import type { Content } from "../../lambdas/verification/slack/api/slack.ts";
+import type { MessageContent } from "../../lambdas/verification/slack/api/slack.ts";
 import { parseBlocks } from "../../lib/local/fake-slack/blocks.ts";
 
 const maxTextLength = 40_000;
 const maxPieceLength = 12_000;
 
 /** Throws a SlackError where Slack, or the encoding on the way to it, refuses the content. */
-export function requireContent({ text, blocks = [] }: Content): void {
+export function requireContent({ text, blocks = [] }: MessageContent): void {
   requireEncodable(text);
   if (text === "" && blocks.length === 0) throw refusal("no_text");
   if (text.length > maxTextLength) throw refusal("msg_too_long");

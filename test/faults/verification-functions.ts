@@ -1,9 +1,9 @@
 /** The Verification zone as functions with instances of their own, as on AWS (lambda.ts, dead-letter-lambda.ts). */
 import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";
 import {
-  batchOf,
   endingSignal,
   handleBatch,
+  parseBatch,
   retryDelaySeconds,
   type SqsRecord,
 } from "../../lambdas/verification/worker/batch.ts";
@@ -31,7 +31,7 @@ export function startFunctions(parts: ZoneParts): Pool<Ingress> {
     return async ({ event, context, deliveries }) => {
       const { signal, done } = endingSignal({ context });
       const response = await handleBatch({
-        batch: batchOf(event).map((record) => (isOwn(record) ? record : { ...record, messageAttributes: {} })),
+        batch: parseBatch(event).map((record) => (isOwn(record) ? record : { ...record, messageAttributes: {} })),
         handle: (record) => handle({ worker, record, signal }),
         failed: async (record) => {
           const delivery = deliveries.get(record.messageId);

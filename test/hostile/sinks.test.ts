@@ -9,8 +9,8 @@ import { createLog } from "../../lambdas/shared/log.ts";
 import { safeFileName } from "../../lambdas/verification/files/files.ts";
 import { pageResponse } from "../../lambdas/verification/oauth/page.ts";
 import { decodeEntities } from "../../lambdas/verification/slack/markdown/characters.ts";
-import { outgoingFiles } from "../../lambdas/verification/slack/messages/answer.ts";
-import { nextPiece } from "../../lambdas/verification/slack/messages/stream-piece.ts";
+import { createOutgoingFiles } from "../../lambdas/verification/slack/messages/answer.ts";
+import { nextStreamPiece } from "../../lambdas/verification/slack/messages/stream-piece.ts";
 import { createTaskText } from "../../lambdas/verification/slack/messages/task-text.ts";
 import { takeResult } from "../../lambdas/verification/transport/take-result.ts";
 
@@ -54,7 +54,7 @@ function shownBySlack(text: string): string {
     ),
     asked({ task: sampleTask({ state: "asking", question: open, ...form }), nowMs: askedAtMs }),
   ]);
-  const piece = nextPiece({ text: `${label}\n`, from: 0, shows: undefined });
+  const piece = nextStreamPiece({ text: `${label}\n`, from: 0, shows: undefined });
   const decoded = (one: string) =>
     one
       .replace(/&(?:#(\d+)|#x([0-9a-f]+));/gi, (_, decimal, hex) =>
@@ -161,7 +161,7 @@ const sinks: Record<string, () => string | Promise<string>> = {
   "Slack: a question and its buttons": () => textsIn(takeResult({ status: "input_required", ...question })),
   "file names: of an answer": () => {
     const artifacts = [{ name: hostile, text: "x" }, { url: `https://a.example/${encodeURIComponent(hostile)}` }];
-    const files = outgoingFiles({ outcome: { type: "answer", text: "x y", artifacts } });
+    const files = createOutgoingFiles({ outcome: { type: "answer", text: "x y", artifacts } });
     return files.map(({ name }) => name).join("\n");
   },
   "file names: of a message": () => safeFileName(hostile),
@@ -221,7 +221,7 @@ describe("what acts on a terminal, or turns a text around", () => {
 });
 
 describe("whoever writes to a terminal", () => {
-  /** Each goes through `escapeActing` or `safeLines`, or writes words of ours alone. */
+  /** Each goes through `escapeActiveCharacters` or `sanitizeLines`, or writes words of ours alone. */
   const known = [
     "bin/app.ts",
     "bin/sekisho.ts",

@@ -3,9 +3,9 @@
 import { type Cards, createCards } from "../../lambdas/execution/a2a/cards.ts";
 import { createPushDelivery } from "../../lambdas/execution/a2a/push-delivery.ts";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
-import { bearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
+import { createBearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
-import { noAuthenticator } from "../../lambdas/execution/http/admission.ts";
+import { createNoneAuthenticator } from "../../lambdas/execution/http/admission.ts";
 import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import { a2aSchema } from "../../lambdas/shared/config/a2a-schema.ts";
 import { createDelayedQueue } from "../doubles/delayed-queue.ts";
@@ -39,7 +39,7 @@ export async function startOurHost({
     extended: (request) => made?.extended(request) as ReturnType<Cards["extended"]>,
   };
   const authenticator =
-    token === undefined ? noAuthenticator() : bearerAuthenticator({ readTokens: async () => [token] });
+    token === undefined ? createNoneAuthenticator() : createBearerAuthenticator({ readTokens: async () => [token] });
   const a2a = { cards, notifications, allowLoopbackPush: true, firstSignMs: 30 };
   const host = createHost({ agent, store, authenticator, syncBudgetMs, progressMs: 1, a2a });
   const server = await startExecutionServer({ host, port: 0 });

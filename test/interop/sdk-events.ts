@@ -2,7 +2,7 @@
 import * as sdk from "@a2a-js/sdk";
 import { AgentEvent, type ExecutionEventBus } from "@a2a-js/sdk/server";
 import { toA2aState } from "../../contracts/a2a/task.ts";
-import { partsOf } from "../../lambdas/execution/a2a/view.ts";
+import { toParts } from "../../lambdas/execution/a2a/view.ts";
 import type { TaskUpdate } from "../../lambdas/execution/agents/agent.ts";
 
 type Event = { state: string; text?: string } | { artifact: object } | { message: string };
@@ -13,7 +13,7 @@ export function eventsOf(update: TaskUpdate): Event[] {
     case "progress":
       return [{ state: toA2aState({ state: "working" }), ...(update.text && { text: update.text }) }];
     case "artifact":
-      return [{ artifact: { parts: partsOf(update.artifact) } }];
+      return [{ artifact: { parts: toParts(update.artifact) } }];
     case "answer":
       return [
         ...(update.text === "" ? [] : [{ artifact: { parts: [{ text: update.text }] } }]),

@@ -6,7 +6,7 @@ import { agentCardHandler, jsonRpcHandler, UserBuilder } from "@a2a-js/sdk/serve
 import express from "express";
 import type { A2aVersion } from "../../contracts/a2a/operations.ts";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
-import { close, listen } from "../../lambdas/shared/http/server.ts";
+import { closeServer, startListening } from "../../lambdas/shared/http/server.ts";
 import { sdkExecutor } from "./sdk-executor.ts";
 
 const about = {
@@ -28,7 +28,7 @@ export async function startSdkServer({
 }): Promise<{ cardUrl: string; close: () => Promise<void> }> {
   const app = express();
   const server = createServer(app);
-  const port = await listen({ server, hostname: "127.0.0.1", port: 0, portSetting: "none" });
+  const port = await startListening({ server, hostname: "127.0.0.1", port: 0, portSetting: "none" });
   const base = `http://127.0.0.1:${port}`;
   const supportedInterfaces = versions.map((protocolVersion) => {
     return { url: `${base}/rpc`, protocolBinding: "JSONRPC", protocolVersion };
@@ -38,5 +38,5 @@ export async function startSdkServer({
   const options = versions.includes("0.3") ? { legacyCompat: { enabled: true } } : {};
   app.use("/.well-known/agent-card.json", agentCardHandler({ agentCardProvider: requestHandler, ...options }));
   app.use("/rpc", jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication, ...options }));
-  return { cardUrl: `${base}/.well-known/agent-card.json`, close: () => close(server) };
+  return { cardUrl: `${base}/.well-known/agent-card.json`, close: () => closeServer(server) };
 }

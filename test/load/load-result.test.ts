@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { metadataOf } from "../../lambdas/verification/slack/api/posts.ts";
+import { createMetadata } from "../../lambdas/verification/slack/api/posts.ts";
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";
 import type { AskedTask } from "./asker.ts";
@@ -20,7 +20,7 @@ function post({ number, requestId, threadTs }: AskedTask, changes: Partial<FakeS
     threadTs,
     user: workspace.botUser,
     text: answerTo(textOf({ number, quick: number === 2 })),
-    metadata: metadataOf({ requestId, part: 1 }),
+    metadata: createMetadata({ requestId, part: 1 }),
     edited: true,
     reactions: [],
     ...changes,
@@ -45,7 +45,7 @@ describe("the verdict over a load run", () => {
     ["an answer that is there twice", [...answers, post(first)]],
     [
       "a placeholder that is left over",
-      [...answers, post(first, { metadata: metadataOf({ requestId: "r0", part: 0 }) })],
+      [...answers, post(first, { metadata: createMetadata({ requestId: "r0", part: 0 }) })],
     ],
     ["an answer in another thread", [post(first, { threadTs: "3.0" }), ...answers.slice(1)]],
     ["words that are not the agent's", [post(first, { text: "The task may have run." }), ...answers.slice(1)]],

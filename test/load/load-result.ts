@@ -1,6 +1,6 @@
 /** Whether a load run kept the promise: what the threads show and what the agents did, judged when all is over. Pure. */
 
-import { keyOf, metadataSchema } from "../../lambdas/verification/slack/api/posts.ts";
+import { metadataSchema, readPostKey } from "../../lambdas/verification/slack/api/posts.ts";
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";
 import type { AskedTask } from "./asker.ts";
@@ -30,7 +30,7 @@ export function problemsOf({
 function answerProblems(asked: readonly AskedTask[], messages: readonly FakeSlackMessage[]): string[] {
   const posts = Map.groupBy(
     messages.filter(({ user }) => user === workspace.botUser),
-    (message) => keyOf(metadataSchema.parse(message.metadata))?.requestId ?? "nobody",
+    (message) => readPostKey(metadataSchema.parse(message.metadata))?.requestId ?? "nobody",
   );
   const known = new Set(asked.map(({ requestId }) => requestId));
   const strangers = [...posts.keys()].filter((requestId) => !known.has(requestId));

@@ -1,7 +1,7 @@
 /** An Execution host of another company: our own server on loopback, where the echo agent runs. */
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
-import { bearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
-import { webIdentityAuthenticator } from "../../lambdas/execution/authenticator/web-identity.ts";
+import { createBearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
+import { createWebIdentityAuthenticator } from "../../lambdas/execution/authenticator/web-identity.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
 import type { Authenticator } from "../../lambdas/execution/http/admission.ts";
 import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
@@ -20,19 +20,19 @@ export type Elsewhere = {
 
 /** One that knows its callers by a token which both sides keep. */
 export function startWithToken({ token }: { token: string }): Promise<Elsewhere> {
-  return startHost({ authenticator: bearerAuthenticator({ readTokens: async () => [token] }) });
+  return startHost({ authenticator: createBearerAuthenticator({ readTokens: async () => [token] }) });
 }
 
 /** One whose agents take hours, and that asks to be polled every ten minutes. */
 export function startPatient({ token }: { token: string }): Promise<Elsewhere> {
-  const authenticator = bearerAuthenticator({ readTokens: async () => [token] });
+  const authenticator = createBearerAuthenticator({ readTokens: async () => [token] });
   return startHost({ authenticator, sleep: waitForHours, pollAfterMs: longPollAfterMs });
 }
 
 /** One that keeps no secret: it trusts the issuer of the Verification account, for the Verification role. */
 export function startWithIssuer({ issuer }: { issuer: string }): Promise<Elsewhere> {
   const roles = [verificationRoleArn];
-  return startHost({ authenticator: webIdentityAuthenticator({ issuer, audience: elsewhereAudience, roles }) });
+  return startHost({ authenticator: createWebIdentityAuthenticator({ issuer, audience: elsewhereAudience, roles }) });
 }
 
 export async function startHost({

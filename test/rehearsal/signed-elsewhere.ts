@@ -1,5 +1,5 @@
 /** An Execution host in an account of AWS that is in no template: behind a gateway which lets in one role of that account, by signature. */
-import { platformAuthenticator } from "../../lambdas/execution/http/admission.ts";
+import { createPlatformAuthenticator } from "../../lambdas/execution/http/admission.ts";
 import { sigv4Problem } from "../doubles/sigv4-check.ts";
 import { startWebServer } from "../doubles/web-server.ts";
 import type { Caller } from "./aws/callers.ts";
@@ -13,7 +13,7 @@ export async function startWithSignature({
   callerOf: (accessKeyId: string) => Caller | undefined;
 }): Promise<Elsewhere> {
   const { service, region, roleArn } = lent;
-  const host = await startHost({ authenticator: platformAuthenticator(), platformPrincipal: roleArn });
+  const host = await startHost({ authenticator: createPlatformAuthenticator(), platformPrincipal: roleArn });
   const front = await startWebServer({
     async handle(received) {
       const { headers, signal } = received.request;

@@ -1,7 +1,7 @@
 /** Everything that the templates of one kind describe, running, with a Slack in front. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import { managedSecretName } from "../../lambdas/shared/config/stage-config.ts";
+import { formatManagedSecretName } from "../../lambdas/shared/config/stage-config.ts";
 import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import type { PostedByFakePerson } from "../../lib/local/fake-slack/persons.ts";
@@ -355,6 +355,8 @@ function secretsOfStage() {
 }
 
 function managed(secrets: Record<string, string>): Record<string, string> {
-  const named = Object.entries(secrets).map(([env, value]) => [managedSecretName({ stageName, env }), value] as const);
+  const named = Object.entries(secrets).map(
+    ([env, value]) => [formatManagedSecretName({ stageName, env }), value] as const,
+  );
   return Object.fromEntries(named);
 }

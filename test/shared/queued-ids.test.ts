@@ -1,13 +1,13 @@
 /** What a queue message that failed tells of its task. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { encodeTaskMessage } from "../../lambdas/execution/tasks/task-message.ts";
-import { queuedIds } from "../../lambdas/shared/queued-ids.ts";
-import { newTrace, traceIdOf } from "../../lambdas/shared/telemetry/telemetry.ts";
+import { encodeExecutionMessage } from "../../lambdas/execution/tasks/task-message.ts";
+import { readQueuedIds } from "../../lambdas/shared/queued-ids.ts";
+import { createTrace, readTraceId } from "../../lambdas/shared/telemetry/telemetry.ts";
 
 const requestId = "4c2f4fea-ea11-50f9-b83b-c85683e55d29";
 const taskId = "02e3d384-2b9c-846a-b4cc-409203de94c5";
-const trace = newTrace();
+const trace = createTrace();
 const push = { taskId, configId: "c", state: "completed", changedAtMs: 1 } as const;
 
 describe("the ids of a queue message", () => {
@@ -16,17 +16,17 @@ describe("the ids of a queue message", () => {
     ["a wake-up", JSON.stringify({ type: "wake", requestId, seq: 1 })],
     ["a completion push", JSON.stringify({ request_id: requestId, task_id: taskId })],
   ])("are those of the request, of %s", (_name, body) => {
-    expect(queuedIds(body).request_id).toBe(requestId);
+    expect(readQueuedIds(body).request_id).toBe(requestId);
   });
 
   it("are those of the trace, where it came with the message", () => {
-    expect(queuedIds(JSON.stringify({ requestId, trace })).trace_id).toBe(traceIdOf(trace));
+    expect(readQueuedIds(JSON.stringify({ requestId, trace })).trace_id).toBe(readTraceId(trace));
   });
 
   it.each([{ taskId }, { push: { ...push, attempt: 0 } }, { look: push }])(
     "are the Execution zone's own: %j",
     (message) => {
-      expect(queuedIds(encodeTaskMessage(message))).toMatchObject({ task_id: taskId });
+      expect(readQueuedIds(encodeExecutionMessage(message))).toMatchObject({ task_id: taskId });
     },
   );
 
@@ -34,7 +34,8 @@ describe("the ids of a queue message", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), fc.string(), (body, text) => {
         const bodies = [body, JSON.stringify({ requestId: text, task_id: text, trace: { traceparent: text } })];
-        for (const each of bodies) expect(Object.values(queuedIds(each)).every((id) => id === undefined)).toBe(true);
+        for (const each of bodies)
+          expect(Object.values(readQueuedIds(each)).every((id) => id === undefined)).toBe(true);
       }),
     );
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { escapeActing, safeLine, safeLines } from "../../lambdas/shared/untrusted-input.ts";
+import { escapeActiveCharacters, sanitizeLine, sanitizeLines } from "../../lambdas/shared/untrusted-input.ts";
 
 /** By the Unicode names of what acts, not by the implementation's own expression. */
 function isActing(character: string): boolean {
@@ -31,7 +31,7 @@ describe("characters that act instead of showing something", () => {
   it("are in no line, and all others are", () => {
     fc.assert(
       fc.property(text, (given) => {
-        expect(safeLine(given)).toBe([...given].filter((one) => !isActing(one)).join(""));
+        expect(sanitizeLine(given)).toBe([...given].filter((one) => !isActing(one)).join(""));
       }),
     );
   });
@@ -39,12 +39,12 @@ describe("characters that act instead of showing something", () => {
   it("are in no lines but for tabs and line ends", () => {
     fc.assert(
       fc.property(text, (given) => {
-        const left = safeLines(given);
+        const left = sanitizeLines(given);
         expect(
           [...left.replaceAll("\r\n", "\n")].filter((one) => isActing(one) && one !== "\n" && one !== "\t"),
         ).toEqual([]);
-        expect(safeLine(left)).toBe(safeLine(given));
-        expect(safeLines(left)).toBe(left);
+        expect(sanitizeLine(left)).toBe(sanitizeLine(given));
+        expect(sanitizeLines(left)).toBe(left);
       }),
     );
   });
@@ -52,7 +52,7 @@ describe("characters that act instead of showing something", () => {
   it("are escaped so that JSON means the same, whatever its layout", () => {
     fc.assert(
       fc.property(fc.array(text), fc.constantFrom(undefined, 2), (given, indent) => {
-        const escaped = escapeActing(JSON.stringify(given, undefined, indent));
+        const escaped = escapeActiveCharacters(JSON.stringify(given, undefined, indent));
         expect([...escaped].filter((one) => isActing(one) && one !== "\n")).toEqual([]);
         expect(JSON.parse(escaped)).toEqual(given);
       }),
@@ -66,6 +66,6 @@ describe("characters that act instead of showing something", () => {
     ["\u001b]0;title\u0007\u001b[2Jtext", "]0;title[2Jtext"],
     ["invoice\u202efdp.exe", "invoicefdp.exe"],
   ])("%j reads as %j", (given, shown) => {
-    expect(safeLines(given)).toBe(shown);
+    expect(sanitizeLines(given)).toBe(shown);
   });
 });

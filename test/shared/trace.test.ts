@@ -1,7 +1,7 @@
 /** W3C Trace Context: what is taken from a caller, and how a trace goes on. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { childOf, newTrace, parseTrace, traceIdOf } from "../../lambdas/shared/telemetry/telemetry.ts";
+import { createChildTrace, createTrace, parseTrace, readTraceId } from "../../lambdas/shared/telemetry/telemetry.ts";
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const spanId = "00f067aa0ba902b7";
@@ -50,19 +50,21 @@ describe("a trace from a caller", () => {
 
 describe("a trace", () => {
   it("starts as a sampled root that a parser takes", () => {
-    expect(newTrace({ random: count }).traceparent).toBe(`00-${"ab".repeat(16)}-${"ab".repeat(8)}-01`);
-    const trace = newTrace();
+    expect(createTrace({ random: count }).traceparent).toBe(`00-${"ab".repeat(16)}-${"ab".repeat(8)}-01`);
+    const trace = createTrace();
     expect(parseTrace(trace)).toEqual(trace);
-    expect(newTrace().traceparent).not.toBe(trace.traceparent);
+    expect(createTrace().traceparent).not.toBe(trace.traceparent);
   });
 
   it("goes on in a child with its trace id, its flags and its state, and a span id of its own", () => {
-    const child = childOf({ traceparent: `00-${traceId}-${spanId}-00`, tracestate: "vendor=1" }, count);
+    const child = createChildTrace({ traceparent: `00-${traceId}-${spanId}-00`, tracestate: "vendor=1" }, count);
     expect(child).toEqual({ traceparent: `00-${traceId}-${"ab".repeat(8)}-00`, tracestate: "vendor=1" });
-    expect(traceIdOf(child)).toBe(traceId);
+    expect(readTraceId(child)).toBe(traceId);
   });
 
   it("starts anew where the parent is malformed", () => {
-    expect(childOf({ traceparent: "broken", tracestate: "vendor=1" }, count)).toEqual(newTrace({ random: count }));
+    expect(createChildTrace({ traceparent: "broken", tracestate: "vendor=1" }, count)).toEqual(
+      createTrace({ random: count }),
+    );
   });
 });

@@ -6,10 +6,10 @@ import type { QueueConsumer, TaskQueue, TaskStore } from "../../shared/engine/po
 import type { Log } from "../../shared/log.ts";
 import type { ExecutionTask } from "../tasks/execution-task.ts";
 import { createCards } from "./cards.ts";
-import { lateCards } from "./late-cards.ts";
+import { createLateCards } from "./late-cards.ts";
 import type { A2aSettings } from "./open-a2a.ts";
 import { createPushDelivery } from "./push-delivery.ts";
-import type { LookAfter } from "./push-outbox.ts";
+import type { HandleLook } from "./push-outbox.ts";
 
 export type A2aAgent = {
   /** For the host. */
@@ -42,7 +42,7 @@ export function createA2aAgent({
 }): A2aAgent {
   const { tenant, deduplicate: deduplicates, push } = a2a;
   let address = a2a.url;
-  const { cards, ready } = lateCards({
+  const { cards, ready } = createLateCards({
     async make() {
       if (address === undefined) throw new Error("The host's address is not known yet.");
       return createCards({ a2a, url: address, authenticator, streaming: true, push: queue !== undefined, readSecret });
@@ -65,7 +65,7 @@ export function startPushLoop({
   allowLoopback,
   log,
 }: {
-  host: { lookAfter?: LookAfter | undefined };
+  host: { lookAfter?: HandleLook | undefined };
   queue: TaskQueue & QueueConsumer;
   store: TaskStore<ExecutionTask>;
   allowLoopback: boolean;

@@ -140,7 +140,7 @@ export function createCard({
       extensions,
       extendedAgentCard: extendedSkills.length > 0,
     },
-    ...securityOf(authenticator),
+    ...createSecurity(authenticator),
     defaultInputModes: modes,
     defaultOutputModes: modes,
     skills: extended ? [...a2a.skills, ...extendedSkills] : a2a.skills,
@@ -154,7 +154,7 @@ type Security = Required<Pick<AgentCard, "securitySchemes" | "securityRequiremen
  * Nothing for `none`, where nothing is asked, and for `platform`, where only the platform knows what it asks. Tokens are
  * always sent as bearer tokens; where their issuers have a discovery document, the card says from whom they come.
  */
-function securityOf(authenticator: AuthenticatorConfig): Security | undefined {
+function createSecurity(authenticator: AuthenticatorConfig): Security | undefined {
   switch (authenticator.type) {
     case "none":
     case "platform":

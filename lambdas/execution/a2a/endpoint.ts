@@ -11,14 +11,20 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import { waitAtMost } from "../../shared/async/deadline.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import { type Metrics, noMetrics, traceIdOf } from "../../shared/telemetry/telemetry.ts";
-import { type PlaceCount, tooManyAtOnce } from "../http/admission.ts";
-import { type Caller, type Exchange, type ExchangeResponse, errorAnswer, json } from "../http/exchange.ts";
-import { loggedId } from "../tasks/execution-task.ts";
-import type { Operation, OperationCall, Operations } from "./operation.ts";
-import { askedVersion, dialectAsked, dialects, operationNamed, readParams, versionInForce } from "./version.ts";
+import { type Metrics, noMetrics, readTraceId } from "../../shared/telemetry/telemetry.ts";
+import { createTooManyCallsError, type PlaceCount } from "../http/admission.ts";
+import {
+  type AuthenticatedCaller,
+  createErrorAnswer,
+  createJsonAnswer,
+  type Exchange,
+  type ExchangeResponse,
+} from "../http/exchange.ts";
+import { toLoggableId } from "../tasks/execution-task.ts";
+import type { OperationCall, OperationHandler, OperationHandlers } from "./operation.ts";
+import { dialects, findOperation, readParams, readRequestedVersion, resolveVersion, toDialect } from "./version.ts";
 
-type Call = { request: JsonRpcRequest; caller: Caller; exchange: Exchange };
+type Call = { request: JsonRpcRequest; caller: AuthenticatedCaller; exchange: Exchange };
 export type A2aEndpoint = (call: Call) => Promise<ExchangeResponse>;
 
 const streaming: readonly OperationName[] = ["SendStreamingMessage", "SubscribeToTask"];
@@ -41,7 +47,7 @@ export function createA2aEndpoint({
   metrics = noMetrics,
   log,
 }: {
-  operations: Operations;
+  operations: OperationHandlers;
   tenant: string | undefined;
   keepAliveMs: number;
   /** Counts the streams of each caller. */
@@ -54,10 +60,10 @@ export function createA2aEndpoint({
   return async (call) => {
     const { request, caller, exchange } = call;
     const { id, method, params } = request;
-    const asked = askedVersion(exchange);
+    const asked = readRequestedVersion(exchange);
     let version: A2aVersion | undefined;
     let release: (() => void) | undefined;
-    const dialect = () => (version === undefined ? dialectAsked(asked) : dialects[version]);
+    const dialect = () => (version === undefined ? toDialect(asked) : dialects[version]);
     const refuse = (thrown: unknown) => {
       const error = SekishoError.from(thrown);
       metrics.add("sekisho_requests_refused_total", { zone: "execution", reason: error.reason });
@@ -65,21 +71,21 @@ export function createA2aEndpoint({
       return error;
     };
     try {
-      version = versionInForce({ asked, method });
-      const operation = operationNamed({ method, version });
+      version = resolveVersion({ asked, method });
+      const operation = findOperation({ method, version });
       const isStream = streaming.includes(operation);
       if (isStream && !exchange.canStream) throw new SekishoError("unsupported_operation");
       const read = readParams({ operation, version, params, tenant });
       // Before anything is begun: a task that was taken is never refused.
       if (isStream) release = calls.take({ principal: caller.principal, id: newId() });
-      if (isStream && release === undefined) throw tooManyAtOnce({ random });
+      if (isStream && release === undefined) throw createTooManyCallsError({ random });
       // Params and operation are of the same name; TypeScript cannot follow it through both tables.
-      const run = operations[operation] as Operation<OperationName>;
+      const run = operations[operation] as OperationHandler<OperationName>;
       const result = await run({ params: read, version, caller, client: exchange } as OperationCall<OperationName>);
       const write = writer({ operation, version });
       const answer = (value: unknown) => ({ jsonrpc: "2.0", id, result: write(value) });
       const added = extensionHeaders(exchange);
-      if (!isStream) return withHeaders(json(answer(result)), added);
+      if (!isStream) return withHeaders(createJsonAnswer(answer(result)), added);
       const events = result as AsyncIterable<StreamEvent>;
       const last = (thrown: unknown) => ({
         jsonrpc: "2.0",
@@ -96,7 +102,7 @@ export function createA2aEndpoint({
       };
     } catch (thrown) {
       release?.();
-      return errorAnswer({ error: refuse(thrown), id, dialect: dialect() });
+      return createErrorAnswer({ error: refuse(thrown), id, dialect: dialect() });
     }
   };
 }
@@ -175,7 +181,7 @@ function logRefusal({
   log: Log;
   error: SekishoError;
   request: JsonRpcRequest;
-  caller: Caller;
+  caller: AuthenticatedCaller;
   version: A2aVersion | undefined;
 }): void {
   const { id, taskId, message } = Object(params) as { id?: unknown; taskId?: unknown; message?: unknown };
@@ -183,9 +189,9 @@ function logRefusal({
   const fields = {
     operation: toA2aOperation(method)?.operation,
     version,
-    task_id: error.details.task_id ?? [taskId, sent.taskId, id].map(loggedId).find((known) => known !== undefined),
-    request_id: loggedId(error.details.correlation_id) ?? loggedId(sent.messageId),
-    trace_id: caller.trace && traceIdOf(caller.trace),
+    task_id: error.details.task_id ?? [taskId, sent.taskId, id].map(toLoggableId).find((known) => known !== undefined),
+    request_id: toLoggableId(error.details.correlation_id) ?? toLoggableId(sent.messageId),
+    trace_id: caller.trace && readTraceId(caller.trace),
     reason: error.reason,
     cause_kind: error.cause === undefined ? undefined : errorKind(error.cause),
   };

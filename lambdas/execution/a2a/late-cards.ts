@@ -21,7 +21,7 @@ export type LateCards = {
  * Whoever asks waits for the making, and begins it where nobody has: a function that answered sooner would be frozen before
  * its cards are made. Where they cannot be made the answer is to come again. `make` settles in bounded time.
  */
-export function lateCards({ make }: { make: () => Promise<Cards> }): LateCards {
+export function createLateCards({ make }: { make: () => Promise<Cards> }): LateCards {
   let making: Promise<Cards> | undefined;
 
   function made(): Promise<Cards> {

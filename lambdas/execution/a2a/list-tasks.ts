@@ -3,11 +3,11 @@ import { setImmediate } from "node:timers/promises";
 import * as z from "zod";
 import type { OperationParams } from "../../../contracts/a2a/operations.ts";
 import { type A2aTask, toA2aState } from "../../../contracts/a2a/task.ts";
-import { paramsRefused } from "../http/exchange.ts";
+import { createParamsError } from "../http/exchange.ts";
 import type { ExecutionTask } from "../tasks/execution-task.ts";
 import type { Tasks } from "../tasks/tasks.ts";
-import type { Operation } from "./operation.ts";
-import { viewOf } from "./view.ts";
+import type { OperationHandler } from "./operation.ts";
+import { toA2aTask } from "./view.ts";
 
 /** So many records are looked at for one page, whether they match or not; `totalSize` counts no further. */
 const maxRecords = 1000;
@@ -18,7 +18,7 @@ const maxCountMs = 500;
 const maxPageBytes = 2_500_000;
 
 type Params = OperationParams<"ListTasks">;
-type Place = Pick<PageToken, "cursor" | "lastAtMs" | "lastId">;
+type PagePosition = Pick<PageToken, "cursor" | "lastAtMs" | "lastId">;
 
 /**
  * What is due to the tasks of the page (to be started, given up, expired) is done first, as for every read. `totalSize` is of
@@ -32,15 +32,15 @@ export function listTasks({
   tasks: Pick<Tasks, "list" | "advanceIfDue">;
   pollAfterMs: number;
   now?: () => number;
-}): Operation<"ListTasks"> {
+}): OperationHandler<"ListTasks"> {
   return async ({ params, caller: { principal } }) => {
     const token = params.pageToken === undefined ? undefined : decodePageToken(params.pageToken);
     const sinceMs = params.statusTimestampAfter === undefined ? 0 : Date.parse(params.statusTimestampAfter);
     const page = createPage({ maxTasks: params.pageSize });
     let matching = 0;
     let records = 0;
-    let last: Place | undefined;
-    let rest: Place | undefined;
+    let last: PagePosition | undefined;
+    let rest: PagePosition | undefined;
     const startedAtMs = now();
     const isLate = () => last !== undefined && now() - startedAtMs > (rest === undefined ? maxLookMs : maxCountMs);
     for await (const { task: stored, cursor } of newestTasks({ tasks, principal, after: token })) {
@@ -55,7 +55,7 @@ export function listTasks({
       const task = rest === undefined ? await tasks.advanceIfDue(stored).catch(() => stored) : stored;
       if (matches({ task, params })) {
         matching += 1;
-        if (!page.add(() => listed({ task, params, pollAfterMs }))) rest ??= last;
+        if (!page.add(() => toPageTask({ task, params, pollAfterMs }))) rest ??= last;
       }
       last = { cursor, lastAtMs: stored.listedAtMs ?? 0, lastId: stored.id };
     }
@@ -90,7 +90,7 @@ function matches({ task, params: { contextId, status } }: { task: ExecutionTask;
 }
 
 /** Without history where no length is asked for; an answer is an artifact, and without those its words stay away too. */
-function listed({
+function toPageTask({
   task,
   params: { historyLength = 0, includeArtifacts = false },
   pollAfterMs,
@@ -99,7 +99,7 @@ function listed({
   params: Params;
   pollAfterMs: number;
 }): A2aTask {
-  const view = viewOf({ task, historyLength, pollAfterMs });
+  const view = toA2aTask({ task, historyLength, pollAfterMs });
   if (includeArtifacts) return view;
   const { artifacts: _artifacts, status, ...others } = view;
   const { message, ...bare } = status;
@@ -160,7 +160,7 @@ function decodePageToken(text: string): PageToken {
 }
 
 function foreignPageToken(): Error {
-  return paramsRefused([{ path: ["pageToken"], message: "not a token of this listing" }]);
+  return createParamsError([{ path: ["pageToken"], message: "not a token of this listing" }]);
 }
 
 function parse(text: string): unknown {

@@ -3,13 +3,13 @@ import type { AgentCard } from "../../../contracts/a2a/card.ts";
 import type { A2aVersion, OperationName, OperationParams } from "../../../contracts/a2a/operations.ts";
 import type { PushConfig } from "../../../contracts/a2a/push.ts";
 import type { A2aTask, SendResult, StreamEvent } from "../../../contracts/a2a/task.ts";
-import type { Caller, Exchange } from "../http/exchange.ts";
+import type { AuthenticatedCaller, Exchange } from "../http/exchange.ts";
 
 /** `client` says when nobody listens any longer. */
 export type OperationCall<O extends OperationName> = {
   params: OperationParams<O>;
   version: A2aVersion;
-  caller: Caller;
+  caller: AuthenticatedCaller;
   client: Pick<Exchange, "signal">;
 };
 
@@ -32,5 +32,5 @@ type Results = {
   GetExtendedAgentCard: AgentCard;
 };
 
-export type Operation<O extends OperationName> = (call: OperationCall<O>) => Promise<Results[O]>;
-export type Operations = { [O in OperationName]: Operation<O> };
+export type OperationHandler<O extends OperationName> = (call: OperationCall<O>) => Promise<Results[O]>;
+export type OperationHandlers = { [O in OperationName]: OperationHandler<O> };

@@ -3,16 +3,16 @@
 import type { Message } from "../../../contracts/a2a/part.ts";
 import type { StreamEvent } from "../../../contracts/a2a/task.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { isAsking, isOver, unlist } from "../tasks/changes.ts";
+import { isAsking, isOver, unlistChange } from "../tasks/changes.ts";
 import type { ExecutionTask } from "../tasks/execution-task.ts";
 import type { Tasks } from "../tasks/tasks.ts";
-import { follow } from "./follow.ts";
 import type { ServedCards } from "./late-cards.ts";
 import { listTasks } from "./list-tasks.ts";
-import type { Operation, Operations } from "./operation.ts";
+import type { OperationHandler, OperationHandlers } from "./operation.ts";
 import type { PushConfigs } from "./push-configs.ts";
 import { createReceiveMessage, type ReceiveMessage } from "./receive-message.ts";
-import { directMessage, viewOf } from "./view.ts";
+import { streamTaskEvents } from "./stream-events.ts";
+import { createDirectMessage, toA2aTask } from "./view.ts";
 
 /** How long a stream waits before it shows the task, for an answer that needs none. */
 const defaultFirstSignMs = 250;
@@ -37,7 +37,7 @@ export function createOperations({
   deduplicates?: boolean | undefined;
   isStopping: () => boolean;
   newId: () => string;
-}): Operations {
+}): OperationHandlers {
   const receive = createReceiveMessage({ tasks, pushConfigs, deduplicates, isStopping, newId });
   return {
     SendMessage: sendMessage({ tasks, receive, syncBudgetMs, pollAfterMs }),
@@ -58,21 +58,25 @@ export function createOperations({
 }
 
 /** `CancelTask`: the task is canceled from now on, whatever its agent still does; canceling twice is fine. */
-function cancelTask({ tasks }: { tasks: Tasks }): Operation<"CancelTask"> {
+function cancelTask({ tasks }: { tasks: Tasks }): OperationHandler<"CancelTask"> {
   return async ({ params: { id: taskId }, caller: { principal } }) => {
-    return viewOf({ task: await tasks.cancel({ principal, taskId }) });
+    return toA2aTask({ task: await tasks.cancel({ principal, taskId }) });
   };
 }
 
 /** `GetExtendedAgentCard`: what the agent says of itself to those whom it knows. */
-function getExtendedAgentCard({ cards }: { cards: Pick<ServedCards, "extended"> }): Operation<"GetExtendedAgentCard"> {
+function getExtendedAgentCard({
+  cards,
+}: {
+  cards: Pick<ServedCards, "extended">;
+}): OperationHandler<"GetExtendedAgentCard"> {
   return async ({ version }) => cards.extended({ version });
 }
 
 /** `GetTask`: how a task stands. */
-function getTask({ tasks, pollAfterMs }: { tasks: Tasks; pollAfterMs: number }): Operation<"GetTask"> {
+function getTask({ tasks, pollAfterMs }: { tasks: Tasks; pollAfterMs: number }): OperationHandler<"GetTask"> {
   return async ({ params: { id: taskId, historyLength }, caller: { principal } }) => {
-    return viewOf({ task: await tasks.find({ principal, taskId }), historyLength, pollAfterMs });
+    return toA2aTask({ task: await tasks.find({ principal, taskId }), historyLength, pollAfterMs });
   };
 }
 
@@ -87,7 +91,7 @@ function sendMessage({
   receive: ReceiveMessage;
   syncBudgetMs: number;
   pollAfterMs: number;
-}): Operation<"SendMessage"> {
+}): OperationHandler<"SendMessage"> {
   return async (call) => {
     const { historyLength, returnImmediately = false } = call.params.configuration ?? {};
     const task = await receive(call);
@@ -95,7 +99,7 @@ function sendMessage({
     // What was taken is never refused: where it cannot be watched, the client asks again.
     const latest = await tasks.wait({ task, until: isAsking, timeoutMs }).catch(() => task);
     const message = await answerDirectly({ tasks, task: latest });
-    return message ? { message } : { task: viewOf({ task: latest, historyLength, pollAfterMs }) };
+    return message ? { message } : { task: toA2aTask({ task: latest, historyLength, pollAfterMs }) };
   };
 }
 
@@ -110,7 +114,7 @@ function sendStreamingMessage({
   receive: ReceiveMessage;
   firstSignMs: number;
   pollAfterMs: number;
-}): Operation<"SendStreamingMessage"> {
+}): OperationHandler<"SendStreamingMessage"> {
   return async (call) => {
     const historyLength = call.params.configuration?.historyLength;
     const shown = await receive(call);
@@ -118,8 +122,8 @@ function sendStreamingMessage({
     const task = await tasks.wait({ task: shown, until, timeoutMs: firstSignMs }).catch(() => shown);
     const message = await answerDirectly({ tasks, task });
     if (message) return only(message);
-    const view = (seen: ExecutionTask) => viewOf({ task: seen, historyLength, pollAfterMs });
-    return follow({ tasks, shown, task, view, signal: call.client.signal });
+    const view = (seen: ExecutionTask) => toA2aTask({ task: seen, historyLength, pollAfterMs });
+    return streamTaskEvents({ tasks, shown, task, view, signal: call.client.signal });
   };
 }
 
@@ -135,13 +139,19 @@ async function* only(message: Message): AsyncGenerator<StreamEvent> {
  * In 1.0 the stream goes on over questions to the end of the task; a client of 0.3 takes a question for the stream's last event.
  * Rejects with `unsupported_operation` for a task that is over (A2A 1.0, section 3.1.6).
  */
-function subscribeToTask({ tasks, pollAfterMs }: { tasks: Tasks; pollAfterMs: number }): Operation<"SubscribeToTask"> {
+function subscribeToTask({
+  tasks,
+  pollAfterMs,
+}: {
+  tasks: Tasks;
+  pollAfterMs: number;
+}): OperationHandler<"SubscribeToTask"> {
   return async ({ params: { id: taskId }, version, caller: { principal }, client }) => {
     const task = await tasks.find({ principal, taskId });
     if (isOver(task)) throw new SekishoError("unsupported_operation", { details: { task_id: task.id } });
-    const view = (seen: ExecutionTask) => viewOf({ task: seen, pollAfterMs });
+    const view = (seen: ExecutionTask) => toA2aTask({ task: seen, pollAfterMs });
     const until = version === "1.0" ? isOver : undefined;
-    return follow({ tasks, shown: task, task, view, until, signal: client.signal });
+    return streamTaskEvents({ tasks, shown: task, task, view, until, signal: client.signal });
   };
 }
 
@@ -153,11 +163,11 @@ async function answerDirectly({
   tasks: Pick<Tasks, "update">;
   task: ExecutionTask;
 }): Promise<Message | undefined> {
-  const message = directMessage(task);
+  const message = createDirectMessage(task);
   const { principal, id: taskId, listedAtMs } = task;
   // A task that stays in the listing does no harm; an answer that is there is not kept back for it.
   if (message !== undefined && listedAtMs !== undefined) {
-    await tasks.update({ principal, taskId, change: unlist }).catch(() => undefined);
+    await tasks.update({ principal, taskId, change: unlistChange }).catch(() => undefined);
   }
   return message;
 }

@@ -6,7 +6,7 @@ import type { PushConfig } from "../../../contracts/a2a/push.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { parseUrl } from "../../shared/untrusted-input.ts";
-import { type Change, isAsking, isOver } from "../tasks/changes.ts";
+import { isAsking, isOver, type TaskChange } from "../tasks/changes.ts";
 import type { ExecutionTask, StoredPushConfig } from "../tasks/execution-task.ts";
 import { checkSize } from "../tasks/task-store.ts";
 import type { Tasks } from "../tasks/tasks.ts";
@@ -17,22 +17,24 @@ const maxConfigs = 10;
 const maxConfigsBytes = 32 * 1024;
 
 type TaskPushConfig = PushConfig & { taskId: string };
-type Asked<P> = { principal: string; params: P };
-type Given = { taskId: string; config: PushConfig | undefined; version: A2aVersion };
+type ConfigRequest<P> = { principal: string; params: P };
+type InlineConfig = { taskId: string; config: PushConfig | undefined; version: A2aVersion };
 
 /** Everything rejects with `push_not_supported` where there is no outbox, and with `task_not_found` for a foreign task. */
 export type PushConfigs = {
   /** Also of a task that is over. One that is over or asks is told of at once: what changed before is not told again. */
   create(
-    request: Asked<OperationParams<"CreateTaskPushNotificationConfig">> & { version: A2aVersion },
+    request: ConfigRequest<OperationParams<"CreateTaskPushNotificationConfig">> & { version: A2aVersion },
   ): Promise<TaskPushConfig>;
   /** Rejects with `task_not_found` for an unknown configuration, too. */
-  get(request: Asked<OperationParams<"GetTaskPushNotificationConfig">>): Promise<TaskPushConfig>;
+  get(request: ConfigRequest<OperationParams<"GetTaskPushNotificationConfig">>): Promise<TaskPushConfig>;
   /** All of them, whatever page was asked for. */
-  list(request: Asked<OperationParams<"ListTaskPushNotificationConfigs">>): Promise<{ configs: TaskPushConfig[] }>;
-  delete(request: Asked<OperationParams<"DeleteTaskPushNotificationConfig">>): Promise<Record<string, never>>;
+  list(
+    request: ConfigRequest<OperationParams<"ListTaskPushNotificationConfigs">>,
+  ): Promise<{ configs: TaskPushConfig[] }>;
+  delete(request: ConfigRequest<OperationParams<"DeleteTaskPushNotificationConfig">>): Promise<Record<string, never>>;
   /** What came with a message, to be kept with the task that it begins, or with its answer. */
-  read(request: Given): StoredPushConfig | undefined;
+  read(request: InlineConfig): StoredPushConfig | undefined;
   /** Sees to it that the task has what came with a message, also where the message came before. Resolves to the task. */
   attach(request: { task: ExecutionTask; config: StoredPushConfig | undefined }): Promise<ExecutionTask>;
 };
@@ -77,22 +79,22 @@ export function createPushConfigs({
       // Clients of 0.3 ask for a configuration without an id by the task's.
       const kept = checked({ config, id: version === "0.3" ? taskId : newId(), version, at });
       await keep({ principal, taskId, config: kept });
-      return shown({ taskId, tenant, config: kept });
+      return toPushConfig({ taskId, tenant, config: kept });
     },
     async get({ principal, params: { taskId, tenant, id } }) {
       supported();
-      const config = configsOf(await tasks.find({ principal, taskId })).find((each) => each.id === id);
+      const config = readConfigs(await tasks.find({ principal, taskId })).find((each) => each.id === id);
       if (config === undefined) throw new SekishoError("task_not_found", { details: { task_id: taskId } });
-      return shown({ taskId, tenant, config });
+      return toPushConfig({ taskId, tenant, config });
     },
     async list({ principal, params: { taskId, tenant } }) {
       supported();
-      const configs = configsOf(await tasks.find({ principal, taskId }));
-      return { configs: configs.map((config) => shown({ taskId, tenant, config })) };
+      const configs = readConfigs(await tasks.find({ principal, taskId }));
+      return { configs: configs.map((config) => toPushConfig({ taskId, tenant, config })) };
     },
     async delete({ principal, params: { taskId, id } }) {
       supported();
-      await tasks.update({ principal, taskId, change: without(id) });
+      await tasks.update({ principal, taskId, change: removeConfig(id) });
       return {};
     },
     read({ taskId, config, version }) {
@@ -101,7 +103,7 @@ export function createPushConfigs({
       return checked({ config, id: taskId, version, at: inMessage[version] });
     },
     async attach({ task, config }) {
-      const isThere = configsOf(task).some(({ registrationId }) => registrationId === config?.registrationId);
+      const isThere = readConfigs(task).some(({ registrationId }) => registrationId === config?.registrationId);
       const { principal, id: taskId } = task;
       return config === undefined || isThere ? task : keep({ principal, taskId, config });
     },
@@ -113,16 +115,16 @@ const inMessage: Record<A2aVersion, string> = {
   "0.3": "configuration.pushNotificationConfig.",
 };
 
-function configsOf({ a2a }: ExecutionTask): StoredPushConfig[] {
+function readConfigs({ a2a }: ExecutionTask): StoredPushConfig[] {
   return a2a?.pushConfigs ?? [];
 }
 
 /** In place of the one with the same id. Throws `invalid_params` where there would be too many, and `payload_too_large`. */
-export function withPushConfig(config: StoredPushConfig): Change {
+export function withPushConfig(config: StoredPushConfig): TaskChange {
   return (task) => {
     // A task of the zone contract has nobody who speaks A2A.
     if (task.a2a === undefined) throw new SekishoError("task_not_found");
-    const pushConfigs = [...configsOf(task).filter(({ id }) => id !== config.id), config];
+    const pushConfigs = [...readConfigs(task).filter(({ id }) => id !== config.id), config];
     const bytes = Buffer.byteLength(JSON.stringify(pushConfigs));
     if (pushConfigs.length > maxConfigs || bytes > maxConfigsBytes) {
       const issues = [
@@ -134,15 +136,15 @@ export function withPushConfig(config: StoredPushConfig): Change {
   };
 }
 
-function without(id: string): Change {
+function removeConfig(id: string): TaskChange {
   return (task) => {
-    const pushConfigs = configsOf(task).filter((each) => each.id !== id);
-    if (task.a2a === undefined || pushConfigs.length === configsOf(task).length) return undefined;
+    const pushConfigs = readConfigs(task).filter((each) => each.id !== id);
+    if (task.a2a === undefined || pushConfigs.length === readConfigs(task).length) return undefined;
     return { ...task, a2a: { ...task.a2a, pushConfigs } };
   };
 }
 
-function shown({
+function toPushConfig({
   taskId,
   tenant,
   config: { version: _version, registrationId: _registrationId, ...config },

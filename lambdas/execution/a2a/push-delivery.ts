@@ -6,12 +6,17 @@ import { type Log, silentLog } from "../../shared/log.ts";
 import { createPublicPost, type PublicPost } from "../../shared/public-fetch/public-fetch.ts";
 import { parseUrl } from "../../shared/untrusted-input.ts";
 import { createTimeLimit } from "../runs/time-limit.ts";
-import { type ExecutionTask, loggedIds, runDefaults, type StoredPushConfig } from "../tasks/execution-task.ts";
-import { encodeTaskMessage, type PushNotice, parseTaskMessage, queueGroupOf } from "../tasks/task-message.ts";
-import { type ExecutionStore, guardedStore } from "../tasks/task-store.ts";
-import type { LookAfter } from "./push-outbox.ts";
-import { afterPush, type PushOutcome, pushRequest, waitMs } from "./push-request.ts";
-import { viewOf } from "./view.ts";
+import { createLogIds, type ExecutionTask, runDefaults, type StoredPushConfig } from "../tasks/execution-task.ts";
+import {
+  deriveCallerGroup,
+  encodeExecutionMessage,
+  type PushNotice,
+  parseExecutionMessage,
+} from "../tasks/task-message.ts";
+import { createGuardedStore, type ExecutionStore } from "../tasks/task-store.ts";
+import type { HandleLook } from "./push-outbox.ts";
+import { type PushOutcome, planNextPush, pushRequest, waitMs } from "./push-request.ts";
+import { toA2aTask } from "./view.ts";
 
 export type PushDelivery = {
   /**
@@ -47,7 +52,7 @@ export function createPushDelivery({
   allowLoopback?: boolean;
   post?: PublicPost;
   /** Without it looks are nobody's. */
-  look?: LookAfter;
+  look?: HandleLook;
   /** Of one try. */
   timeoutMs?: number;
   storeTimeoutMs?: number;
@@ -55,9 +60,9 @@ export function createPushDelivery({
   now?: () => number;
   random?: () => number;
 }): PushDelivery {
-  const guarded = guardedStore({ store, timeoutMs: storeTimeoutMs, log });
+  const guarded = createGuardedStore({ store, timeoutMs: storeTimeoutMs, log });
   const withinTime = createTimeLimit({ ms: storeTimeoutMs, reason: "timeout" });
-  const takePlaces = createPlaces();
+  const takePlaces = createTakePlaces();
 
   async function tried(request: Parameters<PublicPost>[0]): Promise<PushOutcome> {
     try {
@@ -77,15 +82,23 @@ export function createPushDelivery({
     notice: PushNotice;
     delayMs: number;
   }): Promise<void> {
-    await withinTime(queue.send({ body: encodeTaskMessage({ push: notice }), delayMs, group: queueGroupOf(task) }));
+    await withinTime(
+      queue.send({ body: encodeExecutionMessage({ push: notice }), delayMs, group: deriveCallerGroup(task) }),
+    );
   }
 
   /** What there is to tell, and whom: nobody any more where it is undefined. */
-  async function dueTo({ taskId, configId, state, changedAtMs, attempt }: PushNotice): Promise<Told | undefined> {
+  async function dueTo({
+    taskId,
+    configId,
+    state,
+    changedAtMs,
+    attempt,
+  }: PushNotice): Promise<NotifiedTask | undefined> {
     const task = await guarded.get({ id: taskId });
     const config = task?.a2a?.pushConfigs?.find(({ id }) => id === configId);
     if (task?.state === state && task.changedAtMs === changedAtMs && config !== undefined) return { task, config };
-    log.debug("push_not_due", { ...(task && loggedIds(task)), task_id: taskId, operation: "push", attempt });
+    log.debug("push_not_due", { ...(task && createLogIds(task)), task_id: taskId, operation: "push", attempt });
     return undefined;
   }
 
@@ -93,10 +106,10 @@ export function createPushDelivery({
     signal.throwIfAborted();
     const told = await dueTo(notice);
     if (told === undefined) return;
-    const release = takePlaces(boundsOf(told));
+    const release = takePlaces(listBounds(told));
     if (release === undefined) {
       const delayMs = waitMs({ ageMs: now() - notice.changedAtMs, random });
-      log.debug("push_waits", { ...loggedIds(told.task), operation: "push", delay_ms: delayMs });
+      log.debug("push_waits", { ...createLogIds(told.task), operation: "push", delay_ms: delayMs });
       return queueAgain({ task: told.task, notice, delayMs });
     }
     try {
@@ -113,12 +126,12 @@ export function createPushDelivery({
     config,
     notice,
     signal,
-  }: Told & { notice: PushNotice; signal: AbortSignal }): Promise<void> {
+  }: NotifiedTask & { notice: PushNotice; signal: AbortSignal }): Promise<void> {
     const { attempt } = notice;
-    const outcome = await tried({ ...pushRequest({ config, task: viewOf({ task }) }), timeoutMs, signal });
-    const after = afterPush({ outcome, attempt, nowMs: now(), random });
+    const outcome = await tried({ ...pushRequest({ config, task: toA2aTask({ task }) }), timeoutMs, signal });
+    const after = planNextPush({ outcome, attempt, nowMs: now(), random });
     const { status, reason } = { status: undefined, reason: undefined, ...outcome };
-    const told = { ...loggedIds(task), operation: "push", state: task.state, attempt, status, reason };
+    const told = { ...createLogIds(task), operation: "push", state: task.state, attempt, status, reason };
     if (after.next === "done") return log.debug("push_delivered", told);
     if (after.next === "over") return log.warn("push_given_up", told);
     const { delayMs } = after;
@@ -129,7 +142,7 @@ export function createPushDelivery({
   return {
     deliver,
     async handle({ body, signal }) {
-      const message = parseTaskMessage(body);
+      const message = parseExecutionMessage(body);
       if ("push" in message) return deliver({ ...message.push, signal });
       if (!("look" in message)) throw new SekishoError("invalid_params");
       await look?.(message.look);
@@ -137,10 +150,10 @@ export function createPushDelivery({
   };
 }
 
-type Told = { task: ExecutionTask; config: StoredPushConfig };
+type NotifiedTask = { task: ExecutionTask; config: StoredPushConfig };
 
 /** One at a time to a receiver of a task: what it was told later must not overtake what is still under way. */
-function boundsOf({ task: { id, principal }, config }: Told): Bound[] {
+function listBounds({ task: { id, principal }, config }: NotifiedTask): PlaceBound[] {
   return [
     { key: JSON.stringify([id, config.id]), atMost: 1 },
     { key: `receiver ${parseUrl(config.url)?.host}`, atMost: maxPerReceiver },
@@ -149,13 +162,13 @@ function boundsOf({ task: { id, principal }, config }: Told): Bound[] {
 }
 
 /** Bounds how much may be under way at once, so that what is slow for one does not take the places of all. */
-export type Bound = { key: string; atMost: number };
+export type PlaceBound = { key: string; atMost: number };
 
 /** Takes a place for each key, or none at all where one has no place left: then undefined. What it returns gives them back. */
-export type TakePlaces = (bounds: readonly Bound[]) => (() => void) | undefined;
+export type TakePlaces = (bounds: readonly PlaceBound[]) => (() => void) | undefined;
 
 /** Within this process. */
-function createPlaces(): TakePlaces {
+function createTakePlaces(): TakePlaces {
   const taken = new Map<string, number>();
   const countOf = (key: string) => taken.get(key) ?? 0;
 

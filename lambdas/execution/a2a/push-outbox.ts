@@ -8,9 +8,9 @@ import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { AdvanceIfDue } from "../runs/runs.ts";
 import { createTimeLimit } from "../runs/time-limit.ts";
-import { isAsking, isOver, isUnstarted, questionEndAtMs } from "../tasks/changes.ts";
-import { type ExecutionTask, loggedIds, type StoredPushConfig } from "../tasks/execution-task.ts";
-import { encodeTaskMessage, type Look, queueGroupOf } from "../tasks/task-message.ts";
+import { isAsking, isOver, isUnstarted, questionEndsAtMs } from "../tasks/changes.ts";
+import { createLogIds, type ExecutionTask, type StoredPushConfig } from "../tasks/execution-task.ts";
+import { deriveCallerGroup, encodeExecutionMessage, type TaskLook } from "../tasks/task-message.ts";
 import type { ChangeTask, ExecutionStore } from "../tasks/task-store.ts";
 
 export type PushOutbox = {
@@ -51,14 +51,14 @@ export function createPushOutbox({
 
   async function tell({ task, configId }: { task: ExecutionTask; configId: string }): Promise<void> {
     const { id: taskId, state, changedAtMs } = task;
-    const body = encodeTaskMessage({ push: { taskId, configId, state, changedAtMs, attempt: 0 } });
+    const body = encodeExecutionMessage({ push: { taskId, configId, state, changedAtMs, attempt: 0 } });
     return sendOf({ task, message: { body } });
   }
 
   async function watch({ task, config }: Parameters<PushOutbox["watch"]>[0]): Promise<void> {
     const { id: taskId, state, changedAtMs } = task;
     const { id: configId, registrationId } = config;
-    const body = encodeTaskMessage({ look: { taskId, configId, registrationId, state, changedAtMs } });
+    const body = encodeExecutionMessage({ look: { taskId, configId, registrationId, state, changedAtMs } });
     const delayMs = lookDelayMs({ task, nowMs: now(), lostAfterMs, unstartedAfterMs });
     return sendOf({ task, message: { body, delayMs } });
   }
@@ -75,11 +75,11 @@ export function createPushOutbox({
     task: ExecutionTask;
     message: Parameters<TaskQueue["send"]>[0];
   }): Promise<void> {
-    const send = async () => withinTime(queue.send({ ...message, group: queueGroupOf(task) }));
+    const send = async () => withinTime(queue.send({ ...message, group: deriveCallerGroup(task) }));
     try {
       await send().catch(send);
     } catch (cause) {
-      const ids = { ...loggedIds(task), operation: "push" };
+      const ids = { ...createLogIds(task), operation: "push" };
       log.error("push_not_queued", { ...ids, state: task.state, cause_kind: errorKind(cause) });
       throw new SekishoError("unavailable", { cause });
     }
@@ -139,15 +139,15 @@ function lookDelayMs({
 }
 
 function dueAtMs({ task, nowMs, lostAfterMs, unstartedAfterMs }: Parameters<typeof lookDelayMs>[0]): number {
-  if (isAsking(task)) return questionEndAtMs(task);
+  if (isAsking(task)) return questionEndsAtMs(task);
   return isUnstarted(task) || task.lease === undefined ? nowMs + unstartedAfterMs : task.lease.untilMs + lostAfterMs;
 }
 
 /** Resolves when the task was tended, and where it stays as it is, when the next look at it is queued. Rejects with `unavailable`. */
-export type LookAfter = (look: Look) => Promise<void>;
+export type HandleLook = (look: TaskLook) => Promise<void>;
 
 /** A look is at one state of a task on behalf of one registration; what ends either ends its looks. */
-export function createLookAfter({
+export function createHandleLook({
   store,
   advanceIfDue,
   outbox,
@@ -155,7 +155,7 @@ export function createLookAfter({
   store: Pick<ExecutionStore, "get">;
   advanceIfDue: AdvanceIfDue;
   outbox: Pick<PushOutbox, "watch">;
-}): LookAfter {
+}): HandleLook {
   return async (look) => {
     const found = await store.get({ id: look.taskId });
     if (found === undefined || !isAt({ task: found, look })) return;
@@ -165,7 +165,7 @@ export function createLookAfter({
   };
 }
 
-function isAt({ task, look }: { task: ExecutionTask; look: Look }): boolean {
+function isAt({ task, look }: { task: ExecutionTask; look: TaskLook }): boolean {
   const config = task.a2a?.pushConfigs?.find(({ id }) => id === look.configId);
   if (config === undefined || config.registrationId !== look.registrationId) return false;
   return task.state === look.state && task.changedAtMs === look.changedAtMs;

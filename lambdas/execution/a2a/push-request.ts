@@ -40,7 +40,7 @@ export type PushOutcome = { status: number; retryAfter?: string | undefined } | 
  * `done`: taken. `again`: the receiver or the way to it may do better later. `over`: they will not, or there were enough tries;
  * a redirect is not followed. `attempt` counts from 0.
  */
-export function afterPush({
+export function planNextPush({
   outcome,
   attempt,
   nowMs,
@@ -52,7 +52,7 @@ export function afterPush({
   random: () => number;
 }): { next: "done" } | { next: "again"; delayMs: number } | { next: "over" } {
   if ("status" in outcome && outcome.status >= 200 && outcome.status < 300) return { next: "done" };
-  if (!mayBeRepeated(outcome) || attempt + 1 >= maxAttempts) return { next: "over" };
+  if (!canRepeat(outcome) || attempt + 1 >= maxAttempts) return { next: "over" };
   const wishedMs = "retryAfter" in outcome ? (parseRetryAfter({ header: outcome.retryAfter, nowMs }) ?? 0) : 0;
   const delayMs = backoffMs({ attempt, baseMs, capMs, random });
   return { next: "again", delayMs: Math.max(delayMs, Math.min(wishedMs, capMs)) };
@@ -66,7 +66,7 @@ export function waitMs({ ageMs, random }: { ageMs: number; random: () => number 
   return Math.min(longestWaitMs, Math.max(shortestWaitMs, ageMs)) * (0.5 + random() / 2);
 }
 
-function mayBeRepeated(outcome: PushOutcome): boolean {
+function canRepeat(outcome: PushOutcome): boolean {
   // `invalid_response` is what is no HTTP, as a gateway that just starts may be.
   if ("reason" in outcome) return outcome.reason === "unavailable" || outcome.reason === "invalid_response";
   const { status } = outcome;

@@ -10,8 +10,8 @@ import {
   optionIdSchema,
   sessionIdSchema,
 } from "../../../contracts/methods.ts";
-import { paramsRefused } from "../http/exchange.ts";
-import { type Answer, digest, type Question, type TaskInput } from "../tasks/execution-task.ts";
+import { createParamsError } from "../http/exchange.ts";
+import { digest, type OpenQuestion, type PersonAnswer, type TaskInput } from "../tasks/execution-task.ts";
 
 const maxAttachments = 20;
 
@@ -31,32 +31,32 @@ const taskNotesSchema = z.object({ timeout_ms: timeout_ms.catch(undefined) }).ca
 const choiceSchema = z.object({ option_id: optionIdSchema.optional() }).catch({});
 
 /** The same for a repetition. What its metadata say may change by itself. */
-export function fingerprintOfMessage({ role, parts, contextId, taskId }: Message): string {
+export function fingerprintMessage({ role, parts, contextId, taskId }: Message): string {
   return digest([role, parts, contextId ?? null, taskId ?? null]);
 }
 
 /** Throws `invalid_params` for more text than a task may have. */
-export function inputOf({ message, contextId }: { message: Message; contextId: string }): TaskInput {
+export function readTaskInput({ message, contextId }: { message: Message; contextId: string }): TaskInput {
   const { parts, metadata } = message;
-  const attachments = attachmentsIn(parts);
+  const attachments = readAttachments(parts);
   return {
     ...defined(slackNotesSchema.parse(metadata?.[slackMessageKey])),
     ...defined(taskNotesSchema.parse(metadata?.[taskKey])),
     text: limitedText(parts),
     ...(attachments.length > 0 && { attachments }),
     ...(sessionIdSchema.safeParse(contextId).success && { session_id: contextId }),
-    ...partsBeside(parts),
+    ...listOtherParts(parts),
   };
 }
 
-/** An option is chosen by its id in the metadata, or by a text that is its label or its id. Throws as `inputOf` does. */
-export function answerIn({
+/** An option is chosen by its id in the metadata, or by a text that is its label or its id. Throws as `readTaskInput` does. */
+export function readAnswerMessage({
   message,
   question,
 }: {
   message: Message;
-  question: Question | undefined;
-}): Omit<Answer, "prompt"> {
+  question: OpenQuestion | undefined;
+}): Omit<PersonAnswer, "prompt"> {
   const { messageId, parts, metadata } = message;
   const text = limitedText(parts);
   const { user_id } = slackNotesSchema.parse(metadata?.[slackMessageKey]);
@@ -64,17 +64,17 @@ export function answerIn({
   const said = text.trim();
   const option_id = named ?? question?.options?.find(({ id, label }) => id === said || label === said)?.id;
   const choice = defined({ option_id, user_id });
-  return { id: messageId, fingerprint: fingerprintOfMessage(message), text, ...choice, ...partsBeside(parts) };
+  return { id: messageId, fingerprint: fingerprintMessage(message), text, ...choice, ...listOtherParts(parts) };
 }
 
 function limitedText(parts: readonly Part[]): string {
   const text = joinTextParts(parts);
   if (text.length <= maxTextLength) return text;
-  throw paramsRefused([{ path: ["message", "parts"], message: `more than ${maxTextLength} characters of text` }]);
+  throw createParamsError([{ path: ["message", "parts"], message: `more than ${maxTextLength} characters of text` }]);
 }
 
 /** So that agents which know files by a Slack message's attachments see those as well that can be read like them. */
-function attachmentsIn(parts: readonly Part[]): NonNullable<TaskInput["attachments"]> {
+function readAttachments(parts: readonly Part[]): NonNullable<TaskInput["attachments"]> {
   return parts
     .flatMap(({ url, filename: name = "", mediaType: mimetype = "application/octet-stream" }, index) => {
       if (url === undefined) return [];
@@ -85,7 +85,7 @@ function attachmentsIn(parts: readonly Part[]): NonNullable<TaskInput["attachmen
 }
 
 /** Of one plain text the parts would say nothing more. */
-function partsBeside(parts: Part[]): { parts?: Part[] } {
+function listOtherParts(parts: Part[]): { parts?: Part[] } {
   const [only, ...others] = parts;
   const isPlain = others.length === 0 && only?.text && !only.metadata && !only.mediaType && !only.filename;
   return isPlain ? {} : { parts };
@@ -95,20 +95,20 @@ function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K],
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 }
 
-const made = ["text/plain", "application/json", "application/octet-stream"];
+const producedTypes = ["text/plain", "application/json", "application/octet-stream"];
 
 /**
  * Whether a client can take anything that agents make (A2A 1.0, section 3.2.2: acceptedOutputModes). Nothing said is anything. Throws
  * `content_type_not_supported`.
  */
 export function checkOutputModes(accepted: readonly string[] | undefined): void {
-  if (accepted !== undefined && !accepted.some(isMade)) throw new SekishoError("content_type_not_supported");
+  if (accepted !== undefined && !accepted.some(isProduced)) throw new SekishoError("content_type_not_supported");
 }
 
 /** `*` stands for any type or subtype; older clients say only `text`. */
-function isMade(mode: string): boolean {
+function isProduced(mode: string): boolean {
   const [type = "", subtype = "*"] = (mode.split(";", 1)[0] ?? "").trim().toLowerCase().split("/");
-  return made.some((known) => {
+  return producedTypes.some((known) => {
     const [knownType, knownSubtype] = known.split("/");
     return (type === "*" || type === knownType) && (subtype === "*" || subtype === knownSubtype);
   });

@@ -1,12 +1,12 @@
 /** Takes a message, however its client waits for the outcome: it begins a task, or answers a task's question. */
 import { SekishoError } from "../../../contracts/errors.ts";
-import { newTrace } from "../../shared/telemetry/telemetry.ts";
-import { paramsRefused } from "../http/exchange.ts";
-import { type ExecutionTask, taskIdOfMessage } from "../tasks/execution-task.ts";
+import { createTrace } from "../../shared/telemetry/telemetry.ts";
+import { createParamsError } from "../http/exchange.ts";
+import { deriveMessageTaskId, type ExecutionTask } from "../tasks/execution-task.ts";
 import type { Tasks } from "../tasks/tasks.ts";
 import type { OperationCall } from "./operation.ts";
 import { type PushConfigs, withPushConfig } from "./push-configs.ts";
-import { answerIn, checkOutputModes, fingerprintOfMessage, inputOf } from "./read-message.ts";
+import { checkOutputModes, fingerprintMessage, readAnswerMessage, readTaskInput } from "./read-message.ts";
 
 type MessageCall = Pick<OperationCall<"SendMessage">, "params" | "version" | "caller">;
 export type ReceiveMessage = (call: MessageCall) => Promise<ExecutionTask>;
@@ -35,16 +35,16 @@ export function createReceiveMessage({
     const { principal, trace, receivedAtMs } = caller;
     const { message } = params;
     const { messageId, contextId = newId() } = message;
-    const taskId = deduplicates ? taskIdOfMessage({ principal, messageId }) : newId();
+    const taskId = deduplicates ? deriveMessageTaskId({ principal, messageId }) : newId();
     const wanted = params.configuration?.taskPushNotificationConfig;
     const config = pushConfigs.read({ taskId, config: wanted, version });
     const task = await tasks.submit({
       principal,
       taskId,
       requestId: messageId,
-      fingerprint: fingerprintOfMessage(message),
-      input: inputOf({ message, contextId }),
-      trace: trace ?? newTrace(),
+      fingerprint: fingerprintMessage(message),
+      input: readTaskInput({ message, contextId }),
+      trace: trace ?? createTrace(),
       receivedAtMs,
       a2a: {
         contextId,
@@ -61,13 +61,13 @@ export function createReceiveMessage({
     const { question, a2a } = await tasks.find({ principal, taskId });
     const { contextId = a2a?.contextId } = message;
     if (contextId !== a2a?.contextId) {
-      throw paramsRefused([{ path: ["message", "contextId"], message: "not the context of the task" }]);
+      throw createParamsError([{ path: ["message", "contextId"], message: "not the context of the task" }]);
     }
     const wanted = configuration?.taskPushNotificationConfig;
     const config = pushConfigs.read({ taskId, config: wanted, version });
     const task = await tasks.answer({
       ...{ principal, taskId },
-      answer: answerIn({ message, question }),
+      answer: readAnswerMessage({ message, question }),
       message: { ...message, contextId },
       ...(config && { alongside: withPushConfig(config) }),
     });

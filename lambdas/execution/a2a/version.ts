@@ -11,18 +11,18 @@ import {
 import { v03Operations } from "../../../contracts/a2a/v03/params.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { type Exchange, paramsRefused } from "../http/exchange.ts";
+import { createParamsError, type Exchange } from "../http/exchange.ts";
 
 /** What the client asks for: in the header, or else in the query. Undefined where it says nothing. */
-export function askedVersion({ header, query }: Pick<Exchange, "header" | "query">): string | undefined {
-  return said(header("a2a-version")) ?? said(query("a2a-version"));
+export function readRequestedVersion({ header, query }: Pick<Exchange, "header" | "query">): string | undefined {
+  return trimToUndefined(header("a2a-version")) ?? trimToUndefined(query("a2a-version"));
 }
 
 /**
  * Who says nothing speaks 0.3, unless the method has a name that only 1.0 knows. Of the patch version nothing depends. Throws
  * `version_not_supported`.
  */
-export function versionInForce({ asked, method }: { asked: string | undefined; method: string }): A2aVersion {
+export function resolveVersion({ asked, method }: { asked: string | undefined; method: string }): A2aVersion {
   if (asked === undefined) return toA2aOperation(method)?.version ?? "0.3";
   const [, version] = /^(1\.0|0\.3)(?:\.\d{1,5})?$/.exec(asked) ?? [];
   if (version !== "1.0" && version !== "0.3") throw new SekishoError("version_not_supported");
@@ -30,7 +30,7 @@ export function versionInForce({ asked, method }: { asked: string | undefined; m
 }
 
 /** Throws `method_not_found`, also for the name that another version has for it. */
-export function operationNamed({ method, version }: { method: string; version: A2aVersion }): OperationName {
+export function findOperation({ method, version }: { method: string; version: A2aVersion }): OperationName {
   const named = toA2aOperation(method);
   if (named?.version !== version) throw new SekishoError("method_not_found");
   return named.operation;
@@ -39,11 +39,11 @@ export function operationNamed({ method, version }: { method: string; version: A
 export const dialects = { "1.0": "a2a", "0.3": "a2a-0.3" } as const satisfies Record<A2aVersion, Dialect>;
 
 /** How errors are written for a client of which no more is known than the version that it asks for. */
-export function dialectAsked(asked: string | undefined): Dialect {
+export function toDialect(asked: string | undefined): Dialect {
   return dialects[asked === undefined || asked.startsWith("0.3") ? "0.3" : "1.0"];
 }
 
-function said(text: string | undefined): string | undefined {
+function trimToUndefined(text: string | undefined): string | undefined {
   return text?.trim() || undefined;
 }
 
@@ -69,9 +69,9 @@ export function readParams<O extends OperationName>({
 }): OperationParams<O> {
   const schema = schemas[version][operation] ?? operations[operation];
   const parsed = (schema as z.ZodType<OperationParams<O>>).safeParse(params ?? {});
-  if (!parsed.success) throw paramsRefused(parsed.error.issues);
+  if (!parsed.success) throw createParamsError(parsed.error.issues);
   if (version === "1.0" && parsed.data.tenant !== tenant) {
-    throw paramsRefused([{ path: ["tenant"], message: "not the tenant of this interface" }]);
+    throw createParamsError([{ path: ["tenant"], message: "not the tenant of this interface" }]);
   }
   return parsed.data;
 }

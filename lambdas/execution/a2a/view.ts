@@ -5,10 +5,10 @@ import { type A2aTask, toA2aState } from "../../../contracts/a2a/task.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Artifact } from "../../../contracts/methods.ts";
 import { isAsking, isOver } from "../tasks/changes.ts";
-import { derivedId, type ExecutionTask, questionMessage, runDefaults } from "../tasks/execution-task.ts";
+import { createQuestionMessage, deriveId, type ExecutionTask, runDefaults } from "../tasks/execution-task.ts";
 
 /** `historyLength`: so many of the newest messages, all that are kept where it is undefined. */
-export function viewOf({
+export function toA2aTask({
   task,
   historyLength,
   pollAfterMs = runDefaults.pollAfterMs,
@@ -19,8 +19,8 @@ export function viewOf({
 }): A2aTask {
   const { id, state, question, a2a, artifacts: made = [], changedAtMs } = task;
   const message = statusMessage(task);
-  const notes = notesOf({ task, pollAfterMs });
-  const artifacts = artifactsOf({ made, answer: answerOf(task) });
+  const notes = createNotes({ task, pollAfterMs });
+  const artifacts = toArtifacts({ made, answer: readAnswerText(task) });
   const history = lastOf({ messages: a2a?.messages ?? [], count: historyLength });
   return {
     id,
@@ -37,38 +37,38 @@ export function viewOf({
 }
 
 /** An answer without a task: what it says, and what the agent made besides. Undefined where the task is to be seen. */
-export function directMessage(task: ExecutionTask): Message | undefined {
+export function createDirectMessage(task: ExecutionTask): Message | undefined {
   const { outcome, artifacts = [] } = task;
   if (outcome?.type !== "success" || outcome.direct !== true) return undefined;
-  const files = artifacts.flatMap(partsOf);
+  const files = artifacts.flatMap(toParts);
   const text = outcome.text === "" && files.length > 0 ? [] : [{ text: outcome.text }];
-  const { taskId: _none, ...message } = agentMessage({ task, name: "answer", parts: [...text, ...files] });
+  const { taskId: _none, ...message } = createAgentMessage({ task, name: "answer", parts: [...text, ...files] });
   return message;
 }
 
 /** The agent's question, its progress or its answer; of what went wrong the fixed words, never more. */
 function statusMessage(task: ExecutionTask): Message | undefined {
   const { question, progress, outcome, state } = task;
-  if (question !== undefined) return asking(task);
+  if (question !== undefined) return createAskingMessage(task);
   if (!isOver(task)) {
     const { text = "" } = progress ?? {};
-    return text === "" ? undefined : agentSays({ task, name: `progress ${text}`, text });
+    return text === "" ? undefined : createTextMessage({ task, name: `progress ${text}`, text });
   }
   if (outcome?.type === "success") {
-    return outcome.text === "" ? undefined : agentSays({ task, name: "answer", text: outcome.text });
+    return outcome.text === "" ? undefined : createTextMessage({ task, name: "answer", text: outcome.text });
   }
   const { message: text } = new SekishoError(outcome?.reason ?? "canceled");
-  return agentSays({ task, name: state, text });
+  return createTextMessage({ task, name: state, text });
 }
 
-function asking(task: ExecutionTask): Message | undefined {
+function createAskingMessage(task: ExecutionTask): Message | undefined {
   const options = task.question?.options;
-  const message = questionMessage(task);
+  const message = createQuestionMessage(task);
   return message && { ...message, ...(options && { metadata: { [questionKey]: { options } } }) };
 }
 
 /** How soon to look again and how far it is; or why it failed, so that who knows Sekisho's reasons reads the very one. */
-function notesOf({ task, pollAfterMs }: { task: ExecutionTask; pollAfterMs: number }): Record<string, unknown> {
+function createNotes({ task, pollAfterMs }: { task: ExecutionTask; pollAfterMs: number }): Record<string, unknown> {
   const { outcome, progress } = task;
   if (outcome?.type === "failure") return { reason: outcome.reason, ...(outcome.lost && { lost: true }) };
   if (isOver(task) || isAsking(task)) return {};
@@ -76,17 +76,17 @@ function notesOf({ task, pollAfterMs }: { task: ExecutionTask; pollAfterMs: numb
   return { poll_after_ms: pollAfterMs, ...(percent !== undefined && { percent }) };
 }
 
-function answerOf({ outcome }: ExecutionTask): string {
+function readAnswerText({ outcome }: ExecutionTask): string {
   return outcome?.type === "success" ? outcome.text : "";
 }
 
-function agentSays({ task, name, text }: { task: ExecutionTask; name: string; text: string }): Message {
-  return agentMessage({ task, name, parts: [{ text }] });
+function createTextMessage({ task, name, text }: { task: ExecutionTask; name: string; text: string }): Message {
+  return createAgentMessage({ task, name, parts: [{ text }] });
 }
 
 /** A task has at most one message per name. */
-function agentMessage({ task, name, parts }: { task: ExecutionTask; name: string; parts: Part[] }): Message {
-  const messageId = derivedId([task.id, name]);
+function createAgentMessage({ task, name, parts }: { task: ExecutionTask; name: string; parts: Part[] }): Message {
+  const messageId = deriveId([task.id, name]);
   return { messageId, taskId: task.id, contextId: task.a2a?.contextId, role: "ROLE_AGENT", parts };
 }
 
@@ -96,17 +96,17 @@ function lastOf({ messages, count }: { messages: Message[]; count: number | unde
 }
 
 /** In the order in which they were made; of the answer's text one more, the last. */
-function artifactsOf({ made, answer }: { made: readonly Artifact[]; answer: string }): A2aArtifact[] {
+function toArtifacts({ made, answer }: { made: readonly Artifact[]; answer: string }): A2aArtifact[] {
   const own = made.map((artifact, index) => ({
     artifactId: `artifact-${index + 1}`,
     ...(artifact.name && { name: artifact.name }),
-    parts: partsOf(artifact),
+    parts: toParts(artifact),
   }));
   return answer === "" ? own : [...own, { artifactId: "answer", parts: [{ text: answer }] }];
 }
 
 /** One for each content; what has none of the known ones is data as it stands. */
-export function partsOf({ name: filename, mimetype: mediaType, ...artifact }: Artifact): Part[] {
+export function toParts({ name: filename, mimetype: mediaType, ...artifact }: Artifact): Part[] {
   const { text, base64, url, data } = artifact;
   const about = { ...(mediaType && { mediaType }), ...(filename && { filename }) };
   const parts = [

@@ -8,10 +8,10 @@ import {
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { maxResultBytes } from "../../../contracts/limits.ts";
 import { createIdleLimit } from "../../shared/async/deadline.ts";
-import { traceHeaders } from "../../shared/telemetry/telemetry.ts";
+import { createTraceHeaders } from "../../shared/telemetry/telemetry.ts";
 import type { Agent, AgentTask } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
-import { createPartialTeller } from "./partial-teller.ts";
+import { createPartialReporter } from "./partial-reporter.ts";
 
 const defaultIdleTimeoutMs = 120_000;
 const connectionTimeoutMs = 3000;
@@ -53,7 +53,7 @@ export function createBedrockAgent({
     ...(guardrail && { guardrailConfig: { guardrailIdentifier: guardrail.id, guardrailVersion: guardrail.version } }),
   };
   return async function* bedrock(task, { signal, trace, log }) {
-    const messages = converseMessagesOf(task);
+    const messages = toConverseMessages(task);
     if (messages === undefined) {
       yield { type: "failure", reason: "plan_error" };
       return;
@@ -62,13 +62,13 @@ export function createBedrockAgent({
     try {
       const command = new ConverseStreamCommand({ ...settings, messages });
       // Behind the signature, of which it is no part: whoever stands between may put a trace of its own there.
-      command.middlewareStack.add(addHeaders(traceHeaders(trace)), { step: "deserialize", priority: "low" });
+      command.middlewareStack.add(addHeaders(createTraceHeaders(trace)), { step: "deserialize", priority: "low" });
       const { stream = [] } = await client.send(command, { abortSignal: limit.signal });
-      let told: Told = { text: "" };
-      const tell = createPartialTeller({ now });
+      let told: ConverseReply = { text: "" };
+      const tell = createPartialReporter({ now });
       for await (const event of stream) {
         limit.refresh();
-        told = add(told, event);
+        told = addStreamEvent(told, event);
         // The host says that it is too large; there is no need to read on.
         if (told.text.length > maxResultBytes) break;
         yield* tell(told.text);
@@ -100,16 +100,19 @@ function addHeaders(headers: Record<string, string>) {
     };
 }
 
-type Told = { text: string; stopReason?: string | undefined; usage?: object | undefined };
+type ConverseReply = { text: string; stopReason?: string | undefined; usage?: object | undefined };
 
-function add(told: Told, { contentBlockDelta, messageStop, metadata }: ConverseStreamOutput): Told {
+function addStreamEvent(
+  told: ConverseReply,
+  { contentBlockDelta, messageStop, metadata }: ConverseStreamOutput,
+): ConverseReply {
   if (contentBlockDelta !== undefined) return { ...told, text: told.text + (contentBlockDelta.delta?.text ?? "") };
   if (messageStop !== undefined) return { ...told, stopReason: messageStop.stopReason };
   return metadata === undefined ? told : { ...told, usage: metadata.usage };
 }
 
 /** What a guardrail says instead is an answer, and so is one that was cut at `maxTokens`. A filtered one has holes. */
-function isAnswer({ text, stopReason }: Told): boolean {
+function isAnswer({ text, stopReason }: ConverseReply): boolean {
   if (text.length > maxResultBytes) return true;
   return text !== "" && stopReason !== undefined && stopReason !== "content_filtered";
 }
@@ -120,7 +123,7 @@ export type ConverseMessage = { role: "user" | "assistant"; content: { text: str
 const opening = "(The conversation begins with a message of yours.)";
 
 /** Undefined where nothing is asked in words. */
-export function converseMessagesOf({ text, history = [] }: AgentTask): ConverseMessage[] | undefined {
+export function toConverseMessages({ text, history = [] }: AgentTask): ConverseMessage[] | undefined {
   if (text.trim() === "") return undefined;
   const messages: ConverseMessage[] = [];
   for (const said of [...history, { role: "user" as const, text }]) {

@@ -35,7 +35,7 @@ export function agentDependencies(aws: AwsDependencies): AgentDependencies {
  * that runs no task, such as a health check, does not load it. The module has classes of its own: of these only
  * `SekishoError` is recognized on both sides.
  */
-export function bundledAgent(directory: string): CreateAgent {
+export function createBundledAgent(directory: string): CreateAgent {
   return (dependencies) => {
     const load = createRequire(join(directory, "index.js"));
     const { createAgent }: { createAgent: CreateAgent } = load("./agent.cjs");

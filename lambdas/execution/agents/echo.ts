@@ -34,7 +34,7 @@ export function createEchoAgent({
   sleep?: (request: { ms: number; signal: AbortSignal }) => Promise<void>;
 } = {}): Agent {
   return async function* echo(task, { requestId, signal, readAttachment }) {
-    const wishes = wishesOf({ text: task.text, stepMs });
+    const wishes = readWishes({ text: task.text, stepMs });
     const { lengthMs, steps, reports, streams, fails } = wishes;
     const prompt = prompts.slice(0, wishes.questions)[task.answers.length];
     if (prompt !== undefined) {
@@ -42,7 +42,7 @@ export function createEchoAgent({
       return;
     }
     const files = wishes.reads ? await fileLines({ attachments: task.attachments ?? [], readAttachment, signal }) : [];
-    const text = answerTo({ task, requestId, body: wishes.body, files });
+    const text = createAnswer({ task, requestId, body: wishes.body, files });
     for (let step = 1; step <= steps; step++) {
       await sleep({ ms: lengthMs / steps, signal });
       const report = reports && { text: `Step ${step} of ${steps}`, percent: (100 * step) / steps };
@@ -64,7 +64,7 @@ export const createAgent: CreateAgent = () => createEchoAgent();
 const lengths = { long: 9000, "very long": 60_000 };
 
 /** `files` are lines about the attachments. */
-function answerTo({
+function createAnswer({
   task,
   requestId,
   body,
@@ -83,10 +83,10 @@ function answerTo({
 
 function textOf({ task, body }: { task: AgentTask; body: Body | undefined }): string {
   if (body === "story") return story;
-  return body === undefined ? echoOf(task) : markdownOf({ length: lengths[body] });
+  return body === undefined ? createEcho(task) : createSampleMarkdown({ length: lengths[body] });
 }
 
-function echoOf({ text, channel, user_id, thread_ts, attachments = [] }: AgentTask): string {
+function createEcho({ text, channel, user_id, thread_ts, attachments = [] }: AgentTask): string {
   const who = user_id === undefined ? "Someone" : user_id;
   const where = channel === undefined ? "" : ` in ${channel}${thread_ts === undefined ? "" : `, thread ${thread_ts}`}`;
   const files = attachments.length === 0 ? "" : ` with ${attachments.length} file(s)`;
@@ -112,16 +112,16 @@ type Wishes = {
 };
 
 const longestMs = 3600_000;
-const stepsOf = { progress: 5, stream: 10 };
+const createSteps = { progress: 5, stream: 10 };
 const reading = /\bread (the |my )?files?\b/gi;
 
-function wishesOf({ text, stepMs }: { text: string; stepMs: number }): Wishes {
+function readWishes({ text, stepMs }: { text: string; stepMs: number }): Wishes {
   const says = (word: RegExp) => word.test(text);
   const reports = says(/\bprogress\b/i);
   const streams = says(/\bstream\b/i);
   const [, amount, unit] = /\bslow\s+(\d{1,9})\s*(ms|s)\b/i.exec(text) ?? [];
   const slowMs = amount === undefined ? undefined : Number(amount) * (unit?.toLowerCase() === "ms" ? 1 : 1000);
-  const pieces = streams ? stepsOf.stream : reports ? stepsOf.progress : 0;
+  const pieces = streams ? createSteps.stream : reports ? createSteps.progress : 0;
   const lengthMs = Math.min(longestMs, slowMs ?? pieces * stepMs);
   const others = text.replace(reading, "");
   return {
@@ -198,11 +198,11 @@ const story = [
 ].join("\n\n");
 
 /** Numbered sections of Markdown until there are `length` characters: the last one is whole. */
-function markdownOf({ length }: { length: number }): string {
+function createSampleMarkdown({ length }: { length: number }): string {
   const parts = ["# A report on the checkpoints"];
   let written = 0;
   for (let number = 1; written < length; number++) {
-    const part = section(number);
+    const part = createSection(number);
     written += part.length + 2;
     parts.push(part);
   }
@@ -210,8 +210,8 @@ function markdownOf({ length }: { length: number }): string {
 }
 
 /** In turn with a table, with code, and with a list, so that whatever is split is split everywhere. */
-function section(number: number): string {
-  const insert = [tableOf, codeOf, listOf][number % 3] ?? listOf;
+function createSection(number: number): string {
+  const insert = [createTable, createCodeBlock, createList][number % 3] ?? createList;
   return [
     `## ${number}. ${titles[number % titles.length]}`,
     "Whoever came down the road was asked for a paper. The guards *read* it, held its seal against the one in their book, and let the traveller **pass** or told him why not. See `book-" +
@@ -224,12 +224,12 @@ function section(number: number): string {
 
 const titles = ["The road", "門と番人", "Papers and seals", "夜の関所", "What was written down"];
 
-function tableOf(number: number): string {
+function createTable(number: number): string {
   const rows = ["箱根", "新居", "碓氷"].map((name, index) => `| ${name} | ${number * 100 + index} | ${index + 1} |`);
   return ["| station | travellers | turned back |", "| --- | ---: | ---: |", ...rows].join("\n");
 }
 
-function codeOf(number: number): string {
+function createCodeBlock(number: number): string {
   const lines = [
     "function mayPass(traveller) {",
     `  // Section ${number}: an empty book lets nobody through.`,
@@ -240,7 +240,7 @@ function codeOf(number: number): string {
   return ["```js", ...lines, "```"].join("\n");
 }
 
-function listOf(number: number): string {
+function createList(number: number): string {
   return [
     `- Day ${number}: 42 travellers`,
     "  - 3 of them without a paper",

@@ -4,10 +4,10 @@ import * as z from "zod/mini";
 import { maxResultBytes } from "../../../contracts/limits.ts";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { createIdleLimit } from "../../shared/async/deadline.ts";
-import { traceHeaders } from "../../shared/telemetry/telemetry.ts";
+import { createTraceHeaders } from "../../shared/telemetry/telemetry.ts";
 import type { Agent, AgentTask } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
-import { createPartialTeller } from "./partial-teller.ts";
+import { createPartialReporter } from "./partial-reporter.ts";
 
 const defaultIdleTimeoutMs = 120_000;
 /** What an endpoint answers that does not know a field of the request; nothing has been generated then. */
@@ -34,7 +34,7 @@ export function createOpenAiCompatibleAgent({
   idleTimeoutMs?: number;
   now?: () => number;
 }): Agent {
-  const url = endpointOf(baseUrl);
+  const url = resolveEndpoint(baseUrl);
   let tellsUsage = true;
   return async function* openAiCompatible(task, { signal, trace, log }) {
     const limit = createIdleLimit({ idleMs: idleTimeoutMs, signal });
@@ -42,10 +42,10 @@ export function createOpenAiCompatibleAgent({
       const headers = {
         "content-type": "application/json",
         accept: "text/event-stream",
-        ...traceHeaders(trace),
+        ...createTraceHeaders(trace),
         ...(apiKey !== undefined && { authorization: `Bearer ${await apiKey()}` }),
       };
-      const asked = { model, stream: true, messages: messagesOf({ task, system }) };
+      const asked = { model, stream: true, messages: toChatMessages({ task, system }) };
       const ask = (body: object) =>
         fetch(url, {
           ...{ method: "POST", redirect: "error", headers, body: JSON.stringify(body) },
@@ -65,7 +65,7 @@ export function createOpenAiCompatibleAgent({
       }
       let text = "";
       let usage: Record<string, unknown> | undefined;
-      const tell = createPartialTeller({ now });
+      const tell = createPartialReporter({ now });
       for await (const part of readCompletion({ chunks: response.body, onChunk: limit.refresh })) {
         text += part.text;
         usage = part.usage ?? usage;
@@ -75,7 +75,7 @@ export function createOpenAiCompatibleAgent({
       }
       yield { type: "answer", text, ...(usage && { usage }) };
     } catch (error) {
-      const code = connectionErrorOf(error);
+      const code = toConnectionError(error);
       if (code === undefined) throw error;
       log.warn("model_unreachable", { reason: "execution_failed", cause_kind: code });
       yield { type: "failure", reason: "execution_failed" };
@@ -103,12 +103,12 @@ function isEventStream({ ok, headers }: Response): boolean {
 }
 
 /** What `fetch` hides behind its TypeError: ECONNREFUSED, ENOTFOUND, a TLS failure, a socket that was closed. */
-function connectionErrorOf(error: unknown): string | undefined {
+function toConnectionError(error: unknown): string | undefined {
   const { code } = Object(Object(error).cause) as { code?: unknown };
   return typeof code === "string" ? code : undefined;
 }
 
-function endpointOf(baseUrl: string): string {
+function resolveEndpoint(baseUrl: string): string {
   const url = new URL(`${baseUrl.replace(/\/+$/, "")}/chat/completions`);
   if (url.protocol === "https:" || (url.protocol === "http:" && isLoopbackHost(url.hostname))) return url.href;
   throw new Error("The model's baseUrl must be https (http only on loopback).");
@@ -143,7 +143,7 @@ async function* readCompletion({
 }): AsyncGenerator<{ text: string; usage?: Record<string, unknown> | undefined }> {
   let finished = false;
   for await (const { event, data } of parseServerSentEvents({
-    chunks: observed({ chunks, onChunk }),
+    chunks: observeChunks({ chunks, onChunk }),
     maxBytes: maxStreamBytes,
   })) {
     if (data === "[DONE]") return;
@@ -156,7 +156,7 @@ async function* readCompletion({
   if (!finished) throw new Error("the stream broke off");
 }
 
-async function* observed({ chunks, onChunk }: { chunks: AsyncIterable<Uint8Array>; onChunk: () => void }) {
+async function* observeChunks({ chunks, onChunk }: { chunks: AsyncIterable<Uint8Array>; onChunk: () => void }) {
   for await (const chunk of chunks) {
     onChunk();
     yield chunk;
@@ -165,17 +165,17 @@ async function* observed({ chunks, onChunk }: { chunks: AsyncIterable<Uint8Array
 
 export type ChatMessage = { role: "system" | "user" | "assistant"; content: string };
 
-function messagesOf({ task, system }: { task: AgentTask; system?: string | undefined }): ChatMessage[] {
+function toChatMessages({ task, system }: { task: AgentTask; system?: string | undefined }): ChatMessage[] {
   const earlier = (task.history ?? []).map(({ role, text }) => ({ role, content: text }));
   return [
     ...(system === undefined ? [] : [{ role: "system" as const, content: system }]),
     ...earlier,
-    { role: "user", content: [task.text, ...dataOf(task)].filter((text) => text !== "").join("\n") },
+    { role: "user", content: [task.text, ...listDataTexts(task)].filter((text) => text !== "").join("\n") },
   ];
 }
 
 /** Data parts, as JSON: a model reads nothing else of them. */
-function dataOf({ parts }: AgentTask): string[] {
+function listDataTexts({ parts }: AgentTask): string[] {
   return parts.flatMap(({ data }) => (data === undefined ? [] : [JSON.stringify(data)]));
 }
 
@@ -194,7 +194,7 @@ export async function* parseServerSentEvents({
 }): AsyncGenerator<ServerSentEvent> {
   let event = "";
   let data: string[] = [];
-  for await (const line of linesOf({ chunks, maxBytes })) {
+  for await (const line of splitLines({ chunks, maxBytes })) {
     if (line === "") {
       if (data.length > 0) yield { event, data: data.join("\n") };
       event = "";
@@ -208,7 +208,7 @@ export async function* parseServerSentEvents({
   if (data.length > 0) yield { event, data: data.join("\n") };
 }
 
-async function* linesOf({
+async function* splitLines({
   chunks,
   maxBytes,
 }: {

@@ -4,9 +4,14 @@ import { createCachedValue } from "../../shared/async/cache.ts";
 import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
 import { leastTokenLength } from "../../shared/config/secrets.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
-import { type Authenticator, bearerTokenOf, noAuthenticator, platformAuthenticator } from "../http/admission.ts";
-import { jwtAuthenticator } from "./jwt.ts";
-import { webIdentityAuthenticator } from "./web-identity.ts";
+import {
+  type Authenticator,
+  createNoneAuthenticator,
+  createPlatformAuthenticator,
+  readBearerToken,
+} from "../http/admission.ts";
+import { createJwtAuthenticator } from "./jwt.ts";
+import { createWebIdentityAuthenticator } from "./web-identity.ts";
 
 /** A token could be guessed. Nobody is let in until the configuration has longer ones. */
 class TokenTooShort extends Error {
@@ -31,34 +36,40 @@ export function createAuthenticator({
 
   switch (config.type) {
     case "none":
-      return noAuthenticator();
+      return createNoneAuthenticator();
     case "bearer":
-      return bearerAuthenticator({ readTokens: cacheTokens({ readTokens: () => readTokens(config.tokens), now }) });
+      return createBearerAuthenticator({
+        readTokens: cacheTokens({ readTokens: () => readTokens(config.tokens), now }),
+      });
     case "jwt":
-      return jwtAuthenticator({ issuers: config.issuers });
+      return createJwtAuthenticator({ issuers: config.issuers });
     case "web-identity":
-      return webIdentityAuthenticator(config);
+      return createWebIdentityAuthenticator(config);
     case "platform":
-      return platformAuthenticator();
+      return createPlatformAuthenticator();
   }
 }
 
 /** Several tokens are one principal while one replaces the other. */
-export function bearerAuthenticator({ readTokens }: { readTokens: () => Promise<readonly string[]> }): Authenticator {
+export function createBearerAuthenticator({
+  readTokens,
+}: {
+  readTokens: () => Promise<readonly string[]>;
+}): Authenticator {
   return {
     kind: "bearer",
     async authenticate(request) {
-      const given = bearerTokenOf(request);
+      const given = readBearerToken(request);
       if (given === undefined) return undefined;
-      const digest = digestOf(given);
+      const digest = digestToken(given);
       // Every token is compared, so that the time taken says nothing.
-      const matches = (await readTokens()).filter((token) => timingSafeEqual(digestOf(token), digest));
+      const matches = (await readTokens()).filter((token) => timingSafeEqual(digestToken(token), digest));
       return matches.length > 0 ? "bearer" : undefined;
     },
   };
 }
 
-function digestOf(token: string): Buffer {
+function digestToken(token: string): Buffer {
   return hash("sha256", token, "buffer");
 }
 

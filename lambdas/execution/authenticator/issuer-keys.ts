@@ -84,20 +84,20 @@ export function createIssuerKeys({
     try {
       return await keys(header, token);
     } catch (cause) {
-      if (isOfToken(cause)) throw cause;
+      if (isTokenError(cause)) throw cause;
       const unavailable = new KeysUnavailable("The keys of an issuer cannot be had.", { cause });
       if (last === undefined || now() >= last.untilMs) throw unavailable;
       try {
         return await last.keys(header, token);
       } catch (error) {
-        if (isOfToken(error) && !(error instanceof errors.JWKSNoMatchingKey)) throw error;
+        if (isTokenError(error) && !(error instanceof errors.JWKSNoMatchingKey)) throw error;
         throw unavailable;
       }
     }
   };
 }
 
-function isOfToken(error: unknown): boolean {
+function isTokenError(error: unknown): boolean {
   const { JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported } = errors;
   return [JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported].some((kind) => error instanceof kind);
 }

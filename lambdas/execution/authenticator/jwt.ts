@@ -2,7 +2,7 @@
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { JwtIssuerConfig } from "../../shared/config/authenticator-schema.ts";
-import { type Authenticator, bearerTokenOf } from "../http/admission.ts";
+import { type Authenticator, readBearerToken } from "../http/admission.ts";
 import { createIssuerKeys, type KeyTimes } from "./issuer-keys.ts";
 
 /**
@@ -15,7 +15,7 @@ const acceptedTypes: ReadonlySet<string> = new Set(["jwt", "at+jwt"]);
  * A principal is issuer and subject. Which issuer a token names only chooses among the `issuers`; nothing of it is believed
  * before its signature, audience and times are checked. `isGenuine` is asked last of the claims.
  */
-export function jwtAuthenticator({
+export function createJwtAuthenticator({
   issuers,
   kind = "jwt",
   isGenuine = () => true,
@@ -55,7 +55,7 @@ export function jwtAuthenticator({
   return {
     kind,
     async authenticate(request) {
-      const token = bearerTokenOf(request);
+      const token = readBearerToken(request);
       if (token === undefined) return undefined;
       const caller = await verify(token).catch((error: unknown) => {
         throw error instanceof errors.JOSEError ? new SekishoError("unauthenticated", { cause: error }) : error;

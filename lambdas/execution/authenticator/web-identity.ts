@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
 import type { Authenticator } from "../http/admission.ts";
 import type { KeyTimes } from "./issuer-keys.ts";
-import { jwtAuthenticator } from "./jwt.ts";
+import { createJwtAuthenticator } from "./jwt.ts";
 
 /** Both that GetWebIdentityToken signs with. */
 const algorithms: ("RS256" | "ES384")[] = ["RS256", "ES384"];
@@ -18,7 +18,7 @@ const claimsSchema = z.object({
 });
 
 /** `roles` are ARNs. A token's own account must be that of the role that it names. */
-export function webIdentityAuthenticator({
+export function createWebIdentityAuthenticator({
   issuer,
   audience,
   roles,
@@ -28,7 +28,7 @@ export function webIdentityAuthenticator({
   keyTimes?: Partial<KeyTimes>;
   now?: () => number;
 }): Authenticator {
-  return jwtAuthenticator({
+  return createJwtAuthenticator({
     kind: "web-identity",
     issuers: [{ issuer, audience, subjects: roles, algorithms, clockToleranceSeconds, maxLifetimeSeconds }],
     isGenuine(claims) {

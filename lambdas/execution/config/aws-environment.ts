@@ -2,9 +2,9 @@
 
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { defaultAwsCredentials } from "../../shared/aws/default-credentials.ts";
-import { endpointsOf, readAwsEnvironment, required } from "../../shared/config/aws-environment.ts";
+import { createEndpointResolver, readAwsEnvironment, requireVariable } from "../../shared/config/aws-environment.ts";
 import { readEnvironment } from "../../shared/config/environment.ts";
-import { type LogSettings, logSettingsOf } from "../../shared/config/telemetry-schema.ts";
+import { type LogSettings, toLogSettings } from "../../shared/config/telemetry-schema.ts";
 
 type WorkerEnvironment = {
   table: string;
@@ -14,7 +14,7 @@ type WorkerEnvironment = {
   aws: AwsDependencies;
 };
 
-export function readUrlEnvironment(variables: NodeJS.ProcessEnv = process.env): {
+export function readFunctionUrlEnvironment(variables: NodeJS.ProcessEnv = process.env): {
   table: string;
   /** Takes the tasks of the Verification zone; of all callers, where there is no other queue. */
   queueUrl: string;
@@ -25,16 +25,16 @@ export function readUrlEnvironment(variables: NodeJS.ProcessEnv = process.env): 
   logs: LogSettings;
   aws: AwsDependencies;
 } {
-  const table = required(variables, "SEKISHO_TABLE");
-  const queueUrl = required(variables, "SEKISHO_QUEUE_URL");
+  const table = requireVariable(variables, "SEKISHO_TABLE");
+  const queueUrl = requireVariable(variables, "SEKISHO_QUEUE_URL");
   const clientsQueueUrl = variables.SEKISHO_CLIENTS_QUEUE_URL || undefined;
-  const [verification = "", ...others] = required(variables, "SEKISHO_CALLERS").split(" ");
+  const [verification = "", ...others] = requireVariable(variables, "SEKISHO_CALLERS").split(" ");
   const callers = [verification, ...others] as const;
   return { table, queueUrl, clientsQueueUrl, callers, logs: logsOf(variables), aws: readAwsEnvironment(variables) };
 }
 
 /** `queueUrl`: its own queue, where notices of tasks are tried again; there only where the zone serves A2A. */
-export function readWorkerEnvironment(
+export function readExecutionWorkerEnvironment(
   variables: NodeJS.ProcessEnv = process.env,
 ): WorkerEnvironment & { queueUrl: string | undefined } {
   const queueUrl = variables.SEKISHO_QUEUE_URL || undefined;
@@ -46,10 +46,14 @@ export function readAgentCoreEnvironment(
   variables: NodeJS.ProcessEnv = process.env,
 ): WorkerEnvironment & { hostname: string; port: number; maxLifetimeMs: number } {
   const common = readTaskEnvironment(variables);
-  const region = required(variables, "AWS_REGION");
-  const aws = { region, credentials: defaultAwsCredentials(), endpointOf: endpointsOf({ region, variables }) };
+  const region = requireVariable(variables, "AWS_REGION");
+  const aws = {
+    region,
+    credentials: defaultAwsCredentials(),
+    endpointOf: createEndpointResolver({ region, variables }),
+  };
   const { executionPort: port } = readEnvironment(variables);
-  const maxLifetimeMs = 1000 * Number(required(variables, "SEKISHO_MAX_LIFETIME_SECONDS"));
+  const maxLifetimeMs = 1000 * Number(requireVariable(variables, "SEKISHO_MAX_LIFETIME_SECONDS"));
   if (!Number.isSafeInteger(maxLifetimeMs) || maxLifetimeMs <= 0) {
     throw new Error("The environment variable SEKISHO_MAX_LIFETIME_SECONDS is no whole number of seconds.");
   }
@@ -57,11 +61,11 @@ export function readAgentCoreEnvironment(
 }
 
 function readTaskEnvironment(variables: NodeJS.ProcessEnv): Omit<WorkerEnvironment, "aws"> {
-  const table = required(variables, "SEKISHO_TABLE");
-  const completionsUrl = required(variables, "SEKISHO_COMPLETIONS_URL");
+  const table = requireVariable(variables, "SEKISHO_TABLE");
+  const completionsUrl = requireVariable(variables, "SEKISHO_COMPLETIONS_URL");
   return { table, completionsUrl, logs: logsOf(variables) };
 }
 
 function logsOf(variables: NodeJS.ProcessEnv): LogSettings {
-  return logSettingsOf({ environment: readEnvironment(variables) });
+  return toLogSettings({ environment: readEnvironment(variables) });
 }

@@ -5,16 +5,16 @@ import type { AgentConfig } from "../../shared/config/schema.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
 
 /** What callers are recognized by; all of them, since the host reads all of them. */
-export function secretsOfAuthenticator(authenticator: AuthenticatorConfig): SecretReference[] {
+export function listAuthenticatorSecrets(authenticator: AuthenticatorConfig): SecretReference[] {
   return authenticator.type === "bearer" ? authenticator.tokens : [];
 }
 
 /** What the agent itself needs. */
-export function secretsOfAgent(agent: AgentConfig): SecretReference[] {
+export function listAgentSecrets(agent: AgentConfig): SecretReference[] {
   return typeof agent === "object" && agent.type === "openai-compatible" && agent.apiKey ? [agent.apiKey] : [];
 }
 
 /** What the agent cards are signed with. */
-export function secretsOfCards({ signature }: A2aConfig): SecretReference[] {
+export function listCardSecrets({ signature }: A2aConfig): SecretReference[] {
   return signature === undefined ? [] : [signature.key];
 }

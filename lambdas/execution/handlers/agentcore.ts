@@ -1,6 +1,6 @@
 /** The Execution zone's entry on Bedrock AgentCore. */
 import { readBundledConfig } from "../../shared/config/bundled-config.ts";
-import { bundledAgent } from "../agents/create-agent.ts";
+import { createBundledAgent } from "../agents/create-agent.ts";
 import { startAgentCore } from "./start-agentcore.ts";
 
-void startAgentCore({ config: readBundledConfig(__dirname), createAgent: bundledAgent(__dirname) });
+void startAgentCore({ config: readBundledConfig(__dirname), createAgent: createBundledAgent(__dirname) });

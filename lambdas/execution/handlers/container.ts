@@ -1,6 +1,6 @@
 /** The Execution zone's entry in any container. */
 import { readBundledConfig } from "../../shared/config/bundled-config.ts";
-import { bundledAgent } from "../agents/create-agent.ts";
+import { createBundledAgent } from "../agents/create-agent.ts";
 import { runContainer } from "./run-container.ts";
 
-void runContainer({ config: readBundledConfig(__dirname), createAgent: bundledAgent(__dirname) });
+void runContainer({ config: readBundledConfig(__dirname), createAgent: createBundledAgent(__dirname) });

@@ -5,59 +5,61 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { parseExecutionConfig } from "../../shared/config/load.ts";
 import type { Config } from "../../shared/config/schema.ts";
-import { servesA2a } from "../../shared/config/stage-config.ts";
+import { isA2aEndpoint } from "../../shared/config/stage-config.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import { createLog, type Log, silentLog } from "../../shared/log.ts";
-import { createOnceAMinute } from "../../shared/once-a-minute.ts";
+import { createMinuteLimiter } from "../../shared/minute-limiter.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
 import { createCards } from "../a2a/cards.ts";
-import { lateCards } from "../a2a/late-cards.ts";
+import { createLateCards } from "../a2a/late-cards.ts";
 import type { A2aSettings } from "../a2a/open-a2a.ts";
 import { agentDependencies } from "../agents/create-agent.ts";
-import { openTaskQueue, openTaskStore, queueByCaller } from "../aws-engine.ts";
-import { readUrlEnvironment } from "../config/aws-environment.ts";
+import { createCallerQueue, openTaskQueue, openTaskStore } from "../aws-engine.ts";
+import { readFunctionUrlEnvironment } from "../config/aws-environment.ts";
 import { createHost, type Host } from "../host.ts";
-import { hostSettings } from "../host-settings.ts";
-import { platformAuthenticator } from "../http/admission.ts";
+import { createHostSettings } from "../host-settings.ts";
+import { createPlatformAuthenticator } from "../http/admission.ts";
 import type { Exchange, ExchangeResponse } from "../http/exchange.ts";
 import {
-  exchangeOf,
   type FunctionUrlResponse,
-  principalOfRole,
+  toExchange,
   toFunctionUrlResponse,
+  toRolePrincipal,
 } from "../http/function-url-event.ts";
 
 /**
  * `config` has the sections `execution` and `telemetry`, as JSON. Throws at once where it or the environment cannot be used. It pushes no
  * completions: whatever a request ends here (a cancel, a lost task), its answer says so.
  */
-export function createUrlHandler({ config }: { config: unknown }): UrlHandler {
+export function createFunctionUrlHandler({ config }: { config: unknown }): FunctionUrlHandler {
   const { execution, telemetry: telemetryConfig } = parseExecutionConfig({ json: config });
-  const { table, queueUrl, clientsQueueUrl, callers, logs, aws } = readUrlEnvironment();
+  const { table, queueUrl, clientsQueueUrl, callers, logs, aws } = readFunctionUrlEnvironment();
   const log = createLog({ service: "execution", ...logs });
   const { readSecret } = agentDependencies(aws);
   const telemetry = openLambdaTelemetry({ config: telemetryConfig, service: "execution", readSecret, aws, log });
   const verification = openTaskQueue({ queueUrl });
   const clients = clientsQueueUrl === undefined ? verification : openTaskQueue({ queueUrl: clientsQueueUrl });
-  const principal = principalOfRole(callers[0]);
-  const taskQueue = queueByCaller({ verification, clients, principal });
+  const principal = toRolePrincipal(callers[0]);
+  const taskQueue = createCallerQueue({ verification, clients, principal });
   const host = createHost({
     store: openTaskStore({ table }),
     taskQueue,
-    a2a: servesA2a({ config: { execution }, kind: "lambda" }) ? a2aOf({ execution, taskQueue, aws, log }) : undefined,
-    ...hostSettings({ execution, platform: { kind: "lambda" } }),
-    authenticator: platformAuthenticator(),
+    a2a: isA2aEndpoint({ config: { execution }, kind: "lambda" })
+      ? selectA2a({ execution, taskQueue, aws, log })
+      : undefined,
+    ...createHostSettings({ execution, platform: { kind: "lambda" } }),
+    authenticator: createPlatformAuthenticator(),
     // A held call occupies an instance of the function. A2A clients could hold all of them, and Slack's tasks would not start.
     mayWait: (caller) => caller === principal,
     log,
     telemetry,
   });
-  return urlHandler({ host, callers, log, settled: telemetry.flush });
+  return handleFunctionUrlRequests({ host, callers, log, settled: telemetry.flush });
 }
 
 /** Notices of changes go to the queue of tasks, whose worker delivers them. A Function URL answers in one piece: no streams. */
-function a2aOf({
+function selectA2a({
   execution: { a2a },
   taskQueue,
   aws,
@@ -73,7 +75,7 @@ function a2aOf({
   // Whatever another place asks of callers, here it is AWS that knows them.
   const authenticator = { type: "platform" } as const;
   const settings = { a2a, url, authenticator, streaming: false, push: true, readSecret };
-  const { cards, ready } = lateCards({
+  const { cards, ready } = createLateCards({
     make: () =>
       createCards(settings).catch((error: unknown) => {
         log.error("cards_not_made", { cause_kind: errorKind(error) });
@@ -87,14 +89,14 @@ function a2aOf({
 
 // Serves the events of a Function URL from the host.
 
-export type UrlHandler = (event: unknown) => Promise<FunctionUrlResponse>;
+export type FunctionUrlHandler = (event: unknown) => Promise<FunctionUrlResponse>;
 
 /**
  * Never rejects. Answers 403 to any caller but the roles in `callers`, before the host sees the request. The policy of the
  * function names accounts only, because a permission of Lambda cannot have a condition on the caller's ARN, and a role named
  * as principal is locked out when it is created again.
  */
-export function urlHandler({
+export function handleFunctionUrlRequests({
   host,
   callers,
   log = silentLog,
@@ -109,9 +111,9 @@ export function urlHandler({
   now?: () => number;
   /** Awaited before the function may be frozen. */
   settled?: () => Promise<void>;
-}): UrlHandler {
-  const principals: ReadonlySet<string | undefined> = new Set(callers.map(principalOfRole));
-  const isDue = createOnceAMinute({ now });
+}): FunctionUrlHandler {
+  const principals: ReadonlySet<string | undefined> = new Set(callers.map(toRolePrincipal));
+  const isDue = createMinuteLimiter({ now });
 
   async function respond(exchange: Exchange | undefined): Promise<ExchangeResponse> {
     if (exchange !== undefined && principals.has(exchange.platformPrincipal)) return host.exchange(exchange);
@@ -122,7 +124,7 @@ export function urlHandler({
   }
 
   return async (event) => {
-    const answer = toFunctionUrlResponse(await respond(exchangeOf(event)));
+    const answer = toFunctionUrlResponse(await respond(toExchange(event)));
     await settled();
     return answer;
   };

@@ -4,7 +4,7 @@ import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { ConfigError, loadExecutionConfig, parseExecutionConfig } from "../../shared/config/load.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import { shortTokenProblems } from "../../shared/config/secrets.ts";
-import { logSettingsOf } from "../../shared/config/telemetry-schema.ts";
+import { toLogSettings } from "../../shared/config/telemetry-schema.ts";
 import { openDatabase } from "../../shared/engine/sqlite/database.ts";
 import { createSqliteQueue, createSqliteTaskStore } from "../../shared/engine/sqlite/engine.ts";
 import { createLog, type Log } from "../../shared/log.ts";
@@ -19,9 +19,9 @@ import {
   readSecretVariable,
   requireSecretVariables,
 } from "../config/container-environment.ts";
-import { secretsOfAgent, secretsOfAuthenticator, secretsOfCards } from "../config/execution-secrets.ts";
+import { listAgentSecrets, listAuthenticatorSecrets, listCardSecrets } from "../config/execution-secrets.ts";
 import { createHost } from "../host.ts";
-import { hostSettings } from "../host-settings.ts";
+import { createHostSettings } from "../host-settings.ts";
 import { checkHealth } from "../http/health.ts";
 import { startExecutionServer } from "../http/server.ts";
 import { parseExecutionTask } from "../tasks/execution-task.ts";
@@ -54,14 +54,18 @@ async function start({
   config,
   createAgent,
 }: Bundled & { environment: ContainerEnvironment }): Promise<void> {
-  const { execution, telemetry: telemetryConfig } = settingsOf({ config, configFile: environment.configFile });
+  const { execution, telemetry: telemetryConfig } = createSettings({ config, configFile: environment.configFile });
   const { agent, authenticator } = execution;
   requireSecretVariables({
-    references: [...secretsOfAuthenticator(authenticator), ...secretsOfAgent(agent), ...secretsOfCards(execution.a2a)],
+    references: [
+      ...listAuthenticatorSecrets(authenticator),
+      ...listAgentSecrets(agent),
+      ...listCardSecrets(execution.a2a),
+    ],
   });
-  const shortTokens = shortTokenProblems({ references: secretsOfAuthenticator(authenticator) });
+  const shortTokens = shortTokenProblems({ references: listAuthenticatorSecrets(authenticator) });
   if (shortTokens.length > 0) throw new ConfigError("The environment", shortTokens);
-  const log = createLog({ service: "execution", ...logSettingsOf({ environment, config: telemetryConfig.logs }) });
+  const log = createLog({ service: "execution", ...toLogSettings({ environment, config: telemetryConfig.logs }) });
   const opened: (() => Promise<void>)[] = [];
   const close = async () => {
     for (const step of opened.splice(0).reverse()) await step();
@@ -118,7 +122,7 @@ async function open({
     agent: createAgent({ config: agent, readSecret: readSecretVariable, region }),
     store: tasks,
     a2a: a2a?.settings,
-    ...hostSettings({ execution }),
+    ...createHostSettings({ execution }),
     authenticator: createAuthenticator({ config: authenticator, readSecret: readSecretVariable }),
     log,
     telemetry,
@@ -138,7 +142,7 @@ async function open({
 }
 
 /** The agent is code and part of the bundle: a file may set everything but that. */
-function settingsOf({
+function createSettings({
   config,
   configFile,
 }: {

@@ -1,14 +1,14 @@
 /** The Execution zone's entry on Bedrock AgentCore: the host behind node:http, with what the platform wants of a runtime. */
 import { parseExecutionConfig } from "../../shared/config/load.ts";
 import { createLog } from "../../shared/log.ts";
-import { xrayTarget } from "../../shared/telemetry/otlp-target.ts";
+import { createXrayTarget } from "../../shared/telemetry/otlp-target.ts";
 import { openProcessTelemetry } from "../../shared/telemetry/process-telemetry.ts";
 import { agentDependencies, type CreateAgent } from "../agents/create-agent.ts";
-import { openCompletions, openTaskStore } from "../aws-engine.ts";
+import { openCompletionQueue, openTaskStore } from "../aws-engine.ts";
 import { readAgentCoreEnvironment } from "../config/aws-environment.ts";
 import { createHost } from "../host.ts";
-import { hostSettings } from "../host-settings.ts";
-import { platformAuthenticator } from "../http/admission.ts";
+import { createHostSettings } from "../host-settings.ts";
+import { createPlatformAuthenticator } from "../http/admission.ts";
 import { startExecutionServer } from "../http/server.ts";
 
 /** What running tasks get to end by themselves once the platform ends the runtime. */
@@ -32,14 +32,14 @@ export async function startAgentCore({
   const log = createLog({ service: "execution", ...logs });
   const dependencies = agentDependencies(aws);
   const { readSecret } = dependencies;
-  const xray = xrayTarget(aws);
+  const xray = createXrayTarget(aws);
   const telemetry = openProcessTelemetry({ config: telemetryConfig, service: "execution", readSecret, xray, log });
   const host = createHost({
     agent: createAgent({ ...dependencies, config: execution.agent }),
     store: openTaskStore({ table }),
-    completions: openCompletions({ queueUrl: completionsUrl }),
-    authenticator: platformAuthenticator(),
-    ...hostSettings({ execution, platform: { kind: "agentcore", maxLifetimeMs } }),
+    completions: openCompletionQueue({ queueUrl: completionsUrl }),
+    authenticator: createPlatformAuthenticator(),
+    ...createHostSettings({ execution, platform: { kind: "agentcore", maxLifetimeMs } }),
     // Since the start of the process, by a clock that nobody sets. It begins a little later than the platform's count.
     processLeftMs: () => maxLifetimeMs - performance.now(),
     log,

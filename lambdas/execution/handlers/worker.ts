@@ -1,9 +1,9 @@
 /** The Execution worker's entry on Lambda. */
 import { readBundledConfig } from "../../shared/config/bundled-config.ts";
-import { bundledAgent } from "../agents/create-agent.ts";
+import { createBundledAgent } from "../agents/create-agent.ts";
 import { createExecutionWorkerHandler } from "./worker-handler.ts";
 
 export const handler = createExecutionWorkerHandler({
   config: readBundledConfig(__dirname),
-  createAgent: bundledAgent(__dirname),
+  createAgent: createBundledAgent(__dirname),
 });

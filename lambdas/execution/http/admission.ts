@@ -6,19 +6,21 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
 import type { Log } from "../../shared/log.ts";
-import { createOnceAMinute } from "../../shared/once-a-minute.ts";
+import { createMinuteLimiter } from "../../shared/minute-limiter.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** Resolves to the principal. Rejects with `unauthenticated`, `permission_denied` or `unavailable`. */
-export type Admit = (exchange: Pick<Exchange, "header" | "platformPrincipal" | "sourceAddress">) => Promise<string>;
+export type AdmitCaller = (
+  exchange: Pick<Exchange, "header" | "platformPrincipal" | "sourceAddress">,
+) => Promise<string>;
 
 /**
  * A right token is let in however many wrong ones came from the same address. A wrong token always gets the same final answer:
  * `rate_limited` would invite the caller to try it again. Where nobody can tell who calls (the tokens or the keys cannot be
  * read), the answer is `unavailable`, and the caller may try again.
  */
-export function createAdmit({
+export function createAdmitCaller({
   authenticator,
   now,
   log,
@@ -26,8 +28,8 @@ export function createAdmit({
   authenticator: Authenticator;
   now: () => number;
   log: Log;
-}): Admit {
-  const isDue = createOnceAMinute({ now });
+}): AdmitCaller {
+  const isDue = createMinuteLimiter({ now });
 
   function logRefusal({ reason, cause }: SekishoError, source_address: string | undefined): void {
     const fields = { reason, source_address, ...(cause !== undefined && { cause_kind: errorKind(cause) }) };
@@ -67,12 +69,12 @@ export type CallerLimits = {
  */
 export type PlaceCount = {
   /** Undefined where the caller has as many places as it may, and none for this id. */
-  take(place: Place): Release | undefined;
+  take(place: CallerPlace): Release | undefined;
   /** Takes a place even where none is left. */
-  occupy(place: Place): Release;
+  occupy(place: CallerPlace): Release;
 };
 
-type Place = { principal: string; id: string };
+type CallerPlace = { principal: string; id: string };
 /** Gives back what was taken, once. */
 type Release = () => void;
 
@@ -81,7 +83,7 @@ export function createPlaceCount({ max }: { max: number }): PlaceCount {
   /** For each principal and id: how many hold the place. */
   const held = new Map<string, Map<string, number>>();
 
-  function add({ principal, id }: Place, holders: 1 | -1): void {
+  function add({ principal, id }: CallerPlace, holders: 1 | -1): void {
     const places = held.get(principal) ?? new Map<string, number>();
     const left = (places.get(id) ?? 0) + holders;
     if (left > 0) places.set(id, left);
@@ -90,7 +92,7 @@ export function createPlaceCount({ max }: { max: number }): PlaceCount {
     else held.delete(principal);
   }
 
-  function occupy(place: Place): Release {
+  function occupy(place: CallerPlace): Release {
     let isHeld = true;
     add(place, 1);
     return () => {
@@ -110,13 +112,13 @@ export function createPlaceCount({ max }: { max: number }): PlaceCount {
 }
 
 const nothing: Release = () => {};
-export const unlimited: PlaceCount = { take: () => nothing, occupy: () => nothing };
+export const unlimitedPlaces: PlaceCount = { take: () => nothing, occupy: () => nothing };
 
 /** Long enough that a caller that tries a few times waits some minutes in all. */
 const leastRetryMs = 15_000;
 
 /** Nothing was begun and nothing stored: the same request may come again. A random part keeps callers from coming back together. */
-export function tooManyAtOnce({ random }: { random: () => number }): SekishoError {
+export function createTooManyCallsError({ random }: { random: () => number }): SekishoError {
   const retry_after_ms = Math.floor(leastRetryMs * (1 + random()));
   return new SekishoError("rate_limited", { details: { retry_after_ms } });
 }
@@ -144,7 +146,7 @@ const scheme = "Bearer ";
  * The token of a request, RFC 6750, section 2.1. Undefined where there is none, or where it is longer than any token that could be meant:
  * that is not looked at.
  */
-export function bearerTokenOf({ header }: Asked): string | undefined {
+export function readBearerToken({ header }: Asked): string | undefined {
   const value = header("authorization");
   if (value === undefined || value.length > maxTokenBytes + scheme.length) return undefined;
   return /^Bearer +([^\s]+)$/i.exec(value)?.[1];
@@ -154,7 +156,7 @@ export function bearerTokenOf({ header }: Asked): string | undefined {
  * Anyone who can connect, which is why a server refuses it beyond loopback. But no page in a browser: those send an
  * `Origin`, or a `Host` that only DNS made point here.
  */
-export function noAuthenticator(): Authenticator {
+export function createNoneAuthenticator(): Authenticator {
   return {
     kind: "none",
     async authenticate({ header }) {
@@ -168,7 +170,7 @@ export function noAuthenticator(): Authenticator {
 }
 
 /** The platform lets nobody through whom it does not know, and the entry passes on who it is. */
-export function platformAuthenticator(): Authenticator {
+export function createPlatformAuthenticator(): Authenticator {
   return {
     kind: "platform",
     async authenticate({ platformPrincipal }) {

@@ -18,21 +18,27 @@ import {
 } from "../../shared/telemetry/telemetry.ts";
 import { isTooDeep } from "../../shared/untrusted-input.ts";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";
-import { askedVersion, dialectAsked } from "../a2a/version.ts";
+import { readRequestedVersion, toDialect } from "../a2a/version.ts";
 import { type Dispatch, isMethodName } from "../methods/methods.ts";
 import type { TimeLimit } from "../runs/time-limit.ts";
-import { loggedId } from "../tasks/execution-task.ts";
-import { type Admit, isRefusedCaller } from "./admission.ts";
-import { type Caller, type Exchange, type ExchangeResponse, errorAnswer, json } from "./exchange.ts";
+import { toLoggableId } from "../tasks/execution-task.ts";
+import { type AdmitCaller, isRefusedCaller } from "./admission.ts";
+import {
+  type AuthenticatedCaller,
+  createErrorAnswer,
+  createJsonAnswer,
+  type Exchange,
+  type ExchangeResponse,
+} from "./exchange.ts";
 
 /** What is spoken at a path: the zone contract with errors in `zoneDialect`, A2A, or both, told apart by each request. */
-export type Face =
+export type PathProtocols =
   | { zoneDialect: Dialect; a2a?: A2aEndpoint | undefined }
   | { zoneDialect?: undefined; a2a: A2aEndpoint };
 
 export type PostSettings = {
   dispatch: Dispatch;
-  admit: Admit;
+  admit: AdmitCaller;
   maxRequestBytes: number;
   bodyTime: TimeLimit;
   now: () => number;
@@ -41,10 +47,10 @@ export type PostSettings = {
   log: Log;
 };
 
-type Asked = { exchange: Exchange; face: Face };
+type PostRequest = { exchange: Exchange; face: PathProtocols };
 
 /** Never rejects. Nothing is read before the caller is known. */
-export function createPost(settings: PostSettings): (asked: Asked) => Promise<ExchangeResponse> {
+export function createPostHandler(settings: PostSettings): (asked: PostRequest) => Promise<ExchangeResponse> {
   const { dispatch, admit, maxRequestBytes, bodyTime, now, metrics, spans, log } = settings;
   return async (asked) => {
     const { exchange, face } = asked;
@@ -54,39 +60,41 @@ export function createPost(settings: PostSettings): (asked: Asked) => Promise<Ex
       const trace = parseTrace({ traceparent: header("traceparent"), tracestate: header("tracestate") });
       const principal = await admit(exchange);
       if (!isJson({ contentType: header("content-type"), face })) throw new SekishoError("content_type_not_supported");
-      const request = parseRequest(await readBody({ exchange, maxBytes: maxRequestBytes, withinTime: bodyTime }));
+      const request = parseRequest(
+        await readExchangeBody({ exchange, maxBytes: maxRequestBytes, withinTime: bodyTime }),
+      );
       const { id } = request;
-      const a2a = a2aFor({ ...asked, method: request.method });
+      const a2a = selectA2aEndpoint({ ...asked, method: request.method });
       // Of a request that was not let in, or is none, nothing is told: anybody could send many.
       return await spans.within(serverSpan({ request, trace }), async (span) => {
-        const caller: Caller = { principal, trace: span.trace, receivedAtMs };
+        const caller: AuthenticatedCaller = { principal, trace: span.trace, receivedAtMs };
         if (a2a !== undefined) return a2a({ request, caller, exchange });
         const dispatched = await dispatch({ request, caller });
-        if ("result" in dispatched) return json({ jsonrpc: "2.0", id, result: dispatched.result });
+        if ("result" in dispatched) return createJsonAnswer({ jsonrpc: "2.0", id, result: dispatched.result });
         const { error } = dispatched;
         const dialect = face.zoneDialect ?? "zone";
         failWith({ span, error, dialect });
-        return errorAnswer({ error, id, dialect });
+        return createErrorAnswer({ error, id, dialect });
       });
     } catch (thrown) {
       const error = SekishoError.from(thrown);
       metrics.add("sekisho_requests_refused_total", { zone: "execution", reason: error.reason });
       if (!isRefusedCaller(error)) logRefusal({ error, log });
-      return errorAnswer({ error, id: null, dialect: dialectOfRefusal(asked) });
+      return createErrorAnswer({ error, id: null, dialect: selectErrorDialect(asked) });
     }
   };
 }
 
 /** A name that nobody knows is an A2A client's where the request says its version. */
-function a2aFor({ exchange, face, method }: Asked & { method: string }): A2aEndpoint | undefined {
+function selectA2aEndpoint({ exchange, face, method }: PostRequest & { method: string }): A2aEndpoint | undefined {
   if (face.a2a === undefined || face.zoneDialect === undefined || toA2aOperation(method) !== undefined) return face.a2a;
-  return !isMethodName(method) && askedVersion(exchange) !== undefined ? face.a2a : undefined;
+  return !isMethodName(method) && readRequestedVersion(exchange) !== undefined ? face.a2a : undefined;
 }
 
 /** Before the method is known, where both are spoken, only a version says that A2A is. */
-function dialectOfRefusal({ exchange, face }: Asked): Dialect {
-  const asked = face.a2a && askedVersion(exchange);
-  return face.zoneDialect !== undefined && asked === undefined ? face.zoneDialect : dialectAsked(asked);
+function selectErrorDialect({ exchange, face }: PostRequest): Dialect {
+  const asked = face.a2a && readRequestedVersion(exchange);
+  return face.zoneDialect !== undefined && asked === undefined ? face.zoneDialect : toDialect(asked);
 }
 
 /** A body that is no request at all is its sender's mistake. */
@@ -99,7 +107,7 @@ function logRefusal({ error: { reason, cause }, log }: { error: SekishoError; lo
 }
 
 /** A body without a declared type is taken for JSON. A2A has a type of its own for it as well. */
-function isJson({ contentType, face }: { contentType: string | undefined; face: Face }): boolean {
+function isJson({ contentType, face }: { contentType: string | undefined; face: PathProtocols }): boolean {
   if (contentType === undefined) return true;
   const [type = ""] = contentType.trim().toLowerCase().split(/ *;/, 1);
   return type === "application/json" || (type === "application/a2a+json" && face.a2a !== undefined);
@@ -126,8 +134,8 @@ function parseJson(body: Uint8Array): unknown {
 
 /** The span of one POST, below its caller's: what the host was asked, and how that ended. By the conventions of JSON-RPC. */
 function serverSpan({ request, trace }: { request: JsonRpcRequest; trace: Trace | undefined }): SpanStart {
-  const method = knownName(request.method);
-  const id = loggedId(request.id);
+  const method = toMetricMethod(request.method);
+  const id = toLoggableId(request.id);
   return {
     name: method,
     kind: "server",
@@ -148,7 +156,7 @@ function failWith({ span, error, dialect }: { span: OpenSpan; error: SekishoErro
 }
 
 /** A name that nobody knows is whatever a caller liked to send. */
-function knownName(method: string): string {
+function toMetricMethod(method: string): string {
   return isMethodName(method) || toA2aOperation(method) !== undefined ? method : "_OTHER";
 }
 
@@ -156,7 +164,7 @@ function knownName(method: string): string {
  * Rejects with `payload_too_large` as soon as more is announced or arrives, and with `unavailable` where the body does
  * not come in time or breaks off: nothing was done, so the same request may be sent again.
  */
-async function readBody({
+async function readExchangeBody({
   exchange,
   maxBytes,
   withinTime,

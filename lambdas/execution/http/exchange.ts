@@ -36,10 +36,10 @@ export type WholeResponse = { status: number; headers: Record<string, string>; b
 export type ExchangeResponse = Omit<WholeResponse, "body"> & { body: string | AsyncIterable<string> };
 
 /** `principal` is who was authenticated; `receivedAtMs` is when the request was, before its body was read. */
-export type Caller = { principal: string; trace: Trace | undefined; receivedAtMs: number };
-export type MethodCall<M extends MethodName> = { params: ParamsOf<M>; id: RequestId; caller: Caller };
-export type Method<M extends MethodName> = (call: MethodCall<M>) => Promise<ResultOf<M>>;
-export type Methods = { [M in MethodName]: Method<M> };
+export type AuthenticatedCaller = { principal: string; trace: Trace | undefined; receivedAtMs: number };
+export type MethodCall<M extends MethodName> = { params: ParamsOf<M>; id: RequestId; caller: AuthenticatedCaller };
+export type MethodHandler<M extends MethodName> = (call: MethodCall<M>) => Promise<ResultOf<M>>;
+export type MethodHandlers = { [M in MethodName]: MethodHandler<M> };
 
 const headers = {
   "content-type": "application/json",
@@ -48,25 +48,29 @@ const headers = {
 };
 
 /** The host's answers in one piece: JSON, an error of a dialect, or nothing but a status. */
-export function json(body: unknown): WholeResponse {
+export function createJsonAnswer(body: unknown): WholeResponse {
   return { status: 200, headers, body: JSON.stringify(body) };
 }
 
 /** With the status that the dialect gives the error. RFC 9110, section 15.5.2: a 401 says how one would be let in. */
-export function errorAnswer(request: { error: SekishoError; id: RequestId | null; dialect: Dialect }): WholeResponse {
+export function createErrorAnswer(request: {
+  error: SekishoError;
+  id: RequestId | null;
+  dialect: Dialect;
+}): WholeResponse {
   const { status, headers: added, body } = createErrorResponse(request);
   const challenge = status === 401 ? { "www-authenticate": "Bearer" } : {};
   return { status, headers: { ...headers, ...added, ...challenge }, body: JSON.stringify(body) };
 }
 
-export function empty({ status, allow }: { status: number; allow?: string }): WholeResponse {
+export function createEmptyAnswer({ status, allow }: { status: number; allow?: string }): WholeResponse {
   return { status, headers: { "cache-control": "no-store", ...(allow && { allow }) }, body: "" };
 }
 
 const maxIssues = 20;
 
 /** Where and what is wrong, in zod's fixed words, which repeat no value. */
-export function paramsRefused(issues: readonly { path: readonly PropertyKey[]; message: string }[]): SekishoError {
+export function createParamsError(issues: readonly { path: readonly PropertyKey[]; message: string }[]): SekishoError {
   const told = issues.slice(0, maxIssues).map(({ path, message }) => ({ path: path.join("."), message }));
   return new SekishoError("invalid_params", { details: { issues: told } });
 }

@@ -25,17 +25,17 @@ const eventSchema = z.object({
 });
 
 /** Undefined where AWS does not say who calls: such an event came past the URL's IAM check. */
-export function exchangeOf(event: unknown): Exchange | undefined {
+export function toExchange(event: unknown): Exchange | undefined {
   const parsed = eventSchema.safeParse(event);
   if (!parsed.success) return undefined;
   const { rawPath, rawQueryString: search, headers, body = "", isBase64Encoded, requestContext } = parsed.data;
-  const platformPrincipal = principalOf(requestContext.authorizer.iam);
+  const platformPrincipal = readPrincipal(requestContext.authorizer.iam);
   if (platformPrincipal === undefined) return undefined;
   const bytes = Buffer.from(body, isBase64Encoded ? "base64" : "utf8");
   return {
     method: requestContext.http.method,
     path: rawPath,
-    query: (name) => queryParameter({ search, name }),
+    query: (name) => createQueryReader({ search, name }),
     header: (name) => headers[name],
     platformPrincipal,
     sourceAddress: requestContext.http.sourceIp,
@@ -59,22 +59,22 @@ export async function toFunctionUrlResponse({ status, headers, body }: ExchangeR
  * Who calls, the same for all sessions of a role: the name of an assumed role's session changes by itself, and a repeated
  * request must find its task. Undefined for what is no caller's ARN of that account.
  */
-function principalOf({ userArn, accountId }: { userArn: string; accountId: string }): string | undefined {
+function readPrincipal({ userArn, accountId }: { userArn: string; accountId: string }): string | undefined {
   const [, account, caller] = /^arn:aws[a-z-]*:(?:iam|sts)::(\d{12}):([^\s]+)$/.exec(userArn) ?? [];
   if (caller === undefined || account !== accountId) return undefined;
   const [, role] = /^assumed-role\/([^/]+)\/[^/]+$/.exec(caller) ?? [];
   return `${account}:${role === undefined ? caller : `role/${role}`}`;
 }
 
-/** The role as `exchangeOf` names it when it calls. A role's name is unique in its account, whatever its path. */
-export function principalOfRole(roleArn: string): string {
+/** The role as `toExchange` names it when it calls. A role's name is unique in its account, whatever its path. */
+export function toRolePrincipal(roleArn: string): string {
   const [, account = "", name = ""] = /^arn:aws[a-z-]*:iam::(\d{12}):role\/(?:[^\s]*\/)?([^/\s]+)$/.exec(roleArn) ?? [];
   if (name === "") throw new Error(`${roleArn} is not the ARN of a role.`);
   return `${account}:role/${name}`;
 }
 
 /** `search` with or without its question mark. The first of that name, in any letter case; undefined where there is none. */
-export function queryParameter({ search, name }: { search: string; name: string }): string | undefined {
+export function createQueryReader({ search, name }: { search: string; name: string }): string | undefined {
   if (search === "") return undefined;
   const wanted = name.toLowerCase();
   for (const [key, value] of new URLSearchParams(search)) if (key.toLowerCase() === wanted) return value;

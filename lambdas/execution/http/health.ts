@@ -15,14 +15,14 @@ export async function checkHealth({
   port: number;
   timeoutMs?: number;
 }): Promise<void> {
-  const url = `http://${reachable(hostname)}:${port}/healthz`;
-  const status = await statusOf({ url, timeoutMs }).catch((cause: unknown) => {
+  const url = `http://${checkReachable(hostname)}:${port}/healthz`;
+  const status = await toHealthStatus({ url, timeoutMs }).catch((cause: unknown) => {
     throw new Error(`${url} does not answer.`, { cause });
   });
   if (status !== 200) throw new Error(`${url} answers ${status}.`);
 }
 
-async function statusOf({ url, timeoutMs }: { url: string; timeoutMs: number }): Promise<number | undefined> {
+async function toHealthStatus({ url, timeoutMs }: { url: string; timeoutMs: number }): Promise<number | undefined> {
   const request = get(url, { agent: false });
   const timer = setTimeout(() => request.destroy(new Error("The time is over.")), timeoutMs);
   try {
@@ -36,7 +36,7 @@ async function statusOf({ url, timeoutMs }: { url: string; timeoutMs: number }):
 }
 
 /** What listens everywhere is reached on loopback. */
-function reachable(hostname: string): string {
+function checkReachable(hostname: string): string {
   if (hostname === "0.0.0.0") return "127.0.0.1";
   if (hostname === "::") return "[::1]";
   return hostname.includes(":") ? `[${hostname}]` : hostname;

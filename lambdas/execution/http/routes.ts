@@ -9,12 +9,12 @@ import type { ProcessTelemetry } from "../../shared/telemetry/telemetry.ts";
 import { cardPaths } from "../a2a/card-endpoint.ts";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";
 import type { ServedCards } from "../a2a/late-cards.ts";
-import { askedVersion } from "../a2a/version.ts";
+import { readRequestedVersion } from "../a2a/version.ts";
 import { openRpc } from "../methods/methods.ts";
-import type { Admit } from "./admission.ts";
-import { createPost, type Face, type PostSettings } from "./answer-post.ts";
-import { type Exchange, type ExchangeResponse, empty, json } from "./exchange.ts";
-import { queryParameter } from "./function-url-event.ts";
+import type { AdmitCaller } from "./admission.ts";
+import { createPostHandler, type PathProtocols, type PostSettings } from "./answer-post.ts";
+import { createEmptyAnswer, createJsonAnswer, type Exchange, type ExchangeResponse } from "./exchange.ts";
+import { createQueryReader } from "./function-url-event.ts";
 
 type Settings = PostSettings & {
   /** Without it the host is no A2A agent. */
@@ -33,10 +33,10 @@ export function createRoutes({
   exposition,
   ...settings
 }: Settings): (exchange: Exchange) => Promise<ExchangeResponse> {
-  const post = createPost(settings);
+  const post = createPostHandler(settings);
   const a2aEndpoint = a2a?.endpoint;
-  const faces = new Map<string, Face>([
-    ...Object.entries(dialects).map(([path, dialect]): [string, Face] => [path, { zoneDialect: dialect }]),
+  const faces = new Map<string, PathProtocols>([
+    ...Object.entries(dialects).map(([path, dialect]): [string, PathProtocols] => [path, { zoneDialect: dialect }]),
     ["/", { zoneDialect: "zone", a2a: a2aEndpoint }],
     ["/invocations", { zoneDialect: "zone", a2a: a2aEndpoint }],
   ]);
@@ -44,16 +44,17 @@ export function createRoutes({
     // Only the platform in front of the entry learns whether an agent is at work. Anyone else learns that the host is up.
     [
       "/ping",
-      ({ platformPrincipal: known }) => json({ status: known !== undefined && busy() ? "HealthyBusy" : "Healthy" }),
+      ({ platformPrincipal: known }) =>
+        createJsonAnswer({ status: known !== undefined && busy() ? "HealthyBusy" : "Healthy" }),
     ],
-    ["/healthz", () => json({ status: "ok" })],
-    ["/openrpc.json", () => json(openRpc())],
+    ["/healthz", () => createJsonAnswer({ status: "ok" })],
+    ["/openrpc.json", () => createJsonAnswer(openRpc())],
     ["/metrics", createMetricsPage({ ...settings, exposition })],
   ]);
   if (a2a !== undefined) {
     // Clients that join URLs add a slash.
     for (const path of ["/a2a", "/a2a/"]) faces.set(path, { a2a: a2a.endpoint });
-    const card = (exchange: Exchange) => a2a.card({ version: askedVersion(exchange), header: exchange.header });
+    const card = (exchange: Exchange) => a2a.card({ version: readRequestedVersion(exchange), header: exchange.header });
     for (const path of cardPaths) pages.set(path, card);
   }
 
@@ -61,19 +62,21 @@ export function createRoutes({
     const { method, path } = exchange;
     const face = faces.get(path);
     if (face !== undefined) {
-      if (method !== "POST") return empty({ status: 405, allow: "POST" });
+      if (method !== "POST") return createEmptyAnswer({ status: 405, allow: "POST" });
       const response = await post({ exchange, face });
       return path === "/invocations" ? { ...response, status: 200 } : response;
     }
     const page = pages.get(path);
-    if (page === undefined) return empty({ status: 404 });
+    if (page === undefined) return createEmptyAnswer({ status: 404 });
     // A response to HEAD has the headers of the one to GET; the server leaves its body out (RFC 9110, section 9.3.2).
-    return method === "GET" || method === "HEAD" ? page(exchange) : empty({ status: 405, allow: "GET, HEAD" });
+    return method === "GET" || method === "HEAD"
+      ? page(exchange)
+      : createEmptyAnswer({ status: 405, allow: "GET, HEAD" });
   };
 }
 
 /** The web-standard rim: Request in, Response out. */
-export function webHandler(
+export function createWebHandler(
   exchange: (exchange: Exchange) => Promise<ExchangeResponse>,
 ): (request: Request) => Promise<Response> {
   return async (request) => {
@@ -82,7 +85,7 @@ export function webHandler(
     const { status, headers, body } = await exchange({
       method: request.method,
       path: pathname,
-      query: (name) => queryParameter({ search, name }),
+      query: (name) => createQueryReader({ search, name }),
       header: (name) => request.headers.get(name) ?? undefined,
       readBody: ({ maxBytes }) => readBody({ body: request.body ?? noBody(), maxBytes }),
       canStream: true,
@@ -90,18 +93,18 @@ export function webHandler(
         return AbortSignal.any([request.signal, abort.signal]);
       },
     });
-    return new Response(bodyOf({ status, body, abort }), { status, headers });
+    return new Response(toWebBody({ status, body, abort }), { status, headers });
   };
 }
 
-function bodyOf({ status, body, abort }: Pick<ExchangeResponse, "status" | "body"> & { abort: AbortController }) {
-  if (typeof body !== "string") return streamOf({ pieces: body[Symbol.asyncIterator](), abort });
+function toWebBody({ status, body, abort }: Pick<ExchangeResponse, "status" | "body"> & { abort: AbortController }) {
+  if (typeof body !== "string") return toWebStream({ pieces: body[Symbol.asyncIterator](), abort });
   // A Response of this status takes no body, not even an empty one.
   return status === 304 ? null : body;
 }
 
 /** Reads a piece when one is wanted, and no more once the stream is canceled. */
-function streamOf({
+function toWebStream({
   pieces,
   abort,
 }: {
@@ -145,20 +148,20 @@ function createMetricsPage({
   log,
 }: {
   exposition: Exposition;
-  admit: Admit;
+  admit: AdmitCaller;
   log: Log;
 }): (exchange: Exchange) => Promise<ExchangeResponse> {
   return async (exchange) => {
     try {
       await admit(exchange);
       const shown = await exposition();
-      if (shown === undefined) return empty({ status: 404 });
+      if (shown === undefined) return createEmptyAnswer({ status: 404 });
       const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
       return { status: 200, headers: { ...headers, "content-type": shown.contentType }, body: shown.body };
     } catch (thrown) {
       const status = thrown instanceof SekishoError ? statuses[thrown.reason] : undefined;
       if (status === undefined) log.error("metrics_failed", { cause_kind: errorKind(thrown) });
-      const refused = empty({ status: status ?? 503 });
+      const refused = createEmptyAnswer({ status: status ?? 503 });
       return status === 401 ? { ...refused, headers: { ...refused.headers, "www-authenticate": "Bearer" } } : refused;
     }
   };

@@ -3,13 +3,13 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
-import { readIncoming } from "../../shared/http/read-body.ts";
-import { close, listen } from "../../shared/http/server.ts";
+import { readIncomingMessage } from "../../shared/http/read-body.ts";
+import { closeServer, startListening } from "../../shared/http/server.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Host } from "../host.ts";
 import type { Exchange } from "./exchange.ts";
-import { queryParameter } from "./function-url-event.ts";
+import { createQueryReader } from "./function-url-event.ts";
 
 export type ExecutionServer = { url: string; port: number; close(): Promise<void> };
 
@@ -70,18 +70,18 @@ export async function startExecutionServer({
       response.destroy();
     });
   });
-  const bound = await listen({ server, hostname, port, portSetting });
+  const bound = await startListening({ server, hostname, port, portSetting });
   return {
     url: `http://${urlHost}:${bound}`,
     port: bound,
     close() {
       closing.abort();
-      return close(server);
+      return closeServer(server);
     },
   };
 }
 
-type Asked = {
+type ServerRequest = {
   host: Pick<Host, "exchange">;
   platformPrincipal: string | undefined;
   stallMs: number;
@@ -90,9 +90,9 @@ type Asked = {
   response: ServerResponse;
 };
 
-async function answer(asked: Asked): Promise<void> {
+async function answer(asked: ServerRequest): Promise<void> {
   const { host, stallMs, closing, request, response } = asked;
-  const { status, headers, body } = await host.exchange(exchangeOf(asked));
+  const { status, headers, body } = await host.exchange(createExchange(asked));
   if (typeof body === "string") {
     // RFC 9110, section 8.6: the length beside a 304 would be that of what was not sent.
     response.writeHead(status, status === 304 ? headers : { ...headers, "content-length": Buffer.byteLength(body) });
@@ -106,17 +106,17 @@ async function answer(asked: Asked): Promise<void> {
   if (!request.complete) linger(request);
 }
 
-function exchangeOf({ platformPrincipal, closing, request, response }: Asked): Exchange {
+function createExchange({ platformPrincipal, closing, request, response }: ServerRequest): Exchange {
   const { method = "", url = "" } = request;
   const search = url.indexOf("?");
   return {
     method,
     path: search === -1 ? url : url.slice(0, search),
-    query: (name) => (search === -1 ? undefined : queryParameter({ search: url.slice(search), name })),
-    header: (name) => headerOf(request, name),
+    query: (name) => (search === -1 ? undefined : createQueryReader({ search: url.slice(search), name })),
+    header: (name) => createHeaderReader(request, name),
     platformPrincipal,
     sourceAddress: request.socket.remoteAddress,
-    readBody: ({ maxBytes }) => readIncoming({ message: request, maxBytes }),
+    readBody: ({ maxBytes }) => readIncomingMessage({ message: request, maxBytes }),
     canStream: true,
     get signal() {
       const gone = new AbortController();
@@ -141,7 +141,7 @@ function linger(request: IncomingMessage): void {
   request.resume();
 }
 
-function headerOf(request: IncomingMessage, name: string): string | undefined {
+function createHeaderReader(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value.join(", ") : value;
 }
@@ -161,13 +161,13 @@ async function streamResponse({
 }): Promise<void> {
   for await (const piece of pieces) {
     if (response.destroyed) return;
-    if (!response.write(piece)) await drained({ response, stallMs });
+    if (!response.write(piece)) await waitForDrain({ response, stallMs });
   }
   response.end();
 }
 
 /** Resolves when more can be written, or the connection is closed. */
-async function drained({ response, stallMs }: { response: ServerResponse; stallMs: number }): Promise<void> {
+async function waitForDrain({ response, stallMs }: { response: ServerResponse; stallMs: number }): Promise<void> {
   const over = new AbortController();
   const { signal } = over;
   const cut = setTimeout(() => response.destroy(), stallMs);

@@ -6,14 +6,20 @@ import { methods as contract, dedupedIdSchema, type MethodName, type TaskResult 
 import { buildOpenRpc, type OpenRpc } from "../../../contracts/openrpc.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import { type Metrics, newTrace, traceIdOf } from "../../shared/telemetry/telemetry.ts";
-import { type Caller, type Method, type MethodCall, type Methods, paramsRefused } from "../http/exchange.ts";
-import { isAsking, isOver, questionEndAtMs } from "../tasks/changes.ts";
-import { digest, type ExecutionTask, fingerprintOf, loggedId, taskIdOf } from "../tasks/execution-task.ts";
+import { createTrace, type Metrics, readTraceId } from "../../shared/telemetry/telemetry.ts";
+import {
+  type AuthenticatedCaller,
+  createParamsError,
+  type MethodCall,
+  type MethodHandler,
+  type MethodHandlers,
+} from "../http/exchange.ts";
+import { isAsking, isOver, questionEndsAtMs } from "../tasks/changes.ts";
+import { createFingerprint, deriveTaskId, digest, type ExecutionTask, toLoggableId } from "../tasks/execution-task.ts";
 import type { Tasks } from "../tasks/tasks.ts";
 
-type Dispatched = { result: unknown } | { error: SekishoError };
-export type Dispatch = (call: { request: JsonRpcRequest; caller: Caller }) => Promise<Dispatched>;
+type DispatchResult = { result: unknown } | { error: SekishoError };
+export type Dispatch = (call: { request: JsonRpcRequest; caller: AuthenticatedCaller }) => Promise<DispatchResult>;
 
 /** Compiled, what fits takes an eighth of the time; what does not goes through the schema itself, so that issues stay the same. */
 const paramsSchemas = Object.fromEntries(
@@ -21,7 +27,15 @@ const paramsSchemas = Object.fromEntries(
 ) as { [M in MethodName]: (typeof contract)[M]["params"] };
 
 /** Never rejects: whatever a method throws becomes an error. */
-export function createDispatch({ methods, metrics, log }: { methods: Methods; metrics: Metrics; log: Log }): Dispatch {
+export function createDispatch({
+  methods,
+  metrics,
+  log,
+}: {
+  methods: MethodHandlers;
+  metrics: Metrics;
+  log: Log;
+}): Dispatch {
   return async ({ request, caller }) => {
     try {
       return { result: await call({ methods, request, caller }) };
@@ -50,15 +64,15 @@ function logRefusedRequest({
   log: Log;
   error: SekishoError;
   request: JsonRpcRequest;
-  caller: Caller;
+  caller: AuthenticatedCaller;
 }): void {
   const { task_id: taskId, request_id: requestId } = Object(params) as { task_id?: unknown; request_id?: unknown };
   const fields = {
     // A name that is none of ours is whatever a caller liked to send.
     operation: isMethodName(method) ? method : undefined,
-    task_id: error.details.task_id ?? loggedId(taskId),
-    request_id: loggedId(method === "execute_task" ? id : (requestId ?? error.details.correlation_id)),
-    trace_id: caller.trace && traceIdOf(caller.trace),
+    task_id: error.details.task_id ?? toLoggableId(taskId),
+    request_id: toLoggableId(method === "execute_task" ? id : (requestId ?? error.details.correlation_id)),
+    trace_id: caller.trace && readTraceId(caller.trace),
     reason: error.reason,
     cause_kind: error.cause === undefined ? undefined : errorKind(error.cause),
   };
@@ -66,11 +80,15 @@ function logRefusedRequest({
   else log.info("request_refused", fields);
 }
 
-function call(request: { methods: Methods; request: JsonRpcRequest; caller: Caller }): Promise<unknown> {
+function call(request: {
+  methods: MethodHandlers;
+  request: JsonRpcRequest;
+  caller: AuthenticatedCaller;
+}): Promise<unknown> {
   const { method: name, params, id } = request.request;
   if (!isMethodName(name)) throw new SekishoError("method_not_found");
   const parsed = paramsSchemas[name].safeParse(params);
-  if (!parsed.success) throw paramsRefused(parsed.error.issues);
+  if (!parsed.success) throw createParamsError(parsed.error.issues);
   // Schema and method come from the same row of the table; TypeScript cannot follow the name through both.
   const method = request.methods[name] as (call: MethodCall<MethodName>) => Promise<unknown>;
   return method({ params: parsed.data, id, caller: request.caller });
@@ -81,7 +99,7 @@ export function isMethodName(name: string): name is MethodName {
 }
 
 /** A host that stops takes nothing new: `unavailable`, and the same id may be sent to the next one. */
-export function executeTask({
+export function sendExecuteTask({
   tasks,
   syncBudgetMs,
   pollAfterMs,
@@ -91,18 +109,18 @@ export function executeTask({
   syncBudgetMs: number;
   pollAfterMs: number;
   isStopping: () => boolean;
-}): Method<"execute_task"> {
+}): MethodHandler<"execute_task"> {
   return async ({ params, id, caller: { principal, trace, receivedAtMs } }) => {
     if (isStopping()) throw new SekishoError("unavailable");
     const { bot_token: botToken, ...input } = params;
     const task = await tasks.submit({
       principal,
-      taskId: taskIdOf({ principal, requestId: id }),
+      taskId: deriveTaskId({ principal, requestId: id }),
       requestId: id,
-      fingerprint: fingerprintOf(params),
+      fingerprint: createFingerprint(params),
       input,
       botToken,
-      trace: trace ?? newTrace(),
+      trace: trace ?? createTrace(),
       receivedAtMs,
     });
     // What was taken is never refused: where it cannot be watched, the caller polls.
@@ -112,7 +130,7 @@ export function executeTask({
 }
 
 /** `get_task`: how a task stands; with `wait_ms` the answer is held until its state or its progress changes. */
-export function getTask({ tasks, pollAfterMs }: { tasks: Tasks; pollAfterMs: number }): Method<"get_task"> {
+export function getTask({ tasks, pollAfterMs }: { tasks: Tasks; pollAfterMs: number }): MethodHandler<"get_task"> {
   return async ({
     params: { task_id: taskId, request_id: requestId, wait_ms: timeoutMs = 0 },
     caller: { principal },
@@ -129,7 +147,7 @@ export function getTask({ tasks, pollAfterMs }: { tasks: Tasks; pollAfterMs: num
 }
 
 /** `cancel_task`: the task is canceled from now on, whatever its agent still does; canceling twice is fine. */
-export function cancelTask({ tasks }: { tasks: Tasks }): Method<"cancel_task"> {
+export function cancelTask({ tasks }: { tasks: Tasks }): MethodHandler<"cancel_task"> {
   return async ({ params: { task_id: taskId, request_id: requestId }, caller: { principal } }) => {
     const task = await tasks.cancel({ principal, taskId, requestId });
     return { status: "canceled", task_id: task.id };
@@ -145,7 +163,7 @@ export function answerTask({
   tasks: Tasks;
   pollAfterMs: number;
   newId: () => string;
-}): Method<"answer_task"> {
+}): MethodHandler<"answer_task"> {
   return async ({ params: { task_id: taskId, ...said }, id, caller: { principal } }) => {
     const { option_id, text = "", user_id, question_id: questionId } = said;
     const answerId = dedupedIdSchema.safeParse(id).success ? String(id).toLowerCase() : newId();
@@ -157,7 +175,7 @@ export function answerTask({
 }
 
 /** `rpc.discover`: the contract itself, as an OpenRPC document. */
-export function discover(): Method<"rpc.discover"> {
+export function discover(): MethodHandler<"rpc.discover"> {
   return async () => openRpc();
 }
 
@@ -174,7 +192,7 @@ export function taskResult({ task, pollAfterMs }: { task: ExecutionTask; pollAft
   const { id, correlationId, outcome, progress, question, artifacts } = task;
   if (question !== undefined) {
     const { prompt, options, kind, messageId: question_id } = question;
-    const expires_at = new Date(questionEndAtMs(task)).toISOString();
+    const expires_at = new Date(questionEndsAtMs(task)).toISOString();
     return {
       status: "input_required",
       task_id: id,

@@ -9,8 +9,8 @@ import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { OpenSpan, SpanStart } from "../../shared/telemetry/telemetry.ts";
 import { isTooDeep } from "../../shared/untrusted-input.ts";
 import type { Agent, AgentContext, AgentTask } from "../agents/agent.ts";
-import type { Report } from "../tasks/changes.ts";
-import { type ExecutionTask, loggedId, type Outcome, type Question } from "../tasks/execution-task.ts";
+import type { RunReport } from "../tasks/changes.ts";
+import { type ExecutionOutcome, type ExecutionTask, type OpenQuestion, toLoggableId } from "../tasks/execution-task.ts";
 
 const maxProgressLength = 1000;
 
@@ -18,8 +18,8 @@ const maxProgressLength = 1000;
 const maxStoredBytes = 384_000;
 
 /** How a turn of the agent ended: with the task's outcome, or with a question. */
-type Ended = Outcome | ({ type: "question" } & Omit<Question, "messageId">);
-export type Turn = { ended: Ended; artifacts: Artifact[] };
+type TurnEnd = ExecutionOutcome | ({ type: "question" } & Omit<OpenQuestion, "messageId">);
+export type AgentTurn = { ended: TurnEnd; artifacts: Artifact[] };
 
 /**
  * Never rejects: a throw, an update that is none, and an end without an answer are `execution_failed`; more than
@@ -37,13 +37,13 @@ export async function collectOutcome({
   task: AgentTask;
   context: AgentContext;
   made?: readonly Artifact[] | undefined;
-  onNews: (news: Report) => void;
-}): Promise<Turn> {
+  onNews: (news: RunReport) => void;
+}): Promise<AgentTurn> {
   const artifacts = [...made];
-  let progress: Report["progress"];
+  let progress: RunReport["progress"];
   let bytes = artifacts.reduce((sum, artifact) => sum + jsonBytes(artifact), 0);
-  const turn = (ended: Ended): Turn => ({ ended, artifacts });
-  const tooLarge = (): Turn => ({ ended: { type: "failure", reason: "payload_too_large" }, artifacts: [] });
+  const turn = (ended: TurnEnd): AgentTurn => ({ ended, artifacts });
+  const tooLarge = (): AgentTurn => ({ ended: { type: "failure", reason: "payload_too_large" }, artifacts: [] });
   try {
     for await (const yielded of agent(task, context)) {
       if (context.signal.aborted) break;
@@ -66,7 +66,7 @@ export async function collectOutcome({
           continue;
         case "answer": {
           bytes += answerBytes(update);
-          const outcome = success(update);
+          const outcome = createSuccess(update);
           const isTooLarge = bytes > maxResultBytes || jsonBytes(outcome) + jsonBytes(artifacts) > maxStoredBytes;
           return isTooLarge ? tooLarge() : turn(outcome);
         }
@@ -84,7 +84,7 @@ export async function collectOutcome({
 
 type Answer = { text: string; usage?: Record<string, unknown> | undefined; direct?: boolean | undefined };
 
-function success({ text, usage, direct }: Answer): Outcome {
+function createSuccess({ text, usage, direct }: Answer): ExecutionOutcome {
   return { type: "success", text, ...(usage && { usage }), ...(direct === true && { direct: true }) };
 }
 
@@ -102,19 +102,18 @@ function jsonBytes(value: unknown): number {
 type Progress = { text?: string | undefined; percent?: number | undefined; partial?: string | undefined };
 
 /** It replaces the last one; only what is written of the answer stays written. */
-function nextProgress({ update, known }: { update: Progress; known: Report["progress"] }): Report["progress"] {
+function nextProgress({ update, known }: { update: Progress; known: RunReport["progress"] }): RunReport["progress"] {
   const { text, percent, partial } = update;
-  const written =
-    partial === undefined ? known?.partial_text : beginning({ text: partial, most: maxPartialTextLength });
+  const written = partial === undefined ? known?.partial_text : cutText({ text: partial, most: maxPartialTextLength });
   return {
-    ...(text !== undefined && { text: beginning({ text, most: maxProgressLength }) }),
+    ...(text !== undefined && { text: cutText({ text, most: maxProgressLength }) }),
     ...(percent !== undefined && { percent: Math.min(100, Math.max(0, percent)) }),
     ...(written !== undefined && { partial_text: written }),
   };
 }
 
 /** Never half a character at its end, wherever it was cut: a reader of JSON need not take one. */
-function beginning({ text, most }: { text: string; most: number }): string {
+function cutText({ text, most }: { text: string; most: number }): string {
   return text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
 }
 
@@ -161,7 +160,7 @@ function readUpdate({ yielded, log }: { yielded: unknown; log: Log }): Update | 
 }
 
 /** It goes on with the trace of the record, whichever process runs the agent. */
-export function agentSpan(request: {
+export function startAgentSpan(request: {
   agentName: string;
   task: Pick<ExecutionTask, "id" | "requestId" | "trace">;
   /** As the agent gets it, never in the caller's words. */
@@ -176,24 +175,28 @@ export function agentSpan(request: {
       "gen_ai.operation.name": "invoke_agent",
       "gen_ai.agent.name": agentName,
       "gen_ai.conversation.id": contextId,
-      "sekisho.request_id": loggedId(task.requestId),
+      "sekisho.request_id": toLoggableId(task.requestId),
       "sekisho.task_id": task.id,
     },
   };
 }
 
 /** `turn` is undefined where the agent was stopped, for `cause`. */
-export function endAgentSpan(request: { span: OpenSpan; turn: Turn | undefined; cause: string | undefined }): void {
+export function endAgentSpan(request: {
+  span: OpenSpan;
+  turn: AgentTurn | undefined;
+  cause: string | undefined;
+}): void {
   const { span, turn, cause } = request;
   const ended = turn?.ended;
   span.set({ "sekisho.outcome": ended?.type ?? "stopped" });
-  if (ended?.type === "success") span.set(tokensOf(ended.usage));
+  if (ended?.type === "success") span.set(readTokenCounts(ended.usage));
   if (ended?.type === "failure") span.fail(ended.reason);
   if (ended === undefined) span.fail(cause ?? "stopped");
 }
 
 /** Every maker of models names them otherwise. */
-function tokensOf(usage: Record<string, unknown> = {}): Record<string, number | undefined> {
+function readTokenCounts(usage: Record<string, unknown> = {}): Record<string, number | undefined> {
   const first = (...names: string[]) => names.map((name) => usage[name]).find((value) => typeof value === "number");
   return {
     "gen_ai.usage.input_tokens": first("input_tokens", "inputTokens", "prompt_tokens"),

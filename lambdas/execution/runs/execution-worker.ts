@@ -3,12 +3,12 @@ import { randomUUID } from "node:crypto";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
-import { createLookAfter, createPushOutbox, type LookAfter, type PushOutbox } from "../a2a/push-outbox.ts";
+import { createHandleLook, createPushOutbox, type HandleLook, type PushOutbox } from "../a2a/push-outbox.ts";
 import type { Agent } from "../agents/agent.ts";
 import { isUnstarted } from "../tasks/changes.ts";
 import { createCompletionPush } from "../tasks/completion-push.ts";
-import { loggedIds, runDefaults } from "../tasks/execution-task.ts";
-import { createChangeSignal, createChangeTask, type ExecutionStore, guardedStore } from "../tasks/task-store.ts";
+import { createLogIds, runDefaults } from "../tasks/execution-task.ts";
+import { createChangeTask, createGuardedStore, createTaskSignal, type ExecutionStore } from "../tasks/task-store.ts";
 import { createAdvanceIfDue, createQueuedRuns, createRuns } from "./runs.ts";
 
 export type ExecutionWorker = {
@@ -20,7 +20,7 @@ export type ExecutionWorker = {
    */
   run(request: { taskId: string; signal: AbortSignal }): Promise<void>;
   /** Does what is due to a task whose caller waits for notifications; nothing without `notifications`. */
-  look: LookAfter;
+  look: HandleLook;
 };
 
 /** The times must be those of the host that queues the tasks. */
@@ -67,18 +67,18 @@ export function createExecutionWorker({
   newId?: () => string;
   random?: () => number;
 }): ExecutionWorker {
-  const guarded = guardedStore({ store, timeoutMs: storeTimeoutMs, log });
+  const guarded = createGuardedStore({ store, timeoutMs: storeTimeoutMs, log });
   const push = createCompletionPush({ queue: completions, syncBudgetMs, now, log });
-  const pushed = push.after(createChangeTask({ store: guarded, changeSignal: createChangeSignal(), now }));
+  const pushed = push.after(createChangeTask({ store: guarded, changeSignal: createTaskSignal(), now }));
   const outbox = notifications && createPushOutbox({ queue: notifications, lostAfterMs, now, log });
   const changeTask = outbox?.after(pushed) ?? pushed;
   const times = { leaseMs, renewMs, lostAfterMs, retentionMs, questionMs, progressMs };
   const runs = createRuns({ ...times, agent, agentName, changeTask, metrics, spans, log, now, newId, random });
 
-  function createLook({ queue, outbox }: { queue: TaskQueue; outbox: PushOutbox }): LookAfter {
+  function createLook({ queue, outbox }: { queue: TaskQueue; outbox: PushOutbox }): HandleLook {
     const queued = createQueuedRuns({ taskQueue: queue, changeTask, timeoutMs: storeTimeoutMs, now, log });
     const advanceIfDue = createAdvanceIfDue({ runs: queued, changeTask, lostAfterMs, retentionMs, metrics, now, log });
-    return createLookAfter({ store: guarded, advanceIfDue, outbox });
+    return createHandleLook({ store: guarded, advanceIfDue, outbox });
   }
 
   return {
@@ -87,7 +87,7 @@ export function createExecutionWorker({
       signal.throwIfAborted();
       const task = await guarded.get({ id: taskId });
       if (task === undefined || !isUnstarted(task)) {
-        log.info("task_not_due", { task_id: taskId, ...(task && loggedIds(task)), state: task?.state });
+        log.info("task_not_due", { task_id: taskId, ...(task && createLogIds(task)), state: task?.state });
         return;
       }
       const stop = () => runs.stop({ id: taskId, cause: "stopped" });

@@ -15,16 +15,23 @@ import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Metrics, OpenSpan, Spans } from "../../shared/telemetry/telemetry.ts";
 import { parseUrl } from "../../shared/untrusted-input.ts";
 import type { Agent, AgentTask, ReadAttachment } from "../agents/agent.ts";
-import { ask, type Change, end, type Report, renew, report } from "../tasks/changes.ts";
 import {
-  callerIdOf,
-  conversationIdOf,
+  endChange,
+  questionChange,
+  type RunReport,
+  renewChange,
+  reportChange,
+  type TaskChange,
+} from "../tasks/changes.ts";
+import {
+  deriveCallerId,
+  deriveConversationId,
+  type ExecutionOutcome,
   type ExecutionTask,
-  type Outcome,
   type TaskInput,
 } from "../tasks/execution-task.ts";
-import { type ChangeTask, firstThatFits, withoutHistory } from "../tasks/task-store.ts";
-import { agentSpan, collectOutcome, endAgentSpan, type Turn } from "./collect-outcome.ts";
+import { type ChangeTask, createFittingChange, dropHistory } from "../tasks/task-store.ts";
+import { type AgentTurn, collectOutcome, endAgentSpan, startAgentSpan } from "./collect-outcome.ts";
 
 /** Why an agent is told to stop before its end. `superseded`: the record is no longer ours to write. */
 export type StopCause = "timeout" | "canceled" | "stopped" | "superseded";
@@ -90,7 +97,7 @@ export function startRun(
   const startedAtMs = now();
   const abort = new AbortController();
   const { promise: stopped, resolve: resolveStopped } = Promise.withResolvers<undefined>();
-  const news = createLatestWriter<Report>({
+  const news = createLatestWriter<RunReport>({
     // What is not stored is soon replaced; what ends the run shows at the next renewal.
     write: (value) => write(newsOf(value)).then(noop, noop),
     intervalMs: progressMs,
@@ -117,7 +124,7 @@ export function startRun(
   }
 
   /** Stops the agent where the record is no longer ours. */
-  async function write(change: Change): Promise<void> {
+  async function write(change: TaskChange): Promise<void> {
     const { task, changed } = await changeTask({ task: latest, change });
     if (changed && task !== undefined) latest = task;
     else stop(task?.state === "canceled" ? "canceled" : "superseded");
@@ -129,7 +136,7 @@ export function startRun(
 
   async function keepLease(): Promise<void> {
     try {
-      await write(renew({ owner, untilMs: now() + leaseMs }));
+      await write(renewChange({ owner, untilMs: now() + leaseMs }));
     } catch {
       // The store is away; others will give the task up by then.
       if (now() >= doubtedFromMs()) stop("superseded");
@@ -138,28 +145,32 @@ export function startRun(
   }
 
   /** Beside what the task works on there may be no room for all that was made or written: then it is stored at the end. */
-  function newsOf(news: Report): Change {
+  function newsOf(news: RunReport): TaskChange {
     const { artifacts: _made, ...rest } = news;
     const { partial_text: _written, ...progress } = news.progress ?? {};
     const least = { ...(news.progress && { progress }) };
-    return firstThatFits([news, rest, least].map((each) => report({ owner, news: each })));
+    return createFittingChange([news, rest, least].map((each) => reportChange({ owner, news: each })));
   }
 
-  function changeOf({ ended, artifacts: made }: Turn): Change {
+  function changeOf({ ended, artifacts: made }: AgentTurn): TaskChange {
     const artifacts = made.length > 0 ? { artifacts: made } : {};
-    const ends = (outcome: Outcome, rest = {}) => end({ owner, outcome, ...rest, expiresAtMs: now() + retentionMs });
+    const ends = (outcome: ExecutionOutcome, rest = {}) =>
+      endChange({ owner, outcome, ...rest, expiresAtMs: now() + retentionMs });
     const tooLarge = ends({ type: "failure", reason: "payload_too_large" });
     if (ended.type !== "question") {
       const all = ends(ended, artifacts);
-      return firstThatFits([all, withoutHistory(all), tooLarge]);
+      return createFittingChange([all, dropHistory(all), tooLarge]);
     }
     const { type: _type, ...question } = ended;
     const endAtMs = now() + Math.min(questionMs, retentionMs);
     const asked = { ...question, messageId: newId(), expiresAtMs: endAtMs };
-    return firstThatFits([ask({ owner, question: asked, expiresAtMs: endAtMs + retentionMs, ...artifacts }), tooLarge]);
+    return createFittingChange([
+      questionChange({ owner, question: asked, expiresAtMs: endAtMs + retentionMs, ...artifacts }),
+      tooLarge,
+    ]);
   }
 
-  async function store(turn: Turn): Promise<void> {
+  async function store(turn: AgentTurn): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       try {
         return await write(changeOf(turn));
@@ -178,10 +189,10 @@ export function startRun(
     const readAttachment = createReadAttachment({ publicFetch, signal, log });
     const messageId = answers?.at(-1)?.id ?? String(requestId);
     const conversation = a2a?.contextId ?? params.session_id;
-    const contextId = conversation === undefined ? undefined : conversationIdOf({ principal, conversation });
-    const ids = { requestId: String(requestId), taskId, messageId, contextId, caller: callerIdOf(principal) };
+    const contextId = conversation === undefined ? undefined : deriveConversationId({ principal, conversation });
+    const ids = { requestId: String(requestId), taskId, messageId, contextId, caller: deriveCallerId(principal) };
     if (startedAtMs >= deadlineAtMs) stop("timeout");
-    const task = agentTask({ params, answers });
+    const task = createAgentTask({ params, answers });
     const work = async (span: OpenSpan) => {
       const context = { ...ids, signal, readAttachment, trace: span.trace, log };
       const collecting = collectOutcome({ agent, task, context, made, onNews: news.put });
@@ -190,9 +201,9 @@ export function startRun(
       endAgentSpan({ span, turn, cause });
       return turn;
     };
-    const span = agentSpan({ agentName, task: latest, contextId: ids.contextId });
+    const span = startAgentSpan({ agentName, task: latest, contextId: ids.contextId });
     const turn = cause === undefined ? await spans.within(span, work) : undefined;
-    const outcome = cause === undefined ? undefined : outcomeOfStop(cause);
+    const outcome = cause === undefined ? undefined : toStopOutcome(cause);
     const final = cause === undefined ? turn : outcome && { ended: outcome, artifacts: [] };
     settle();
     const workedMs = now() - startedAtMs;
@@ -219,14 +230,14 @@ export function startRun(
 function noop(): void {}
 
 /** Undefined where the record already says how the task ended. */
-function outcomeOfStop(cause: StopCause): Outcome | undefined {
+function toStopOutcome(cause: StopCause): ExecutionOutcome | undefined {
   if (cause === "timeout") return { type: "failure", reason: "timeout" };
   if (cause === "stopped") return { type: "failure", reason: "execution_failed", lost: true };
   return undefined;
 }
 
 /** The parts of a Slack message are its text and its attachments. The session id is not passed on, because a caller can send any. */
-function agentTask({
+function createAgentTask({
   params: { parts, text, attachments = [], session_id: _callersWord, ...params },
   answers = [],
 }: {

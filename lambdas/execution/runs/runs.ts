@@ -5,11 +5,20 @@ import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Metrics } from "../../shared/telemetry/telemetry.ts";
-import { type PlaceCount, unlimited } from "../http/admission.ts";
-import { expire, giveUp, isAsking, isLost, isUnanswered, isUnstarted, requeue, start } from "../tasks/changes.ts";
-import { type ExecutionTask, loggedIds } from "../tasks/execution-task.ts";
+import { type PlaceCount, unlimitedPlaces } from "../http/admission.ts";
+import {
+  expiryChange,
+  isAsking,
+  isLost,
+  isUnanswered,
+  isUnstarted,
+  lossChange,
+  requeueChange,
+  startChange,
+} from "../tasks/changes.ts";
+import { createLogIds, type ExecutionTask } from "../tasks/execution-task.ts";
 
-import { encodeTaskMessage, queueGroupOf } from "../tasks/task-message.ts";
+import { deriveCallerGroup, encodeExecutionMessage } from "../tasks/task-message.ts";
 import type { ChangeTask } from "../tasks/task-store.ts";
 import { type Run, type RunInput, type RunSettings, type StopCause, startRun } from "./run.ts";
 import { createTimeLimit } from "./time-limit.ts";
@@ -46,7 +55,7 @@ export function createRuns(
     places?: PlaceCount;
   },
 ): AgentRuns {
-  const { agentName, newId, metrics, log, changeTask, now, leaseMs, places = unlimited } = settings;
+  const { agentName, newId, metrics, log, changeTask, now, leaseMs, places = unlimitedPlaces } = settings;
   /** Keeps only the latest run per task, because an answer can arrive before the run that asked has finished. */
   const runs = new Map<string, Run>();
   const underWay = new Set<Run>();
@@ -56,12 +65,12 @@ export function createRuns(
 
   async function startOne({ task, botToken }: Start): Promise<ExecutionTask | undefined> {
     const owner = newId();
-    const claim = () => changeTask({ task, change: start({ owner, untilMs: now() + leaseMs }) });
+    const claim = () => changeTask({ task, change: startChange({ owner, untilMs: now() + leaseMs }) });
     // The store may have given the lease and not have said so: then nobody else would ever start the task.
     const won = await claim().catch(claim);
     if (!won.changed || won.task?.params === undefined) return won.task;
     const params: RunInput = { ...won.task.params, ...(botToken !== undefined && { bot_token: botToken }) };
-    const ofTask = log.with({ ...loggedIds(task), agent: agentName });
+    const ofTask = log.with({ ...createLogIds(task), agent: agentName });
     ofTask.info("task_started");
     const run = startRun({ ...settings, task: won.task, owner, params, log: ofTask });
     runs.set(task.id, run);
@@ -132,10 +141,12 @@ export function createQueuedRuns({
 
   async function enqueue(task: ExecutionTask): Promise<void> {
     try {
-      await withinTime(taskQueue.send({ body: encodeTaskMessage({ taskId: task.id }), group: queueGroupOf(task) }));
+      await withinTime(
+        taskQueue.send({ body: encodeExecutionMessage({ taskId: task.id }), group: deriveCallerGroup(task) }),
+      );
     } catch (error) {
       const fields = { reason: "unavailable", cause_kind: errorKind(error) };
-      log.error("enqueue_failed", { ...loggedIds(task), ...fields });
+      log.error("enqueue_failed", { ...createLogIds(task), ...fields });
       throw new SekishoError("unavailable", { cause: error });
     }
   }
@@ -146,7 +157,7 @@ export function createQueuedRuns({
         await enqueue(task);
         return task;
       }
-      const change = requeue({ nowMs: now(), everyMs: requeueAfterMs });
+      const change = requeueChange({ nowMs: now(), everyMs: requeueAfterMs });
       const { task: current, changed } = await changeTask({ task, change });
       if (changed) await enqueue(task).catch(() => {});
       return current;
@@ -165,7 +176,7 @@ export type AdvanceIfDue = (task: ExecutionTask) => Promise<ExecutionTask>;
 export function createAdvanceIfDue({
   runs,
   changeTask,
-  lifetime = endless,
+  lifetime = endlessLifetime,
   lostAfterMs,
   retentionMs,
   metrics,
@@ -184,24 +195,24 @@ export function createAdvanceIfDue({
   return async (task) => {
     // The next read in another process starts it there.
     if (isUnstarted(task) && !lifetime.canFinish(task)) return task;
-    if (isUnstarted(task)) return (await runs.start({ task, isSubmission: false })) ?? gone();
+    if (isUnstarted(task)) return (await runs.start({ task, isSubmission: false })) ?? throwTaskGone();
     const nowMs = now();
     const expiresAtMs = nowMs + retentionMs;
     if (isUnanswered({ task, nowMs })) {
-      return (await changeTask({ task, change: expire({ nowMs, expiresAtMs }) })).task ?? gone();
+      return (await changeTask({ task, change: expiryChange({ nowMs, expiresAtMs }) })).task ?? throwTaskGone();
     }
     if (runs.has(task.id) || !isLost({ task, nowMs, lostAfterMs })) return task;
-    const given = await changeTask({ task, change: giveUp({ nowMs, lostAfterMs, expiresAtMs }) });
+    const given = await changeTask({ task, change: lossChange({ nowMs, lostAfterMs, expiresAtMs }) });
     if (given.changed) {
       metrics.add("sekisho_executions_total", { state: "failed", reason: "lost" });
-      log.error("task_lost", { ...loggedIds(task), reason: "execution_failed" });
+      log.error("task_lost", { ...createLogIds(task), reason: "execution_failed" });
     }
-    return given.task ?? gone();
+    return given.task ?? throwTaskGone();
   };
 }
 
 /** The record expired between two looks. */
-export function gone(): never {
+export function throwTaskGone(): never {
   throw new SekishoError("task_not_found");
 }
 
@@ -236,9 +247,9 @@ export function createLifetime({ processLeftMs, now }: { processLeftMs: () => nu
 }
 
 /** The lifetime of a process that only its owner ends. */
-export const endless: Lifetime = { leftMs: () => Number.POSITIVE_INFINITY, canFinish: () => true };
+export const endlessLifetime: Lifetime = { leftMs: () => Number.POSITIVE_INFINITY, canFinish: () => true };
 
 /** Nothing was begun and nothing stored: another session may be asked. */
-export function sessionEnding(): SekishoError {
+export function createSessionEndingError(): SekishoError {
   return new SekishoError("session_ending");
 }

@@ -3,23 +3,23 @@ import { joinTextParts, type Message } from "../../../contracts/a2a/part.ts";
 import type { Artifact } from "../../../contracts/methods.ts";
 import { canTransition, isTerminal, type TaskState } from "../../../contracts/methods.ts";
 import {
-  type Answer,
-  answerMessage,
+  addMessages,
+  createAnswerMessage,
+  createQuestionMessage,
+  type ExecutionOutcome,
   type ExecutionTask,
-  type Outcome,
+  type OpenQuestion,
   type PassedState,
-  type Question,
-  questionMessage,
-  withMessages,
+  type PersonAnswer,
 } from "./execution-task.ts";
 
-export type Change = (task: ExecutionTask) => ExecutionTask | undefined;
+export type TaskChange = (task: ExecutionTask) => ExecutionTask | undefined;
 
 /**
  * Takes the lease of a task that nobody has started; this is what lets an agent start at most once. Whoever has not heard
  * whether the lease was given may ask again: it is still its own.
  */
-export function start({ owner, untilMs }: { owner: string; untilMs: number }): Change {
+export function startChange({ owner, untilMs }: { owner: string; untilMs: number }): TaskChange {
   return (task) =>
     isUnstarted(task) || isHeldBy(task, owner) ? { ...task, state: "working", lease: { owner, untilMs } } : undefined;
 }
@@ -31,7 +31,7 @@ const longestGapMs = 15 * 60_000;
  * Claims the repetition of a queue message that may have been lost: whoever is first within `everyMs` sends it. The gap
  * doubles each time, up to a quarter of an hour: a message that merely waits its turn is not to be joined by one more every minute.
  */
-export function requeue({ nowMs, everyMs }: { nowMs: number; everyMs: number }): Change {
+export function requeueChange({ nowMs, everyMs }: { nowMs: number; everyMs: number }): TaskChange {
   return (task) => {
     const { queuedAtMs = task.changedAtMs } = task;
     const gapMs = Math.max(everyMs, Math.min(queuedAtMs - task.changedAtMs, longestGapMs));
@@ -39,29 +39,29 @@ export function requeue({ nowMs, everyMs }: { nowMs: number; everyMs: number }):
   };
 }
 
-export function renew({ owner, untilMs }: { owner: string; untilMs: number }): Change {
+export function renewChange({ owner, untilMs }: { owner: string; untilMs: number }): TaskChange {
   return (task) => (isHeldBy(task, owner) ? { ...task, lease: { owner, untilMs } } : undefined);
 }
 
 /** What the agent tells on its way: the latest progress, and all that it has made. */
-export type Report = { progress?: ExecutionTask["progress"]; artifacts?: Artifact[] };
+export type RunReport = { progress?: ExecutionTask["progress"]; artifacts?: Artifact[] };
 
-export function report({ owner, news }: { owner: string; news: Report }): Change {
+export function reportChange({ owner, news }: { owner: string; news: RunReport }): TaskChange {
   return (task) => (isHeldBy(task, owner) ? { ...task, ...news } : undefined);
 }
 
 /** The turn ends with a question: nobody holds the task until it is answered. `expiresAtMs`: the record is needed until then. */
-export function ask({
+export function questionChange({
   owner,
   question,
   expiresAtMs,
   ...news
 }: {
   owner: string;
-  question: Question;
+  question: OpenQuestion;
   expiresAtMs: number;
   artifacts?: Artifact[];
-}): Change {
+}): TaskChange {
   return (task) => {
     if (!isHeldBy(task, owner)) return undefined;
     const { lease: _lease, progress: _progress, queuedAtMs: _queuedAtMs, ...rest } = task;
@@ -79,60 +79,72 @@ export function ask({
  * The question is answered: whoever wins the lease goes on with the task, which has as much time left as when it asked.
  * `message` is the answer as A2A brought it.
  */
-export function answer(request: {
-  answer: Answer;
+export function answerChange(request: {
+  answer: PersonAnswer;
   message?: Message | undefined;
   nowMs: number;
   retentionMs: number;
-}): Change {
+}): TaskChange {
   const { answer, message, nowMs, retentionMs } = request;
   return (task) => {
     if (task.state !== "input_required") return undefined;
     const { question: _question, ...rest } = task;
-    const said = [questionMessage(task), message ?? answerMessage({ task, answer })].filter(
+    const said = [createQuestionMessage(task), message ?? createAnswerMessage({ task, answer })].filter(
       (each) => each !== undefined,
     );
     const answers = [...(task.answers ?? []), answer];
     // A question is open since its state was entered.
     const deadlineAtMs = task.deadlineAtMs + Math.max(0, nowMs - task.changedAtMs);
     const expiresAtMs = Math.max(task.expiresAtMs, deadlineAtMs + retentionMs);
-    return withMessages({ task: { ...rest, state: "working", answers, deadlineAtMs, expiresAtMs }, messages: said });
+    return addMessages({ task: { ...rest, state: "working", answers, deadlineAtMs, expiresAtMs }, messages: said });
   };
 }
 
 /** The end as its own runner tells it. */
-export function end(request: { owner: string; outcome: Outcome; artifacts?: Artifact[]; expiresAtMs: number }): Change {
+export function endChange(request: {
+  owner: string;
+  outcome: ExecutionOutcome;
+  artifacts?: Artifact[];
+  expiresAtMs: number;
+}): TaskChange {
   const { owner, outcome, artifacts, expiresAtMs } = request;
   return (task) =>
     isHeldBy(task, owner)
-      ? over({ task: { ...task, ...(artifacts && { artifacts }) }, state: stateOf(outcome), outcome, expiresAtMs })
+      ? endTask({
+          task: { ...task, ...(artifacts && { artifacts }) },
+          state: stateAfterAnswer(outcome),
+          outcome,
+          expiresAtMs,
+        })
       : undefined;
 }
 
 /** A question that nobody answered in its time. */
-export function expire({ nowMs, expiresAtMs }: { nowMs: number; expiresAtMs: number }): Change {
-  const outcome: Outcome = { type: "failure", reason: "timeout" };
-  return (task) => (isUnanswered({ task, nowMs }) ? over({ task, state: "failed", outcome, expiresAtMs }) : undefined);
+export function expiryChange({ nowMs, expiresAtMs }: { nowMs: number; expiresAtMs: number }): TaskChange {
+  const outcome: ExecutionOutcome = { type: "failure", reason: "timeout" };
+  return (task) =>
+    isUnanswered({ task, nowMs }) ? endTask({ task, state: "failed", outcome, expiresAtMs }) : undefined;
 }
 
 export function isUnanswered({ task, nowMs }: { task: ExecutionTask; nowMs: number }): boolean {
-  return task.state === "input_required" && nowMs >= questionEndAtMs(task);
+  return task.state === "input_required" && nowMs >= questionEndsAtMs(task);
 }
 
 /** When a question ends by itself; one of a record from before questions had an end of their own ends with the task's time. */
-export function questionEndAtMs({ question, deadlineAtMs }: Pick<ExecutionTask, "question" | "deadlineAtMs">): number {
+export function questionEndsAtMs({ question, deadlineAtMs }: Pick<ExecutionTask, "question" | "deadlineAtMs">): number {
   return question?.expiresAtMs ?? deadlineAtMs;
 }
 
 /** The end as others tell it: the lease lapsed, and `lostAfterMs` more went by without a word. The agent never runs again. */
-export function giveUp(request: { nowMs: number; lostAfterMs: number; expiresAtMs: number }): Change {
-  const outcome: Outcome = { type: "failure", reason: "execution_failed", lost: true };
+export function lossChange(request: { nowMs: number; lostAfterMs: number; expiresAtMs: number }): TaskChange {
+  const outcome: ExecutionOutcome = { type: "failure", reason: "execution_failed", lost: true };
   const { expiresAtMs } = request;
-  return (task) => (isLost({ task, ...request }) ? over({ task, state: "failed", outcome, expiresAtMs }) : undefined);
+  return (task) =>
+    isLost({ task, ...request }) ? endTask({ task, state: "failed", outcome, expiresAtMs }) : undefined;
 }
 
-export function cancel({ expiresAtMs }: { expiresAtMs: number }): Change {
-  return (task) => over({ task, state: "canceled", expiresAtMs });
+export function cancelChange({ expiresAtMs }: { expiresAtMs: number }): TaskChange {
+  return (task) => endTask({ task, state: "canceled", expiresAtMs });
 }
 
 export function isLost(request: { task: ExecutionTask; nowMs: number; lostAfterMs: number }): boolean {
@@ -150,7 +162,7 @@ export function isOver(task: Pick<ExecutionTask, "state">): boolean {
 }
 
 /** An answer that needed no task is none to be listed. */
-export const unlist: Change = ({ listedAtMs: _listedAtMs, ...task }) => task;
+export const unlistChange: TaskChange = ({ listedAtMs: _listedAtMs, ...task }) => task;
 
 /** The agent has nothing to do for now: the task is over, or it waits for an answer. */
 export function isTurnOver(task: ExecutionTask): boolean {
@@ -166,16 +178,16 @@ function isHeldBy(task: ExecutionTask, owner: string): boolean {
   return task.state === "working" && task.lease?.owner === owner;
 }
 
-function stateOf(outcome: Outcome): TaskState {
+function stateAfterAnswer(outcome: ExecutionOutcome): TaskState {
   if (outcome.type === "success") return "completed";
   return outcome.reason === "plan_error" ? "rejected" : "failed";
 }
 
 /** What was needed to run the task goes; ids, outcome, what was made and times stay until the record expires. */
-function over(request: {
+function endTask(request: {
   task: ExecutionTask;
   state: TaskState;
-  outcome?: Outcome;
+  outcome?: ExecutionOutcome;
   expiresAtMs: number;
 }): ExecutionTask | undefined {
   const { state, outcome, expiresAtMs } = request;
@@ -186,16 +198,16 @@ function over(request: {
     prompt: "",
     text: "",
   }));
-  const asked = questionMessage(request.task);
+  const asked = createQuestionMessage(request.task);
   const ended = { ...task, state, expiresAtMs, ...(outcome && { outcome }), ...(answers && { answers }) };
-  return withMessages({ task: ended, messages: asked === undefined ? [] : [asked] });
+  return addMessages({ task: ended, messages: asked === undefined ? [] : [asked] });
 }
 
 /** Of a task that is followed no more than a second behind, more do not pass unseen. */
 const maxPassed = 10;
 
 /** The record with the state that it is about to leave among those that it has left. Only tasks of A2A are followed so. */
-export function leaving({ from, task }: { from: ExecutionTask; task: ExecutionTask }): ExecutionTask {
+export function addPassedState({ from, task }: { from: ExecutionTask; task: ExecutionTask }): ExecutionTask {
   if (task.a2a === undefined) return task;
   const { state, changedAtMs: atMs, question } = from;
   const left: PassedState = {
@@ -208,14 +220,20 @@ export function leaving({ from, task }: { from: ExecutionTask; task: ExecutionTa
 }
 
 /** The states between two records as records of their own, and then the later record itself. */
-export function recordsBetween({ previous, next }: { previous: ExecutionTask; next: ExecutionTask }): ExecutionTask[] {
+export function listRecordsBetween({
+  previous,
+  next,
+}: {
+  previous: ExecutionTask;
+  next: ExecutionTask;
+}): ExecutionTask[] {
   const passed = next.a2a?.passed ?? [];
   const place = passed.findIndex(({ state, atMs }) => state === previous.state && atMs === previous.changedAtMs);
   const unseen = place < 0 ? passed.filter(({ atMs }) => atMs > previous.changedAtMs) : passed.slice(place + 1);
-  return [...unseen.map((state) => asItWas({ record: next, passed: state })), next];
+  return [...unseen.map((state) => restorePassedState({ record: next, passed: state })), next];
 }
 
-function asItWas({
+function restorePassedState({
   record: { outcome: _outcome, progress: _progress, question: _question, ...record },
   passed: { state, atMs, messageId, kind },
 }: {

@@ -8,7 +8,7 @@ import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { createTimeLimit } from "../runs/time-limit.ts";
 import { isTurnOver } from "./changes.ts";
-import { type ExecutionTask, loggedIds } from "./execution-task.ts";
+import { createLogIds, type ExecutionTask } from "./execution-task.ts";
 import type { ChangeTask } from "./task-store.ts";
 
 export type CompletionPush = {
@@ -46,12 +46,12 @@ export function createCompletionPush({
   const gaps = new Map<string, { timer: NodeJS.Timeout; waiting?: ExecutionTask }>();
 
   async function push({ to, task }: { to: TaskQueue; task: ExecutionTask }): Promise<void> {
-    const completion: Completion = { request_id: requestIdOf(task), task_id: task.id };
+    const completion: Completion = { request_id: readRequestId(task), task_id: task.id };
     try {
       await withinTime(to.send({ body: JSON.stringify(completion) }));
-      log.debug("completion_pushed", loggedIds(task));
+      log.debug("completion_pushed", createLogIds(task));
     } catch (error) {
-      log.warn("completion_not_pushed", { ...loggedIds(task), cause_kind: errorKind(error) });
+      log.warn("completion_not_pushed", { ...createLogIds(task), cause_kind: errorKind(error) });
     }
   }
 
@@ -83,7 +83,7 @@ export function createCompletionPush({
   }
 
   function isWished(task: ExecutionTask): boolean {
-    return task.callback === true && uuidPattern.test(requestIdOf(task)) && isAnswered(task);
+    return task.callback === true && uuidPattern.test(readRequestId(task)) && isAnswered(task);
   }
 
   /** After the user's answer nobody waits: `answer_task` returns at once. */
@@ -99,7 +99,7 @@ export function createCompletionPush({
       if (hasEnded) dropProgress(request.task.id);
       if (queue === undefined || task === undefined || !changed || !isWished(task)) return result;
       if (hasEnded) pushNow({ to: queue, task });
-      else if (hasToldProgress({ before: request.task, task })) pushProgress({ to: queue, task });
+      else if (hasNewProgress({ before: request.task, task })) pushProgress({ to: queue, task });
       return result;
     },
     async settled() {
@@ -108,10 +108,10 @@ export function createCompletionPush({
   };
 }
 
-function hasToldProgress({ before, task }: { before: ExecutionTask; task: ExecutionTask }): boolean {
+function hasNewProgress({ before, task }: { before: ExecutionTask; task: ExecutionTask }): boolean {
   return task.progress !== undefined && !isDeepStrictEqual(task.progress, before.progress);
 }
 
-function requestIdOf({ requestId }: ExecutionTask): string {
+function readRequestId({ requestId }: ExecutionTask): string {
   return String(requestId).toLowerCase();
 }

@@ -15,7 +15,7 @@ import {
   taskStateSchema,
 } from "../../../contracts/methods.ts";
 import type { LogFields } from "../../shared/log.ts";
-import { traceIdOf } from "../../shared/telemetry/telemetry.ts";
+import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 
 /** The Slack token of the params is handed to the agent and kept nowhere. */
 const { bot_token: _secret, channel, ...storedParams } = executeTaskParamsSchema.shape;
@@ -37,7 +37,7 @@ const questionSchema = z.object({
   /** When it ends, where nobody answers it. */
   expiresAtMs: z.number().optional(),
 });
-export type Question = z.infer<typeof questionSchema>;
+export type OpenQuestion = z.infer<typeof questionSchema>;
 
 /** `id` is of the request or message that brought it, `questionId` of the question that it answers, `fingerprint` is of what it says. */
 const answerSchema = z.object({
@@ -50,7 +50,7 @@ const answerSchema = z.object({
   user_id: z.string().optional(),
   parts: z.array(partSchema).optional(),
 });
-export type Answer = z.infer<typeof answerSchema>;
+export type PersonAnswer = z.infer<typeof answerSchema>;
 
 /** Where news of a task goes, in the shape of the version that it was registered in. Its token and credentials are secrets. */
 const storedPushConfigSchema = pushConfigSchema.omit({ tenant: true, taskId: true }).extend({
@@ -99,7 +99,7 @@ const outcomeSchema = z.discriminatedUnion("type", [
   }),
   z.object({ type: z.literal("failure"), reason: failureReasonSchema, lost: z.literal(true).optional() }),
 ]);
-export type Outcome = z.infer<typeof outcomeSchema>;
+export type ExecutionOutcome = z.infer<typeof outcomeSchema>;
 
 /** Times in milliseconds since the epoch. */
 const executionTaskSchema = z.object({
@@ -155,18 +155,24 @@ function upToDate(json: unknown): unknown {
 }
 
 /** The task's id for a request id that is a UUID (in any letter case), undefined for all others: those are not deduplicated. */
-export function taskIdOf({ principal, requestId }: { principal: string; requestId: RequestId }): string | undefined {
+export function deriveTaskId({
+  principal,
+  requestId,
+}: {
+  principal: string;
+  requestId: RequestId;
+}): string | undefined {
   if (!dedupedIdSchema.safeParse(requestId).success) return undefined;
-  return derivedId([principal, String(requestId).toLowerCase()]);
+  return deriveId([principal, String(requestId).toLowerCase()]);
 }
 
 /** The task that an A2A message begins. Every message id counts: A2A asks its clients for unique ones (section 4.1.4). */
-export function taskIdOfMessage({ principal, messageId }: { principal: string; messageId: string }): string {
-  return derivedId(["a2a", principal, messageId]);
+export function deriveMessageTaskId({ principal, messageId }: { principal: string; messageId: string }): string {
+  return deriveId(["a2a", principal, messageId]);
 }
 
 /** The same for two requests that ask for the same. What changes by itself (signed URLs, history, time left) is not in it. */
-export function fingerprintOf({ channel, text, thread_ts, user_id, attachments = [] }: ExecuteTaskParams): string {
+export function createFingerprint({ channel, text, thread_ts, user_id, attachments = [] }: ExecuteTaskParams): string {
   return digest([channel, text, thread_ts ?? null, user_id ?? null, attachments.map(({ id }) => id)]);
 }
 
@@ -176,7 +182,7 @@ export function digest(content: readonly unknown[]): string {
 }
 
 /** A UUID of version 8 (RFC 9562, section 5.8) from the SHA-256 of a JSON array. */
-export function derivedId(names: readonly string[]): string {
+export function deriveId(names: readonly string[]): string {
   const hex = digest(names);
   const variant = "89ab"[Number.parseInt(hex.charAt(16), 16) % 4];
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
@@ -187,29 +193,29 @@ export function derivedId(names: readonly string[]): string {
  * key, because the zone has no secret in most places where it runs. So whoever sees an id and guesses the principal can confirm the guess.
  * The id gives no access: the host takes none from a caller.
  */
-export function callerIdOf(principal: string): string {
-  return derivedId(["caller", principal]);
+export function deriveCallerId(principal: string): string {
+  return deriveId(["caller", principal]);
 }
 
 /**
  * `conversation` is what the caller named it, on the wire. The principal is part of the id, so that no caller can reach what
  * an agent remembers of another caller's conversation.
  */
-export function conversationIdOf({ principal, conversation }: { principal: string; conversation: string }): string {
-  return derivedId(["conversation", principal, conversation]);
+export function deriveConversationId({ principal, conversation }: { principal: string; conversation: string }): string {
+  return deriveId(["conversation", principal, conversation]);
 }
 
 /** Beside what the task works on and what it made, a record has room for no more. */
 const maxMessagesBytes = 32 * 1024;
 
 /** The newest messages that fit, one that is too large by itself without what is in it. A task of the zone contract keeps none. */
-export function withMessages({ task, messages }: { task: ExecutionTask; messages: readonly Message[] }): ExecutionTask {
+export function addMessages({ task, messages }: { task: ExecutionTask; messages: readonly Message[] }): ExecutionTask {
   if (task.a2a === undefined || messages.length === 0) return task;
   const kept: Message[] = [];
   let bytes = 0;
   for (const said of [...task.a2a.messages, ...messages].reverse()) {
     const ownBytes = jsonBytes(said);
-    const message = ownBytes > maxMessagesBytes ? emptied(said) : said;
+    const message = ownBytes > maxMessagesBytes ? removeContent(said) : said;
     bytes += message === said ? ownBytes : jsonBytes(message);
     if (bytes > maxMessagesBytes) break;
     kept.unshift(message);
@@ -218,20 +224,26 @@ export function withMessages({ task, messages }: { task: ExecutionTask; messages
 }
 
 /** The question that a task waits with, as the agent's message. */
-export function questionMessage({ id, a2a, question }: ExecutionTask): Message | undefined {
+export function createQuestionMessage({ id, a2a, question }: ExecutionTask): Message | undefined {
   if (question === undefined) return undefined;
   const { messageId, prompt } = question;
   return { messageId, taskId: id, contextId: a2a?.contextId, role: "ROLE_AGENT", parts: [{ text: prompt }] };
 }
 
 /** An answer that did not come over A2A, as the message that it would have been. */
-export function answerMessage({ task: { id, a2a }, answer }: { task: ExecutionTask; answer: Answer }): Message {
+export function createAnswerMessage({
+  task: { id, a2a },
+  answer,
+}: {
+  task: ExecutionTask;
+  answer: PersonAnswer;
+}): Message {
   const { id: messageId, text, option_id = "", parts = [{ text: text || option_id }] } = answer;
   return { messageId, taskId: id, contextId: a2a?.contextId, role: "ROLE_USER", parts };
 }
 
 /** Its ids are what a client knows it by. */
-function emptied({ messageId, taskId, contextId, role }: Message): Message {
+function removeContent({ messageId, taskId, contextId, role }: Message): Message {
   return { messageId, taskId, contextId, role, parts: [{ text: "" }] };
 }
 
@@ -240,13 +252,13 @@ function jsonBytes(value: unknown): number {
 }
 
 /** With the operation that began the task. */
-export function loggedIds({ id, requestId, trace, a2a }: ExecutionTask): LogFields {
+export function createLogIds({ id, requestId, trace, a2a }: ExecutionTask): LogFields {
   const operation = a2a === undefined ? "execute_task" : "SendMessage";
-  return { task_id: id, request_id: loggedId(requestId), trace_id: traceIdOf(trace), operation };
+  return { task_id: id, request_id: toLoggableId(requestId), trace_id: readTraceId(trace), operation };
 }
 
 /** An id that is no UUID is whatever a caller liked to send: it stays out of the log. */
-export function loggedId(id: unknown): string | undefined {
+export function toLoggableId(id: unknown): string | undefined {
   return typeof id === "string" && uuidPattern.test(id.toLowerCase()) ? id : undefined;
 }
 

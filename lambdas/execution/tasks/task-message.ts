@@ -23,13 +23,13 @@ const lookSchema = z.object({
   state: taskStateSchema,
   changedAtMs: z.number(),
 });
-export type Look = z.infer<typeof lookSchema>;
+export type TaskLook = z.infer<typeof lookSchema>;
 
 /** A task to be run, news of one, or a look at one. The latter lie deeper, so that whoever knows none never takes them for a task. */
 const taskMessageSchema = z.union([runSchema, z.object({ push: pushNoticeSchema }), z.object({ look: lookSchema })]);
-export type TaskMessage = z.infer<typeof taskMessageSchema>;
+export type ExecutionMessage = z.infer<typeof taskMessageSchema>;
 
-export function encodeTaskMessage(message: TaskMessage): string {
+export function encodeExecutionMessage(message: ExecutionMessage): string {
   return JSON.stringify(message);
 }
 
@@ -37,11 +37,11 @@ export function encodeTaskMessage(message: TaskMessage): string {
  * The tenant of a task's messages: its caller. A queue that can be fair gives whoever has few tasks at work the next free place,
  * however many somebody else has waiting. A digest, since principals may hold characters that no queue takes.
  */
-export function queueGroupOf({ principal }: { principal: string }): string {
+export function deriveCallerGroup({ principal }: { principal: string }): string {
   return digest(["caller", principal]);
 }
 
 /** Throws where it is none. */
-export function parseTaskMessage(body: string): TaskMessage {
+export function parseExecutionMessage(body: string): ExecutionMessage {
   return taskMessageSchema.parse(JSON.parse(body));
 }

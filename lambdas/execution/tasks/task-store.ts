@@ -10,8 +10,8 @@ import { conflict, retryOnConflict } from "../../shared/engine/records.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { createTimeLimit } from "../runs/time-limit.ts";
-import { type Change, isTurnOver, leaving } from "./changes.ts";
-import { type ExecutionTask, loggedId } from "./execution-task.ts";
+import { addPassedState, isTurnOver, type TaskChange } from "./changes.ts";
+import { type ExecutionTask, toLoggableId } from "./execution-task.ts";
 
 export type ExecutionStore = Pick<TaskStore<ExecutionTask>, "get" | "create" | "replace" | "list">;
 
@@ -19,7 +19,7 @@ export type ExecutionStore = Pick<TaskStore<ExecutionTask>, "get" | "create" | "
  * The RangeError of a foreign cursor comes through as it is. After the deadline nobody knows whether a write was done; what repeats it compares revisions,
  * so that does no harm.
  */
-export function guardedStore({
+export function createGuardedStore({
   store,
   timeoutMs,
   log,
@@ -43,7 +43,7 @@ export function guardedStore({
     } catch (error) {
       // A cursor that is none of the store's is its sender's mistake.
       if (operation === "store_list" && error instanceof RangeError) throw error;
-      const ids = { task_id: item?.id, request_id: loggedId(item?.requestId) };
+      const ids = { task_id: item?.id, request_id: toLoggableId(item?.requestId) };
       log.error("store_failed", { ...ids, operation, reason: "unavailable", cause_kind: errorKind(error) });
       throw new SekishoError("unavailable", { cause: error });
     }
@@ -57,8 +57,8 @@ export function guardedStore({
 }
 
 /** `task` is the record as it stands now; undefined where it has expired. `changed` is false where its state forbade the change. */
-type Changed = { task: ExecutionTask | undefined; changed: boolean };
-export type ChangeTask = (request: { task: ExecutionTask; change: Change }) => Promise<Changed>;
+type ChangeResult = { task: ExecutionTask | undefined; changed: boolean };
+export type ChangeTask = (request: { task: ExecutionTask; change: TaskChange }) => Promise<ChangeResult>;
 
 /** Whoever loses often waits a little, by chance: of many writers at once one wins each time. */
 const pause = { baseMs: 1, capMs: 50 };
@@ -72,20 +72,22 @@ export function createChangeTask({
   random = Math.random,
 }: {
   store: Pick<ExecutionStore, "get" | "replace">;
-  changeSignal: ChangeSignal;
+  changeSignal: TaskSignal;
   now: () => number;
   random?: () => number;
 }): ChangeTask {
   return ({ task, change }) => {
     let known: ExecutionTask | undefined = task;
-    return retryOnConflict<Changed>({
+    return retryOnConflict<ChangeResult>({
       async attempt(count) {
         if (count > attemptsAtOnce) await sleep(backoffMs({ ...pause, attempt: count - 1, random }));
         if (count > 0) known = await store.get({ id: task.id });
         const next: ExecutionTask | undefined = known && change(known);
         if (known === undefined || next === undefined) return { task: known, changed: false };
         const item =
-          next.state === known.state ? next : entered({ task: leaving({ from: known, task: next }), nowMs: now() });
+          next.state === known.state
+            ? next
+            : hasEnteredState({ task: addPassedState({ from: known, task: next }), nowMs: now() });
         const stored = await store.replace({ item });
         if (stored === undefined) return conflict;
         changeSignal.ring(stored);
@@ -97,7 +99,7 @@ export function createChangeTask({
 }
 
 /** The moment of a change of state is in the record, and in the listing where the task is in one. */
-function entered({ task, nowMs }: { task: ExecutionTask; nowMs: number }): ExecutionTask {
+function hasEnteredState({ task, nowMs }: { task: ExecutionTask; nowMs: number }): ExecutionTask {
   return { ...task, changedAtMs: nowMs, ...(task.listedAtMs !== undefined && { listedAtMs: nowMs }) };
 }
 
@@ -106,44 +108,44 @@ const maxRecordBytes = 400_000;
 
 /** The same record. Throws `payload_too_large` where none holds it. */
 export function checkSize(task: ExecutionTask): ExecutionTask {
-  if (fits(task)) return task;
+  if (isFitting(task)) return task;
   throw new SekishoError("payload_too_large", { details: { task_id: task.id } });
 }
 
 /** The first of these changes whose record fits, or the last one. */
-export function firstThatFits(changes: readonly Change[]): Change {
+export function createFittingChange(changes: readonly TaskChange[]): TaskChange {
   return (task) => {
     let next: ExecutionTask | undefined;
     for (const change of changes) {
       next = change(task);
-      if (next === undefined || fits(next)) return next;
+      if (next === undefined || isFitting(next)) return next;
     }
     return next;
   };
 }
 
 /** The same change, and of what was said in the task nothing. */
-export function withoutHistory(change: Change): Change {
+export function dropHistory(change: TaskChange): TaskChange {
   return (task) => {
     const next = change(task);
     return next?.a2a === undefined ? next : { ...next, a2a: { ...next.a2a, messages: [] } };
   };
 }
 
-function fits(task: ExecutionTask): boolean {
+function isFitting(task: ExecutionTask): boolean {
   return Buffer.byteLength(JSON.stringify(task)) <= maxRecordBytes;
 }
 
 type Listener = (task: ExecutionTask) => void;
 
 /** Tells whoever waits in this process that a task's record changed; other processes find out by reading the store. */
-export type ChangeSignal = {
+export type TaskSignal = {
   ring(task: ExecutionTask): void;
   /** Returns what ends the listening. */
   listen(request: { id: string; listener: Listener }): () => void;
 };
 
-export function createChangeSignal(): ChangeSignal {
+export function createTaskSignal(): TaskSignal {
   const listeners = new Map<string, Set<Listener>>();
   return {
     ring(task) {
@@ -168,7 +170,7 @@ export async function waitForChange(request: {
   task: ExecutionTask;
   until: (task: ExecutionTask) => boolean;
   timeoutMs: number;
-  changeSignal: ChangeSignal;
+  changeSignal: TaskSignal;
   isRunningHere: () => boolean;
   isStopped: () => boolean;
   reread: () => Promise<ExecutionTask>;
@@ -215,7 +217,7 @@ const slowestLookMs = 1000;
  */
 export async function* watchTask(request: {
   task: ExecutionTask;
-  changeSignal: ChangeSignal;
+  changeSignal: TaskSignal;
   isRunningHere: () => boolean;
   isStopped: () => boolean;
   reread: () => Promise<ExecutionTask>;

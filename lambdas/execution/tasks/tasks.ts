@@ -5,25 +5,32 @@ import type { RequestId } from "../../../contracts/envelope.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { transitionError } from "../../../contracts/methods.ts";
 import type { Trace } from "../../shared/telemetry/telemetry.ts";
-import { type CallerLimits, tooManyAtOnce, unlimited } from "../http/admission.ts";
-import { paramsRefused } from "../http/exchange.ts";
+import { type CallerLimits, createTooManyCallsError, unlimitedPlaces } from "../http/admission.ts";
+import { createParamsError } from "../http/exchange.ts";
 import type { Runs } from "../runs/runs.ts";
-import { type AdvanceIfDue, endless, gone, type Lifetime, leastUnnamedMs, sessionEnding } from "../runs/runs.ts";
-import { answer, type Change, cancel, isAsking, isOver, isUnstarted } from "./changes.ts";
 import {
-  type Answer,
+  type AdvanceIfDue,
+  createSessionEndingError,
+  endlessLifetime,
+  type Lifetime,
+  leastUnnamedMs,
+  throwTaskGone,
+} from "../runs/runs.ts";
+import { answerChange, cancelChange, isAsking, isOver, isUnstarted, type TaskChange } from "./changes.ts";
+import {
+  addMessages,
+  deriveTaskId,
   type ExecutionTask,
-  type Question,
+  type OpenQuestion,
+  type PersonAnswer,
   type StoredPushConfig,
   type TaskInput,
-  taskIdOf,
-  withMessages,
 } from "./execution-task.ts";
 import {
-  type ChangeSignal,
   type ChangeTask,
   checkSize,
   type ExecutionStore,
+  type TaskSignal,
   waitForChange,
   watchTask,
 } from "./task-store.ts";
@@ -44,10 +51,10 @@ export type Tasks = {
    * `invalid_state` where nothing was asked, with `already_exists` where the id came before with another answer, with
    * `invalid_params` for what answers nothing, with `payload_too_large`, and with `session_ending` or `rate_limited` like `submit`.
    */
-  answer(request: TaskName & Said): Promise<ExecutionTask>;
+  answer(request: TaskName & AnswerSubmission): Promise<ExecutionTask>;
   cancel(name: TaskName): Promise<ExecutionTask>;
   /** Changes what may change in any state, such as where news of it goes. Rejects with `task_not_found`. */
-  update(request: TaskName & { change: Change }): Promise<ExecutionTask>;
+  update(request: TaskName & { change: TaskChange }): Promise<ExecutionTask>;
   /** Does what is due to a task that was found in another way. */
   advanceIfDue: AdvanceIfDue;
   /** The principal's listed tasks, the newest change of state first. Rejects with a RangeError for a foreign cursor. */
@@ -76,7 +83,7 @@ export type Tasks = {
 type TaskSettings = {
   store: ExecutionStore;
   runs: Runs;
-  changeSignal: ChangeSignal;
+  changeSignal: TaskSignal;
   changeTask: ChangeTask;
   advanceIfDue: AdvanceIfDue;
   lifetime?: Lifetime;
@@ -93,19 +100,19 @@ type TaskSettings = {
 };
 
 export function createTasks(settings: TaskSettings): Tasks {
-  const { store, runs, changeSignal, changeTask, advanceIfDue, lifetime = endless, maxTaskMs } = settings;
+  const { store, runs, changeSignal, changeTask, advanceIfDue, lifetime = endlessLifetime, maxTaskMs } = settings;
   const { retentionMs, now, newId, random = Math.random, isStopped } = settings;
-  const { callerLimits = { runs: unlimited, calls: unlimited }, mayWait = () => true } = settings;
+  const { callerLimits = { runs: unlimitedPlaces, calls: unlimitedPlaces }, mayWait = () => true } = settings;
 
   async function read({ principal, taskId, requestId }: TaskName): Promise<ExecutionTask> {
-    const id = taskId ?? (requestId === undefined ? undefined : taskIdOf({ principal, requestId }));
+    const id = taskId ?? (requestId === undefined ? undefined : deriveTaskId({ principal, requestId }));
     const task = id === undefined ? undefined : await store.get({ id });
     if (task?.principal !== principal) throw new SekishoError("task_not_found");
     return task;
   }
 
   async function start(request: Parameters<Runs["start"]>[0]): Promise<ExecutionTask> {
-    return (await runs.start(request)) ?? gone();
+    return (await runs.start(request)) ?? throwTaskGone();
   }
 
   type Refusal = SekishoError | undefined;
@@ -123,7 +130,7 @@ export function createTasks(settings: TaskSettings): Tasks {
   async function withPlace<T>(task: ExecutionTask, work: (refusal: Refusal) => Promise<T>): Promise<T> {
     const release = callerLimits.runs.take(task);
     try {
-      return await work(release === undefined ? tooManyAtOnce({ random }) : undefined);
+      return await work(release === undefined ? createTooManyCallsError({ random }) : undefined);
     } finally {
       release?.();
     }
@@ -142,21 +149,21 @@ export function createTasks(settings: TaskSettings): Tasks {
   }
 
   function requireTime(task: ExecutionTask): void {
-    if (!lifetime.canFinish(task)) throw sessionEnding();
+    if (!lifetime.canFinish(task)) throw createSessionEndingError();
   }
 
   function followed(task: ExecutionTask) {
     const isRunningHere = () => runs.has(task.id);
-    const reread = async () => advanceIfDue((await store.get({ id: task.id })) ?? gone());
+    const reread = async () => advanceIfDue((await store.get({ id: task.id })) ?? throwTaskGone());
     return { task, changeSignal, isRunningHere, isStopped, reread };
   }
 
   return {
     async submit(submission) {
-      const wanted = newTask({ submission, maxTaskMs, leftMs: lifetime.leftMs(), retentionMs, newId });
+      const wanted = createExecutionTask({ submission, maxTaskMs, leftMs: lifetime.leftMs(), retentionMs, newId });
       const canFinish = lifetime.canFinish(wanted);
       const begin = (tooMany: Refusal) =>
-        createAndStart(wanted, { submission, refusal: canFinish ? tooMany : sessionEnding() });
+        createAndStart(wanted, { submission, refusal: canFinish ? tooMany : createSessionEndingError() });
       return withPlace(wanted, begin).catch((thrown: unknown) => {
         const isUnavailable = thrown instanceof SekishoError && thrown.reason === "unavailable";
         // The task may be stored, and be started by whoever reads it: who asked is not to ask elsewhere.
@@ -174,8 +181,8 @@ export function createTasks(settings: TaskSettings): Tasks {
       if (isToBegin) requireTime(task);
       return withPlace(task, async (tooMany) => {
         if (isToBegin && tooMany !== undefined) throw tooMany;
-        const change = answerOnce({ answer, message, alongside, nowMs: now(), retentionMs });
-        const { task: current = gone(), changed } = await changeTask({ task, change });
+        const change = createAnswerChange({ answer, message, alongside, nowMs: now(), retentionMs });
+        const { task: current = throwTaskGone(), changed } = await changeTask({ task, change });
         if (!changed) checkRepetition({ task: current, answer, message });
         // A repetition of the answer starts it as well, where the first one could not.
         return isUnstarted(current) ? start({ task: current, isSubmission: true }) : current;
@@ -183,9 +190,9 @@ export function createTasks(settings: TaskSettings): Tasks {
     },
     async cancel(name) {
       const task = await read(name);
-      const { task: current = gone(), changed } = await changeTask({
+      const { task: current = throwTaskGone(), changed } = await changeTask({
         task,
-        change: cancel({ expiresAtMs: now() + retentionMs }),
+        change: cancelChange({ expiresAtMs: now() + retentionMs }),
       });
       if (changed) runs.stop({ id: task.id, cause: "canceled" });
       if (current.state === "canceled") return current;
@@ -193,7 +200,7 @@ export function createTasks(settings: TaskSettings): Tasks {
       throw transitionError({ taskId, correlationId, from, to: "canceled" });
     },
     async update({ change, ...name }) {
-      return (await changeTask({ task: await read(name), change })).task ?? gone();
+      return (await changeTask({ task: await read(name), change })).task ?? throwTaskGone();
     },
     advanceIfDue,
     async list({ principal, cursor, limit }) {
@@ -239,7 +246,7 @@ const maxCorrelationIdLength = 128;
  * is left of the process (`leftMs`), but no less than a quarter of an hour. Throws `payload_too_large` for a message of
  * A2A that no record holds: its text and its files are in there twice.
  */
-export function newTask({
+export function createExecutionTask({
   submission: { principal, taskId, requestId, fingerprint, input, trace, receivedAtMs, a2a },
   maxTaskMs,
   leftMs = Number.POSITIVE_INFINITY,
@@ -274,14 +281,18 @@ export function newTask({
   if (a2a === undefined) return task;
   const { contextId, message, pushConfigs } = a2a;
   const own = { contextId, messages: [], ...(pushConfigs && { pushConfigs }) };
-  return checkSize(withMessages({ task: { ...task, listedAtMs: receivedAtMs, a2a: own }, messages: [message] }));
+  return checkSize(addMessages({ task: { ...task, listedAtMs: receivedAtMs, a2a: own }, messages: [message] }));
 }
 
 /**
  * `message` is the answer as A2A brought it, `alongside` what else its record is to say, if it is taken. Without a `questionId`
  * the answer is to whatever the task asks.
  */
-type Said = { answer: Omit<Answer, "prompt">; message?: Message | undefined; alongside?: Change | undefined };
+type AnswerSubmission = {
+  answer: Omit<PersonAnswer, "prompt">;
+  message?: Message | undefined;
+  alongside?: TaskChange | undefined;
+};
 
 /** When the answer came, and how long a record is kept beyond its task. */
 type Times = { nowMs: number; retentionMs: number };
@@ -290,14 +301,14 @@ type Times = { nowMs: number; retentionMs: number };
  * Undefined where the task asks nothing, or not the question that is answered, and where the answer's id came before: a late
  * repetition is no answer to the next question. Throws `invalid_params` for what answers nothing, and `payload_too_large` for more than a record holds.
  */
-function answerOnce({ answer: said, message, alongside, ...times }: Said & Times): Change {
+function createAnswerChange({ answer: said, message, alongside, ...times }: AnswerSubmission & Times): TaskChange {
   return (task) => {
     const { question, answers } = task;
     if (question === undefined || answers?.some(({ id }) => id === said.id)) return undefined;
     const { messageId: questionId, prompt } = question;
     if (said.questionId !== undefined && said.questionId !== questionId) return undefined;
     checkAnswer({ said, question, isMessage: message !== undefined });
-    const next = answer({ answer: { ...said, questionId, prompt }, message, ...times })(task);
+    const next = answerChange({ answer: { ...said, questionId, prompt }, message, ...times })(task);
     return next && checkSize(alongside?.(next) ?? next);
   };
 }
@@ -308,7 +319,7 @@ function answerOnce({ answer: said, message, alongside, ...times }: Said & Times
  * words, to the question that they name or else to the latest that was answered; a message of A2A is known by its id alone
  * (A2A 1.0, section 4.1.4).
  */
-function checkRepetition({ task, answer: said, message }: Said & { task: ExecutionTask }): void {
+function checkRepetition({ task, answer: said, message }: AnswerSubmission & { task: ExecutionTask }): void {
   const known = task.answers?.find(({ id }) => id === said.id);
   if (known !== undefined) {
     const isToAnother = said.questionId !== undefined && said.questionId !== known.questionId;
@@ -325,14 +336,16 @@ function checkRepetition({ task, answer: said, message }: Said & { task: Executi
 }
 
 /** Words that are no option are fine: agents take them as they are. */
-function checkAnswer(request: { said: Said["answer"]; question: Question; isMessage: boolean }): void {
+function checkAnswer(request: { said: AnswerSubmission["answer"]; question: OpenQuestion; isMessage: boolean }): void {
   const { said, question, isMessage } = request;
   const { option_id, text, parts = [] } = said;
   if (option_id !== undefined && !question.options?.some(({ id }) => id === option_id)) {
-    throw paramsRefused([{ path: isMessage ? ["message", "metadata"] : ["option_id"], message: "was not offered" }]);
+    throw createParamsError([
+      { path: isMessage ? ["message", "metadata"] : ["option_id"], message: "was not offered" },
+    ]);
   }
   const saysNothing = option_id === undefined && text === "" && parts.every((part) => part.text === "");
   if (saysNothing) {
-    throw paramsRefused([{ path: isMessage ? ["message", "parts"] : ["text"], message: "says nothing" }]);
+    throw createParamsError([{ path: isMessage ? ["message", "parts"] : ["text"], message: "says nothing" }]);
   }
 }

@@ -20,7 +20,7 @@ export function createReadManagedSecret({
 }
 
 /** Throws for a reference to an environment variable: a stage has none of those. */
-export function managedIdOf(reference: SecretReference): string {
+export function toManagedSecretId(reference: SecretReference): string {
   if ("secretsManager" in reference) return reference.secretsManager;
   throw new Error(`${reference.env} is an environment variable's name; on AWS a secret is one of Secrets Manager.`);
 }

@@ -62,7 +62,7 @@ export function createSts({
   async function call<T>(send: (loaded: { sdk: Sdk; client: STSClient }) => Promise<T>): Promise<T> {
     loading ??= load();
     return send(await loading).catch((thrown) => {
-      throw failureOf(thrown);
+      throw toStsError(thrown);
     });
   }
 
@@ -71,7 +71,7 @@ export function createSts({
       call(async ({ sdk, client }) => {
         const input = { Audience: [audience], SigningAlgorithm: signingAlgorithm, DurationSeconds: durationSeconds };
         const output = await client.send(new sdk.GetWebIdentityTokenCommand(input), { abortSignal: signal });
-        return output.WebIdentityToken ?? missing("WebIdentityToken");
+        return output.WebIdentityToken ?? createMissingError("WebIdentityToken");
       }),
 
     assumeRole: ({ roleArn, externalId, durationSeconds, signal }) =>
@@ -84,20 +84,20 @@ export function createSts({
         });
         const { Credentials: given } = await client.send(command, { abortSignal: signal });
         return {
-          accessKeyId: given?.AccessKeyId ?? missing("Credentials"),
-          secretAccessKey: given?.SecretAccessKey ?? missing("Credentials"),
-          sessionToken: given?.SessionToken ?? missing("Credentials"),
+          accessKeyId: given?.AccessKeyId ?? createMissingError("Credentials"),
+          secretAccessKey: given?.SecretAccessKey ?? createMissingError("Credentials"),
+          sessionToken: given?.SessionToken ?? createMissingError("Credentials"),
         };
       }),
   };
 }
 
-function missing(what: string): never {
+function createMissingError(what: string): never {
   throw new AwsCallError({ name: `No${what}`, status: 200 });
 }
 
 /** The SDK's own error holds the whole answer, and its message says who asked for what: neither is handed on. */
-function failureOf(thrown: unknown): unknown {
+function toStsError(thrown: unknown): unknown {
   if (!(thrown instanceof Error) || thrown instanceof AwsCallError) return thrown;
   const { $metadata } = thrown as { $metadata?: { httpStatusCode?: number } };
   const status = $metadata?.httpStatusCode;

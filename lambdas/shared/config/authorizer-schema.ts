@@ -123,7 +123,7 @@ export type AuthorizerSecretUse = "token" | "client secret" | "certificate" | "p
 
 export type AuthorizerSecret = { use: AuthorizerSecretUse; reference: SecretReference };
 
-export function secretsOfAuthorizer(authorizer: AuthorizerConfig): AuthorizerSecret[] {
+export function listAuthorizerSecrets(authorizer: AuthorizerConfig): AuthorizerSecret[] {
   switch (authorizer.type) {
     case "bearer":
       return [{ use: "token", reference: authorizer.token }];
@@ -156,7 +156,7 @@ export type WebIdentityRequest = {
 const toExchange = { signingAlgorithm: "RS256", durationSeconds: 300 } as const;
 
 /** Undefined for an authorizer that needs no such token. */
-export function webIdentityRequestOf(authorizer: AuthorizerConfig): WebIdentityRequest | undefined {
+export function toWebIdentityRequest(authorizer: AuthorizerConfig): WebIdentityRequest | undefined {
   switch (authorizer.type) {
     case "web-identity": {
       const { audience, signingAlgorithm, durationSeconds, region } = authorizer;

@@ -4,16 +4,16 @@ import type { AwsCredentials, AwsDependencies } from "../aws/credentials.ts";
 /** In Lambda, where a function's credentials are in its environment and last as long as that does. Throws where one is missing. */
 export function readAwsEnvironment(variables: NodeJS.ProcessEnv = process.env): AwsDependencies {
   const credentials: AwsCredentials = {
-    accessKeyId: required(variables, "AWS_ACCESS_KEY_ID"),
-    secretAccessKey: required(variables, "AWS_SECRET_ACCESS_KEY"),
+    accessKeyId: requireVariable(variables, "AWS_ACCESS_KEY_ID"),
+    secretAccessKey: requireVariable(variables, "AWS_SECRET_ACCESS_KEY"),
     ...(variables.AWS_SESSION_TOKEN ? { sessionToken: variables.AWS_SESSION_TOKEN } : {}),
   };
-  const region = required(variables, "AWS_REGION");
-  return { region, credentials: async () => credentials, endpointOf: endpointsOf({ region, variables }) };
+  const region = requireVariable(variables, "AWS_REGION");
+  return { region, credentials: async () => credentials, endpointOf: createEndpointResolver({ region, variables }) };
 }
 
 /** `AWS_ENDPOINT_URL` goes before the region's own addresses, as with the SDKs. */
-export function endpointsOf({
+export function createEndpointResolver({
   region,
   variables = process.env,
 }: {
@@ -25,7 +25,7 @@ export function endpointsOf({
 }
 
 /** The value, or an error that names the variable: whoever deploys without it learns at once which one is missing. */
-export function required(variables: NodeJS.ProcessEnv, name: string): string {
+export function requireVariable(variables: NodeJS.ProcessEnv, name: string): string {
   const value = variables[name];
   if (!value) throw new Error(`The environment variable ${name} is not set.`);
   return value;

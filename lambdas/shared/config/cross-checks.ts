@@ -1,6 +1,6 @@
 /** What the parts of the configuration demand of each other, once each part alone is fine. */
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
-import { addressesOf, authorizerConfigOf, isOwnExecution } from "./destination-address.ts";
+import { isOwnExecution, listAddresses, resolveAuthorizerConfig } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { Config } from "./schema.ts";
 import { configFields } from "./schema.ts";
@@ -43,13 +43,13 @@ function routeProblems({ routes, destinations }: Config): Problem[] {
 
 function destinationProblems({ destinations }: Config): Problem[] {
   return Object.entries(destinations).flatMap(([name, destination]) => {
-    const type = authorizerConfigOf(destination)?.type;
+    const type = resolveAuthorizerConfig(destination)?.type;
     const path = ["destinations", name];
     if (type === "mtls") {
       const message = "a client certificate needs an https address";
       return fieldsWithoutTls(destination).map((field) => ({ path: [...path, field], message }));
     }
-    if (type !== "none" || !addressesOf(destination).some(({ address }) => isElsewhere(address))) return [];
+    if (type !== "none" || !listAddresses(destination).some(({ address }) => isElsewhere(address))) return [];
     const message = '"none" is refused for anything but loopback; name another authorizer';
     return [{ path: [...path, "authorizer"], message }];
   });
@@ -58,7 +58,7 @@ function destinationProblems({ destinations }: Config): Problem[] {
 /** The Execution host of the local run speaks no TLS either. */
 function fieldsWithoutTls(destination: Destination): string[] {
   if (isOwnExecution(destination)) return [destination.transport === "a2a" ? "card" : "url"];
-  const without = addressesOf(destination).filter(({ address }) => URL.parse(address)?.protocol !== "https:");
+  const without = listAddresses(destination).filter(({ address }) => URL.parse(address)?.protocol !== "https:");
   return without.map(({ field }) => field);
 }
 
@@ -100,7 +100,7 @@ function tokenProblems({ routes, destinations, execution }: Config): Problem[] {
 }
 
 function sendsToken(destination: Destination): boolean {
-  return !["none", "sigv4", "mtls"].includes(authorizerConfigOf(destination)?.type ?? "none");
+  return !["none", "sigv4", "mtls"].includes(resolveAuthorizerConfig(destination)?.type ?? "none");
 }
 
 /** Whether it is the Execution host of the `execution` section that answers. */

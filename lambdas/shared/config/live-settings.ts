@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { addressesOf, authorizerConfigOf } from "./destination-address.ts";
+import { listAddresses, resolveAuthorizerConfig } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import { ConfigError, parseConfig } from "./load.ts";
 import type { Config } from "./schema.ts";
@@ -42,8 +42,8 @@ export type LiveSettings = z.infer<typeof liveSettingsSchema>;
 export type Fingerprints = Record<string, string>;
 
 /** The live settings that `config push` stores. The fingerprint says for which peer and credentials the fields were pushed. */
-export function liveSettingsOf({ routes, destinations }: Config): LiveSettings {
-  const fingerprints = fingerprintsOf({ destinations });
+export function toLiveSettings({ routes, destinations }: Config): LiveSettings {
+  const fingerprints = createFingerprints({ destinations });
   const fields = Object.entries(destinations).map(
     ([name, destination]) => [name, { fingerprint: fingerprints[name], ...split(destination).live }] as const,
   );
@@ -58,7 +58,7 @@ export function liveSettingsOf({ routes, destinations }: Config): LiveSettings {
 export function withLiveSettings({
   config,
   json,
-  deployed = fingerprintsOf(config),
+  deployed = createFingerprints(config),
 }: {
   config: Config;
   json: unknown;
@@ -99,7 +99,7 @@ function parseLiveSettings(json: unknown): LiveSettings {
   throw new ConfigError("The live settings", problems);
 }
 
-export function fingerprintsOf({ destinations }: Pick<Config, "destinations">): Fingerprints {
+export function createFingerprints({ destinations }: Pick<Config, "destinations">): Fingerprints {
   const digests = Object.entries(destinations).map(([name, destination]) => {
     const { live, fixed } = split(destination);
     const text = JSON.stringify(sorted({ ...fixed, hasUrl: Object.hasOwn(live, "url") }));
@@ -109,13 +109,13 @@ export function fingerprintsOf({ destinations }: Pick<Config, "destinations">): 
 }
 
 /** The destinations that are not as they were deployed in what needs permissions. */
-export function needDeploy({ config, deployed }: { config: Config; deployed: Fingerprints }): string[] {
-  const wanted = Object.entries(fingerprintsOf(config));
+export function listUndeployedChanges({ config, deployed }: { config: Config; deployed: Fingerprints }): string[] {
+  const wanted = Object.entries(createFingerprints(config));
   return wanted.filter(([name, fingerprint]) => deployed[name] !== fingerprint).map(([name]) => name);
 }
 
 function split(destination: Destination): { live: LiveFields; fixed: Record<string, unknown> } {
-  const addresses = hasLiveAddress(destination) ? addressesOf(destination).map(({ field }) => field) : [];
+  const addresses = hasLiveAddress(destination) ? listAddresses(destination).map(({ field }) => field) : [];
   const isLive = (field: string) => [...liveFields, ...addresses].includes(field);
   const fields = Object.entries(destination);
   return {
@@ -127,7 +127,7 @@ function split(destination: Destination): { live: LiveFields; fixed: Record<stri
 function hasLiveAddress(destination: Destination): boolean {
   // Where the bot token goes is not to be changed by whoever may only change settings.
   if (destination.forwardBotToken) return false;
-  const authorizer = authorizerConfigOf(destination);
+  const authorizer = resolveAuthorizerConfig(destination);
   // Signed as the Verification role itself: its policy names what stands behind the address.
   return authorizer?.type !== "sigv4" || authorizer.assumeRoleArn !== undefined;
 }

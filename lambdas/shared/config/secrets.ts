@@ -1,7 +1,7 @@
 /** Secrets are references in the configuration; here they are read, each time anew, so that a rotated one is seen. */
 import { defaultAwsCredentials } from "../aws/default-credentials.ts";
 import { createReadManagedSecret } from "../aws/secrets-manager.ts";
-import { endpointsOf } from "./aws-environment.ts";
+import { createEndpointResolver } from "./aws-environment.ts";
 import type { SecretReference } from "./values.ts";
 
 /** On one machine. Resolves to the secret's value; rejects with a message that names the reference, never a value. */
@@ -16,7 +16,7 @@ export async function readSecret(reference: SecretReference): Promise<string> {
 async function readManaged({ id }: { id: string }): Promise<string> {
   const region = id.startsWith("arn:") ? id.split(":")[3] : (process.env.AWS_REGION ?? process.env.AWS_DEFAULT_REGION);
   if (!region) throw new Error(`Set AWS_REGION, or give the ARN of the secret ${id} in the configuration.`);
-  const dependencies = { region, credentials: defaultAwsCredentials(), endpointOf: endpointsOf({ region }) };
+  const dependencies = { region, credentials: defaultAwsCredentials(), endpointOf: createEndpointResolver({ region }) };
   return createReadManagedSecret(dependencies)({ id });
 }
 
@@ -28,7 +28,7 @@ export function hasSecret(reference: SecretReference): boolean {
 }
 
 /** How a person is told which secret is meant. */
-export function nameOfSecret(reference: SecretReference): string {
+export function formatSecretName(reference: SecretReference): string {
   return "env" in reference ? reference.env : reference.secretsManager;
 }
 

@@ -1,7 +1,7 @@
 /** What the stages demand of the rest of the file: AWS must be able to run what it asks for. */
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 
-import { addressesOf, authorizerConfigOf, isOwnExecution } from "./destination-address.ts";
+import { isOwnExecution, listAddresses, resolveAuthorizerConfig } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { AgentConfig, Config } from "./schema.ts";
 import { isLocalOnly, longestTaskMs, maxLambdaTaskMs } from "./stage-config.ts";
@@ -38,7 +38,7 @@ function limitProblems({ limits: { leaseMs, maxReceiveCount } }: Config): Proble
 
 /** The Verification zone's role may call what the destination names, and nothing else. Not every address says what that is. */
 function signingProblems(name: string, destination: Destination): Problem[] {
-  const authorizer = authorizerConfigOf(destination);
+  const authorizer = resolveAuthorizerConfig(destination);
   if (authorizer?.type !== "sigv4" || isOwnExecution(destination)) return [];
   const { service, region, assumeRoleArn, functionArn } = authorizer;
   // What the other role may do is its own account's affair.
@@ -54,7 +54,7 @@ function signingProblems(name: string, destination: Destination): Problem[] {
   }
   const domain = `execute-api.${region}.amazonaws.com`;
   const message = `no permission can be given for it; name the API's own host, ID.${domain}`;
-  return addressesOf(destination).flatMap(({ field, address }) => {
+  return listAddresses(destination).flatMap(({ field, address }) => {
     const [id = "", ...rest] = URL.parse(address)?.hostname.split(".") ?? [];
     if (/^[a-z0-9]+$/.test(id) && [domain, `${domain}.cn`].includes(rest.join("."))) return [];
     return [{ path: ["destinations", name, field], message }];

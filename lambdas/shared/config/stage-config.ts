@@ -24,7 +24,13 @@ export type ExecutionAddress =
     };
 
 /** The longest that a task may take where the Execution zone of this configuration runs; `kind` is absent on one machine. */
-export function maxTaskMsOf({ config, kind }: { config: Pick<Config, "execution">; kind?: ExecutionKind }): number {
+export function resolveMaxTaskMs({
+  config,
+  kind,
+}: {
+  config: Pick<Config, "execution">;
+  kind?: ExecutionKind;
+}): number {
   return config.execution.maxTaskMs ?? (kind === "lambda" ? maxLambdaTaskMs : defaultTaskMs);
 }
 
@@ -34,7 +40,7 @@ export function longestTaskMs(maxLifetimeMs: number): number {
 }
 
 /** Whether a stage's own Execution zone is an A2A agent: it must be told its address, and AgentCore passes on nothing but calls. */
-export function servesA2a({ config, kind }: { config: Pick<Config, "execution">; kind: ExecutionKind }): boolean {
+export function isA2aEndpoint({ config, kind }: { config: Pick<Config, "execution">; kind: ExecutionKind }): boolean {
   return kind === "lambda" && config.execution.a2a.url !== undefined;
 }
 
@@ -44,14 +50,14 @@ export function isLocalOnly(destination: Destination): boolean {
 }
 
 /** What the functions of a stage are given: every `{ env }` has become the secret `sekisho/STAGE/NAME`; stages are left out. */
-export function stageConfig({ config, stageName }: { config: Config; stageName: string }): Config {
+export function createStageConfig({ config, stageName }: { config: Config; stageName: string }): Config {
   const { stages: _stages, $schema: _schema, ...rest } = config;
   const destinations = Object.entries(config.destinations).filter(([, destination]) => !isLocalOnly(destination));
   return withManagedSecrets({ ...rest, destinations: Object.fromEntries(destinations), stages: {} }, stageName);
 }
 
 /** The secret's name in Secrets Manager. */
-export function managedSecretName({ stageName, env }: { stageName: string; env: string }): string {
+export function formatManagedSecretName({ stageName, env }: { stageName: string; env: string }): string {
   return `sekisho/${stageName}/${env}`;
 }
 
@@ -65,12 +71,13 @@ export function withExecutionAddress({
 }): Config {
   if (address === undefined) return config;
   const destinations = Object.entries(config.destinations).map(
-    ([name, destination]) => [name, isOwnExecution(destination) ? located(destination, address) : destination] as const,
+    ([name, destination]) =>
+      [name, isOwnExecution(destination) ? applyAddress(destination, address) : destination] as const,
   );
   return { ...config, destinations: Object.fromEntries(destinations) };
 }
 
-function located(destination: Destination, address: ExecutionAddress): Destination {
+function applyAddress(destination: Destination, address: ExecutionAddress): Destination {
   const { deadlineMs, concurrency, longPollMs, dialect, forwardBotToken, maxResponseBytes, questions } = destination;
   const { sendsAtOnce = address.transport === "https" ? address.sendsAtOnce : undefined } = destination;
   const common = {
@@ -86,7 +93,7 @@ function located(destination: Destination, address: ExecutionAddress): Destinati
 function withManagedSecrets<T>(value: T, stageName: string): T {
   if (Array.isArray(value)) return value.map((entry) => withManagedSecrets(entry, stageName)) as T;
   if (typeof value !== "object" || value === null) return value;
-  if (isEnvReference(value)) return { secretsManager: managedSecretName({ stageName, env: value.env }) } as T;
+  if (isEnvReference(value)) return { secretsManager: formatManagedSecretName({ stageName, env: value.env }) } as T;
   return Object.fromEntries(
     Object.entries(value).map(([key, entry]) => [key, withManagedSecrets(entry, stageName)]),
   ) as T;
@@ -97,7 +104,7 @@ function isEnvReference(value: object): value is Extract<SecretReference, { env:
 }
 
 /** The place of a stage's Execution zone; undefined where none is deployed. */
-export function executionPlaceOf(stage: Stage): { account: string; region: string } | undefined {
+export function findExecutionPlace(stage: Stage): { account: string; region: string } | undefined {
   if (stage.execution.kind === "external") return undefined;
   const { account = stage.verification.account, region = stage.verification.region } = stage.execution;
   return { account, region };

@@ -59,7 +59,7 @@ export type TelemetryConfig = z.infer<typeof telemetrySchema>;
 /** `debugRatio`: the share of tasks whose lines are written whatever their level (`log-sampling.ts`). */
 export type LogSettings = { level: LogLevel; debugRatio: number };
 
-export function logSettingsOf({
+export function toLogSettings({
   environment: { logLevel, debugRatio },
   config,
   level = "info",

@@ -3,7 +3,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { backoffMs } from "../async/retry-delay.ts";
 import type { Log } from "../log.ts";
-import { queuedIds } from "../queued-ids.ts";
+import { readQueuedIds } from "../queued-ids.ts";
 import { errorKind } from "../telemetry/error-kind.ts";
 import type { QueueConsumer, ReceivedMessage } from "./ports.ts";
 
@@ -74,13 +74,13 @@ export async function runQueueLoop({
       await sleep({ ms: delayMs, signal });
     }
   }
-  await settled({ running, graceMs, sleep });
+  await waitUntilSettled({ running, graceMs, sleep });
   overdue.abort();
-  await settled({ running, graceMs: settleMs, sleep });
+  await waitUntilSettled({ running, graceMs: settleMs, sleep });
 }
 
 /** Resolves when all are done, or after `graceMs`. */
-async function settled({
+async function waitUntilSettled({
   running,
   graceMs,
   sleep,
@@ -119,7 +119,7 @@ function createHandleOne({
     try {
       await handle(message, limit.signal);
     } catch (error) {
-      log.warn("queue_message_failed", { ...queuedIds(message.body), cause_kind: errorKind(error), attempt });
+      log.warn("queue_message_failed", { ...readQueuedIds(message.body), cause_kind: errorKind(error), attempt });
       return;
     } finally {
       clearTimeout(timer);
@@ -127,9 +127,9 @@ function createHandleOne({
     }
     try {
       const isFinished = await consumer.finish({ receipt: message.receipt });
-      if (!isFinished) log.warn("queue_receipt_void", { ...queuedIds(message.body), attempt });
+      if (!isFinished) log.warn("queue_receipt_void", { ...readQueuedIds(message.body), attempt });
     } catch (error) {
-      log.error("queue_finish_failed", { ...queuedIds(message.body), cause_kind: errorKind(error), attempt });
+      log.error("queue_finish_failed", { ...readQueuedIds(message.body), cause_kind: errorKind(error), attempt });
     }
   };
 }

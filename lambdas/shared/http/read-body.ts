@@ -61,7 +61,7 @@ export async function readRequestBody({
  * The same for a node:http message on a hot path: events are faster than an async iterable. The caller decides what becomes of
  * the connection.
  */
-export function readIncoming({
+export function readIncomingMessage({
   message,
   maxBytes,
 }: {

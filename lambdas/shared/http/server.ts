@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 const closeGraceMs = 5000;
 
 /** Resolves to the port, a free one for 0. `portSetting` says how another port is chosen. */
-export async function listen({
+export async function startListening({
   server,
   hostname,
   port,
@@ -32,7 +32,7 @@ export async function listen({
 }
 
 /** Takes no new connection, lets requests under way end, and cuts what is left after the grace. */
-export async function close(server: Server): Promise<void> {
+export async function closeServer(server: Server): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
   const cut = setTimeout(() => server.closeAllConnections(), closeGraceMs);

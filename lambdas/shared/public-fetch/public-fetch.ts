@@ -4,8 +4,8 @@ import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders,
 import { request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { isAnnouncedLarger, readIncoming } from "../http/read-body.ts";
-import { createReach, type ReachOptions, type Target } from "./reach.ts";
+import { isAnnouncedLarger, readIncomingMessage } from "../http/read-body.ts";
+import { createReach, type PublicTarget, type ReachOptions } from "./reach.ts";
 
 /** `timeoutMs` is for all of it: the name, the connection and the last byte. */
 export type PublicFetch = (request: {
@@ -28,15 +28,15 @@ export function createPublicFetch(options: ReachOptions = {}): PublicFetch {
 }
 
 /** Rejects with a SekishoError. */
-async function get({ maxBytes, ...target }: Target & { maxBytes: number }): Promise<Uint8Array> {
+async function get({ maxBytes, ...target }: PublicTarget & { maxBytes: number }): Promise<Uint8Array> {
   return requestOnce({
     ...target,
     method: "GET",
     headers: { accept: "*/*", "accept-encoding": "identity" },
     async read(response) {
-      const refusal = refusalOf({ response, maxBytes });
+      const refusal = checkPublicResponse({ response, maxBytes });
       if (refusal !== undefined) throw refusal;
-      const body = await readIncoming({ message: response, maxBytes });
+      const body = await readIncomingMessage({ message: response, maxBytes });
       if (body === "too_large") throw new SekishoError("payload_too_large");
       return body;
     },
@@ -44,7 +44,13 @@ async function get({ maxBytes, ...target }: Target & { maxBytes: number }): Prom
 }
 
 /** By the head alone, before the body is read. */
-function refusalOf({ response, maxBytes }: { response: IncomingMessage; maxBytes: number }): SekishoError | undefined {
+function checkPublicResponse({
+  response,
+  maxBytes,
+}: {
+  response: IncomingMessage;
+  maxBytes: number;
+}): SekishoError | undefined {
   const { statusCode: status = 0, headers } = response;
   if (status === 429 || status >= 500) return new SekishoError("unavailable");
   const encoding = headers["content-encoding"] ?? "identity";
@@ -66,7 +72,7 @@ async function requestOnce<T>({
   headers,
   body,
   read,
-}: Target & {
+}: PublicTarget & {
   method: "GET" | "POST";
   headers: OutgoingHttpHeaders;
   body?: string;

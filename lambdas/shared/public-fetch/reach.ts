@@ -9,7 +9,7 @@ import { abortable } from "../async/abortable.ts";
 import { parseUrl } from "../untrusted-input.ts";
 
 /** What may be reached, and until when. */
-export type Target = { url: URL; addresses: readonly LookupAddress[]; signal: AbortSignal };
+export type PublicTarget = { url: URL; addresses: readonly LookupAddress[]; signal: AbortSignal };
 
 export type ReachOptions = {
   resolve?: Resolve;
@@ -22,7 +22,7 @@ type Reach = <T>(request: {
   url: string;
   timeoutMs: number;
   signal: AbortSignal;
-  work: (target: Target) => Promise<T>;
+  work: (target: PublicTarget) => Promise<T>;
 }) => Promise<T>;
 
 /**

@@ -48,9 +48,9 @@ export function createEmfMetrics({
     if (dimensions === undefined) return [];
     // A set without a name would be none.
     const sets = dimensions.map((set) => [...new Set(["zone", ...set])]);
-    const directive = { Namespace: namespace, Dimensions: sets, Metrics: [{ Name: name, Unit: unitOf(name) }] };
+    const directive = { Namespace: namespace, Dimensions: sets, Metrics: [{ Name: name, Unit: selectUnit(name) }] };
     const metadata = { Timestamp: now(), CloudWatchMetrics: [directive] };
-    return chunksOf(values).map((chunk) => {
+    return splitChunks(values).map((chunk) => {
       const target = chunk.length === 1 ? chunk[0] : chunk;
       return `${JSON.stringify({ _aws: metadata, zone, ...labels, [name]: target })}\n`;
     });
@@ -78,11 +78,11 @@ export function createEmfMetrics({
   };
 }
 
-function unitOf(name: string): string {
+function selectUnit(name: string): string {
   return name.endsWith("_seconds") ? "Seconds" : "Count";
 }
 
-function chunksOf(values: number[]): number[][] {
+function splitChunks(values: number[]): number[][] {
   return Array.from({ length: Math.ceil(values.length / maxValues) }, (_, index) =>
     values.slice(index * maxValues, (index + 1) * maxValues),
   );

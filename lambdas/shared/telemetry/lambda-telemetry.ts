@@ -6,7 +6,7 @@ import type { SecretReference } from "../config/values.ts";
 import type { Log } from "../log.ts";
 import { createEmfMetrics } from "./emf-metrics.ts";
 import { metricTable } from "./metric-table.ts";
-import { xrayTarget } from "./otlp-target.ts";
+import { createXrayTarget } from "./otlp-target.ts";
 import { type InvocationTelemetry, noMetrics } from "./telemetry.ts";
 import { openTracing } from "./tracing.ts";
 
@@ -30,7 +30,7 @@ export function openLambdaTelemetry({
   const measured =
     namespace === undefined ? undefined : createEmfMetrics({ table: metricTable, namespace, zone: service });
   const resource = functionResource({ region: aws.region });
-  const xray = xrayTarget(aws);
+  const xray = createXrayTarget(aws);
   const tracing = openTracing({ config: config.traces, service, resource, readSecret, xray, flushMs, log });
   return {
     metrics: measured?.metrics ?? noMetrics,

@@ -14,7 +14,15 @@ import {
   type Tracer,
 } from "@opentelemetry/api";
 import { errorType } from "./error-kind.ts";
-import { childOf, newTrace, type OpenSpan, parseTrace, type SpanStart, type Spans, type Trace } from "./telemetry.ts";
+import {
+  createChildTrace,
+  createTrace,
+  type OpenSpan,
+  parseTrace,
+  type SpanStart,
+  type Spans,
+  type Trace,
+} from "./telemetry.ts";
 
 /** Starts a span whose own ids are those given, which only an SDK of ours can (tracer-provider.ts). */
 export type StartRoot = (request: { name: string; kind: SpanKind; ids: SpanContext; startTime: Date }) => Span;
@@ -42,21 +50,22 @@ export function createOtelSpans({
 } = {}): Spans {
   return {
     async within({ name, kind, trace, attributes }, work) {
-      const parent = parentOf(trace);
+      const parent = toParentContext(trace);
       // What is called outside of every trace, such as Slack for the members of a group, makes none of its own.
-      if (parent === undefined && kind !== "server") return work(eraseQuestion(newTrace({ sampleRatio })));
-      const span = tracer.startSpan(name, { kind: kinds[kind], ...(attributes && { attributes }) }, around(parent));
+      if (parent === undefined && kind !== "server") return work(eraseQuestion(createTrace({ sampleRatio })));
+      const span = tracer.startSpan(name, { kind: kinds[kind], ...(attributes && { attributes }) }, runAround(parent));
       const ids = span.spanContext();
       // Nobody makes spans here: what comes back is the parent's own.
       const isMade = isSpanContextValid(ids) && ids.spanId !== parent?.spanId;
-      if (!isMade) return work(eraseQuestion(trace === undefined ? newTrace({ sampleRatio }) : childOf(trace)));
+      if (!isMade)
+        return work(eraseQuestion(trace === undefined ? createTrace({ sampleRatio }) : createChildTrace(trace)));
       return runWithin({ span, dependencies: api.setSpan(context.active(), span), work });
     },
     root({ name, kind, trace, attributes, startMs, endMs, failed }) {
       const ids = spanContextOf(trace);
       if (ids === undefined) return;
       const start = { kind: kinds[kind], startTime: new Date(startMs) };
-      const span = startRoot?.({ name, ids, ...start }) ?? tracer.startSpan(name, start, around(ids));
+      const span = startRoot?.({ name, ids, ...start }) ?? tracer.startSpan(name, start, runAround(ids));
       span.setAttributes(attributes ?? {});
       if (failed !== undefined) markFailed(span, failed);
       span.end(new Date(endMs));
@@ -65,13 +74,13 @@ export function createOtelSpans({
 }
 
 /** The span that is under way where it is of the same trace: it is nearer than what the record or the caller says. */
-function parentOf(trace: Trace | undefined): SpanContext | undefined {
+function toParentContext(trace: Trace | undefined): SpanContext | undefined {
   const active = api.getSpanContext(context.active());
   const given = spanContextOf(trace);
   return active !== undefined && (trace === undefined || active.traceId === given?.traceId) ? active : given;
 }
 
-function around(parent: SpanContext | undefined): Context {
+function runAround(parent: SpanContext | undefined): Context {
   const active = context.active();
   if (parent === undefined) return api.deleteSpan(active);
   return api.getSpanContext(active) === parent ? active : api.setSpanContext(active, parent);

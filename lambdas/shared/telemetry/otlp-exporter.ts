@@ -44,7 +44,7 @@ export function createOtlpExporter({
     dropped = 0;
   }
 
-  function judge(posted: Posted, count: number): boolean {
+  function judge(posted: OtlpPostResult, count: number): boolean {
     if ("failed" in posted) {
       pausedUntilMs = now() + pauseMs;
       drop(count, { cause_kind: posted.failed });
@@ -89,9 +89,9 @@ export function createOtlpExporter({
 }
 
 /** `rejected`: spans that it did not take although it answered that all is well. */
-type Posted = { status: number; rejected: number } | { failed: string };
+type OtlpPostResult = { status: number; rejected: number } | { failed: string };
 
-type OtlpPost = (request: { body: Uint8Array; signal: AbortSignal }) => Promise<Posted>;
+type OtlpPost = (request: { body: Uint8Array; signal: AbortSignal }) => Promise<OtlpPostResult>;
 
 const repeatableStatuses = [429, 502, 503, 504];
 /** Whoever wants to be left alone for longer is. */
@@ -112,7 +112,7 @@ export function createOtlpPost({
   now?: () => number;
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }): OtlpPost {
-  async function once({ body, signal }: { body: Uint8Array; signal: AbortSignal }): Promise<Answered> {
+  async function once({ body, signal }: { body: Uint8Array; signal: AbortSignal }): Promise<OtlpAnswer> {
     // A secret's reader knows no signal.
     const headers = await abortable({ promise: target.headersOf(body), signal });
     // A signed Host goes with the address, and fetch writes it itself.
@@ -129,7 +129,7 @@ export function createOtlpPost({
   }
 
   return async (request) => {
-    let last: Posted = { failed: "timeout" };
+    let last: OtlpPostResult = { failed: "timeout" };
     for (let attempt = 0; attempt < 2 && !request.signal.aborted; attempt++) {
       try {
         const { status, rejected, retryAfterMs = defaultDelayMs } = await once(request);
@@ -146,7 +146,7 @@ export function createOtlpPost({
   };
 }
 
-type Answered = { status: number; rejected: number; retryAfterMs: number | undefined };
+type OtlpAnswer = { status: number; rejected: number; retryAfterMs: number | undefined };
 
 /** int64 is a string in Protobuf's JSON, and a number in that of some collectors. */
 function rejectedSpans(text: string): number {

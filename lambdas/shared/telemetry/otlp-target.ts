@@ -18,7 +18,7 @@ type Exporter = Exclude<TelemetryConfig["traces"]["exporter"], { type: "none" }>
 type ReadSecret = (reference: SecretReference) => Promise<string>;
 
 /** Throws a ConfigError where `xray` is wanted and cannot be had. Nothing is read before the first post. */
-export function otlpTarget({
+export function createOtlpTarget({
   exporter,
   readSecret,
   xray,
@@ -27,14 +27,14 @@ export function otlpTarget({
   readSecret: ReadSecret;
   xray: OtlpTarget | undefined;
 }): OtlpTarget {
-  if (exporter.type === "otlp") return collectorTarget({ exporter, readSecret });
+  if (exporter.type === "otlp") return createCollectorTarget({ exporter, readSecret });
   if (xray !== undefined) return xray;
   const problem =
     'telemetry.traces.exporter: "xray" needs AWS: set AWS_REGION; in a container, or without AWS, use "otlp"';
   throw new ConfigError("The configuration", [problem]);
 }
 
-function collectorTarget({
+function createCollectorTarget({
   exporter: { url, headers },
   readSecret,
 }: {
@@ -60,7 +60,7 @@ function collectorTarget({
  * X-Ray's own OTLP endpoint (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch-OTLPEndpoint.html). A file of its
  * own, and given by the entry: a container outside of AWS carries no signer.
  */
-export function xrayTarget({ region, credentials, endpointOf }: AwsDependencies): OtlpTarget {
+export function createXrayTarget({ region, credentials, endpointOf }: AwsDependencies): OtlpTarget {
   const url = new URL("/v1/traces", endpointOf("xray"));
   const sign = createSigner({ service: "xray", region, credentials });
   const headers = { "content-type": "application/json" };

@@ -1,6 +1,6 @@
 /** Telemetry of a process that goes on running: metrics for Prometheus, spans to a collector. */
 import { ConfigError } from "../config/load.ts";
-import { hasSecret, nameOfSecret } from "../config/secrets.ts";
+import { formatSecretName, hasSecret } from "../config/secrets.ts";
 import type { TelemetryConfig } from "../config/telemetry-schema.ts";
 import type { SecretReference } from "../config/values.ts";
 import type { Log } from "../log.ts";
@@ -44,7 +44,9 @@ function requireHeaders({ traces: { exporter } }: TelemetryConfig): void {
   const problems = headers.flatMap(([name, reference]) =>
     hasSecret(reference)
       ? []
-      : [`telemetry.traces.exporter.headers.${name}: the environment variable ${nameOfSecret(reference)} is not set`],
+      : [
+          `telemetry.traces.exporter.headers.${name}: the environment variable ${formatSecretName(reference)} is not set`,
+        ],
   );
   if (problems.length > 0) throw new ConfigError("The configuration", problems);
 }

@@ -17,7 +17,7 @@ export type Metrics = {
 
 export const noMetrics: Metrics = { add() {}, observe() {}, set() {} };
 
-type Attributes = Record<string, string | number | boolean | undefined>;
+type SpanAttributes = Record<string, string | number | boolean | undefined>;
 
 /** `name` is one of finitely many. `attributes` by the semantic conventions of OpenTelemetry where they have one; never texts. */
 export type SpanStart = {
@@ -25,13 +25,13 @@ export type SpanStart = {
   kind: "internal" | "server" | "client" | "consumer" | "producer";
   /** Whose child it is. Of the same trace the span that is under way here goes before it. */
   trace?: Trace | undefined;
-  attributes?: Attributes;
+  attributes?: SpanAttributes;
 };
 
 export type OpenSpan = {
   /** What travels to whoever is called within the span. */
   trace: Trace;
-  set(attributes: Attributes): void;
+  set(attributes: SpanAttributes): void;
   /** It did not succeed: a reason or a kind, such as `timeout`. */
   fail(kind: string): void;
 };
@@ -45,7 +45,8 @@ export type Spans = {
 
 /** Nothing is sent; each span has an id all the same, so that whoever is called sees one trace. */
 export const noSpans: Spans = {
-  within: ({ trace }, work) => work({ trace: trace === undefined ? newTrace() : childOf(trace), set() {}, fail() {} }),
+  within: ({ trace }, work) =>
+    work({ trace: trace === undefined ? createTrace() : createChildTrace(trace), set() {}, fail() {} }),
   root() {},
 };
 
@@ -104,7 +105,7 @@ export type Trace = { traceparent: string; tracestate?: string | undefined };
 const pattern = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 /** A new root. Here, and nowhere later, it is decided whether its spans are kept. `random` gives that many random bytes. */
-export function newTrace({
+export function createTrace({
   sampleRatio = 1,
   random = pooledBytes,
 }: {
@@ -113,21 +114,21 @@ export function newTrace({
 } = {}): Trace {
   const ids = random(24).toString("hex");
   const traceId = ids.slice(0, 32);
-  return { traceparent: `00-${traceId}-${ids.slice(32)}-${isWithin({ traceId, sampleRatio }) ? "01" : "00"}` };
+  return { traceparent: `00-${traceId}-${ids.slice(32)}-${isTraceSampled({ traceId, sampleRatio }) ? "01" : "00"}` };
 }
 
 /**
  * Decided by the id itself, as OpenTelemetry does (specification, "Probability sampling", of whose 56 random bits the first 52
  * are looked at): whoever asks for a larger share keeps all that whoever asks for a smaller one keeps.
  */
-export function isWithin({ traceId, sampleRatio }: { traceId: string; sampleRatio: number }): boolean {
+export function isTraceSampled({ traceId, sampleRatio }: { traceId: string; sampleRatio: number }): boolean {
   return Number.parseInt(traceId.slice(18, 31), 16) >= (1 - sampleRatio) * 2 ** 52;
 }
 
 /** The same trace with a span id of its own. */
-export function childOf(trace: Trace, random: (bytes: number) => Buffer = pooledBytes): Trace {
+export function createChildTrace(trace: Trace, random: (bytes: number) => Buffer = pooledBytes): Trace {
   const [, traceId, , flags] = pattern.exec(trace.traceparent) ?? [];
-  if (traceId === undefined) return newTrace({ random });
+  if (traceId === undefined) return createTrace({ random });
   return { ...trace, traceparent: `00-${traceId}-${random(8).toString("hex")}-${flags}` };
 }
 
@@ -144,11 +145,11 @@ export function parseTrace({
 }
 
 /** As HTTP carries it. */
-export function traceHeaders({ traceparent, tracestate }: Trace): Record<string, string> {
+export function createTraceHeaders({ traceparent, tracestate }: Trace): Record<string, string> {
   return { traceparent, ...(tracestate !== undefined && { tracestate }) };
 }
 
-export function traceIdOf(trace: Trace): string {
+export function readTraceId(trace: Trace): string {
   return trace.traceparent.slice(3, 35);
 }
 

@@ -17,7 +17,7 @@ import {
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import { isSampled, type StartRoot } from "./otel-spans.ts";
-import { isWithin } from "./telemetry.ts";
+import { isTraceSampled } from "./telemetry.ts";
 
 /** What waits for the exporter; whatever comes beyond that is dropped, and no task waits. */
 const maxWaiting = 2048;
@@ -54,7 +54,7 @@ export function createTracerProvider({
   const sampler: Sampler = {
     shouldSample(dependencies, traceId) {
       const flagged = root ?? api.getSpanContext(dependencies);
-      const keeps = flagged === undefined ? isWithin({ traceId, sampleRatio }) : isSampled(flagged);
+      const keeps = flagged === undefined ? isTraceSampled({ traceId, sampleRatio }) : isSampled(flagged);
       return {
         decision: keeps ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD,
         ...(flagged?.traceState && { traceState: flagged.traceState }),
@@ -92,11 +92,11 @@ export function createTracerProvider({
 }
 
 /** So that a span knows what it lies in. One that an application has set stays; so does ours, since it holds nothing. */
-export function followContext(): void {
+export function enableContextManager(): void {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
 }
 
 /** For what an agent traces itself. An application's own provider stays. The result takes it back. */
-export function offerToAgents(provider: Provider): () => void {
+export function setGlobalProvider(provider: Provider): () => void {
   return api.setGlobalTracerProvider(provider) ? () => api.disable() : () => {};
 }

@@ -5,9 +5,9 @@ import type { SecretReference } from "../config/values.ts";
 import type { Log } from "../log.ts";
 import { createOtelSpans } from "./otel-spans.ts";
 import { createOtlpExporter, createOtlpPost } from "./otlp-exporter.ts";
-import { type OtlpTarget, otlpTarget } from "./otlp-target.ts";
+import { createOtlpTarget, type OtlpTarget } from "./otlp-target.ts";
 import type { Spans } from "./telemetry.ts";
-import { createTracerProvider, followContext, offerToAgents } from "./tracer-provider.ts";
+import { createTracerProvider, enableContextManager, setGlobalProvider } from "./tracer-provider.ts";
 
 export type Tracing = {
   spans: Spans;
@@ -44,7 +44,7 @@ export function openTracing({
   if (exporter.type === "none") {
     return { spans: createOtelSpans({ sampleRatio }), flush: async () => {}, close: async () => {} };
   }
-  const post = createOtlpPost({ target: otlpTarget({ exporter, readSecret, xray }) });
+  const post = createOtlpPost({ target: createOtlpTarget({ exporter, readSecret, xray }) });
   const spanExporter = createOtlpExporter({ post, timeoutMs: exportTimeoutMs, log });
   const own = createTracerProvider({
     exporter: spanExporter,
@@ -53,9 +53,9 @@ export function openTracing({
     sendEveryMs,
     exportTimeoutMs: exportTimeoutMs + 1000,
   });
-  followContext();
+  enableContextManager();
   // Agents run in the Execution zone: what they trace themselves is of that service, also where both are one process.
-  const takeBack = service === "execution" ? offerToAgents(own.provider) : () => {};
+  const takeBack = service === "execution" ? setGlobalProvider(own.provider) : () => {};
   const { provider, startRoot, flush, close } = own;
   const settled = async (work: Promise<unknown>) => {
     await waitAtMost({ work, timeoutMs: flushMs }).catch(() => {});

@@ -1,7 +1,7 @@
 /** Answers an operator's requests as the deployed worker: with its role, its secrets, and the configuration that is in effect. */
 import { randomUUID } from "node:crypto";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import { addressOf } from "../../shared/config/destination-address.ts";
+import { toAddress } from "../../shared/config/destination-address.ts";
 import type { Destination } from "../../shared/config/destination-schema.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
@@ -9,7 +9,7 @@ import { type Log, silentLog } from "../../shared/log.ts";
 import { createDestinations } from "../destinations.ts";
 import type { Transport } from "../transport/transport.ts";
 import { botIdentity } from "./bot-identity.ts";
-import { type Checked, checkDestination } from "./check-destination.ts";
+import { checkDestination, type DestinationCheck } from "./check-destination.ts";
 import type { DestinationsAnswer, OperatorRequest, Reach, WorkerAnswer } from "./operator-call.ts";
 import { createRedaction, type Redaction, redactTransport } from "./redaction.ts";
 
@@ -34,7 +34,7 @@ const slackTimeoutMs = 5000;
 const mostAnswerBytes = 1_000_000;
 const mostText = 1000;
 
-export type AnswerOperator = (request: {
+export type OperatorHandler = (request: {
   request: OperatorRequest;
   /** Ends before the function does. */
   remainingMs: number;
@@ -42,7 +42,7 @@ export type AnswerOperator = (request: {
 }) => Promise<DestinationsAnswer | WorkerAnswer>;
 
 /** Never rejects because of what it checks. */
-export function createAnswerOperator({
+export function createOperatorHandler({
   effective,
   readSecret,
   slackApiUrl,
@@ -51,7 +51,7 @@ export function createAnswerOperator({
   askQueue,
   log,
   newId = randomUUID,
-}: OperatorDependencies): AnswerOperator {
+}: OperatorDependencies): OperatorHandler {
   async function checkDestinations({
     names,
     remainingMs,
@@ -72,13 +72,13 @@ export function createAnswerOperator({
       wanted.flatMap((name) => {
         const destination = Object.hasOwn(config.destinations, name) ? config.destinations[name] : undefined;
         if (destination === undefined) return [];
-        const address = addressOf(destination);
+        const address = toAddress(destination);
         const open = async () => openDestination({ config, name, destination, redaction, readSecret: readNoted });
         return [checkDestination({ name, destination, address, timeoutMs, readSecret: readNoted, open, signal })];
       }),
     );
     const unknown = wanted.filter((name) => !Object.hasOwn(config.destinations, name));
-    return { checked: bounded(checked.map((each) => redacted({ checked: each, redaction }))), unknown };
+    return { checked: limitAnswer(checked.map((each) => redactCheck({ checked: each, redaction }))), unknown };
   }
 
   /** Apart from the worker's own connections: a check is to show what a first call meets. */
@@ -132,11 +132,11 @@ export function createAnswerOperator({
     const readNoted = noteSecrets(redaction);
     const readToken = () => readNoted(config.slack.botToken);
     const [store, queue, bot] = await Promise.all([
-      reach(() => askStore({ requestId: newId() })),
-      reach(() => askQueue({ signal })),
+      checkReach(() => askStore({ requestId: newId() })),
+      checkReach(() => askQueue({ signal })),
       botIdentity({ readToken, apiUrl: slackApiUrl, timeoutMs: slackTimeoutMs, signal }),
     ]);
-    return { liveSettings, store, queue, bot: redactedBot({ bot, redaction }) };
+    return { liveSettings, store, queue, bot: redactBot({ bot, redaction }) };
   }
 
   return async ({ request, remainingMs, signal }) => {
@@ -146,7 +146,7 @@ export function createAnswerOperator({
   };
 }
 
-function redacted({ checked, redaction }: { checked: Checked; redaction: Redaction }): Checked {
+function redactCheck({ checked, redaction }: { checked: DestinationCheck; redaction: Redaction }): DestinationCheck {
   const { words, methods } = checked;
   return {
     ...checked,
@@ -155,7 +155,7 @@ function redacted({ checked, redaction }: { checked: Checked; redaction: Redacti
   };
 }
 
-function redactedBot({ bot, redaction }: { bot: WorkerAnswer["bot"]; redaction: Redaction }): WorkerAnswer["bot"] {
+function redactBot({ bot, redaction }: { bot: WorkerAnswer["bot"]; redaction: Redaction }): WorkerAnswer["bot"] {
   if (bot.state !== "accepted") return { ...bot, error: redaction.text(bot.error) };
   const { user, team, teamId, scopes } = bot;
   return {
@@ -168,15 +168,15 @@ function redactedBot({ bot, redaction }: { bot: WorkerAnswer["bot"]; redaction: 
 }
 
 /** Where all of it is too long, health goes before methods. */
-function bounded(checked: Checked[]): Checked[] {
-  const isShort = (answer: Checked[]) => Buffer.byteLength(JSON.stringify(answer)) <= mostAnswerBytes;
+function limitAnswer(checked: DestinationCheck[]): DestinationCheck[] {
+  const isShort = (answer: DestinationCheck[]) => Buffer.byteLength(JSON.stringify(answer)) <= mostAnswerBytes;
   if (isShort(checked)) return checked;
   const withoutMethods = checked.map(({ methods: _methods, ...rest }) => rest);
   if (isShort(withoutMethods)) return withoutMethods;
   return withoutMethods.map((each) => ({ ...each, words: each.words.slice(0, 100) }));
 }
 
-async function reach(ask: () => Promise<unknown>): Promise<Reach> {
+async function checkReach(ask: () => Promise<unknown>): Promise<Reach> {
   return ask().then(
     () => ({ ok: true }),
     (thrown: unknown) => ({ ok: false, error: thrown instanceof Error ? thrown.name : "Error" }),

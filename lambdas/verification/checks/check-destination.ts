@@ -1,13 +1,13 @@
 /** Checks one destination: reads its secrets, opens it, asks it twice and closes it. Used from a machine and by a deployed worker. */
 
-import { authorizerOf, secretsOfDestination } from "../../shared/config/destination-address.ts";
+import { authorizerOf, listDestinationSecrets } from "../../shared/config/destination-address.ts";
 import type { Destination } from "../../shared/config/destination-schema.ts";
-import { nameOfSecret } from "../../shared/config/secrets.ts";
+import { formatSecretName } from "../../shared/config/secrets.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
 import type { Transport } from "../transport/transport.ts";
-import { type Probe, probe } from "./probe.ts";
+import { type ProbeResult, probeDestination } from "./probe.ts";
 
-export type Checked = Probe & { name: string; address: string };
+export type DestinationCheck = ProbeResult & { name: string; address: string };
 
 /**
  * Never rejects: the reason that a destination cannot be called is part of the result. `address` is shown to people;
@@ -31,20 +31,25 @@ export async function checkDestination({
   /** `transport` sends the bytes of one request once, with the authorizer's credential. */
   open: () => Promise<{ transport: Transport; close(): Promise<void> }>;
   signal: AbortSignal;
-}): Promise<Checked> {
-  const unhealthy = (words: string): Checked => ({ name, address: address ?? "unknown", health: "unhealthy", words });
+}): Promise<DestinationCheck> {
+  const unhealthy = (words: string): DestinationCheck => ({
+    name,
+    address: address ?? "unknown",
+    health: "unhealthy",
+    words,
+  });
   if (address === undefined) {
     return unhealthy("The stage does not tell where its own Execution zone is: deploy it again, and it will.");
   }
-  for (const reference of secretsOfDestination(destination)) {
+  for (const reference of listDestinationSecrets(destination)) {
     const problem = await readSecret(reference).then(() => undefined, secretProblem);
-    if (problem !== undefined) return unhealthy(`Its secret ${nameOfSecret(reference)} cannot be read. ${problem}`);
+    if (problem !== undefined) return unhealthy(`Its secret ${formatSecretName(reference)} cannot be read. ${problem}`);
   }
   try {
     const { transport, close } = await open();
     try {
       const authorizer = authorizerOf(destination);
-      const probed = await probe({
+      const probed = await probeDestination({
         transport,
         dialect: destination.dialect,
         timeoutMs,

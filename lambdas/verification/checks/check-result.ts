@@ -7,7 +7,7 @@ import type { ClientReason, Reason } from "../../../contracts/errors.ts";
 import { statusToReason } from "../transport/read-response.ts";
 import type { TransportResponse } from "../transport/transport.ts";
 
-export type Question = {
+export type HealthRequest = {
   method: string;
   params: object;
   /** Errors that show health as well: the question was understood. */
@@ -24,7 +24,7 @@ export type CheckResult = {
   methods?: string[];
 };
 
-export function answeredCheck({
+export function createAnsweredCheck({
   response,
   id,
   dialect,
@@ -37,13 +37,14 @@ export function answeredCheck({
   /** The authorizer's type. */
   authorizer: string;
   /** What it answers. */
-  question: Question;
+  question: HealthRequest;
 }): CheckResult {
   const { status } = response;
   const envelope = envelopeIn(response.body);
   if (envelope === undefined) return withoutEnvelope({ status, authorizer });
-  if ("error" in envelope) return errorVerdict({ error: envelope.error, dialect, status, authorizer, question });
-  if (envelope.id !== id) return unhealthy("It answers with another id than it was asked with: that is not JSON-RPC.");
+  if ("error" in envelope) return toErrorResult({ error: envelope.error, dialect, status, authorizer, question });
+  if (envelope.id !== id)
+    return createUnhealthyResult("It answers with another id than it was asked with: that is not JSON-RPC.");
   return question.verdict({ result: envelope.result });
 }
 
@@ -72,7 +73,7 @@ export function reasonText({ reason, authorizer }: { reason: ClientReason; autho
 }
 
 /** An error that the question does not name shows nothing of whether the peer would take a task. */
-function errorVerdict({
+function toErrorResult({
   error,
   dialect,
   status,
@@ -83,16 +84,16 @@ function errorVerdict({
   dialect: Dialect;
   status: number | undefined;
   authorizer: string;
-  question: Question;
+  question: HealthRequest;
 }): CheckResult {
   const { code } = error;
   const { reason, exact } = decodeError({ error, dialect, status });
   const mayMean = (one: Reason) => (exact ? reason === one : listErrorCodes({ reason: one, dialect }).includes(code));
   if (question.understood.some(mayMean)) return question.verdict({ code });
   const words = reasonText({ reason, authorizer });
-  if (words !== undefined && exact) return unhealthy(words);
-  if (reason === "internal" && exact) return unhealthy("It fails with an internal error. Look at its log.");
-  return unhealthy(
+  if (words !== undefined && exact) return createUnhealthyResult(words);
+  if (reason === "internal" && exact) return createUnhealthyResult("It fails with an internal error. Look at its log.");
+  return createUnhealthyResult(
     `It answers with an error that does not say whether it could be used (error ${code}). Look at its log.`,
   );
 }
@@ -100,10 +101,11 @@ function errorVerdict({
 function withoutEnvelope({ status, authorizer }: { status: number | undefined; authorizer: string }): CheckResult {
   const told = status === undefined ? "" : ` (HTTP ${status})`;
   if (status === 404 || status === 405)
-    return unhealthy(`There is nothing to call at this path${told}: check the url.`);
-  if (status === undefined || status < 400) return unhealthy(`What it answers is not JSON-RPC${told}: check the url.`);
+    return createUnhealthyResult(`There is nothing to call at this path${told}: check the url.`);
+  if (status === undefined || status < 400)
+    return createUnhealthyResult(`What it answers is not JSON-RPC${told}: check the url.`);
   const words = reasonText({ reason: statusToReason(status), authorizer });
-  return unhealthy(`${words ?? "It refuses the call."}${told}`);
+  return createUnhealthyResult(`${words ?? "It refuses the call."}${told}`);
 }
 
 function credentialHint(authorizer: string): string {
@@ -131,6 +133,6 @@ function envelopeIn(body: Uint8Array): JsonRpcResponse | undefined {
   }
 }
 
-function unhealthy(words: string): CheckResult {
+function createUnhealthyResult(words: string): CheckResult {
   return { health: "unhealthy", words };
 }

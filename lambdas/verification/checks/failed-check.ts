@@ -3,10 +3,10 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import { type CheckResult, reasonText } from "./check-result.ts";
 
 /** `address`: the url, or an ARN. `timedOutMs`: the time that was over, where that is why. */
-export type Failed = { thrown: unknown; address: string; authorizer: string; timedOutMs: number | undefined };
+export type CheckFailure = { thrown: unknown; address: string; authorizer: string; timedOutMs: number | undefined };
 
-export function failedCheck({ thrown, address, authorizer, timedOutMs }: Failed): CheckResult {
-  const error = answered(SekishoError.from(thrown));
+export function createFailedCheck({ thrown, address, authorizer, timedOutMs }: CheckFailure): CheckResult {
+  const error = toAnsweredError(SekishoError.from(thrown));
   const code = codeIn(error);
   const before =
     credentialText({ error, authorizer }) ?? secretFailureText({ error, authorizer }) ?? cardFailureText(error);
@@ -23,7 +23,7 @@ export function failedCheck({ thrown, address, authorizer, timedOutMs }: Failed)
 }
 
 /** What is a doubt for the task was an answer all the same, where a bare 503 is the cause. */
-function answered(error: SekishoError): SekishoError {
+function toAnsweredError(error: SekishoError): SekishoError {
   const { reason, cause } = error;
   return reason === "ambiguous" && cause instanceof SekishoError && cause.reason === "unavailable" ? cause : error;
 }

@@ -1,20 +1,20 @@
 /** Asks a destination twice, for real: what it is, whether it can be used, and how long it takes. */
 import { randomUUID } from "node:crypto";
 import type { Dialect } from "../../../contracts/dialects.ts";
-import { newTrace } from "../../shared/telemetry/telemetry.ts";
+import { createTrace } from "../../shared/telemetry/telemetry.ts";
 import type { Transport } from "../transport/transport.ts";
-import { answeredCheck, type CheckResult } from "./check-result.ts";
-import { type Failed, failedCheck } from "./failed-check.ts";
-import { discovery, unknownTask } from "./question.ts";
+import { type CheckResult, createAnsweredCheck } from "./check-result.ts";
+import { type CheckFailure, createFailedCheck } from "./failed-check.ts";
+import { createUnknownTaskRequest, discoveryRequest } from "./question.ts";
 
 /** `firstMs` has connecting and authenticating in it; `secondMs` is a call over the connection that stands. */
-export type Probe = CheckResult & { firstMs?: number; secondMs?: number };
+export type ProbeResult = CheckResult & { firstMs?: number; secondMs?: number };
 
 /** For stopping the session of the check. */
 const stopTimeoutMs = 2000;
 
 /** Never rejects, and ends within twice `timeoutMs` and the time for stopping. The second call is made only where the first shows health. */
-export async function probe({
+export async function probeDestination({
   transport,
   dialect,
   timeoutMs,
@@ -29,24 +29,24 @@ export async function probe({
   signal: AbortSignal;
   nowMs?: () => number;
   newId?: () => string;
-} & Pick<Failed, "address" | "authorizer">): Promise<Probe> {
+} & Pick<CheckFailure, "address" | "authorizer">): Promise<ProbeResult> {
   const sessionId = `check-${newId()}`;
 
   async function ask(limit: AbortSignal): Promise<CheckResult> {
     const agent = await transport.describe?.({ signal: limit });
-    const question = agent === undefined ? discovery : unknownTask({ agent, taskId: newId() });
+    const question = agent === undefined ? discoveryRequest : createUnknownTaskRequest({ agent, taskId: newId() });
     const id = newId();
     const { method, params } = question;
     const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
-    const response = await transport.send({ body, sessionId, signal: limit, trace: newTrace() });
-    return answeredCheck({ response, id, dialect, question, ...peer });
+    const response = await transport.send({ body, sessionId, signal: limit, trace: createTrace() });
+    return createAnsweredCheck({ response, id, dialect, question, ...peer });
   }
 
   async function call(): Promise<{ verdict: CheckResult; ms: number }> {
     const timer = AbortSignal.timeout(timeoutMs);
     const startedAtMs = nowMs();
     const verdict = await ask(AbortSignal.any([signal, timer])).catch((thrown) =>
-      failedCheck({ thrown, ...peer, timedOutMs: timer.aborted ? timeoutMs : undefined }),
+      createFailedCheck({ thrown, ...peer, timedOutMs: timer.aborted ? timeoutMs : undefined }),
     );
     return { verdict, ms: Math.round(nowMs() - startedAtMs) };
   }

@@ -2,13 +2,13 @@
 import * as z from "zod";
 import { discoverResultSchema } from "../../../contracts/methods.ts";
 import type { PeerDescription } from "../transport/transport.ts";
-import type { CheckResult, Question } from "./check-result.ts";
+import type { CheckResult, HealthRequest } from "./check-result.ts";
 
 /** Further ones are left out: the answer of a function has a limit. */
 const mostMethods = 100;
 
 /** A peer need not know the method. */
-export const discovery: Question = {
+export const discoveryRequest: HealthRequest = {
   method: "rpc.discover",
   params: {},
   understood: ["method_not_found", "unsupported_operation"],
@@ -20,20 +20,20 @@ export const discovery: Question = {
     }
     const { title, version } = document.info;
     return {
-      ...healthy(printable(`${title} ${version}`)),
-      methods: document.methods.slice(0, mostMethods).map(({ name }) => printable(name)),
+      ...healthy(toPrintable(`${title} ${version}`)),
+      methods: document.methods.slice(0, mostMethods).map(({ name }) => toPrintable(name)),
     };
   },
 };
 
 /** What an A2A agent is, its card has said; whether it takes calls shows a task that it cannot know. */
-export function unknownTask({ agent, taskId }: { agent: PeerDescription; taskId: string }): Question {
+export function createUnknownTaskRequest({ agent, taskId }: { agent: PeerDescription; taskId: string }): HealthRequest {
   const { name, version, url } = agent;
   return {
     method: "get_task",
     params: { task_id: taskId },
     understood: ["task_not_found"],
-    verdict: () => healthy(`${printable(name)}, A2A ${printable(version)} at ${printable(url)}`),
+    verdict: () => healthy(`${toPrintable(name)}, A2A ${toPrintable(version)} at ${toPrintable(url)}`),
   };
 }
 
@@ -50,7 +50,7 @@ function healthy(words: string): CheckResult {
 }
 
 /** It goes to a terminal, and others wrote it. */
-export function printable(text: string): string {
+export function toPrintable(text: string): string {
   return text
     .replace(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, "")
     .trim()

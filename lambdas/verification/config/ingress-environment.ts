@@ -1,6 +1,6 @@
 /** Reads the environment of the ingress on Lambda. It does so by hand, since all that it loads counts in its cold start. */
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import { readAwsEnvironment, required } from "../../shared/config/aws-environment.ts";
+import { readAwsEnvironment, requireVariable } from "../../shared/config/aws-environment.ts";
 import type { LogSettings } from "../../shared/config/telemetry-schema.ts";
 import type { LogLevel } from "../../shared/log.ts";
 
@@ -19,8 +19,8 @@ export type IngressEnvironment = {
 /** Throws an error that names the variable that is missing or wrong. */
 export function readIngressEnvironment(variables: NodeJS.ProcessEnv = process.env): IngressEnvironment {
   return {
-    queueUrl: required(variables, "SEKISHO_QUEUE_URL"),
-    signingSecret: required(variables, "SEKISHO_SIGNING_SECRET"),
+    queueUrl: requireVariable(variables, "SEKISHO_QUEUE_URL"),
+    signingSecret: requireVariable(variables, "SEKISHO_SIGNING_SECRET"),
     logs: {
       level: logLevelOf(variables.SEKISHO_LOG_LEVEL || "info"),
       debugRatio: ratioOf(variables, "SEKISHO_LOG_DEBUG_RATIO") ?? 0,

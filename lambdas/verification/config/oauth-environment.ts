@@ -1,8 +1,8 @@
 /** Reads the environment of the installation flow on Lambda. An error names the variable that is missing or wrong. */
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import { readAwsEnvironment, required } from "../../shared/config/aws-environment.ts";
+import { readAwsEnvironment, requireVariable } from "../../shared/config/aws-environment.ts";
 import { readEnvironment } from "../../shared/config/environment.ts";
-import { type LogSettings, logSettingsOf } from "../../shared/config/telemetry-schema.ts";
+import { type LogSettings, toLogSettings } from "../../shared/config/telemetry-schema.ts";
 
 export type OauthEnvironment = {
   clientId: string;
@@ -19,12 +19,12 @@ export type OauthEnvironment = {
 
 export function readOauthEnvironment(variables: NodeJS.ProcessEnv = process.env): OauthEnvironment {
   return {
-    clientId: required(variables, "SEKISHO_CLIENT_ID"),
-    clientSecret: required(variables, "SEKISHO_CLIENT_SECRET"),
-    installationsPrefix: required(variables, "SEKISHO_INSTALLATIONS_PREFIX"),
-    table: required(variables, "SEKISHO_TABLE"),
-    slackApiUrl: required(variables, "SEKISHO_SLACK_API_URL"),
-    logs: logSettingsOf({ environment: readEnvironment(variables) }),
+    clientId: requireVariable(variables, "SEKISHO_CLIENT_ID"),
+    clientSecret: requireVariable(variables, "SEKISHO_CLIENT_SECRET"),
+    installationsPrefix: requireVariable(variables, "SEKISHO_INSTALLATIONS_PREFIX"),
+    table: requireVariable(variables, "SEKISHO_TABLE"),
+    slackApiUrl: requireVariable(variables, "SEKISHO_SLACK_API_URL"),
+    logs: toLogSettings({ environment: readEnvironment(variables) }),
     aws: readAwsEnvironment(variables),
   };
 }

@@ -3,10 +3,10 @@
  */
 import * as z from "zod";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import { readAwsEnvironment, required } from "../../shared/config/aws-environment.ts";
+import { readAwsEnvironment, requireVariable } from "../../shared/config/aws-environment.ts";
 import { readEnvironment } from "../../shared/config/environment.ts";
 import type { ExecutionAddress } from "../../shared/config/stage-config.ts";
-import { type LogSettings, logSettingsOf } from "../../shared/config/telemetry-schema.ts";
+import { type LogSettings, toLogSettings } from "../../shared/config/telemetry-schema.ts";
 
 /** As the stack writes it, into the worker's environment and among its outputs. */
 export const executionAddressSchema = z.discriminatedUnion("transport", [
@@ -49,10 +49,10 @@ export function readWorkerEnvironment(
 ): WorkerEnvironment & { queueArn: string } {
   return {
     ...readCommon(variables),
-    queueArn: required(variables, "SEKISHO_QUEUE_ARN"),
-    slackApiUrl: required(variables, "SEKISHO_SLACK_API_URL"),
+    queueArn: requireVariable(variables, "SEKISHO_QUEUE_ARN"),
+    slackApiUrl: requireVariable(variables, "SEKISHO_SLACK_API_URL"),
     installationsPrefix: variables.SEKISHO_INSTALLATIONS_PREFIX || undefined,
-    filesBucket: required(variables, "SEKISHO_FILES_BUCKET"),
+    filesBucket: requireVariable(variables, "SEKISHO_FILES_BUCKET"),
     executionAddress: addressOf(variables.SEKISHO_EXECUTION_ADDRESS),
   };
 }
@@ -60,15 +60,15 @@ export function readWorkerEnvironment(
 export function readDeadLetterEnvironment(
   variables: NodeJS.ProcessEnv = process.env,
 ): DeadLetterEnvironment & { archiveUrl: string } {
-  return { ...readCommon(variables), archiveUrl: required(variables, "SEKISHO_DEAD_LETTERS_URL") };
+  return { ...readCommon(variables), archiveUrl: requireVariable(variables, "SEKISHO_DEAD_LETTERS_URL") };
 }
 
 function readCommon(variables: NodeJS.ProcessEnv): DeadLetterEnvironment {
   return {
-    queueUrl: required(variables, "SEKISHO_QUEUE_URL"),
-    table: required(variables, "SEKISHO_TABLE"),
-    routesParameter: required(variables, "SEKISHO_ROUTES_PARAMETER"),
-    logs: logSettingsOf({ environment: readEnvironment(variables) }),
+    queueUrl: requireVariable(variables, "SEKISHO_QUEUE_URL"),
+    table: requireVariable(variables, "SEKISHO_TABLE"),
+    routesParameter: requireVariable(variables, "SEKISHO_ROUTES_PARAMETER"),
+    logs: toLogSettings({ environment: readEnvironment(variables) }),
     aws: readAwsEnvironment(variables),
   };
 }

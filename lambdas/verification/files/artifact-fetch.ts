@@ -1,7 +1,7 @@
 /** Fetches what an agent's artifact names by address. */
 
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
-import { addressesOf, isOwnExecution } from "../../shared/config/destination-address.ts";
+import { isOwnExecution, listAddresses } from "../../shared/config/destination-address.ts";
 import type { Destination } from "../../shared/config/destination-schema.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import { createPublicFetch, type PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
@@ -38,7 +38,7 @@ function loopbackOrigins({
   executionUrl: string | undefined;
 }): string[] {
   const isOwnZone = destination.transport === "in-process" || isOwnExecution(destination);
-  const addresses = isOwnZone ? [executionUrl] : addressesOf(destination).map(({ address }) => address);
+  const addresses = isOwnZone ? [executionUrl] : listAddresses(destination).map(({ address }) => address);
   return addresses.flatMap((address) => {
     const url = address === undefined ? null : parseUrl(address);
     return url !== null && isLoopbackHost(url.hostname) ? [url.origin] : [];

@@ -4,10 +4,10 @@ import { parseRetryAfter } from "../../shared/async/retry-delay.ts";
 import { readResponseBody } from "../../shared/http/read-body.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import { traceIdOf } from "../../shared/telemetry/telemetry.ts";
+import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 import { parseUrl } from "../../shared/untrusted-input.ts";
 import { SlackError } from "../slack/api/slack.ts";
-import type { AskedFile, Installation } from "../task/messages.ts";
+import type { Installation, UserFile } from "../task/messages.ts";
 import { installationOf, type Task } from "../task/task.ts";
 import type { ConcurrencyLimit } from "./concurrency-limit.ts";
 import {
@@ -22,7 +22,7 @@ import {
 
 type Attachment = Awaited<ReturnType<Files["importAttachments"]>>[number];
 
-type BringInOptions = {
+type ImportOptions = {
   download: Download;
   store: FileStore;
   token: (installation: Installation) => Promise<string>;
@@ -36,7 +36,7 @@ type BringInOptions = {
 };
 
 /** All of them, or none: the first that cannot be had ends the work on the others. */
-export function createBringIn(options: BringInOptions): Files["importAttachments"] {
+export function createImportAttachments(options: ImportOptions): Files["importAttachments"] {
   const { download, store, newerToken, turns, maxBytes, maxCount, lifeMs, now, log } = options;
 
   return async ({ task, signal }) => {
@@ -47,7 +47,7 @@ export function createBringIn(options: BringInOptions): Files["importAttachments
     const token = await tokenFor(task);
     const failed = new AbortController();
     const either = AbortSignal.any([signal, failed.signal]);
-    const bring = (file: AskedFile) =>
+    const bring = (file: UserFile) =>
       turns.take({ signal: either, work: () => bringOne({ task, file, token, signal: either }) });
     try {
       return await Promise.all(files.map(bring));
@@ -74,7 +74,7 @@ export function createBringIn(options: BringInOptions): Files["importAttachments
     signal,
   }: {
     task: Task;
-    file: AskedFile;
+    file: UserFile;
     token: string;
     signal: AbortSignal;
   }) {
@@ -84,11 +84,11 @@ export function createBringIn(options: BringInOptions): Files["importAttachments
       ? await fetchFile({ file, installation, token, newerToken, download, maxBytes, signal })
       : { refused: "not_to_be_had" as const };
     if (!("refused" in got)) return got;
-    log.info("file_refused", { request_id: task.id, trace_id: traceIdOf(task.trace), reason: got.refused });
+    log.info("file_refused", { request_id: task.id, trace_id: readTraceId(task.trace), reason: got.refused });
     throw refusal(file, { why: got.refused, ...(got.refused === "too_large" ? { most: maxBytes } : {}) });
   }
 
-  async function bringOne(request: { task: Task; file: AskedFile; token: string; signal: AbortSignal }) {
+  async function bringOne(request: { task: Task; file: UserFile; token: string; signal: AbortSignal }) {
     const { task, file, signal } = request;
     const { bytes, mimetype } = await fetched(request);
     const sha256 = createHash("sha256").update(bytes).digest("hex");
@@ -98,7 +98,7 @@ export function createBringIn(options: BringInOptions): Files["importAttachments
     const kept = store.put({ key, bytes, mimetype, sha256, expiresAtMs: wantedMs, signal });
     const { url, expiresAtMs } = await kept.catch((cause: unknown) => {
       const kind = errorKind(cause);
-      const ids = { request_id: task.id, trace_id: traceIdOf(task.trace) };
+      const ids = { request_id: task.id, trace_id: readTraceId(task.trace) };
       if (!signal.aborted) log.warn("file_not_stored", { ...ids, cause_kind: kind });
       throw new SlackError("unavailable", { cause });
     });
@@ -108,7 +108,7 @@ export function createBringIn(options: BringInOptions): Files["importAttachments
   }
 }
 
-function refusal(file: AskedFile, outcome: { why: "too_large" | "too_many" | "not_to_be_had"; most?: number }) {
+function refusal(file: UserFile, outcome: { why: "too_large" | "too_many" | "not_to_be_had"; most?: number }) {
   return new FileRefused({ ...outcome, name: safeFileName(file.name) });
 }
 
@@ -132,7 +132,7 @@ async function fetchFile({
   maxBytes,
   signal,
 }: {
-  file: AskedFile;
+  file: UserFile;
   installation: Installation;
   token: string;
   newerToken: NewerToken;
@@ -148,7 +148,7 @@ async function fetchFile({
     if ("refused" in got) return got;
     const { bytes, contentType } = got;
     if (isSignInPage({ bytes, contentType, said, name })) return { refused: "not_to_be_had" };
-    return { bytes, mimetype: await mimetypeOf({ bytes, said }) };
+    return { bytes, mimetype: await detectMimetype({ bytes, said }) };
   }
 
   const first = await fetchWith(token);
@@ -159,9 +159,14 @@ async function fetchFile({
 }
 
 /** `refused` is for good. `contentType` is what the answer's header says. */
-type Downloaded = { bytes: Uint8Array; contentType: string } | { refused: "too_large" | "not_to_be_had" };
+type DownloadResult = { bytes: Uint8Array; contentType: string } | { refused: "too_large" | "not_to_be_had" };
 
-type Download = (request: { url: string; token: string; maxBytes: number; signal: AbortSignal }) => Promise<Downloaded>;
+type Download = (request: {
+  url: string;
+  token: string;
+  maxBytes: number;
+  signal: AbortSignal;
+}) => Promise<DownloadResult>;
 
 const maxRedirects = 3;
 
@@ -184,7 +189,7 @@ export function createDownload({
     let next = parseUrl(url);
     for (let hops = 0; next !== null && hops <= maxRedirects; hops += 1) {
       if (!isSlackFileUrl({ url: next, apiUrl })) break;
-      const answer = await ask({ url: next, token, maxBytes, signal: bounded, nowMs: now() });
+      const answer = await requestFile({ url: next, token, maxBytes, signal: bounded, nowMs: now() });
       if (!("location" in answer)) return answer;
       next = parseUrl(answer.location, next.href);
     }
@@ -192,7 +197,7 @@ export function createDownload({
   };
 }
 
-async function ask({
+async function requestFile({
   url,
   token,
   maxBytes,
@@ -204,7 +209,7 @@ async function ask({
   maxBytes: number;
   signal: AbortSignal;
   nowMs: number;
-}): Promise<Downloaded | { location: string }> {
+}): Promise<DownloadResult | { location: string }> {
   const headers = { authorization: `Bearer ${token}`, "accept-encoding": "identity" };
   try {
     const response = await fetch(url, { headers, redirect: "manual", signal });
@@ -214,14 +219,14 @@ async function ask({
       return { bytes, contentType: response.headers.get("content-type") ?? "" };
     }
     await response.body?.cancel();
-    return notOk({ response, nowMs });
+    return toDownloadError({ response, nowMs });
   } catch (thrown) {
     if (thrown instanceof SlackError) throw thrown;
     throw new SlackError("unavailable", { cause: thrown });
   }
 }
 
-function notOk({ response: { status, headers }, nowMs }: { response: Response; nowMs: number }) {
+function toDownloadError({ response: { status, headers }, nowMs }: { response: Response; nowMs: number }) {
   if (status === 429) {
     const retryAfterMs = parseRetryAfter({ header: headers.get("retry-after"), nowMs });
     throw new SlackError("rate_limited", retryAfterMs === undefined ? {} : { retryAfterMs });
@@ -249,7 +254,7 @@ const wrappings: Record<string, RegExp> = {
  * The mimetype: of what has a signature by that. What has none by its nature, such as a table of values or a program, is what
  * it was said to be where that can be; what should have one and has not is text, or unknown.
  */
-export async function mimetypeOf({ bytes, said }: { bytes: Uint8Array; said: string }): Promise<string> {
+export async function detectMimetype({ bytes, said }: { bytes: Uint8Array; said: string }): Promise<string> {
   // Loaded with the first file: most messages have none.
   const { fileTypeFromBuffer, supportedMimeTypes } = await import("file-type");
   // What cannot be made out because it is broken is as good as unknown.
@@ -285,10 +290,10 @@ export function isSignInPage({
   if (/html/i.test(said) || /\.x?html?$/i.test(name)) return false;
   if (/^\s*(text\/html|application\/xhtml\+xml)\b/i.test(contentType)) return true;
   // A text may well begin like a page; a picture does not.
-  return !/^text\//i.test(said) && beginsLikePage(bytes);
+  return !/^text\//i.test(said) && isHtmlStart(bytes);
 }
 
-function beginsLikePage(bytes: Uint8Array): boolean {
+function isHtmlStart(bytes: Uint8Array): boolean {
   const start = Buffer.from(bytes.subarray(0, 1024)).toString("utf8");
   return /^\ufeff?\s*(<!--[\s\S]*?-->\s*)*<(!doctype\s+html|html)\b/i.test(start);
 }

@@ -4,7 +4,7 @@ import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import type { Installation } from "../task/messages.ts";
 import type { Task } from "../task/task.ts";
-import { createBringIn, createDownload, type NewerToken } from "./attachments.ts";
+import { createDownload, createImportAttachments, type NewerToken } from "./attachments.ts";
 import { createConcurrencyLimit } from "./concurrency-limit.ts";
 import type { FileStore, Files } from "./files.ts";
 import { createUpload } from "./upload.ts";
@@ -50,7 +50,7 @@ export function createFiles({
   const turns = createConcurrencyLimit({ max: Math.max(1, Math.floor(maxHeldBytes / maxBytes)) });
   const download = createDownload({ apiUrl, timeoutMs: transferTimeoutMs, now });
   return {
-    importAttachments: createBringIn({
+    importAttachments: createImportAttachments({
       download,
       store,
       token,

@@ -1,7 +1,7 @@
 /** The seams of files: those of a message on their way in, those of an answer on their way out, and the store between the zones. */
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
-import { safeLine } from "../../shared/untrusted-input.ts";
+import { sanitizeLine } from "../../shared/untrusted-input.ts";
 import type { Task, TaskOutcome } from "../task/task.ts";
 
 /** A file that cannot be taken along, for good; what it is about is in `outcome`. */
@@ -25,7 +25,7 @@ export type Files = {
     signal: AbortSignal;
   }): Promise<NonNullable<ExecuteTaskParams["attachments"]>>;
   /**
-   * Uploads the answer's file of that index (`outgoingFiles`), so that Slack has it and nobody sees it yet. Rejects with a
+   * Uploads the answer's file of that index (`createOutgoingFiles`), so that Slack has it and nobody sees it yet. Rejects with a
    * FileRefused, or with a SlackError where it may work another time.
    */
   upload(request: { task: Task; index: number; signal: AbortSignal }): Promise<{ fileId: string }>;
@@ -39,7 +39,7 @@ const maxExtensionLength = 16;
 /** The last part of a path, without control characters and those that turn the direction of the text; never empty. */
 export function safeFileName(name: string): string {
   const base = name.toWellFormed().split(/[/\\]/).at(-1) ?? "";
-  const visible = safeLine(base).trim();
+  const visible = sanitizeLine(base).trim();
   return /^\.*$/.test(visible) ? "file" : cut(visible);
 }
 

@@ -2,9 +2,9 @@
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
-import { traceIdOf } from "../../shared/telemetry/telemetry.ts";
+import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
-import { dataBytes, type OutgoingFile, outgoingFiles } from "../slack/messages/answer.ts";
+import { createOutgoingFiles, dataBytes, type OutgoingFile } from "../slack/messages/answer.ts";
 import { installationOf, type Task } from "../task/task.ts";
 import type { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { FileRefused, type Files, safeFileName } from "./files.ts";
@@ -28,10 +28,10 @@ export function createUpload({
   log,
 }: UploadOptions): Files["upload"] {
   return async ({ task, index, signal }) => {
-    const file = outgoingFiles(task)[index];
+    const file = createOutgoingFiles(task)[index];
     const name = safeFileName(file?.name ?? "");
     const refuse = (why: "too_large" | "not_to_be_had", cause?: unknown) => {
-      log.info("file_refused", { request_id: task.id, trace_id: traceIdOf(task.trace), reason: why });
+      log.info("file_refused", { request_id: task.id, trace_id: readTraceId(task.trace), reason: why });
       return new FileRefused({ why, name, ...(why === "too_large" ? { most: maxBytes } : {}) }, { cause });
     };
     if (file === undefined) throw refuse("not_to_be_had");

@@ -6,7 +6,7 @@ import type { AllowlistRule } from "../../shared/config/schema.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 
 /** Who asks, and where. `team` is the installation's workspace, also where the person is of another one (Slack Connect). */
-export type Asking = { team: string; channel: string; user: string };
+export type Requester = { team: string; channel: string; user: string };
 
 const fields = ["team", "channel", "user"] as const;
 
@@ -14,12 +14,12 @@ const fields = ["team", "channel", "user"] as const;
  * `rule` is the first that lets in by itself, whose every given field matches. `byGroup` are those that fit but for their
  * group, in their order: they let in its members, of whom only Slack knows. A rule without fields fits nobody.
  */
-export function judge<Rule extends AllowlistRule>({
+export function matchRules<Rule extends AllowlistRule>({
   rules,
   asking,
 }: {
   rules: readonly Rule[];
-  asking: Asking;
+  asking: Requester;
 }): { rule: Rule | undefined; byGroup: readonly (Rule & { group: string })[] } {
   const fitting = rules.filter((rule) => {
     const given = fields.filter((field) => rule[field] !== undefined);
@@ -91,7 +91,7 @@ export const rulesKeepMs = 15_000;
 const rulesStaleMs = 5 * 60_000;
 
 /** Rejects where the store is away and nothing is known any more. */
-export function createRulesInForce({
+export function createEffectiveRules({
   store,
   now,
 }: {

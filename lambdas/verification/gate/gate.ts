@@ -7,17 +7,17 @@ import { changeRecord } from "../../shared/engine/records.ts";
 import type { Log } from "../../shared/log.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import type { OverQuota } from "../task/events.ts";
-import type { AskedMessage, Installation } from "../task/messages.ts";
+import type { Installation, UserMessage } from "../task/messages.ts";
 import { installationOf, type Locale, type Task } from "../task/task.ts";
-import { type Asking, createRulesInForce, judge, type StoredRules } from "./allowlist.ts";
-import { createLocales, createMembers, type LocaleOf } from "./people.ts";
+import { createEffectiveRules, matchRules, type Requester, type StoredRules } from "./allowlist.ts";
+import { createLocales, createMembers, type FindLocale } from "./people.ts";
 import { createRefusals, type RefusalRecord } from "./refusals.ts";
 
 /** Every method rejects where store or Slack are away and nothing is known, and may then be repeated. */
 export type Gate = Quotas & {
   /** Never lets in whom no rule fits, nor whom it cannot find out about. */
   permit(request: {
-    message: AskedMessage;
+    message: UserMessage;
     requestId: string;
     signal: AbortSignal;
   }): Promise<{ allowed: boolean; locale: Locale }>;
@@ -25,7 +25,7 @@ export type Gate = Quotas & {
    * Whether the message is to be dropped without a word: its person may not ask, and was told so a short time ago, or did not
    * speak to the bot. False where nothing is known of the person. Never rejects.
    */
-  isIgnored(request: { message: AskedMessage; requestId: string; signal: AbortSignal }): Promise<boolean>;
+  isIgnored(request: { message: UserMessage; requestId: string; signal: AbortSignal }): Promise<boolean>;
   /** Whether that person may not ask there. True also where nothing is known of the person. Never rejects. */
   isStranger(request: { task: Task; user: string; signal: AbortSignal }): Promise<boolean>;
   /**
@@ -42,10 +42,10 @@ export type Gate = Quotas & {
   mayCancel(request: { task: Task; user: string; signal: AbortSignal }): Promise<boolean>;
   /** By the `questions.answerBy` of the task's destination. */
   mayAnswer(request: { task: Task; user: string; signal: AbortSignal }): Promise<boolean>;
-  localeOf: LocaleOf;
+  localeOf: FindLocale;
 };
 
-type Question = { installation: Installation; requestId: string; signal: AbortSignal };
+type GateQuery = { installation: Installation; requestId: string; signal: AbortSignal };
 
 /** `extraRules` join those of the configuration (the fake Slack's workspace on one machine). */
 export function createGate({
@@ -68,20 +68,20 @@ export function createGate({
   now: () => number;
 }): Gate {
   const configured = [...config.allowlist, ...extraRules];
-  const rulesOfStore = createRulesInForce({ store: ruleStore, now });
+  const rulesOfStore = createEffectiveRules({ store: ruleStore, now });
   const members = createMembers({ slack, log, now });
   const refusals = createRefusals({ store: refusalStore, now });
   const locales = createLocales({ setting: config.slack.locale, slack, now });
 
-  async function mayAsk({ asking, ...question }: Question & { asking: Asking }): Promise<boolean> {
-    if (judge({ rules: configured, asking }).rule !== undefined) return true;
+  async function mayAsk({ asking, ...question }: GateQuery & { asking: Requester }): Promise<boolean> {
+    if (matchRules({ rules: configured, asking }).rule !== undefined) return true;
     const rules = [...configured, ...(await rulesOfStore(question))];
-    const { rule, byGroup } = judge({ rules, asking });
+    const { rule, byGroup } = matchRules({ rules, asking });
     if (rule !== undefined) return true;
     return members.isInOneOf({ ...question, groups: byGroup.map(({ group }) => group), user: asking.user });
   }
 
-  function questionAbout({ task, signal }: { task: Task; signal: AbortSignal }): Question {
+  function questionAbout({ task, signal }: { task: Task; signal: AbortSignal }): GateQuery {
     return { installation: installationOf(task), requestId: task.id, signal };
   }
 
@@ -97,12 +97,14 @@ export function createGate({
 
     async isIgnored({ message, requestId, signal }) {
       const question = { installation: installationOf({ message }), requestId, signal };
-      const isStranger = await mayAsk({ ...question, asking: message }).then((allowed) => !allowed, unknown);
+      const isStranger = await mayAsk({ ...question, asking: message }).then((allowed) => !allowed, answerUnknown);
       return isStranger && (message.unaddressed === true || refusals.isSilent({ asking: message, requestId }));
     },
 
     async isStranger({ task, user, signal }) {
-      return !(await mayAsk({ ...questionAbout({ task, signal }), asking: { ...task.message, user } }).catch(unknown));
+      return !(await mayAsk({ ...questionAbout({ task, signal }), asking: { ...task.message, user } }).catch(
+        answerUnknown,
+      ));
     },
 
     async mayRefuse({ task, user, isStranger, kind, threadTs }) {
@@ -135,7 +137,7 @@ export function createGate({
 }
 
 /** Store or Slack are away: whoever asks next may know. */
-function unknown(): false {
+function answerUnknown(): false {
   return false;
 }
 
@@ -170,7 +172,7 @@ export function createQuotas({
     return changeRecord({ store, id, none: () => noUsage({ id }), decide });
   }
 
-  function undo(how: typeof release, { id, quota }: Counter, requestId: string): Promise<void> {
+  function undo(how: typeof releaseCharge, { id, quota }: Counter, requestId: string): Promise<void> {
     return change(id, (usage) => ({ item: how({ usage, quota, requestId, nowMs: now() }), result: undefined }));
   }
 
@@ -180,12 +182,12 @@ export function createQuotas({
       for (const counter of countersOf(task)) {
         const { by, id, quota } = counter;
         const over = await change<{ retryAtMs?: number } | undefined>(id, (usage) => {
-          const outcome = charge({ usage, quota, requestId: task.id, nowMs: now(), untilMs });
+          const outcome = addCharge({ usage, quota, requestId: task.id, nowMs: now(), untilMs });
           return "over" in outcome ? { item: usage, result: outcome.over } : { item: outcome.usage, result: undefined };
         });
         if (over !== undefined) {
           // Where this is cut off, whoever repeats the charge finds the first quota charged, and gives it back then.
-          for (const former of charged) await undo(giveBack, former, task.id);
+          for (const former of charged) await undo(removeCharge, former, task.id);
           return { by, ...over };
         }
         charged.push(counter);
@@ -193,7 +195,7 @@ export function createQuotas({
       return undefined;
     },
     async release({ task }) {
-      for (const counter of countersOf(task)) await undo(release, counter, task.id);
+      for (const counter of countersOf(task)) await undo(releaseCharge, counter, task.id);
     },
   };
 }
@@ -226,7 +228,7 @@ export function noUsage({ id }: { id: string }): Usage {
 }
 
 /** Either the usage with the charge in it (the same object where it was in it already), or why there is no room. */
-export function charge({
+export function addCharge({
   usage,
   quota,
   requestId,
@@ -241,30 +243,37 @@ export function charge({
 }): { usage: Usage } | { over: { retryAtMs?: number } } {
   if (usage.charges.some(({ id }) => id === requestId)) return { usage };
   const { tasks = Number.POSITIVE_INFINITY, atOnce = Number.POSITIVE_INFINITY } = quota;
-  const windowMs = windowOf(quota);
+  const windowMs = toWindowMs(quota);
   const times = usage.charges.map(({ atMs }) => atMs).filter((atMs) => atMs + windowMs > nowMs);
   // One more is free when so many of the oldest ones have left the window that one less than the most is in it.
   const leaving = times.sort((a, b) => a - b)[times.length - tasks];
   if (leaving !== undefined) return { over: { retryAtMs: leaving + windowMs } };
   if (usage.charges.filter((one) => isUnderWay(one, nowMs)).length >= atOnce) return { over: {} };
-  return { usage: kept({ usage, quota, nowMs, charges: [...usage.charges, { id: requestId, atMs: nowMs, untilMs }] }) };
+  return {
+    usage: dropOldCharges({
+      usage,
+      quota,
+      nowMs,
+      charges: [...usage.charges, { id: requestId, atMs: nowMs, untilMs }],
+    }),
+  };
 }
 
 /** As if it had never been charged. The same object where it was not. */
-export function giveBack(change: { usage: Usage; quota: Quota; requestId: string; nowMs: number }): Usage {
+export function removeCharge(change: { usage: Usage; quota: Quota; requestId: string; nowMs: number }): Usage {
   const { usage, requestId } = change;
   const charges = usage.charges.filter(({ id }) => id !== requestId);
-  return charges.length === usage.charges.length ? usage : kept({ ...change, charges });
+  return charges.length === usage.charges.length ? usage : dropOldCharges({ ...change, charges });
 }
 
 /** It is under way no more; within the window it still counts. The same object where nothing is to be changed. */
-export function release(change: { usage: Usage; quota: Quota; requestId: string; nowMs: number }): Usage {
+export function releaseCharge(change: { usage: Usage; quota: Quota; requestId: string; nowMs: number }): Usage {
   const { usage, requestId } = change;
   if (!usage.charges.some(({ id, untilMs }) => id === requestId && untilMs !== undefined)) return usage;
   const charges = usage.charges.map(({ untilMs, ...one }) =>
     one.id === requestId || untilMs === undefined ? one : { ...one, untilMs },
   );
-  return kept({ ...change, charges });
+  return dropOldCharges({ ...change, charges });
 }
 
 function isUnderWay({ untilMs }: Charge, nowMs: number): boolean {
@@ -272,12 +281,12 @@ function isUnderWay({ untilMs }: Charge, nowMs: number): boolean {
 }
 
 /** 0 where the quota does not look at what was. */
-function windowOf({ tasks, perSeconds }: Quota): number {
+function toWindowMs({ tasks, perSeconds }: Quota): number {
   return tasks === undefined ? 0 : perSeconds * 1000;
 }
 
 /** Without what neither counts nor will be asked for again. */
-function kept({
+function dropOldCharges({
   usage,
   quota,
   nowMs,
@@ -288,7 +297,7 @@ function kept({
   nowMs: number;
   charges: Charge[];
 }): Usage {
-  const windowMs = windowOf(quota);
+  const windowMs = toWindowMs(quota);
   const counts = (one: Charge) => one.atMs + windowMs > nowMs || (quota.atOnce !== undefined && isUnderWay(one, nowMs));
   const remembered = charges.filter((one) => !counts(one) && isUnderWay(one, nowMs)).slice(-maxRemembered);
   const left = [...remembered, ...charges.filter(counts)];

@@ -12,16 +12,16 @@ const memberLifeMs = 5 * 60_000;
 /** A person whom Slack did not name counts as no member for this long, so that a new member is let in soon. */
 const absenceMs = 15_000;
 
-type Question = { installation: Installation; requestId: string; signal: AbortSignal };
+type MemberQuery = { installation: Installation; requestId: string; signal: AbortSignal };
 
-export type LocaleOf = (request: Question & { user: string }) => Promise<Locale>;
+export type FindLocale = (request: MemberQuery & { user: string }) => Promise<Locale>;
 
 export type Members = {
   /**
    * Rejects where Slack cannot say for now, unless another of the groups has the person. What it will not say for good (a scope
    * is missing, the group is gone) is no. Each group is read at most once in `absenceMs`, however many people are asked about.
    */
-  isInOneOf(request: Question & { groups: readonly string[]; user: string }): Promise<boolean>;
+  isInOneOf(request: MemberQuery & { groups: readonly string[]; user: string }): Promise<boolean>;
 };
 
 export function createMembers({
@@ -37,7 +37,7 @@ export function createMembers({
 
   function membersOf(
     group: string,
-    { installation, requestId, signal: waiting }: Question,
+    { installation, requestId, signal: waiting }: MemberQuery,
     refreshAfterMs: number,
   ): Promise<ReadonlySet<string>> {
     const { team, enterprise = "" } = installation;
@@ -101,7 +101,7 @@ export function createLocales({
   slack: Pick<SlackApi, "person">;
   now: () => number;
   mostWaitMs?: number;
-}): LocaleOf {
+}): FindLocale {
   const kept = createCachedValues<Locale>({ now, maxEntries: maxUsers });
   return async ({ installation, user, requestId, signal }) => {
     if (setting !== "user") return setting;
@@ -109,7 +109,7 @@ export function createLocales({
     const read = async (reading: AbortSignal) => {
       try {
         const { locale } = await slack.person({ installation, user, requestId, signal: reading });
-        return { value: languageOf(locale), keepMs: localeLifeMs };
+        return { value: toLanguage(locale), keepMs: localeLifeMs };
       } catch (thrown) {
         if (reading.aborted || !(thrown instanceof SlackError)) throw thrown;
         return { value: "en" as const, keepMs: keepUnknownMs };
@@ -121,6 +121,6 @@ export function createLocales({
 }
 
 /** `ja` and `ja-JP` are Japanese; everything else reads English. */
-function languageOf(locale: string | undefined): Locale {
+function toLanguage(locale: string | undefined): Locale {
   return /^ja\b/i.test(locale ?? "") ? "ja" : "en";
 }

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import { changeRecord } from "../../shared/engine/records.ts";
-import type { Asking } from "./allowlist.ts";
+import type { Requester } from "./allowlist.ts";
 
 /** A person is told the same once in this time in one place. */
 export const refusalWindowMs = 15 * 60_000;
@@ -41,14 +41,14 @@ export type Refusals = {
    * True where nothing would be said now to that person, who may not ask. Reads nothing but the memory of this process, so that a flood
    * costs nothing. The first message of a person is not silent, and reserves what is to be said: the others are silent meanwhile.
    */
-  isSilent(request: { asking: Asking; requestId: string }): boolean;
+  isSilent(request: { asking: Requester; requestId: string }): boolean;
   /**
    * True where that person, who may not ask, is to be told so: once in a channel in the window, within the budgets. False also where
    * the store is away.
    */
-  claim(request: { asking: Asking }): Promise<boolean>;
+  claim(request: { asking: Requester }): Promise<boolean>;
   /** The same for a person who may ask: once for each `kind` and thread. These have a budget of their own. */
-  claimNotice(request: { asking: Asking; kind: string; threadTs: string | undefined }): Promise<boolean>;
+  claimNotice(request: { asking: Requester; kind: string; threadTs: string | undefined }): Promise<boolean>;
 };
 
 type Budget = { recordId: string; perUser: number; inAll: number };
@@ -74,7 +74,7 @@ export function createRefusals({ store, now }: { store: TaskStore<RefusalRecord>
   async function claimEntry(budget: Budget, entry: Entry): Promise<boolean> {
     const { recordId: id } = budget;
     const nowMs = now();
-    const keys = keysOf(budget, entry);
+    const keys = listKeys(budget, entry);
     // A reservation does not count: it was made for this claim.
     const isSilent = [keys.record, keys.user, keys.place].some((key) => silenceOf(key)?.isTold === true);
     if (isSilent) return false;
@@ -83,7 +83,7 @@ export function createRefusals({ store, now }: { store: TaskStore<RefusalRecord>
         store,
         id,
         none: (): RefusalRecord => ({ id, revision: 1, state: "refusals", expiresAtMs: 0, told: [] }),
-        decide: (item) => decide({ item, budget, entry, nowMs }),
+        decide: (item) => decideRefusal({ item, budget, entry, nowMs }),
       });
       remember(keys[scope], { untilMs, isTold: true });
       return isClaimed;
@@ -94,7 +94,7 @@ export function createRefusals({ store, now }: { store: TaskStore<RefusalRecord>
 
   return {
     isSilent({ asking, requestId }) {
-      const keys = keysOf(strangersOf(asking), entryOf(asking));
+      const keys = listKeys(createStrangerBudget(asking), createEntry(asking));
       const told = silenceOf(keys.place);
       const isTaken = told !== undefined && (told.isTold || told.by !== requestId);
       if (isTaken || silenceOf(keys.user) !== undefined || silenceOf(keys.record) !== undefined) return true;
@@ -102,7 +102,7 @@ export function createRefusals({ store, now }: { store: TaskStore<RefusalRecord>
       return false;
     },
 
-    claim: ({ asking }) => claimEntry(strangersOf(asking), entryOf(asking)),
+    claim: ({ asking }) => claimEntry(createStrangerBudget(asking), createEntry(asking)),
 
     async claimNotice({ asking, kind, threadTs = "" }) {
       const { team, channel, user } = asking;
@@ -112,23 +112,23 @@ export function createRefusals({ store, now }: { store: TaskStore<RefusalRecord>
   };
 }
 
-function strangersOf({ team }: Asking): Budget {
+function createStrangerBudget({ team }: Requester): Budget {
   return { recordId: `refusals:${team}`, perUser: maxRefusalsPerUser, inAll: maxRefusalsPerTeam };
 }
 
-function entryOf({ channel, user }: Asking): Entry {
+function createEntry({ channel, user }: Requester): Entry {
   return { user, about: channel };
 }
 
 /** What is silent: the person about that, the person, or everybody whom the record is about. */
-function keysOf({ recordId }: Budget, { user, about }: Entry) {
+function listKeys({ recordId }: Budget, { user, about }: Entry) {
   return { record: recordId, user: `${recordId} ${user}`, place: `${recordId} ${user} ${about}` };
 }
 
 /** `untilMs`: until when nothing more is told in that scope. */
 type Decision = { isClaimed: boolean; untilMs: number; scope: "place" | "user" | "record" };
 
-function decide({
+function decideRefusal({
   item,
   budget: { perUser, inAll },
   entry: { user, about },

@@ -6,8 +6,8 @@
 import { hash } from "node:crypto";
 import type { Destination } from "../../shared/config/destination-schema.ts";
 import type { Config, Route } from "../../shared/config/schema.ts";
-import { outgoingFiles } from "../slack/messages/answer.ts";
-import type { AskedMessage } from "../task/messages.ts";
+import { createOutgoingFiles } from "../slack/messages/answer.ts";
+import type { UserMessage } from "../task/messages.ts";
 import type { Policy } from "../task/routing.ts";
 import type { Locale } from "../task/task.ts";
 
@@ -15,12 +15,12 @@ import type { Locale } from "../task/task.ts";
  * The names of the destinations, of which the first is to be tried first; none where no route fits. All given conditions
  * must match; a route without any fits all.
  */
-export function routeOf({
+export function findRoute({
   routes,
   message,
 }: {
   routes: readonly Route[];
-  message: Pick<AskedMessage, "team" | "channel" | "text">;
+  message: Pick<UserMessage, "team" | "channel" | "text">;
 }): readonly string[] {
   const fitting = routes.find(
     ({ team, channel, word }) =>
@@ -49,11 +49,11 @@ function folded(text: string): string {
 }
 
 /** What somebody reads of whose language nothing is known. */
-export function defaultLocaleOf({ locale }: Pick<Config["slack"], "locale">): Locale {
+export function toDefaultLocale({ locale }: Pick<Config["slack"], "locale">): Locale {
   return locale === "user" ? "en" : locale;
 }
 
-function addressOf(destination: Destination): string {
+function readAddress(destination: Destination): string {
   const { transport, url, runtimeArn, qualifier, endpoint, card } = { ...noAddress, ...destination };
   // One more only where there is a card: the records of tasks under way have what came out before there were any.
   const parts = [transport, url, runtimeArn, qualifier, endpoint, ...(card === undefined ? [] : [card])];
@@ -73,13 +73,13 @@ export function createPolicy({
   config: Pick<Config, "slack" | "routes" | "destinations" | "limits">;
 }): Policy {
   return {
-    routeOf: (message) => routeOf({ routes: config.routes, message }),
+    routeOf: (message) => findRoute({ routes: config.routes, message }),
     destinations: new Map(
       Object.entries(config.destinations).map(([name, destination]) => [
         name,
         {
           deadlineMs: destination.deadlineMs,
-          address: addressOf(destination),
+          address: readAddress(destination),
           idempotent: destination.idempotent,
           concurrency: destination.concurrency,
           questionMs: destination.questions.expireAfterMs,
@@ -88,7 +88,7 @@ export function createPolicy({
         },
       ]),
     ),
-    fileCountOf: (task) => outgoingFiles(task).length,
+    fileCountOf: (task) => createOutgoingFiles(task).length,
     threadReplies: config.slack.threadReplies,
     commandsPrivately: config.slack.command?.answerIn === "person",
     sweepAfterMs: config.limits.sweepAfterMs,

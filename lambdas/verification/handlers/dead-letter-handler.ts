@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { createJsonCall } from "../../shared/aws/json-call.ts";
-import { createReadManagedSecret, managedIdOf } from "../../shared/aws/secrets-manager.ts";
+import { createReadManagedSecret, toManagedSecretId } from "../../shared/aws/secrets-manager.ts";
 import { parseConfig } from "../../shared/config/load.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import { dynamoDbSettings, sqsSettings } from "../../shared/engine/aws/client.ts";
@@ -16,14 +16,14 @@ import { createPolicy } from "../gate/route.ts";
 import { taskSchema } from "../task/task.ts";
 import {
   type BatchResponse,
-  batchOf,
   endingSignal,
   handleBatch,
   type InvocationContext,
+  parseBatch,
   type SqsRecord,
 } from "../worker/batch.ts";
 import { createHandleDeadLetter } from "../worker/dead-letter.ts";
-import { createLiveConfig, readParameter } from "../worker/live-config.ts";
+import { createLiveConfig, fetchParameter } from "../worker/live-config.ts";
 
 export type DeadLetterHandler = (
   event: unknown,
@@ -47,12 +47,12 @@ export function createDeadLetterHandler({ config }: { config: unknown }): DeadLe
     parse: (json) => taskSchema.parse(json),
   });
   const ssm = createJsonCall({ ...aws, service: "ssm", version: "1.1" });
-  const live = createLiveConfig({ deployed, read: readParameter({ call: ssm, name: routesParameter }), log });
+  const live = createLiveConfig({ deployed, read: fetchParameter({ call: ssm, name: routesParameter }), log });
   const readManagedSecret = createReadManagedSecret(aws);
   const telemetry = openLambdaTelemetry({
     config: deployed.telemetry,
     service: "verification",
-    readSecret: (reference) => readManagedSecret({ id: managedIdOf(reference) }),
+    readSecret: (reference) => readManagedSecret({ id: toManagedSecretId(reference) }),
     aws,
     log,
   });
@@ -75,7 +75,7 @@ export function createDeadLetterHandler({ config }: { config: unknown }): DeadLe
       const keep = () => archive.send({ body, ...(group === undefined ? {} : { group }) });
       return handleDeadLetter({ body, signal, keep });
     };
-    const response = await handleBatch({ batch: batchOf(event), handle: bury, queue, log });
+    const response = await handleBatch({ batch: parseBatch(event), handle: bury, queue, log });
     done();
     await Promise.all([live.settled(), telemetry.flush()]);
     return response;

@@ -6,7 +6,7 @@ import { readMetricsNamespace } from "../../shared/config/aws-environment.ts";
 import { createLog } from "../../shared/log.ts";
 import { createEmfMetrics } from "../../shared/telemetry/emf-metrics.ts";
 import { entryMetricTable } from "../../shared/telemetry/metric-table-entry.ts";
-import { newTrace } from "../../shared/telemetry/telemetry.ts";
+import { createTrace } from "../../shared/telemetry/telemetry.ts";
 import { readIngressEnvironment } from "../config/ingress-environment.ts";
 import { createHttpApiHandler, createSendToQueue, type HttpApiHandler } from "../ingress/http-api.ts";
 import { createIngress } from "../ingress/ingress.ts";
@@ -20,7 +20,7 @@ const answer = createHttpApiHandler({
   ingress: createIngress({
     signingSecret: createCachedSecret({ readSecret: () => readManagedSecret({ id }) }),
     queue: createSendToQueue({ ...aws, queueUrl }),
-    newTrace: () => newTrace({ sampleRatio }),
+    newTrace: () => createTrace({ sampleRatio }),
     log: createLog({ service: "verification", ...logs }),
     ...(measured && { metrics: measured.metrics }),
   }),

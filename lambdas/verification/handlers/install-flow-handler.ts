@@ -57,7 +57,7 @@ export type OauthHandler = (event: unknown) => Promise<HttpApiAnswer>;
 
 export function createOauthHttpApi({ oauth }: { oauth: Oauth }): OauthHandler {
   return async (event) => {
-    const request = requestOf(event);
+    const request = toWebRequest(event);
     if (request === undefined)
       return { statusCode: 400, headers: { "cache-control": "no-store" }, cookies: [], body: "" };
     const response = await oauth(request);
@@ -68,7 +68,7 @@ export function createOauthHttpApi({ oauth }: { oauth: Oauth }): OauthHandler {
 }
 
 /** Only what the flow looks at; the host's name is of no interest. */
-function requestOf(event: unknown): Request | undefined {
+function toWebRequest(event: unknown): Request | undefined {
   const { data } = eventSchema.safeParse(event);
   if (data === undefined) return undefined;
   const { rawPath, rawQueryString, cookies, headers, requestContext } = data;

@@ -3,7 +3,7 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { GetQueueAttributesCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { createJsonCall } from "../../shared/aws/json-call.ts";
-import { createReadManagedSecret, managedIdOf } from "../../shared/aws/secrets-manager.ts";
+import { createReadManagedSecret, toManagedSecretId } from "../../shared/aws/secrets-manager.ts";
 import { parseConfig } from "../../shared/config/load.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import { withExecutionAddress } from "../../shared/config/stage-config.ts";
@@ -14,7 +14,7 @@ import { createDynamoTaskStore } from "../../shared/engine/aws/task-store.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import { createLog, type Log } from "../../shared/log.ts";
 import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
-import { createAnswerOperator, type OperatorDependencies } from "../checks/answer-operator.ts";
+import { createOperatorHandler, type OperatorDependencies } from "../checks/answer-operator.ts";
 import { type DestinationsAnswer, readOperatorRequest, type WorkerAnswer } from "../checks/operator-call.ts";
 import { readWorkerEnvironment, type WorkerEnvironment } from "../config/worker-environment.ts";
 import type { WorkerDestination } from "../destinations.ts";
@@ -27,21 +27,21 @@ import { createSlackApi } from "../slack/api/web-api.ts";
 import { installationOf, type Task } from "../task/task.ts";
 import {
   type BatchResponse,
-  batchOf,
   createRetryLater,
   endingSignal,
   handleBatch,
   type InvocationContext,
   isOperatorInvocation,
+  parseBatch,
   type SqsRecord,
 } from "../worker/batch.ts";
 
-import { createLiveConfig, readParameter } from "../worker/live-config.ts";
+import { createLiveConfig, fetchParameter } from "../worker/live-config.ts";
 import { InterruptedStep } from "../worker/run-step.ts";
 import { createVerificationWorker, openWorkerStores } from "../worker/verification-worker.ts";
 import type { Worker } from "../worker/worker.ts";
 
-export type WorkerHandler = {
+export type VerificationWorkerHandler = {
   (event: { Records: readonly unknown[] }, context: InvocationContext): Promise<BatchResponse>;
   /** Whatever an invocation may bring. */
   (event: unknown, context: InvocationContext): Promise<BatchResponse | DestinationsAnswer | WorkerAnswer>;
@@ -61,7 +61,7 @@ const graceMs = 10_000;
  * which takes batches only. So a permission on the alias is not enough to forge a batch, and no message can look like an
  * operator request. Everything else is refused.
  */
-export function createWorkerHandler({ config }: { config: unknown }): WorkerHandler {
+export function createVerificationWorkerHandler({ config }: { config: unknown }): VerificationWorkerHandler {
   const environment = readWorkerEnvironment();
   const { queueUrl, queueArn, logs } = environment;
   const log = createLog({ service: "verification", ...logs });
@@ -71,7 +71,7 @@ export function createWorkerHandler({ config }: { config: unknown }): WorkerHand
   const stage = createStageWorker({ config, environment, queue, log });
   const isOwn = ({ eventSourceARN }: SqsRecord) => eventSourceARN === queueArn;
 
-  const answerOperator = createAnswerOperator({
+  const answerOperator = createOperatorHandler({
     ...stage.operator,
     askQueue({ signal }) {
       const command = new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ["QueueArn"] });
@@ -82,7 +82,7 @@ export function createWorkerHandler({ config }: { config: unknown }): WorkerHand
   async function handleMessages(event: unknown, signal: AbortSignal): Promise<BatchResponse> {
     const worker = await stage.current();
     return handleBatch({
-      batch: batchOf(event).map((record) => (isOwn(record) ? record : { ...record, messageAttributes: {} })),
+      batch: parseBatch(event).map((record) => (isOwn(record) ? record : { ...record, messageAttributes: {} })),
       handle: async (record) => {
         const message = { body: record.body, signal };
         await (isOwn(record) ? worker.handle(message) : worker.completion(message));
@@ -97,8 +97,8 @@ export function createWorkerHandler({ config }: { config: unknown }): WorkerHand
   }
 
   function handler(event: { Records: readonly unknown[] }, context: InvocationContext): Promise<BatchResponse>;
-  function handler(event: unknown, context: InvocationContext): ReturnType<WorkerHandler>;
-  async function handler(event: unknown, context: InvocationContext): ReturnType<WorkerHandler> {
+  function handler(event: unknown, context: InvocationContext): ReturnType<VerificationWorkerHandler>;
+  async function handler(event: unknown, context: InvocationContext): ReturnType<VerificationWorkerHandler> {
     const { signal, done } = endingSignal({ context });
     try {
       if (!isOperatorInvocation(context)) {
@@ -155,10 +155,10 @@ function createStageWorker({
   const { slackApiUrl: apiUrl, executionAddress: address } = environment;
   const deployed = parseConfig({ json: config });
   const ssm = createJsonCall({ ...aws, service: "ssm", version: "1.1" });
-  const live = createLiveConfig({ deployed, read: readParameter({ call: ssm, name: routesParameter }), log });
+  const live = createLiveConfig({ deployed, read: fetchParameter({ call: ssm, name: routesParameter }), log });
 
   const readManagedSecret = createReadManagedSecret(aws);
-  const readSecret = (reference: SecretReference) => readManagedSecret({ id: managedIdOf(reference) });
+  const readSecret = (reference: SecretReference) => readManagedSecret({ id: toManagedSecretId(reference) });
   const telemetry = openLambdaTelemetry({ config: deployed.telemetry, service: "verification", readSecret, aws, log });
   const tokens = createStageTokens({ slack: deployed.slack, aws, readManagedSecret, installationsPrefix, apiUrl });
   const slack = createSlackApi({ tokens, apiUrl, log, telemetry });

@@ -10,7 +10,7 @@ import { errorKind } from "../../shared/telemetry/error-kind.ts";
 /** Checks the headers before it reads the body, so that a refused request takes no memory. */
 export type ReadBody = () => Promise<Uint8Array | BodyRefusal>;
 
-export type Authenticated =
+export type AuthenticationResult =
   | { body: Uint8Array }
   | { refused: Exclude<SignatureResult, "valid"> | BodyRefusal; bytes?: number };
 
@@ -26,7 +26,7 @@ export async function authenticate({
   readBody: ReadBody;
   nowSeconds: number;
   log: Log;
-}): Promise<Authenticated> {
+}): Promise<AuthenticationResult> {
   const named = {
     timestamp: soleHeader(headers, "x-slack-request-timestamp"),
     signature: soleHeader(headers, "x-slack-signature"),
@@ -42,12 +42,15 @@ export async function authenticate({
   const body = await readBody();
   if (typeof body === "string") return { refused: body };
   const verdict = verifySignature({ secret, body, ...named });
-  if (verdict !== "mismatch") return outcomeOf(verdict, body);
+  if (verdict !== "mismatch") return toAuthenticationResult(verdict, body);
   const newer = await signingSecret.newerThan(secret).catch(unreadable);
-  return outcomeOf(newer === undefined ? verdict : verifySignature({ secret: newer, body, ...named }), body);
+  return toAuthenticationResult(
+    newer === undefined ? verdict : verifySignature({ secret: newer, body, ...named }),
+    body,
+  );
 }
 
-function outcomeOf(verdict: SignatureResult, body: Uint8Array): Authenticated {
+function toAuthenticationResult(verdict: SignatureResult, body: Uint8Array): AuthenticationResult {
   return verdict === "valid" ? { body } : { refused: verdict, bytes: body.byteLength };
 }
 

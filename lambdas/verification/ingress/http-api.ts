@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { createJsonCall } from "../../shared/aws/json-call.ts";
-import { sqsText } from "../../shared/engine/aws/sqs-text.ts";
+import { escapeSqsText } from "../../shared/engine/aws/sqs-text.ts";
 import type { HeaderPairs } from "./authenticate.ts";
 import type { Ingress, IngressQueue, IngressRequest } from "./ingress.ts";
 
@@ -22,7 +22,7 @@ type HttpApiResponse = { statusCode: number; headers: Record<string, string>; bo
  * Undefined for what is no such event. A header that was sent twice arrives as one, its values joined by a comma: neither a
  * signature nor a timestamp has one in it, so such a request is refused as unsigned.
  */
-function requestOf(event: unknown): HttpApiRequest | undefined {
+function toIngressRequest(event: unknown): HttpApiRequest | undefined {
   const { data } = eventSchema.safeParse(event);
   if (data === undefined) return undefined;
   const { rawPath: path, headers = {}, body = "", isBase64Encoded = false, requestContext } = data;
@@ -36,7 +36,7 @@ export type HttpApiHandler = (event: unknown) => Promise<HttpApiResponse>;
 /** What comes another way than the API's one route is answered with 404. */
 export function createHttpApiHandler({ ingress }: { ingress: Ingress }): HttpApiHandler {
   return async (event) => {
-    const request = requestOf(event);
+    const request = toIngressRequest(event);
     if (request?.path !== "/slack/events" || request.method !== "POST") {
       return { statusCode: 404, headers: { "cache-control": "no-store" }, body: "" };
     }
@@ -54,7 +54,7 @@ export function createSendToQueue({
   const call = createJsonCall({ ...dependencies, service: "sqs", version: "1.0" });
   return {
     async send({ body, group }) {
-      const input = { QueueUrl: queueUrl, MessageBody: sqsText(body), MessageGroupId: group };
+      const input = { QueueUrl: queueUrl, MessageBody: escapeSqsText(body), MessageGroupId: group };
       await call({ target: "AmazonSQS.SendMessage", input, signal: AbortSignal.timeout(timeoutMs) });
     },
   };

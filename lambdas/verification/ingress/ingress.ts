@@ -4,15 +4,9 @@ import type { CachedSecret } from "../../shared/async/cached-secret.ts";
 import { withinDeadline } from "../../shared/async/deadline.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import {
-  type Metrics,
-  noMetrics,
-  newTrace as startTrace,
-  type Trace,
-  traceIdOf,
-} from "../../shared/telemetry/telemetry.ts";
+import { createTrace, type Metrics, noMetrics, readTraceId, type Trace } from "../../shared/telemetry/telemetry.ts";
 import { authenticate, type HeaderPairs, type ReadBody } from "./authenticate.ts";
-import { parseBody, type Understood, understand, type VerifiedPayload } from "./understand.ts";
+import { type InterpretedPayload, interpretPayload, parseBody, type VerifiedPayload } from "./interpret-payload.ts";
 
 /** Slack's payloads are far smaller. */
 export const defaultMaxBodyBytes = 1024 * 1024;
@@ -52,7 +46,7 @@ export function createIngress({
   log?: Log;
   metrics?: Metrics | undefined;
   maxBodyBytes?: number;
-  /** Says whether a line about a refusal is due, by reason and address (`createOnceAMinute`). */
+  /** Says whether a line about a refusal is due, by reason and address (`createMinuteLimiter`). */
   isDue?: (key: string) => boolean;
 }): Ingress {
   const takeIn = createIntake({ queue, now, log, metrics, ...(newTrace === undefined ? {} : { newTrace }) });
@@ -96,14 +90,14 @@ const enqueueTimeoutMs = 2000;
 export type IngressQueue = { send(request: { body: string; group?: string }): Promise<void> };
 
 /** `failed`: Slack is to deliver it again, or to tell the person that it did not work. */
-export type TakenIn = "enqueued" | "dropped" | "failed";
-export type Intake = (verified: VerifiedPayload) => Promise<TakenIn>;
+export type IntakeResult = "enqueued" | "dropped" | "failed";
+export type Intake = (verified: VerifiedPayload) => Promise<IntakeResult>;
 
 /** Never rejects. */
 export function createIntake({
   queue,
   now = Date.now,
-  newTrace = startTrace,
+  newTrace = createTrace,
   log = silentLog,
   metrics = noMetrics,
 }: {
@@ -114,14 +108,14 @@ export function createIntake({
   metrics?: Metrics | undefined;
 }): Intake {
   const takeIn: Intake = async (verified) => {
-    const understood = understand({ verified, nowMs: now(), newTrace });
+    const understood = interpretPayload({ verified, nowMs: now(), newTrace });
     if ("drop" in understood) {
       const { drop } = understood;
       if (drop === "unknown_payload") log.warn("event_dropped", { drop, event: verified.type });
       else log.debug("event_dropped", { drop, event: verified.type });
       return "dropped";
     }
-    const fields = fieldsOf(understood.message);
+    const fields = createLogFields(understood.message);
     try {
       const work = queue.send({ body: JSON.stringify(understood.message), group: fields.team });
       await withinDeadline({ work, timeoutMs: enqueueTimeoutMs });
@@ -139,8 +133,8 @@ export function createIntake({
   };
 }
 
-function fieldsOf(message: Extract<Understood, { message: unknown }>["message"]) {
+function createLogFields(message: Extract<InterpretedPayload, { message: unknown }>["message"]) {
   const { team, channel, user } = message.type === "ask" ? message.message : message;
-  const trace = message.type === "ask" ? { trace_id: traceIdOf(message.trace) } : {};
+  const trace = message.type === "ask" ? { trace_id: readTraceId(message.trace) } : {};
   return { request_id: message.requestId, event: message.type, ...trace, team, channel, user };
 }

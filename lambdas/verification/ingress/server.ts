@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { type BodyRefusal, readRequestBody } from "../../shared/http/read-body.ts";
-import { close, listen } from "../../shared/http/server.ts";
+import { closeServer, startListening } from "../../shared/http/server.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { HeaderPairs } from "./authenticate.ts";
@@ -114,9 +114,9 @@ export async function startVerificationServer({
       else respond(response, 500);
     });
   });
-  const bound = await listen({ server, hostname, port, portSetting: "SEKISHO_PORT or --port" });
+  const bound = await startListening({ server, hostname, port, portSetting: "SEKISHO_PORT or --port" });
   const url = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${bound}`;
-  return { url, port: bound, close: () => close(server) };
+  return { url, port: bound, close: () => closeServer(server) };
 }
 
 /** Why a request was cut off for the sake of newer ones. */

@@ -1,7 +1,7 @@
 /** Where the app is installed, and which bot token belongs to an installation. */
 import * as z from "zod";
 import { callWebApi, toSlackError } from "../slack/api/call.ts";
-import { SlackError, type Tokens } from "../slack/api/slack.ts";
+import { type BotTokens, SlackError } from "../slack/api/slack.ts";
 import type { Installation } from "../task/messages.ts";
 
 /** As it is stored: JSON, one installation a secret. */
@@ -30,7 +30,7 @@ export function requireInstallationId(id: string): void {
 }
 
 /** The workspace that a token is of, and the organization where it is that as a whole; undefined where Slack does not take it. */
-export type TeamOf = (token: string) => Promise<Installation | undefined>;
+export type FindTeam = (token: string) => Promise<Installation | undefined>;
 
 /** A rotated token is used after that, or at once where Slack takes the old one no longer. */
 const keepMs = 60_000;
@@ -43,7 +43,7 @@ type Kept = { token: string; readAtMs: number };
  * where there is none): with `installations` only for the workspace that it is of, since a token must never be used for
  * whoever else has installed the app.
  */
-export function createTokens({
+export function createBotTokens({
   botToken,
   installations,
   teamOf,
@@ -52,9 +52,9 @@ export function createTokens({
   botToken: () => Promise<string | undefined>;
   installations?: Installations | undefined;
   /** Needed with `installations`: without it the configured token is used for nobody. */
-  teamOf?: TeamOf | undefined;
+  teamOf?: FindTeam | undefined;
   now?: () => number;
-}): Tokens {
+}): BotTokens {
   const kept = new Map<string, Kept>();
   const reading = new Map<string, Promise<string>>();
 
@@ -80,7 +80,7 @@ export function createTokens({
   async function read({ installation, besides }: { installation: Installation; besides?: string }): Promise<string> {
     for await (const token of candidates(installation)) {
       if (token === besides) continue;
-      keep(keyOf(installation), token);
+      keep(createInstallationKey(installation), token);
       return token;
     }
     throw new SlackError("gone");
@@ -93,7 +93,7 @@ export function createTokens({
       if (token === tried) return undefined;
       first ??= token;
     }
-    if (first !== undefined) keep(keyOf(installation), first);
+    if (first !== undefined) keep(createInstallationKey(installation), first);
     return first;
   }
 
@@ -106,7 +106,7 @@ export function createTokens({
 
   /** Calls at the same time share one read. */
   function readOnce(installation: Installation): Promise<string> {
-    const key = keyOf(installation);
+    const key = createInstallationKey(installation);
     const under = reading.get(key) ?? read({ installation }).finally(() => reading.delete(key));
     reading.set(key, under);
     return under;
@@ -114,7 +114,7 @@ export function createTokens({
 
   return {
     async tokenOf(installation) {
-      const known = kept.get(keyOf(installation));
+      const known = kept.get(createInstallationKey(installation));
       if (known === undefined) return readOnce(installation);
       if (now() - known.readAtMs < keepMs) return known.token;
       try {
@@ -122,16 +122,16 @@ export function createTokens({
       } catch (thrown) {
         // There is none any more: whoever took the secret away does not want it to be used.
         if (isGone(thrown)) {
-          kept.delete(keyOf(installation));
+          kept.delete(createInstallationKey(installation));
           throw thrown;
         }
         // It cannot be read now: Slack itself will say if it does not take this one any more.
-        keep(keyOf(installation), known.token);
+        keep(createInstallationKey(installation), known.token);
         return known.token;
       }
     },
     async newerThan({ installation, tried, inDoubt = false }) {
-      const known = kept.get(keyOf(installation));
+      const known = kept.get(createInstallationKey(installation));
       if (known !== undefined && known.token !== tried) return known.token;
       try {
         if (inDoubt) return await readReplacement({ installation, tried });
@@ -148,7 +148,7 @@ function isGone(thrown: unknown): boolean {
   return thrown instanceof SlackError && thrown.kind === "gone";
 }
 
-function keyOf({ team, enterprise }: Installation): string {
+function createInstallationKey({ team, enterprise }: Installation): string {
   return JSON.stringify([team, enterprise ?? null]);
 }
 
@@ -159,10 +159,10 @@ const answerSchema = z.object({
 });
 
 /** A token is always the same one's, so Slack is asked once for it. Rejects with a SlackError where Slack does not say. */
-export function createTeamOf({ apiUrl, timeoutMs = 3000 }: { apiUrl: string; timeoutMs?: number }): TeamOf {
-  let known: { token: string; team: Awaited<ReturnType<TeamOf>> } | undefined;
+export function createFindTeam({ apiUrl, timeoutMs = 3000 }: { apiUrl: string; timeoutMs?: number }): FindTeam {
+  let known: { token: string; team: Awaited<ReturnType<FindTeam>> } | undefined;
 
-  async function ask(token: string): ReturnType<TeamOf> {
+  async function ask(token: string): ReturnType<FindTeam> {
     const signal = AbortSignal.timeout(timeoutMs);
     try {
       const call = { apiUrl, method: "auth.test", args: {}, timeoutMs, signal };

@@ -4,10 +4,10 @@ import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { AwsCallError, createJsonCall } from "../../shared/aws/json-call.ts";
 import type { ReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
 import type { Config } from "../../shared/config/schema.ts";
-import type { Tokens } from "../slack/api/slack.ts";
+import type { BotTokens } from "../slack/api/slack.ts";
 import {
-  createTeamOf,
-  createTokens,
+  createBotTokens,
+  createFindTeam,
   type Installations,
   requireInstallationId,
   storedInstallationSchema,
@@ -93,18 +93,18 @@ export function createStageTokens({
   readManagedSecret: ReadManagedSecret;
   installationsPrefix: string | undefined;
   apiUrl: string;
-}): Tokens {
+}): BotTokens {
   if (!("secretsManager" in slack.botToken)) throw new Error("On AWS the bot token is a secret of Secrets Manager.");
   const id = slack.botToken.secretsManager;
   const botToken = () => readManagedSecret({ id });
-  if (installationsPrefix === undefined) return createTokens({ botToken });
-  return createTokens({
+  if (installationsPrefix === undefined) return createBotTokens({ botToken });
+  return createBotTokens({
     botToken: () =>
       botToken().catch((thrown: unknown) => {
         if (thrown instanceof AwsCallError && noSecret.includes(thrown.name)) return undefined;
         throw thrown;
       }),
     installations: createManagedInstallations({ prefix: installationsPrefix, aws }),
-    teamOf: createTeamOf({ apiUrl }),
+    teamOf: createFindTeam({ apiUrl }),
   });
 }

@@ -11,7 +11,7 @@ export type InstallLedger = {
 export const defaultMaxInstallsPerDay = 50;
 
 /** UTC, such as 2026-11-22. */
-export function dayOf(nowMs: number): string {
+export function formatInstallDay(nowMs: number): string {
   return new Date(nowMs).toISOString().slice(0, 10);
 }
 
@@ -57,7 +57,7 @@ export function createMemoryLedger({
       return true;
     },
     async countInstallation() {
-      const day = dayOf(now());
+      const day = formatInstallDay(now());
       if (today.day !== day) today = { day, installations: 0 };
       today.installations += 1;
       return today.installations <= maxPerDay;

@@ -6,8 +6,8 @@ import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Installations, StoredInstallation } from "../installations/installations.ts";
 import { boundedFetch } from "../slack/api/call.ts";
 import type { InstallLedger } from "./ledger.ts";
-import { localeOf, pageResponse, type Situation, safeHeaders } from "./page.ts";
-import { browserCookie, browserOf, issueState, noBrowserCookie, verifyState } from "./state.ts";
+import { type InstallSituation, pageResponse, readLocale, safeHeaders } from "./page.ts";
+import { browserCookie, issueState, noBrowserCookie, readBrowserId, verifyState } from "./state.ts";
 
 export type Oauth = (request: Request) => Promise<Response>;
 
@@ -61,7 +61,7 @@ export function createOauth({
 
   async function finish({ query, cookies }: { query: URLSearchParams; cookies: string | null }): Promise<Ended> {
     const { state = "", code = "", error } = Object.fromEntries(query);
-    const browser = browserOf(cookies);
+    const browser = readBrowserId(cookies);
     const key = await secret();
     const proof = { clientSecret: key, salt: stateSalt, state, nowMs: now() };
     const verified = browser === undefined ? undefined : await verifyState({ ...proof, browser });
@@ -90,7 +90,7 @@ export function createOauth({
 
   return async (request) => {
     const { pathname, searchParams } = new URL(request.url);
-    const locale = localeOf(request.headers.get("accept-language"));
+    const locale = readLocale(request.headers.get("accept-language"));
     if (request.method !== "GET" || (pathname !== installPath && pathname !== redirectPath))
       return pageResponse({ situation: "not_found", locale });
     try {
@@ -107,7 +107,7 @@ export function createOauth({
   };
 }
 
-type Ended = { situation: Situation; slackError?: string; team?: string; name?: string | undefined };
+type Ended = { situation: InstallSituation; slackError?: string; team?: string; name?: string | undefined };
 
 const maxAnswerBytes = 64 * 1024;
 
@@ -126,7 +126,7 @@ const grantedSchema = z.object({
 });
 const refusedSchema = z.object({ ok: z.literal(false), error: z.string().regex(/^[a-z_]{1,80}$/) });
 
-type Exchanged =
+type ExchangeResult =
   | { type: "granted"; id: string; name: string | undefined; installation: StoredInstallation }
   /** The code is none, or was used already. */
   | { type: "bad_code"; slackError: string }
@@ -159,7 +159,7 @@ async function exchangeCode({
   apiUrl: string;
   nowMs: number;
   timeoutMs: number;
-}): Promise<Exchanged> {
+}): Promise<ExchangeResult> {
   const answer = await post({ code, clientId, clientSecret, apiUrl, timeoutMs }).catch(() => undefined);
   const refused = refusedSchema.safeParse(answer).data;
   if (refused !== undefined) {
@@ -189,7 +189,7 @@ async function post({
   return json;
 }
 
-function readGranted({ granted, nowMs }: { granted: z.infer<typeof grantedSchema>; nowMs: number }): Exchanged {
+function readGranted({ granted, nowMs }: { granted: z.infer<typeof grantedSchema>; nowMs: number }): ExchangeResult {
   const { team, enterprise, is_enterprise_install: isOfAll, refresh_token: rotates } = granted;
   // A token that ends after twelve hours would need somebody to renew it.
   if (rotates !== undefined) return { type: "refused", slackError: "token_rotation_is_on" };

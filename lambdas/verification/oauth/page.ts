@@ -3,11 +3,11 @@
  * elsewhere.
  */
 import { createHash } from "node:crypto";
-import { safeLine } from "../../shared/untrusted-input.ts";
+import { sanitizeLine } from "../../shared/untrusted-input.ts";
 import type { Words } from "../slack/messages/failure-text.ts";
 import type { Locale } from "../task/task.ts";
 
-const statuses: Record<Situation, number> = {
+const statuses: Record<InstallSituation, number> = {
   installed: 200,
   denied: 200,
   bad_state: 400,
@@ -38,12 +38,12 @@ export function pageResponse({
   name,
   headers = {},
 }: {
-  situation: Situation;
+  situation: InstallSituation;
   locale: Locale;
   name?: string | undefined;
   headers?: Record<string, string>;
 }): Response {
-  const { happened, todo } = installWords({ situation, locale });
+  const { happened, todo } = installText({ situation, locale });
   const html = [
     `<!doctype html><html lang="${locale}"><head><meta charset="utf-8">`,
     '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">',
@@ -51,7 +51,7 @@ export function pageResponse({
     `<h1>${happened}</h1>`,
     name === undefined ? "" : `<p><strong>${escapeHtml(name)}</strong></p>`,
     `<p>${todo}</p>`,
-    situation === "installed" ? "" : `<p><a href="/slack/install">${beginAgainText(locale)}</a></p>`,
+    situation === "installed" ? "" : `<p><a href="/slack/install">${restartText(locale)}</a></p>`,
     "</main></body></html>\n",
   ].join("");
   return new Response(html, {
@@ -63,12 +63,12 @@ export function pageResponse({
 const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
 function escapeHtml(text: string): string {
-  return safeLine(text)
+  return sanitizeLine(text)
     .slice(0, 100)
     .replace(/[&<>"']/g, (character) => entities[character] ?? "");
 }
 
-export type Situation =
+export type InstallSituation =
   | "installed"
   | "denied"
   | "bad_state"
@@ -79,7 +79,7 @@ export type Situation =
   | "unavailable"
   | "not_found";
 
-const words: Record<Situation, Record<Locale, Words>> = {
+const words: Record<InstallSituation, Record<Locale, Words>> = {
   installed: {
     en: { happened: "The app is installed.", todo: "Go back to Slack, invite it to a channel, and mention it." },
     ja: {
@@ -165,18 +165,18 @@ const words: Record<Situation, Record<Locale, Words>> = {
   },
 };
 
-function installWords({ situation, locale }: { situation: Situation; locale: Locale }): Words {
+function installText({ situation, locale }: { situation: InstallSituation; locale: Locale }): Words {
   return words[situation][locale];
 }
 
 const beginText: Record<Locale, string> = { en: "Begin again", ja: "最初からやり直す" };
 
-function beginAgainText(locale: Locale): string {
+function restartText(locale: Locale): string {
   return beginText[locale];
 }
 
 /** The first of the two languages that the browser prefers (RFC 9110, section 12.5.4); English where it names neither. */
-export function localeOf(acceptLanguage: string | null): Locale {
+export function readLocale(acceptLanguage: string | null): Locale {
   const wanted = (acceptLanguage ?? "")
     .slice(0, 500)
     .split(",")

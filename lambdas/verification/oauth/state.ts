@@ -87,7 +87,7 @@ export function browserCookie(browser: string): string {
 export const noBrowserCookie = `${name}=; Max-Age=0; ${attributes}`;
 
 /** Undefined where there is none, or more than one: nobody knows which one is ours then. */
-export function browserOf(cookieHeader: string | null): string | undefined {
+export function readBrowserId(cookieHeader: string | null): string | undefined {
   const values = (cookieHeader ?? "").split(";").flatMap((pair) => {
     const [key, value] = pair.trim().split("=", 2);
     return key === name && value !== undefined && value !== "" ? [value] : [];

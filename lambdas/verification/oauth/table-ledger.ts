@@ -2,7 +2,7 @@
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { AwsCallError, createJsonCall } from "../../shared/aws/json-call.ts";
 import { installKeyPrefix, taskTable } from "../../shared/engine/aws/table.ts";
-import { dayOf, defaultMaxInstallsPerDay, type InstallLedger } from "./ledger.ts";
+import { defaultMaxInstallsPerDay, formatInstallDay, type InstallLedger } from "./ledger.ts";
 
 const stateSeconds = 3600;
 const countSeconds = 3 * 86_400;
@@ -48,6 +48,7 @@ export function createTableLedger({
 
   return {
     useState: ({ id }) => addOne({ key: `state#${id}`, max: 1, ttlSeconds: stateSeconds }),
-    countInstallation: () => addOne({ key: `day#${dayOf(now())}`, max: maxPerDay, ttlSeconds: countSeconds }),
+    countInstallation: () =>
+      addOne({ key: `day#${formatInstallDay(now())}`, max: maxPerDay, ttlSeconds: countSeconds }),
   };
 }

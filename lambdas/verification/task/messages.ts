@@ -16,7 +16,7 @@ const installation = {
 };
 
 /** A file of a message as Slack describes it; `url` needs the bot token. */
-const askedFileSchema = z.object({
+const userFileSchema = z.object({
   id: z.string(),
   name: z.string(),
   mimetype: z.string(),
@@ -24,10 +24,10 @@ const askedFileSchema = z.object({
   /** Absent where the file is not Slack's own, or is not to be had. */
   url: z.string().optional(),
 });
-export type AskedFile = z.infer<typeof askedFileSchema>;
+export type UserFile = z.infer<typeof userFileSchema>;
 
 /** One Slack message for the bot, as the ingress understood it. `text` has the bot's own mention removed. */
-export const askedMessageSchema = z.object({
+export const userMessageSchema = z.object({
   appId: z.string(),
   ...installation,
   channel: z.string(),
@@ -46,18 +46,18 @@ export const askedMessageSchema = z.object({
    * comes as a mention too, and counts as that.
    */
   perhapsAddressed: z.literal(true).optional(),
-  files: z.array(askedFileSchema).optional(),
+  files: z.array(userFileSchema).optional(),
   /** A slash command: `ts` is of its receipt, and there is no message of it in the channel. */
   command: z.literal(true).optional(),
 });
-export type AskedMessage = z.infer<typeof askedMessageSchema>;
+export type UserMessage = z.infer<typeof userMessageSchema>;
 
-export const askSchema = z.object({
+export const askMessageSchema = z.object({
   type: z.literal("ask"),
   requestId,
   receivedAtMs: z.int(),
   trace: z.object({ traceparent: z.string(), tracestate: z.string().optional() }),
-  message: askedMessageSchema,
+  message: userMessageSchema,
   /** An operator's retry of the task with this request id: the text is read anew from Slack. */
   retryOf: requestId.optional(),
   /** It was a dead letter before: a copy has been kept for an operator, and this one goes on by itself. */
@@ -65,7 +65,7 @@ export const askSchema = z.object({
   /** It does not mention the bot, and its thread was looked up so often without the bot being known there. */
   looks: z.int().optional(),
 });
-export type Ask = z.infer<typeof askSchema>;
+export type AskMessage = z.infer<typeof askMessageSchema>;
 
 /** `seq` says which link of the task's chain of wake-ups this is; below the record's `wakeSeq` it is dropped. */
 const wakeSchema = z.object({
@@ -86,7 +86,7 @@ const cancelSchema = z.object({ type: z.literal("cancel"), requestId, early: z.i
 const threadFreeSchema = z.object({ type: z.literal("thread_free"), requestId });
 
 /** A button of one of our messages was pressed. `question` and `option` count from 0. */
-const pressSchema = z.object({
+const buttonClickSchema = z.object({
   type: z.literal("press"),
   requestId,
   ...installation,
@@ -99,10 +99,10 @@ const pressSchema = z.object({
     z.object({ type: z.literal("answer"), question: z.int().min(0), option: z.int().min(0) }),
   ]),
 });
-export type ButtonClick = z.infer<typeof pressSchema>;
+export type ButtonClick = z.infer<typeof buttonClickSchema>;
 
 /** A conversation with the assistant was opened; `requestId` only tells one from the other. */
-const greetSchema = z.object({
+const conversationOpenedSchema = z.object({
   type: z.literal("greet"),
   requestId,
   ...installation,
@@ -110,12 +110,12 @@ const greetSchema = z.object({
   threadTs: z.string(),
   user: z.string(),
 });
-export type ConversationOpened = z.infer<typeof greetSchema>;
+export type ConversationOpened = z.infer<typeof conversationOpenedSchema>;
 
 export const queueMessageSchema = z.discriminatedUnion("type", [
-  pressSchema,
-  greetSchema,
-  askSchema,
+  buttonClickSchema,
+  conversationOpenedSchema,
+  askMessageSchema,
   wakeSchema,
   redriveSchema,
   cancelSchema,
@@ -127,7 +127,7 @@ export type QueueMessage = z.infer<typeof queueMessageSchema>;
 export type TaskMessage = Exclude<QueueMessage, ButtonClick | ConversationOpened>;
 
 /** Which link of the task's chain of wake-ups a message is. What is none of the chain takes the place of the next one. */
-export function seqOf({ message, task }: { message: TaskMessage; task: { wakeSeq: number } }): number {
+export function toWakeSeq({ message, task }: { message: TaskMessage; task: { wakeSeq: number } }): number {
   if (message.type === "wake") return message.seq;
   return message.type === "ask" ? 0 : task.wakeSeq;
 }

@@ -1,6 +1,6 @@
 /** The states `queued` and `announced`: the task waits for its turn in the thread, then what goes along with it is gathered. */
 import type { Context, Delay, EventOf } from "./events.ts";
-import type { AskedFile } from "./messages.ts";
+import type { UserFile } from "./messages.ts";
 import { chooseDestination, destinationOf, type Policy, withCall } from "./routing.ts";
 import { sendTask } from "./sent.ts";
 import {
@@ -26,11 +26,11 @@ export const maxContextTries = 4;
 
 export function onWokenQueued(task: Task, { nowMs }: EventOf<"woken">, policy: Policy): Transition {
   if (isOutdated(task, nowMs)) return setOutcome(task, { type: "too_old" });
-  return joinThread(task, policy);
+  return requestThreadPlace(task, policy);
 }
 
 /** On its way to its destination, it is given its place in its thread; where it cannot go anywhere, that is told. */
-export function joinThread(unrouted: Task, policy: Policy): Transition {
+export function requestThreadPlace(unrouted: Task, policy: Policy): Transition {
   const task = chooseDestination(unrouted, policy);
   if (task === undefined) return setOutcome(unrouted, failedOutcome({ reason: "agent_not_found", lost: false }));
   const { deadlineMs, concurrency } = destinationOf(task, policy);
@@ -108,7 +108,7 @@ export function onPrepareFailed(task: Task, event: EventOf<"slack_failed">, poli
   return { task: advance(withParams(task, { context: {}, policy }), {}), effects: [wake(0)] };
 }
 
-function missingFileOutcome({ name }: AskedFile): TaskOutcome {
+function missingFileOutcome({ name }: UserFile): TaskOutcome {
   return { type: "file_refused", why: "not_to_be_had", name };
 }
 

@@ -2,7 +2,7 @@
 import { maxTextLength } from "../../../contracts/limits.ts";
 import { endCleanup, giveUpDelivery, needsThread, releaseThread } from "./delivering.ts";
 import type { EventOf } from "./events.ts";
-import { joinThread, startDeadline } from "./queued.ts";
+import { requestThreadPlace, startDeadline } from "./queued.ts";
 import { chooseDestination, destinationOf, type Policy } from "./routing.ts";
 import {
   advance,
@@ -74,7 +74,7 @@ function acceptMessage(task: Task, { nowMs, policy }: { nowMs: number; policy: P
 
 export function onCharged(task: Task, { over }: EventOf<"charged">, policy: Policy): Transition {
   if (over !== undefined) return turnAway(task, { type: "limited", ...over });
-  if (!needsThread(task)) return joinThread(task, policy);
+  if (!needsThread(task)) return requestThreadPlace(task, policy);
   const { reconcile = false } = task;
   return { task, effects: [{ type: "open_thread", privately: policy.commandsPrivately, reconcile }] };
 }

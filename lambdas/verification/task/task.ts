@@ -4,7 +4,7 @@ import { uuidPattern } from "../../../contracts/envelope.ts";
 import { reasonSchema } from "../../../contracts/error-data.ts";
 import type { TaskResult } from "../../../contracts/methods.ts";
 import { artifactSchema, executeTaskParamsSchema, questionOptionSchema } from "../../../contracts/methods.ts";
-import { type Ask, askSchema, type Installation } from "./messages.ts";
+import { type AskMessage, askMessageSchema, type Installation } from "./messages.ts";
 
 export type Locale = "en" | "ja";
 
@@ -213,8 +213,8 @@ export const taskSchema = z.object({
   history: z.array(historyEntrySchema).default([]),
   /** The task that this one is an operator's retry of. */
   retryOf: z.string().optional(),
-  trace: askSchema.shape.trace,
-  message: askSchema.shape.message,
+  trace: askMessageSchema.shape.trace,
+  message: askMessageSchema.shape.message,
 
   /** How many tasks of the thread went before it when it was last looked. */
   queuePosition: z.int().optional(),
@@ -248,7 +248,7 @@ export const taskSchema = z.object({
 export type Task = z.infer<typeof taskSchema>;
 
 /** The record as it is when the conditional create claims the message. */
-export function receivedTask(ask: Ask): Task {
+export function receivedTask(ask: AskMessage): Task {
   const { message } = ask;
   return {
     id: ask.requestId,

@@ -71,7 +71,7 @@ const utf8 = new TextDecoder();
 function withoutCutStrings(result: unknown): unknown {
   const { progress: _progress, ...rest } = Object(result) as Record<string, unknown>;
   if (rest.status === "accepted" || rest.status === "canceled") return rest;
-  throw rest.status === "success" ? new SekishoError("payload_too_large") : tooLarge();
+  throw rest.status === "success" ? new SekishoError("payload_too_large") : createTooLargeError();
 }
 
 function withoutEnvelope({ status, retryAfterMs }: TransportResponse, method: MethodName): SekishoError {
@@ -134,13 +134,13 @@ export function createResponseCollector({ maxBytes, shortens = false }: { maxByt
   let shorten: ReturnType<typeof createShortener> | undefined;
 
   function keep(chunk: Uint8Array): void {
-    if (!collector.add(shorten === undefined ? chunk : shorten(chunk))) throw tooLarge();
+    if (!collector.add(shorten === undefined ? chunk : shorten(chunk))) throw createTooLargeError();
   }
 
   return {
     add(chunk) {
       bytes += chunk.byteLength;
-      if (bytes > maxBytes * maxShortening) throw tooLarge();
+      if (bytes > maxBytes * maxShortening) throw createTooLargeError();
       if (shortens && shorten === undefined && bytes > maxBytes) {
         shorten = createShortener();
         const whole = collector.bytes();
@@ -167,7 +167,7 @@ export async function readShortened({
 }
 
 /** Nobody knows what such a response says. */
-export function tooLarge(): SekishoError {
+export function createTooLargeError(): SekishoError {
   return new SekishoError("payload_too_large", { unread: true });
 }
 
@@ -241,7 +241,7 @@ type Params = { task_id?: string | undefined; correlation_id?: string | undefine
  */
 function requireSameTask({ params, told }: { params: Params; told: unknown }): void {
   const { task_id: taskId } = Object(told) as Record<string, unknown>;
-  if (params?.task_id !== undefined && isId(taskId) && taskId !== params.task_id) throw aboutAnother();
+  if (params?.task_id !== undefined && isId(taskId) && taskId !== params.task_id) throw createMismatchError();
 }
 
 /**
@@ -260,27 +260,27 @@ function requireSameRequest({
   const { correlation_id: correlationId } = Object(result) as Record<string, unknown>;
   // Request ids are UUIDs, which some write in capitals.
   const asked = (params?.correlation_id ?? requestId).toLowerCase();
-  if (isId(correlationId) && correlationId.toLowerCase() !== asked) throw aboutAnother();
+  if (isId(correlationId) && correlationId.toLowerCase() !== asked) throw createMismatchError();
 }
 
 function isId(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-function aboutAnother(): SekishoError {
+function createMismatchError(): SekishoError {
   return new SekishoError("invalid_response", { cause: new Error("the response is about another task") });
 }
 
 type ResponseHead = { status: number; headers: IncomingHttpHeaders; maxBytes: number };
-export type Refuse = (head: ResponseHead) => SekishoError | undefined;
+export type CheckResponseHead = (head: ResponseHead) => SekishoError | undefined;
 
 /** Redirects are not followed: the request, its credentials included, is for the configured URL alone. */
-export function refusalOf({ status, headers, maxBytes }: ResponseHead): SekishoError | undefined {
+export function checkResponseHead({ status, headers, maxBytes }: ResponseHead): SekishoError | undefined {
   const encoding = headers["content-encoding"] ?? "identity";
   if (isRedirection(status) || encoding.toLowerCase() !== "identity" || !isJson(headers["content-type"])) {
     return new SekishoError("invalid_response");
   }
-  return isAnnouncedLarger({ contentLength: headers["content-length"], maxBytes }) ? tooLarge() : undefined;
+  return isAnnouncedLarger({ contentLength: headers["content-length"], maxBytes }) ? createTooLargeError() : undefined;
 }
 
 /** Redirects, and "not modified". */

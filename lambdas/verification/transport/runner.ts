@@ -6,7 +6,7 @@ import type { Log } from "../../shared/log.ts";
 import { noTelemetry, type Telemetry, type Trace } from "../../shared/telemetry/telemetry.ts";
 import { parseUrl } from "../../shared/untrusted-input.ts";
 import { readResponse } from "./read-response.ts";
-import { compose, type Step, type Transport, type Wrapper } from "./transport.ts";
+import { type CallHandler, compose, type Transport, type Wrapper } from "./transport.ts";
 import {
   callLog,
   circuitBreaker,
@@ -63,13 +63,13 @@ export function createClient({
       retry({ idempotent, now, sleep, random }),
       measureRetries({ metrics, destination: name }),
       // Within the repetitions: each attempt has a span and a log line of its own.
-      span({ spans, peer: { destination: name, ...addressOf(url) } }),
+      span({ spans, peer: { destination: name, ...readAddress(url) } }),
       callLog({ log, now }),
     ],
     innermost: exchange({ transport, dialect }),
   });
   return {
-    async call<M extends MethodName>({ timeoutMs, signal = never, ...call }: Call<M>) {
+    async call<M extends MethodName>({ timeoutMs, signal = never, ...call }: ClientCall<M>) {
       const endsAtMs = now() + Math.min(timeoutMs, callTimeoutMs);
       const result = await run({ ...call, signal, endsAtMs, attempt: 1 });
       return result as ResultOf<M>;
@@ -81,7 +81,7 @@ export function createClient({
   };
 }
 
-function addressOf(url: string | undefined): Pick<Peer, "address" | "port"> {
+function readAddress(url: string | undefined): Pick<Peer, "address" | "port"> {
   const parsed = url === undefined ? null : parseUrl(url);
   if (parsed === null) return {};
   const { hostname: address, port, protocol } = parsed;
@@ -89,7 +89,7 @@ function addressOf(url: string | undefined): Pick<Peer, "address" | "port"> {
 }
 
 /** The innermost step of a call: one JSON-RPC Request out, one Response in. */
-function exchange({ transport, dialect }: { transport: Transport; dialect: Dialect }): Step {
+function exchange({ transport, dialect }: { transport: Transport; dialect: Dialect }): CallHandler {
   return async ({ method, params, id, requestId, sessionId, signal, trace, span }) => {
     const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
     const response = await transport.send({ body, sessionId, signal, trace });
@@ -102,7 +102,7 @@ function exchange({ transport, dialect }: { transport: Transport; dialect: Diale
  * `timeoutMs` bounds the whole call, retries included; `id` is the JSON-RPC id and stays the same through them.
  * `requestId` is the task's, whatever the method: it is for the log, and the same as `id` where the method is `execute_task`.
  */
-export type Call<M extends MethodName> = {
+export type ClientCall<M extends MethodName> = {
   method: M;
   params: ParamsOf<M>;
   id: string;
@@ -115,7 +115,7 @@ export type Call<M extends MethodName> = {
 
 /** Resolves to the validated result; rejects with a SekishoError, whose reason may be `ambiguous`. */
 export type ExecutionClient = {
-  call<M extends MethodName>(call: Call<M>): Promise<ResultOf<M>>;
+  call<M extends MethodName>(call: ClientCall<M>): Promise<ResultOf<M>>;
   /** Ends whatever the destination keeps warm for the session; does nothing where there is nothing to end. */
   stopSession?(request: { sessionId: string; signal: AbortSignal }): Promise<void>;
   close(): Promise<void>;

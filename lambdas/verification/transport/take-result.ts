@@ -9,7 +9,7 @@ import {
   questionOptionSchema,
   successResultSchema,
 } from "../../../contracts/methods.ts";
-import { isNestedTooDeep, parseUrl, safeLine, safeLines } from "../../shared/untrusted-input.ts";
+import { isNestedTooDeep, parseUrl, sanitizeLine, sanitizeLines } from "../../shared/untrusted-input.ts";
 import { leftOutMember } from "../task/task.ts";
 
 /** Slack shows twenty of them. The others are counted only. */
@@ -57,7 +57,7 @@ function takeSuccess(members: Members, artifacts: unknown): Members {
   const taken = takeArtifacts(artifacts);
   return {
     ...withFitting(members, successResultSchema.shape, ["attachments", "usage", "correlation_id"]),
-    ...(typeof text === "string" && { response_text: safeLines(text) }),
+    ...(typeof text === "string" && { response_text: sanitizeLines(text) }),
     ...(artifacts !== undefined && artifacts !== null && { artifacts: taken.artifacts }),
     ...(taken.leftOut > 0 && { [leftOutMember]: taken.leftOut }),
   };
@@ -68,7 +68,7 @@ function takeAccepted(members: Members): Members {
   const kept = withFitting(others, acceptedResultSchema.shape, ["poll_after_ms", "expires_at"]);
   if (!isObject(progress)) return kept;
   const fitting = withFitting(progress, progressSchema.shape, ["text", "percent", "partial_text"]);
-  return { ...kept, progress: mapTexts(fitting, safeLines) };
+  return { ...kept, progress: mapTexts(fitting, sanitizeLines) };
 }
 
 /** A question that cannot be read is a question all the same: the task waits for an answer. */
@@ -76,7 +76,7 @@ function takeQuestion(members: Members): Members {
   const { prompt, options, ...others } = members;
   return {
     ...withFitting(others, inputRequiredResultSchema.shape, ["kind", "question_id", "expires_at"]),
-    prompt: typeof prompt === "string" ? safeLines(prompt) : "",
+    prompt: typeof prompt === "string" ? sanitizeLines(prompt) : "",
     ...(Array.isArray(options) && { options: options.slice(0, maxOptions).flatMap(takeOption) }),
   };
 }
@@ -84,7 +84,7 @@ function takeQuestion(members: Members): Members {
 function takeOption(option: unknown): unknown[] {
   if (!isObject(option)) return [];
   const { data } = questionOptionSchema.safeParse(withFitting(option, questionOptionSchema.shape, ["style"]));
-  return data === undefined ? [] : [{ ...data, label: safeLine(data.label) }];
+  return data === undefined ? [] : [{ ...data, label: sanitizeLine(data.label) }];
 }
 
 function takeArtifacts(artifacts: unknown): { artifacts: Artifact[]; leftOut: number } {

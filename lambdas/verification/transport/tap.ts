@@ -27,7 +27,7 @@ export function tapTransport({
     ...transport,
     async send(request) {
       const sent = parse(request.body);
-      const { id, method } = namesOf(sent);
+      const { id, method } = readNames(sent);
       const show = (direction: TapEntry["direction"], body: unknown) =>
         tap({ direction, id, method, body: redact(body), atMs: now() });
       show("request", sent);
@@ -53,7 +53,7 @@ function parse(body: Uint8Array): unknown {
   }
 }
 
-function namesOf(request: unknown): { id: string; method: string } {
+function readNames(request: unknown): { id: string; method: string } {
   const { id, method } = Object(request) as { id?: unknown; method?: unknown };
   return { id: String(id), method: String(method) };
 }

@@ -52,10 +52,16 @@ export type RunningCall = {
 };
 
 /** Rejects with a SekishoError. */
-export type Step = (call: RunningCall) => Promise<ResultOf<MethodName>>;
-export type Wrapper = (next: Step) => Step;
+export type CallHandler = (call: RunningCall) => Promise<ResultOf<MethodName>>;
+export type Wrapper = (next: CallHandler) => CallHandler;
 
 /** The first wrapper is the outermost. */
-export function compose({ wrappers, innermost }: { wrappers: readonly Wrapper[]; innermost: Step }): Step {
+export function compose({
+  wrappers,
+  innermost,
+}: {
+  wrappers: readonly Wrapper[];
+  innermost: CallHandler;
+}): CallHandler {
   return wrappers.reduceRight((next, wrapper) => wrapper(next), innermost);
 }

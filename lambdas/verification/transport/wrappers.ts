@@ -7,14 +7,14 @@ import { dedupedIdSchema } from "../../../contracts/methods.ts";
 import { backoffMs } from "../../shared/async/retry-delay.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import { type Metrics, type SpanStart, type Spans, traceIdOf } from "../../shared/telemetry/telemetry.ts";
+import { type Metrics, readTraceId, type SpanStart, type Spans } from "../../shared/telemetry/telemetry.ts";
 import type { RunningCall, Wrapper } from "./transport.ts";
 
 /** One log line for each attempt: ids, kinds and how long it took; never params, results or texts of errors. */
 export function callLog({ log, now }: { log: Log; now: () => number }): Wrapper {
   return (next) => async (call) => {
     const startedAtMs = now();
-    const fields = () => ({ ...fieldsOf(call), duration_ms: now() - startedAtMs });
+    const fields = () => ({ ...createLogFields(call), duration_ms: now() - startedAtMs });
     try {
       const result = await next(call);
       log.info("call_answered", fields());
@@ -35,9 +35,9 @@ export function callLog({ log, now }: { log: Log; now: () => number }): Wrapper 
   };
 }
 
-function fieldsOf({ method, params, requestId, attempt, trace }: RunningCall): LogFields {
+function createLogFields({ method, params, requestId, attempt, trace }: RunningCall): LogFields {
   const { task_id } = { task_id: undefined, ...params };
-  return { request_id: requestId, task_id, operation: method, attempt, trace_id: traceIdOf(trace) };
+  return { request_id: requestId, task_id, operation: method, attempt, trace_id: readTraceId(trace) };
 }
 
 type Measured = { metrics: Metrics; destination: string };
@@ -77,7 +77,7 @@ export type Peer = { destination: string; address?: string | undefined; port?: n
 /** A span around every attempt, by the semantic conventions of JSON-RPC; the peer is told of it as the caller. */
 export function span({ spans, peer }: { spans: Spans; peer: Peer }): Wrapper {
   return (next) => (call) =>
-    spans.within(start({ call, peer }), async (span) => {
+    spans.within(startAttempt({ call, peer }), async (span) => {
       try {
         return await next({ ...call, trace: span.trace, span });
       } catch (thrown) {
@@ -88,7 +88,7 @@ export function span({ spans, peer }: { spans: Spans; peer: Peer }): Wrapper {
     });
 }
 
-function start({ call, peer }: { call: RunningCall; peer: Peer }): SpanStart {
+function startAttempt({ call, peer }: { call: RunningCall; peer: Peer }): SpanStart {
   return {
     name: call.method,
     kind: "client",
@@ -131,14 +131,14 @@ export function circuitBreaker({
   let probing = false;
 
   function succeeded(call: RunningCall): void {
-    if (failures >= maxFailures) log.info("circuit_closed", idsOf(call));
+    if (failures >= maxFailures) log.info("circuit_closed", readIds(call));
     failures = 0;
   }
 
   function failed(call: RunningCall): void {
     failures += 1;
     if (failures < maxFailures) return;
-    if (failures === maxFailures) log.warn("circuit_opened", { ...idsOf(call), delay_ms: openMs });
+    if (failures === maxFailures) log.warn("circuit_opened", { ...readIds(call), delay_ms: openMs });
     openUntilMs = now() + openMs;
   }
 
@@ -172,8 +172,8 @@ export function circuitBreaker({
 }
 
 /** Of the call that made the difference. */
-function idsOf({ requestId, trace }: RunningCall): LogFields {
-  return { request_id: requestId, trace_id: traceIdOf(trace) };
+function readIds({ requestId, trace }: RunningCall): LogFields {
+  return { request_id: requestId, trace_id: readTraceId(trace) };
 }
 
 function isOutage({ reason }: SekishoError): boolean {
@@ -212,9 +212,9 @@ export function retry({
       try {
         return await next({ ...call, attempt });
       } catch (thrown) {
-        const last = believed({ call, error: SekishoError.from(thrown), idempotent });
+        const last = toTrustedError({ call, error: SekishoError.from(thrown), idempotent });
         undelivered &&= last.undelivered;
-        const error = undelivered ? last : delivered(last);
+        const error = undelivered ? last : withoutUndelivered(last);
         const ms = (error.details.retry_after_ms ?? 0) + backoffMs({ attempt: attempt - 1, baseMs, capMs, random });
         const repeatable =
           error.reason === "ambiguous"
@@ -240,7 +240,7 @@ export function isRepeatedInCall(reason: ClientReason): boolean {
  * Who answered a bare 503 is not known: a proxy may have passed the request on before. A peer that would run the task again is
  * believed only where it says itself that it took nothing.
  */
-function believed({
+function toTrustedError({
   call,
   error,
   idempotent,
@@ -260,14 +260,14 @@ function isDeduplicated({ call, idempotent }: { call: RunningCall; idempotent: b
 }
 
 /** An earlier attempt may have left something there, whatever the last one came to. */
-function delivered(error: SekishoError): SekishoError {
+function withoutUndelivered(error: SekishoError): SekishoError {
   if (!error.undelivered) return error;
   const { reason, details, exact, code, cause } = error;
   return new SekishoError(reason, { details, exact, cause, ...(code === undefined ? {} : { code }) });
 }
 
 /** What says of a call that it was not let in, or that nobody is there for it, and nothing of the task. */
-const saysNothingOfTask: readonly ClientReason[] = [
+const unrelatedReasons: readonly ClientReason[] = [
   "unauthenticated",
   "permission_denied",
   "agent_not_found",
@@ -276,7 +276,7 @@ const saysNothingOfTask: readonly ClientReason[] = [
 
 /** A later attempt that certainly did nothing does not make an earlier ambiguous one certain. */
 function inDoubt({ method }: RunningCall, error: SekishoError): SekishoError {
-  const isRefusal = method === "execute_task" && saysNothingOfTask.includes(error.reason);
+  const isRefusal = method === "execute_task" && unrelatedReasons.includes(error.reason);
   if (!error.retryable && !isRefusal) return error;
   return new SekishoError("ambiguous", { details: error.details, cause: error });
 }

@@ -50,26 +50,26 @@ export function parseHistoryEntry(json: unknown): HistoryEntry {
   return historyEntrySchema.parse(json);
 }
 
-export function historyIdOf(requestId: string): string {
+export function createHistoryId(requestId: string): string {
   return `history:${requestId}`;
 }
 
 /** `day` is an ISO date. */
-export function historyStateOf(day: string): string {
+export function createHistoryState(day: string): string {
   return `history/${day}`;
 }
 
-export function dayOf(ms: number): string {
+export function formatDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
 /** How people are told apart: in the index `principal`. */
-export function personOf({ team, user }: { team: string; user: string }): string {
+export function formatPersonKey({ team, user }: { team: string; user: string }): string {
   return `${team}/${user}`;
 }
 
 /** Undefined for what was no task: a reply that nobody answers, a word that cancels. */
-export function entryOf({
+export function createHistoryEntry({
   task,
   settings: { retentionDays, texts },
   nowMs,
@@ -78,16 +78,16 @@ export function entryOf({
   settings: Config["usageHistory"];
   nowMs: number;
 }): HistoryEntry | undefined {
-  const ended = endOf(task);
+  const ended = toHistoryEnd(task);
   if (ended === undefined) return undefined;
   const { id, message, call, outcome, receivedAtMs, wait, question } = task;
   const { team, channel, user } = message;
   const { text: answer, tokens } = outcome?.type === "answer" ? outcome : {};
   return {
-    id: historyIdOf(id),
+    id: createHistoryId(id),
     revision: 1,
-    state: historyStateOf(dayOf(nowMs)),
-    principal: personOf(message),
+    state: createHistoryState(formatDay(nowMs)),
+    principal: formatPersonKey(message),
     listedAtMs: nowMs,
     expiresAtMs: nowMs + retentionDays * dayMs,
     requestId: id,
@@ -99,12 +99,17 @@ export function entryOf({
     questions: question === undefined ? 0 : question.index + 1,
     ...(tokens !== undefined && { tokens }),
     ...(texts && {
-      texts: { question: beginning(message.text), ...(answer !== undefined && { answer: beginning(answer) }) },
+      texts: { question: cutText(message.text), ...(answer !== undefined && { answer: cutText(answer) }) },
     }),
   };
 }
 
-function endOf({ outcome, message, call, delivery }: Task): { outcome: UsageOutcome; reason?: string } | undefined {
+function toHistoryEnd({
+  outcome,
+  message,
+  call,
+  delivery,
+}: Task): { outcome: UsageOutcome; reason?: string } | undefined {
   const isUndelivered = hasFailedDelivery({ delivery });
   // Where nobody can post any more, a task ends before anything came of it. The answer to a question is no task, and what does not
   // mention the bot may be none.
@@ -113,12 +118,12 @@ function endOf({ outcome, message, call, delivery }: Task): { outcome: UsageOutc
     return isNone ? undefined : undelivered;
   }
   if (outcome.type === "answer" && isUndelivered) return undelivered;
-  return endOfOutcome(outcome);
+  return toOutcomeEnd(outcome);
 }
 
 const undelivered = { outcome: "failed", reason: "slack" } as const;
 
-function endOfOutcome(outcome: TaskOutcome): { outcome: UsageOutcome; reason?: string } | undefined {
+function toOutcomeEnd(outcome: TaskOutcome): { outcome: UsageOutcome; reason?: string } | undefined {
   switch (outcome.type) {
     case "answer":
       return { outcome: "answered" };
@@ -141,6 +146,6 @@ function endOfOutcome(outcome: TaskOutcome): { outcome: UsageOutcome; reason?: s
 }
 
 /** Never half a character at its end. */
-function beginning(text: string): string {
+function cutText(text: string): string {
   return text.slice(0, maxTextLength).replace(/[\ud800-\udbff]$/, "");
 }

@@ -2,7 +2,7 @@
 import type { Config } from "../../shared/config/schema.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import type { Task } from "../task/task.ts";
-import { entryOf, type HistoryEntry } from "./entry.ts";
+import { createHistoryEntry, type HistoryEntry } from "./entry.ts";
 
 export type UsageHistory = {
   /** Repeated, it changes nothing. Rejects where the store is away. */
@@ -29,9 +29,9 @@ export function createUsageHistory({
 }
 
 /** A task of which no entry can be made is missing in the history; it must end all the same. */
-function entryIn(request: Parameters<typeof entryOf>[0]): HistoryEntry | undefined {
+function entryIn(request: Parameters<typeof createHistoryEntry>[0]): HistoryEntry | undefined {
   try {
-    return entryOf(request);
+    return createHistoryEntry(request);
   } catch {
     return undefined;
   }

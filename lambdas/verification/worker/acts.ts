@@ -6,16 +6,16 @@ import type { WorkerDestination } from "../destinations.ts";
 import { createConcurrencyLimit } from "../files/concurrency-limit.ts";
 import { FileRefused, type Files } from "../files/files.ts";
 import type { Gate } from "../gate/gate.ts";
-import { type Content, type SlackApi, SlackError } from "../slack/api/slack.ts";
-import { askedText } from "../slack/api/user-text.ts";
+import { type MessageContent, type SlackApi, SlackError } from "../slack/api/slack.ts";
+import { readUserText } from "../slack/api/user-text.ts";
 import { answerPart, placeholderPart } from "../slack/messages/message-marks.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
-import { threadHistory } from "../slack/messages/thread-history.ts";
+import { createThreadHistory } from "../slack/messages/thread-history.ts";
 import type { Act, Context, TaskEvent } from "../task/events.ts";
 import { maxContextTries } from "../task/queued.ts";
 import { installationOf, placeOf, type Task, type TaskOutcome } from "../task/task.ts";
 import type { UsageHistory } from "../usage/usage-history.ts";
-import { createCalls, type ExecutionCall } from "./calls.ts";
+import { createCallRunner, type ExecutionCall } from "./calls.ts";
 import { cleanUpThread, deliver, openThread } from "./deliver.ts";
 import { type Indicators, isSlackError, markReceived, messagesFromTask, ownPostsOrKnown } from "./own-posts.ts";
 import type { Notify } from "./questions.ts";
@@ -46,7 +46,7 @@ export type ActOptions = {
 export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct {
   const { slack, gate, notify, files, text, threads, usageHistory, taskOf } = options;
   const { questions, indicators, streaming, destinations, newId } = options;
-  const calls = createCalls({ destinations, newId, now });
+  const calls = createCallRunner({ destinations, newId, now });
 
   async function perform({ act, task, signal }: ActRequest): Promise<TaskEvent> {
     if (isCall(act)) return calls.run({ act, task, signal });
@@ -82,9 +82,9 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
       case "cancel_thread":
         return { type: "thread_canceled", ...(await cancelThread({ task, signal })) };
       case "read_message":
-        return { type: "message_read", nowMs: now(), text: await readAskedText(request) };
+        return { type: "message_read", nowMs: now(), text: await readMessageText(request) };
       case "announce":
-        return { type: "announced", ts: await announce({ ...request, reconcile: act.reconcile }), nowMs: now() };
+        return { type: "announced", ts: await announceTask({ ...request, reconcile: act.reconcile }), nowMs: now() };
       case "prepare":
         return { type: "prepared", context: await prepare({ ...request, files }) };
       case "show_progress":
@@ -146,7 +146,7 @@ function isCall(act: Act): act is ExecutionCall {
 /**
  * Tells the user that the task is under way: by a placeholder in the thread, and a mark on the message. Resolves to the placeholder's `ts`. With `reconcile`, a placeholder whose answer was lost is found instead of posted again.
  */
-export async function announce(request: {
+export async function announceTask(request: {
   slack: SlackApi;
   task: Task;
   reconcile: boolean;
@@ -195,7 +195,7 @@ async function readHistory({
   const whole = { installation: installationOf(task), ...place, oldestTs: place.threadTs, appId: message.appId };
   try {
     const messages = await slack.replies({ ...whole, requestId, signal });
-    return pureStep(() => threadHistory({ messages, message }));
+    return pureStep(() => createThreadHistory({ messages, message }));
   } catch (thrown) {
     const isLastTry = task.attempts + 1 >= maxContextTries;
     if (isLastTry || isSlackError(thrown, ["gone", "refused"])) return [];
@@ -207,7 +207,7 @@ async function readHistory({
  * The text of a message that an operator wants tried again: read anew from Slack, since it is kept nowhere. Undefined where the
  * message is gone. Rejects with a SlackError.
  */
-export async function readAskedText(request: {
+export async function readMessageText(request: {
   slack: SlackApi;
   task: Task;
   signal: AbortSignal;
@@ -217,7 +217,7 @@ export async function readAskedText(request: {
   const message = messages.find((candidate) => candidate.ts === ts);
   // Its files are not known any more, and without them it would be another message.
   if (message === undefined || message.fileIds.length > 0) return undefined;
-  return askedText({ text: message.text, botUsers });
+  return readUserText({ text: message.text, botUsers });
 }
 
 /** No worker waits longer for Slack to take a notice. */
@@ -280,7 +280,7 @@ async function postRefusal({
 }: {
   slack: SlackApi;
   task: Task;
-  content: Content;
+  content: MessageContent;
   signal: AbortSignal;
 }): Promise<void> {
   const { user, channel, direct, threadTs, command, unaddressed } = task.message;

@@ -7,7 +7,7 @@ import { remainingDelayMs } from "../../shared/engine/aws/chained-delay.ts";
 import { callLimits } from "../../shared/engine/aws/client.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
-import { queuedIds } from "../../shared/queued-ids.ts";
+import { readQueuedIds } from "../../shared/queued-ids.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 
 /** https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html, "Example standard queue message event". */
@@ -32,7 +32,7 @@ export type SqsRecord = z.infer<typeof recordSchema>;
 export type BatchResponse = { batchItemFailures: { itemIdentifier: string }[] };
 
 /** Throws for what is no event of SQS. */
-export function batchOf(event: unknown): readonly SqsRecord[] {
+export function parseBatch(event: unknown): readonly SqsRecord[] {
   return eventSchema.parse(event).Records;
 }
 
@@ -70,7 +70,7 @@ export async function handleBatch({
     const { body } = record;
     const { reason }: { reason: unknown } = result;
     const causeKind = errorKind(reason);
-    log.warn("queue_message_failed", { ...queuedIds(body), cause_kind: causeKind, attempt: record.receiveCount });
+    log.warn("queue_message_failed", { ...readQueuedIds(body), cause_kind: causeKind, attempt: record.receiveCount });
     return [{ record, reason }];
   });
   await Promise.all(failures.map(({ record, reason }) => failed(record, reason)));
@@ -117,7 +117,7 @@ export function createRetryLater({
       await client.send(command, callLimits());
     } catch (error) {
       const kind = errorKind(error);
-      log.warn("queue_retry_failed", { ...queuedIds(body), cause_kind: kind });
+      log.warn("queue_retry_failed", { ...readQueuedIds(body), cause_kind: kind });
     }
   };
 }

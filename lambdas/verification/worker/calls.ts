@@ -17,7 +17,7 @@ export type ExecutionCalls = {
   stopSession(request: { task: Task; signal: AbortSignal }): Promise<void>;
 };
 
-export function createCalls({
+export function createCallRunner({
   destinations,
   newId,
   now,

@@ -1,8 +1,8 @@
 /** Handles a message that the queue gave up on. It calls nobody but the store and the queues. */
 import { ItemError } from "../../shared/engine/records.ts";
-import { queuedIds } from "../../shared/queued-ids.ts";
+import { readQueuedIds } from "../../shared/queued-ids.ts";
 import type { TaskEvent } from "../task/events.ts";
-import { type Ask, parseQueueMessage, type QueueMessage, seqOf } from "../task/messages.ts";
+import { type AskMessage, parseQueueMessage, type QueueMessage, toWakeSeq } from "../task/messages.ts";
 import { salvageTask } from "../task/recovery.ts";
 import { afterDeadLetterMs, maxAgeMs } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
@@ -26,7 +26,7 @@ export function createHandleDeadLetter(options: ActlessOptions): HandleDeadLette
       telemetry?.metrics.add("sekisho_dead_letters_total", { message: "unknown" });
       return keep();
     }
-    log.error("dead_letter", { ...queuedIds(body), event: message.type });
+    log.error("dead_letter", { ...readQueuedIds(body), event: message.type });
     telemetry?.metrics.add("sekisho_dead_letters_total", { message: message.type });
     return handleDeadLetter(options, { message, signal, keep });
   };
@@ -53,7 +53,7 @@ async function handleDeadLetter(options: ActlessOptions, { message, signal, keep
   const { task, unreadable } = await readTask(options, message.requestId);
   if (task === undefined && unreadable !== undefined) return keep();
   if (task === undefined) return message.type === "ask" ? handleUnclaimed(options, { ask: message, keep }) : undefined;
-  const seq = seqOf({ message, task });
+  const seq = toWakeSeq({ message, task });
   if (seq < task.wakeSeq) return;
   const nowMs = now();
   const group = queueGroupOf(task);
@@ -106,7 +106,7 @@ const maxUnclaimedMs = 7 * maxAgeMs;
 /** The store was out of reach all the time. The message is all there is, so it is kept going. */
 async function handleUnclaimed(
   { queue, now = Date.now }: ActlessOptions,
-  { ask, keep }: { ask: Ask; keep: () => Promise<void> },
+  { ask, keep }: { ask: AskMessage; keep: () => Promise<void> },
 ): Promise<void> {
   const { receivedAtMs, message } = ask;
   // What people say to each other is nobody's to keep.

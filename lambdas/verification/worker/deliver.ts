@@ -1,7 +1,7 @@
 /** The acts that bring the outcome into the thread: deliver it, and two minutes later look once more. */
 
-import { type Content, type SlackApi, SlackError } from "../slack/api/slack.ts";
-import { outgoingFiles } from "../slack/messages/answer.ts";
+import { type MessageContent, type SlackApi, SlackError } from "../slack/api/slack.ts";
+import { createOutgoingFiles } from "../slack/messages/answer.ts";
 import {
   answerPart,
   insteadPart,
@@ -124,7 +124,7 @@ async function closeQuestion(request: Request, ts: string): Promise<void> {
 /** The message shows the first content that Slack takes. Where it takes none the message goes: its buttons would stay. */
 async function showOneOf(
   request: Request,
-  { ts, part, contents }: { ts: string; part: number; contents: readonly Content[] },
+  { ts, part, contents }: { ts: string; part: number; contents: readonly MessageContent[] },
 ): Promise<void> {
   const { slack, task, signal } = request;
   const { channel } = placeOf(task);
@@ -231,7 +231,7 @@ async function removeIn(request: Request, { channel, ts }: { channel: string; ts
 
 function sharesOf(task: Task): { fileId: string; title: string }[] {
   if (task.outcome?.type !== "answer") return [];
-  const names = outgoingFiles(task).map(({ name }) => name);
+  const names = createOutgoingFiles(task).map(({ name }) => name);
   return (task.outcome.uploads ?? []).flatMap((upload, index) =>
     "fileId" in upload ? [{ fileId: upload.fileId, title: names[index] ?? "" }] : [],
   );

@@ -1,7 +1,7 @@
 /** A person pressed a button (the wish to cancel, or the answer to a question), or opened a conversation with the assistant. */
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
-import { traceIdOf } from "../../shared/telemetry/telemetry.ts";
+import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import type { ButtonClickRefusal } from "../slack/messages/question.ts";
@@ -95,7 +95,7 @@ export function createHandleButtonClick({
     if (task === undefined || placeOf(task).channel !== press.channel) return log.warn("press_without_task", fields);
     const pressed = { press, task, signal };
     const refusal = press.button.type === "cancel" ? await cancel(pressed) : await answer(pressed);
-    log.info("button_pressed", { ...fields, trace_id: traceIdOf(task.trace), reason: refusal?.type });
+    log.info("button_pressed", { ...fields, trace_id: readTraceId(task.trace), reason: refusal?.type });
     if (refusal !== undefined) await tell(pressed, refusal);
   };
 }

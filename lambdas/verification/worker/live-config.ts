@@ -1,7 +1,7 @@
 /** The deployed configuration with the live settings in it: read anew in the background, and what does not fit changes nothing. */
 
 import type { JsonCall } from "../../shared/aws/json-call.ts";
-import { fingerprintsOf, outdatedSettings, withLiveSettings } from "../../shared/config/live-settings.ts";
+import { createFingerprints, outdatedSettings, withLiveSettings } from "../../shared/config/live-settings.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
@@ -57,7 +57,7 @@ export function createLiveConfig({
       config = withLiveSettings({ config: deployed, json });
       refused = false;
       log.info("live_settings_read", { bytes: newer.length });
-      for (const destination of outdatedSettings({ json, deployed: fingerprintsOf(deployed) })) {
+      for (const destination of outdatedSettings({ json, deployed: createFingerprints(deployed) })) {
         log.warn("live_settings_outdated", { destination });
       }
     } catch (error) {
@@ -84,7 +84,7 @@ export function createLiveConfig({
 }
 
 /** `createJsonCall` of `ssm`, version 1.1. */
-export function readParameter({
+export function fetchParameter({
   call,
   name,
   timeoutMs = 2000,

@@ -1,6 +1,6 @@
 /** The posts of one task in its thread: which are there, which must follow so that the outcome stands there once, and the marks beside them. */
 
-import { type Content, type PostedMessage, type SlackApi, SlackError } from "../slack/api/slack.ts";
+import { type MessageContent, type PostedMessage, type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { filesPart, insteadPart, placeholderPart, questionPart, streamPart } from "../slack/messages/message-marks.ts";
 import type { SlackErrorKind } from "../task/events.ts";
 import { concludedAtMs, deliveryMs, graceMs, threadReleaseMs } from "../task/step.ts";
@@ -109,8 +109,8 @@ export function isSlackError(thrown: unknown, kinds: readonly SlackErrorKind[]):
 }
 
 export type DeliveryAction =
-  | { type: "update"; ts: string; part: number; content: Content }
-  | { type: "post"; part: number; content: Content }
+  | { type: "update"; ts: string; part: number; content: MessageContent }
+  | { type: "post"; part: number; content: MessageContent }
   | { type: "share" }
   | { type: "remove"; ts: string };
 
@@ -135,7 +135,7 @@ export function planDelivery({
   isStreamLatest = true,
   isRevised = false,
 }: {
-  parts: readonly Content[];
+  parts: readonly MessageContent[];
   found: readonly OwnPost[];
   /** The `ts` of posts that the record names: the product edits those, and no others. */
   recorded?: readonly string[];

@@ -5,7 +5,7 @@ import { ItemError } from "../../shared/engine/records.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Telemetry } from "../../shared/telemetry/telemetry.ts";
-import { noMetrics, noSpans, type SpanStart, type Spans, traceIdOf } from "../../shared/telemetry/telemetry.ts";
+import { noMetrics, noSpans, readTraceId, type SpanStart, type Spans } from "../../shared/telemetry/telemetry.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import type { Act, TaskEffect, TaskEvent } from "../task/events.ts";
@@ -225,7 +225,7 @@ function spansOf({ telemetry }: ActlessOptions): Spans {
 }
 
 function idsOf({ id, call, trace }: Task): LogFields {
-  return { request_id: id, task_id: call?.taskId, trace_id: traceIdOf(trace) };
+  return { request_id: id, task_id: call?.taskId, trace_id: readTraceId(trace) };
 }
 
 function isAct(effect: TaskEffect): effect is Act {

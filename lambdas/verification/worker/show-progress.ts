@@ -3,7 +3,7 @@
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { mostMessages } from "../slack/messages/answer.ts";
 import { placeholderPart } from "../slack/messages/message-marks.ts";
-import { nextPiece, type Piece, type StreamShows } from "../slack/messages/stream-piece.ts";
+import { nextStreamPiece, type StreamContent, type StreamPiece } from "../slack/messages/stream-piece.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import type { ProgressShown } from "../task/events.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
@@ -74,20 +74,20 @@ async function showStream(request: Request, text: string): Promise<ProgressShown
 }
 
 /** A text that cannot be shown piece by piece is left to the placeholder. */
-function pieceOf(request: Parameters<typeof nextPiece>[0]): Piece {
+function pieceOf(request: Parameters<typeof nextStreamPiece>[0]): StreamPiece {
   try {
-    return nextPiece(request);
+    return nextStreamPiece(request);
   } catch {
     return { type: "broken" };
   }
 }
 
-function goesOn(message: { startedAtMs: number; shows?: StreamShows | undefined; nowMs: number }): boolean {
+function goesOn(message: { startedAtMs: number; shows?: StreamContent | undefined; nowMs: number }): boolean {
   const { startedAtMs, shows, nowMs } = message;
   return nowMs - startedAtMs < rollOverAfterMs && shows !== undefined && shows.length < fullLength;
 }
 
-type Begun = { stream: Stream; piece: Extract<Piece, { type: "piece" }> };
+type Begun = { stream: Stream; piece: Extract<StreamPiece, { type: "piece" }> };
 
 /** A new message of the stream; the former one is closed. */
 async function begin(request: Request, { stream, piece }: Begun): Promise<Stream> {

@@ -4,7 +4,7 @@ import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { changeRecord } from "../../shared/engine/records.ts";
 import type { ThreadPosition } from "../task/events.ts";
 import { requestIdOf } from "../task/ids.ts";
-import type { AskedMessage } from "../task/messages.ts";
+import type { UserMessage } from "../task/messages.ts";
 import { concludedAtMs, threadReleaseMs } from "../task/step.ts";
 import { queueGroupOf, type Task, threadKeyOf } from "../task/task.ts";
 import {
@@ -32,7 +32,7 @@ export type Threads = {
    * Whether the bot was asked in the message's thread (within 30 days) before the message, by somebody who may. `undecided`: the
    * thread's first message asked it, and it is not known yet what becomes of that.
    */
-  isKnown(request: { message: AskedMessage }): Promise<"known" | "undecided" | "unknown">;
+  isKnown(request: { message: UserMessage }): Promise<"known" | "undecided" | "unknown">;
   /**
    * Asks the tasks of the thread to end whose message came before this one, as far as they may be; resolves to how many. `isRepeated`:
    * a message before this one has asked all of them.

@@ -11,7 +11,7 @@ import type { Files } from "../files/files.ts";
 import { parseReadableRules } from "../gate/allowlist.ts";
 import { createGate, type Gate, parseUsage } from "../gate/gate.ts";
 import { parseRefusalRecord } from "../gate/refusals.ts";
-import { createPolicy, defaultLocaleOf } from "../gate/route.ts";
+import { createPolicy, toDefaultLocale } from "../gate/route.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import { createTaskText, type TaskText } from "../slack/messages/task-text.ts";
 import type { Policy } from "../task/routing.ts";
@@ -74,7 +74,7 @@ export function createVerificationWorker({
   random = Math.random,
   policy = createPolicy({ config }),
   gate = createGate({ config, extraRules, ruleStore, usageStore, refusalStore, slack, log, now }),
-  text: unsafeText = createTaskText({ locale: defaultLocaleOf(config.slack), contact: config.slack.contact }),
+  text: unsafeText = createTaskText({ locale: toDefaultLocale(config.slack), contact: config.slack.contact }),
 }: {
   config: Config;
   engine: WorkerEngine;

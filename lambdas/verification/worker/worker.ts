@@ -1,8 +1,8 @@
 /** The worker: takes one queue message and moves one task one step (docs/architecture.md, "The way of one message"). */
 import { SekishoError } from "../../../contracts/errors.ts";
-import { traceIdOf } from "../../shared/telemetry/telemetry.ts";
+import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 import type { TaskEvent } from "../task/events.ts";
-import { type Ask, parseQueueMessage, seqOf, type TaskMessage } from "../task/messages.ts";
+import { type AskMessage, parseQueueMessage, type TaskMessage, toWakeSeq } from "../task/messages.ts";
 import { queueGroupOf, receivedTask, type Task } from "../task/task.ts";
 import { createHandleCompletion } from "./completion.ts";
 import { createHandleDeadLetter } from "./dead-letter.ts";
@@ -75,8 +75,8 @@ async function handleMessage(
   if (task === undefined) {
     return options.log.warn("message_without_task", { request_id: message.requestId, event: message.type });
   }
-  const log = options.log.with({ request_id: task.id, trace_id: traceIdOf(task.trace) });
-  const seq = seqOf({ message, task });
+  const log = options.log.with({ request_id: task.id, trace_id: readTraceId(task.trace) });
+  const seq = toWakeSeq({ message, task });
   if (seq < task.wakeSeq || isIdle({ message, task })) return log.debug("wake_up_dropped", { seq });
 
   const nowMs = now();
@@ -99,7 +99,7 @@ async function handleMessage(
 /** Before there is a record: so messages of people who may not ask cost one read each, and no time of anybody else. */
 async function isIgnored(
   { isIgnored: isIgnoredBy, leaseMs, log, telemetry }: WorkerOptions,
-  { requestId, message }: Ask,
+  { requestId, message }: AskMessage,
   signal = AbortSignal.timeout(leaseMs),
 ): Promise<boolean> {
   if (!(await isIgnoredBy({ message, requestId, signal }))) return false;
@@ -118,7 +118,7 @@ const lookAgainAfterMs = [30_000, 120_000, 480_000, 1_800_000];
 
 async function lookAgain(
   { queue, log }: WorkerOptions,
-  { message, isUndecided }: { message: Ask; isUndecided: boolean },
+  { message, isUndecided }: { message: AskMessage; isUndecided: boolean },
 ): Promise<void> {
   const { looks = 0 } = message;
   // As long as nobody knows what becomes of the message that asked the bot, this one waits for it.
@@ -143,10 +143,10 @@ function isIdle({ message, task }: { message: TaskMessage; task: Task }): boolea
 }
 
 /** The conditional create is the only claim of a message: of all its deliveries one makes the record. */
-async function claimMessage({ store, log }: WorkerOptions, message: Ask) {
+async function claimMessage({ store, log }: WorkerOptions, message: AskMessage) {
   const created = await store.create({ item: receivedTask(message) });
   if (created !== undefined)
-    log.info("task_created", { request_id: message.requestId, trace_id: traceIdOf(message.trace) });
+    log.info("task_created", { request_id: message.requestId, trace_id: readTraceId(message.trace) });
   return created ?? (await store.get({ id: message.requestId }));
 }
 

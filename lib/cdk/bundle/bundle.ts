@@ -14,7 +14,7 @@ export type Bundle = {
 };
 
 /**
- * `config` is the stage's own (`stageConfig`); a path of the agent counts from `configDirectory`. The same input gives the same
+ * `config` is the stage's own (`createStageConfig`); a path of the agent counts from `configDirectory`. The same input gives the same
  * bytes. Throws a ConfigError where the configured agent cannot be bundled.
  */
 export function bundle({

@@ -4,11 +4,15 @@ import { type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
 import {
   type AuthorizerConfig,
-  secretsOfAuthorizer,
+  listAuthorizerSecrets,
+  toWebIdentityRequest,
   type WebIdentityRequest,
-  webIdentityRequestOf,
 } from "../../../lambdas/shared/config/authorizer-schema.ts";
-import { addressesOf, authorizerConfigOf, isOwnExecution } from "../../../lambdas/shared/config/destination-address.ts";
+import {
+  isOwnExecution,
+  listAddresses,
+  resolveAuthorizerConfig,
+} from "../../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../../lambdas/shared/config/destination-schema.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import type { ExecutionEntry } from "../stage-settings.ts";
@@ -35,14 +39,14 @@ export function permitDestinations(
 
 /** The secrets that authorize calls to destinations of the file, by name or ARN. */
 export function destinationSecrets(config: Pick<Config, "destinations">): string[] {
-  const references = foreignAuthorizers(config).flatMap(secretsOfAuthorizer);
+  const references = foreignAuthorizers(config).flatMap(listAuthorizerSecrets);
   return references.flatMap(({ reference }) => ("secretsManager" in reference ? [reference.secretsManager] : []));
 }
 
 /** Those of destinations with an address of their own: a stage's own Execution zone is called by signature. */
 function foreignAuthorizers({ destinations }: Pick<Config, "destinations">): AuthorizerConfig[] {
   const foreign = Object.values(destinations).filter((destination) => !isOwnExecution(destination));
-  return foreign.flatMap((destination) => authorizerConfigOf(destination) ?? []);
+  return foreign.flatMap((destination) => resolveAuthorizerConfig(destination) ?? []);
 }
 
 function ownPermissions({ address, arns }: ExecutionEntry): PolicyStatement[] {
@@ -64,12 +68,12 @@ function permissionsOf(scope: Construct, destination: Destination): PolicyStatem
 
 /** The resources of a signed call: the function that is named, or the API of the address. The permissions of an assumed role are in its own account. */
 function signedResources(partition: string, destination: Destination): string[] {
-  const authorizer = authorizerConfigOf(destination);
+  const authorizer = resolveAuthorizerConfig(destination);
   if (authorizer?.type !== "sigv4" || authorizer.assumeRoleArn !== undefined) return [];
   const { service, region, functionArn } = authorizer;
   if (functionArn !== undefined && !isOwnExecution(destination)) return [functionArn];
   if (service !== "execute-api") return [];
-  return addressesOf(destination).map(({ address }) => {
+  return listAddresses(destination).map(({ address }) => {
     const [apiId = ""] = new URL(address).hostname.split(".");
     return `arn:${partition}:execute-api:${region}:*:${apiId}/*`;
   });
@@ -99,7 +103,7 @@ function invokeFunctionUrl(resources: string[]): PolicyStatement[] {
 // What the Verification zone may ask of AWS STS: tokens for whoever trusts this account's issuer, and roles of other accounts.
 
 function permitSts(role: IRole, { authorizers }: { authorizers: readonly AuthorizerConfig[] }): void {
-  const tokens = tokenPermissions(authorizers.flatMap((authorizer) => webIdentityRequestOf(authorizer) ?? []));
+  const tokens = tokenPermissions(authorizers.flatMap((authorizer) => toWebIdentityRequest(authorizer) ?? []));
   for (const statement of [...tokens, ...rolePermissions(authorizers)]) role.addToPrincipalPolicy(statement);
   if (tokens.length > 0)
     acknowledge(role, {

@@ -4,7 +4,7 @@ import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import { AccountPrincipal, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { Key } from "aws-cdk-lib/aws-kms";
 import { type CfnFunction, FunctionUrlAuthType, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
-import { servesA2a } from "../../../lambdas/shared/config/stage-config.ts";
+import { isA2aEndpoint } from "../../../lambdas/shared/config/stage-config.ts";
 import { defaultAgentConcurrency } from "../../../lambdas/shared/config/stage-schema.ts";
 import { formatMetricsNamespace } from "../names.ts";
 import type { ExecutionEntry, StageSettings } from "../stage-settings.ts";
@@ -60,7 +60,7 @@ export function createExecutionFunctions(
     deadLetters: { queue: deadLetters, maxReceiveCount },
   };
   const queue = createQueue(stack, "TaskIds", taskIds);
-  const a2a = servesA2a({ config, kind: "lambda" });
+  const a2a = isA2aEndpoint({ config, kind: "lambda" });
   // A2A clients have a queue and a concurrency of their own, so that they cannot hold all agents while Slack waits.
   const clientsQueue = a2a ? createQueue(stack, "ClientTaskIds", taskIds) : undefined;
   const queues = [queue, ...(clientsQueue === undefined ? [] : [clientsQueue])];

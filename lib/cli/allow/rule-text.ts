@@ -2,7 +2,7 @@
 
 import { UsageError } from "../../../bin/commands/command.ts";
 import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
-import type { Asking } from "../../../lambdas/verification/gate/allowlist.ts";
+import type { Requester } from "../../../lambdas/verification/gate/allowlist.ts";
 import type { RuleFields } from "./rule-set.ts";
 
 const ids = {
@@ -48,7 +48,7 @@ export function readRule({ label, ...values }: FieldValues & { label?: string | 
 }
 
 /** A message has all three. */
-export function readRequester(values: Omit<FieldValues, "group">): Asking {
+export function readRequester(values: Omit<FieldValues, "group">): Requester {
   const { team, channel, user } = readRuleFields(values);
   if (team === undefined || channel === undefined || user === undefined) {
     throw new UsageError("--team, --channel and --user are needed: where the question is asked, and by whom.");

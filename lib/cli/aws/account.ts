@@ -1,6 +1,6 @@
 /** Whose credentials are at hand, and whether they are of the account that a stage names. */
 import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
-import { executionPlaceOf } from "../../../lambdas/shared/config/stage-config.ts";
+import { findExecutionPlace } from "../../../lambdas/shared/config/stage-config.ts";
 import { AwsFailure, callAws } from "./aws-failure.ts";
 import type { NamedStage } from "./stage.ts";
 
@@ -35,7 +35,7 @@ export async function requireVerificationAccount({
   const { account, region } = stage.verification;
   const actual = await callerAccount({ region, signal });
   if (actual === account) return;
-  const ofExecution = executionPlaceOf(stage)?.account === actual ? ", the Execution zone's" : "";
+  const ofExecution = findExecutionPlace(stage)?.account === actual ? ", the Execution zone's" : "";
   throw new AwsFailure(
     `Stage ${stageName} has its Verification zone in account ${account}, but these credentials are of ${actual}${ofExecution}. Set AWS_PROFILE to a profile of ${account}.`,
   );

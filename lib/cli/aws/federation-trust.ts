@@ -1,7 +1,7 @@
 /** What the other side must be told, so that it trusts the Verification role of a stage: per destination. */
 
-import { type AuthorizerConfig, webIdentityRequestOf } from "../../../lambdas/shared/config/authorizer-schema.ts";
-import { authorizerConfigOf } from "../../../lambdas/shared/config/destination-address.ts";
+import { type AuthorizerConfig, toWebIdentityRequest } from "../../../lambdas/shared/config/authorizer-schema.ts";
+import { resolveAuthorizerConfig } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 
 /** `lines` are for a person to paste; `json` is the same for a script, where it is JSON. */
@@ -15,9 +15,9 @@ export function listTrusts({
   stageName,
 }: Pick<Config, "destinations"> & { issuer: string; roleArn: string; stageName: string }): Trust[] {
   return Object.entries(destinations).flatMap(([destination, configured]) => {
-    const authorizer = authorizerConfigOf(configured);
+    const authorizer = resolveAuthorizerConfig(configured);
     if (authorizer === undefined) return [];
-    const audience = webIdentityRequestOf(authorizer)?.audience;
+    const audience = toWebIdentityRequest(authorizer)?.audience;
     if (audience === undefined) return [];
     const told = describeTrust({ authorizer, audience, issuer, roleArn, stageName });
     return [{ destination, authorizer: authorizer.type, audience, ...told }];

@@ -1,17 +1,17 @@
 /** AWS with the person's own credentials, as the SDK's default chain finds them: secrets of a stage, and X-Ray. */
 import { defaultAwsCredentials } from "../../../lambdas/shared/aws/default-credentials.ts";
 import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-manager.ts";
-import { endpointsOf } from "../../../lambdas/shared/config/aws-environment.ts";
+import { createEndpointResolver } from "../../../lambdas/shared/config/aws-environment.ts";
 import { readSecret } from "../../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
-import { type OtlpTarget, xrayTarget } from "../../../lambdas/shared/telemetry/otlp-target.ts";
+import { createXrayTarget, type OtlpTarget } from "../../../lambdas/shared/telemetry/otlp-target.ts";
 
 /** Reads from the Secrets Manager of the stage's region; a reference to a variable is read from the environment. */
 export function createReadStageSecret({ region }: { region: string }): (reference: SecretReference) => Promise<string> {
   const read = createReadManagedSecret({
     region,
     credentials: defaultAwsCredentials(),
-    endpointOf: endpointsOf({ region }),
+    endpointOf: createEndpointResolver({ region }),
   });
   return async (reference) =>
     "secretsManager" in reference ? read({ id: reference.secretsManager }) : readSecret(reference);
@@ -20,5 +20,9 @@ export function createReadStageSecret({ region }: { region: string }): (referenc
 /** Undefined where nobody says in which region. */
 export function findXrayTarget({ region }: { region: string | undefined }): OtlpTarget | undefined {
   if (region === undefined) return undefined;
-  return xrayTarget({ region, credentials: defaultAwsCredentials(), endpointOf: endpointsOf({ region }) });
+  return createXrayTarget({
+    region,
+    credentials: defaultAwsCredentials(),
+    endpointOf: createEndpointResolver({ region }),
+  });
 }

@@ -6,11 +6,11 @@ import { type CommandRun, exitCodes } from "../../../bin/commands/command.ts";
 import {
   type Fingerprints,
   type LiveSettings,
-  liveSettingsOf,
-  needDeploy,
+  listUndeployedChanges,
+  toLiveSettings,
 } from "../../../lambdas/shared/config/live-settings.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { stageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
 import { AwsFailure, callAws } from "./aws-failure.ts";
 import { readStackOutputs } from "./stack-outputs.ts";
 import type { NamedStage } from "./stage.ts";
@@ -25,7 +25,7 @@ export async function pushLiveSettings({
   ...named
 }: NamedStage & { config: Config; dryRun: boolean } & Pick<CommandRun, "signal" | "print" | "note">): Promise<number> {
   const { stageName, stage } = named;
-  const staged = stageConfig({ config, stageName });
+  const staged = createStageConfig({ config, stageName });
   const outputs = await readStackOutputs({ ...named, signal });
   const deployed = fingerprintsIn(outputs.deployedDestinations);
   const parameter = { name: outputs.routesParameter, region: stage.verification.region, signal };
@@ -115,9 +115,9 @@ export function planPush({
   before: unknown;
 }): PushPlan {
   const pushed = new Map(Object.entries(pushedSchema.parse(before).destinations));
-  const { routes, destinations: wanted = {} } = liveSettingsOf(config);
+  const { routes, destinations: wanted = {} } = toLiveSettings(config);
   const used = new Set(config.routes.flatMap(({ destination }) => destination));
-  const behind = needDeploy({ config, deployed }).map((name) => {
+  const behind = listUndeployedChanges({ config, deployed }).map((name) => {
     const fields = changedFields({ before: pushed.get(name), after: wanted[name] });
     const edited = fields.length === 0 ? "" : `another ${fields.join(", ")}`;
     return { name, why: used.has(name) ? "a route leads there" : edited };

@@ -1,10 +1,14 @@
 /** Which secrets a stage needs, in which account each one belongs, and what its name is there. */
 
-import { secretsOfAgent, secretsOfCards } from "../../../lambdas/execution/config/execution-secrets.ts";
-import { type AuthorizerSecretUse, secretsOfAuthorizer } from "../../../lambdas/shared/config/authorizer-schema.ts";
-import { authorizerConfigOf, isOwnExecution } from "../../../lambdas/shared/config/destination-address.ts";
+import { listAgentSecrets, listCardSecrets } from "../../../lambdas/execution/config/execution-secrets.ts";
+import { type AuthorizerSecretUse, listAuthorizerSecrets } from "../../../lambdas/shared/config/authorizer-schema.ts";
+import { isOwnExecution, resolveAuthorizerConfig } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { executionPlaceOf, managedSecretName, servesA2a } from "../../../lambdas/shared/config/stage-config.ts";
+import {
+  findExecutionPlace,
+  formatManagedSecretName,
+  isA2aEndpoint,
+} from "../../../lambdas/shared/config/stage-config.ts";
 import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
 import type { NamedStage } from "./stage.ts";
 
@@ -57,9 +61,9 @@ export function listStageSecrets({ config, stageName, stage }: NamedStage & { co
           },
         ]),
     ...Object.entries(config.destinations).flatMap(([name, destination]) => {
-      const authorizer = authorizerConfigOf(destination);
+      const authorizer = resolveAuthorizerConfig(destination);
       if (authorizer === undefined || isOwnExecution(destination)) return [];
-      return secretsOfAuthorizer(authorizer).map(({ use, reference }) => ({
+      return listAuthorizerSecrets(authorizer).map(({ use, reference }) => ({
         ...verification,
         use,
         purpose: `${use} of destination ${name}`,
@@ -78,15 +82,15 @@ export function listStageSecrets({ config, stageName, stage }: NamedStage & { co
 type Draft = Omit<StageSecret, "id" | "env"> & { reference: SecretReference };
 
 function executionSecrets({ config, stage }: { config: Config; stage: NamedStage["stage"] }): Draft[] {
-  const place = executionPlaceOf(stage);
+  const place = findExecutionPlace(stage);
   if (place === undefined) return [];
   const { agent, a2a } = config.execution;
   const { account, region } = place;
   const here = { zone: "Execution" as const, account, region };
-  const cardKeys = servesA2a({ config, kind: stage.execution.kind }) ? secretsOfCards(a2a) : [];
+  const cardKeys = isA2aEndpoint({ config, kind: stage.execution.kind }) ? listCardSecrets(a2a) : [];
   return [
     ...collectorSecrets({ config, zone: here }),
-    ...secretsOfAgent(agent).map((reference) => ({
+    ...listAgentSecrets(agent).map((reference) => ({
       ...here,
       use: "API key" as const,
       purpose: "API key of the agent's model",
@@ -121,7 +125,7 @@ function collectorSecrets({
 
 /** An ARN says its own region. */
 function idOf({ reference, stageName, region }: { reference: SecretReference; stageName: string; region: string }) {
-  if ("env" in reference) return { id: managedSecretName({ stageName, env: reference.env }), env: reference.env };
+  if ("env" in reference) return { id: formatManagedSecretName({ stageName, env: reference.env }), env: reference.env };
   const id = reference.secretsManager;
   return { id, env: undefined, region: id.startsWith("arn:") ? (id.split(":")[3] ?? region) : region };
 }

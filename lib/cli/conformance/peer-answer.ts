@@ -2,7 +2,7 @@
 
 import { type JsonRpcResponse, responseSchema } from "../../../contracts/envelope.ts";
 import type { ClientReason } from "../../../contracts/errors.ts";
-import { escapeActing } from "../../../lambdas/shared/untrusted-input.ts";
+import { escapeActiveCharacters } from "../../../lambdas/shared/untrusted-input.ts";
 import { redact } from "../../../lambdas/verification/transport/tap.ts";
 import type { TransportResponse } from "../../../lambdas/verification/transport/transport.ts";
 
@@ -65,7 +65,10 @@ function membersOf(response: JsonRpcResponse): object {
 
 /** Without secrets. What a terminal would act upon is escaped, as in JSON. */
 function excerpt(json: unknown): string {
-  const text = escapeActing(JSON.stringify(redact(json))).replace(/\b(bearer|basic)\s+[^\s"\\]+/gi, "$1 [redacted]");
+  const text = escapeActiveCharacters(JSON.stringify(redact(json))).replace(
+    /\b(bearer|basic)\s+[^\s"\\]+/gi,
+    "$1 [redacted]",
+  );
   return text.length > longestExcerpt ? `${text.slice(0, longestExcerpt)}…` : text;
 }
 

@@ -4,7 +4,7 @@ import type { Dialect } from "../../../contracts/dialects.ts";
 import type { JsonRpcErrorObject } from "../../../contracts/envelope.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { abortable } from "../../../lambdas/shared/async/abortable.ts";
-import { newTrace, type Trace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { createTrace, type Trace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { credentialText } from "../../../lambdas/verification/checks/failed-check.ts";
 import type { Transport } from "../../../lambdas/verification/transport/transport.ts";
 import { createMissingAnswer, type PeerAnswer, readPeerAnswer } from "./peer-answer.ts";
@@ -52,7 +52,7 @@ export function createPeerUnderTest({
 }): PeerUnderTest {
   const errors: JsonRpcErrorObject[] = [];
 
-  async function send({ body, trace = newTrace(), as, ...sending }: PeerRequest): Promise<PeerAnswer> {
+  async function send({ body, trace = createTrace(), as, ...sending }: PeerRequest): Promise<PeerAnswer> {
     interrupt.throwIfAborted();
     const late = AbortSignal.timeout(timeoutMs);
     const signal = AbortSignal.any([interrupt, late]);

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import * as z from "zod";
 import { taskStateSchema } from "../../../contracts/methods.ts";
-import { executionPlaceOf } from "../../../lambdas/shared/config/stage-config.ts";
+import { findExecutionPlace } from "../../../lambdas/shared/config/stage-config.ts";
 import { dynamoDbSettings } from "../../../lambdas/shared/engine/aws/client.ts";
 import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
 import type { ErasableStore } from "../../../lambdas/shared/engine/ports.ts";
@@ -42,7 +42,7 @@ export function createLocalExecutionPart({ file, signal }: { file: string; signa
 /** Of a stage. Rejects with an AwsFailure where the credentials are not of the Execution zone's account. */
 export function createStageExecutionPart({ stageName, stage, signal }: NamedStage & { signal: AbortSignal }): DataPart {
   return part(signal, async (work) => {
-    const place = executionPlaceOf(stage);
+    const place = findExecutionPlace(stage);
     if (place === undefined) return 0;
     const { account, region } = place;
     const actual = await callerAccount({ region, signal });

@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { UsageError } from "../../../bin/commands/command.ts";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import { configPath } from "../../../lambdas/shared/config/load.ts";
-import { executionPlaceOf } from "../../../lambdas/shared/config/stage-config.ts";
+import { findExecutionPlace } from "../../../lambdas/shared/config/stage-config.ts";
 import type { NamedStage } from "../aws/stage.ts";
 
 /** Writes the request ids, which name nobody, into a file beside the configuration; lines that say what to run, and with what. */
@@ -26,7 +26,7 @@ export async function writeLeftOver({
   const name = relative(directory, path);
   const configText = config === undefined ? "" : ` --config ${config}`;
   await writeFile(path, `${[...ids].join("\n")}\n`, { mode: 0o600, flag: "wx" });
-  const account = executionPlaceOf(stage)?.account ?? "unknown";
+  const account = findExecutionPlace(stage)?.account ?? "unknown";
   return [
     `The Execution zone's records are left: they are in account ${account}. They know these tasks by their request ids alone, and expire`,
     "a day after the end of each. To erase them now, with credentials of that account (AWS_PROFILE, or aws sso login):",

@@ -1,7 +1,7 @@
 /** Everything that is kept of one person at a place: the store's records, what lies beside them, rules that name them. */
 import { dirname, join } from "node:path";
 import { defaultAwsCredentials } from "../../../lambdas/shared/aws/default-credentials.ts";
-import { endpointsOf } from "../../../lambdas/shared/config/aws-environment.ts";
+import { createEndpointResolver } from "../../../lambdas/shared/config/aws-environment.ts";
 import { createBucketFiles } from "./bucket-files.ts";
 import { createArchivedLettersPart } from "./dead-letters.ts";
 import { createLocalExecutionPart, createStageExecutionPart, executionRetentionMs } from "./execution-records.ts";
@@ -35,7 +35,7 @@ export function createDataParts({
   }
   const { outputs, stage } = at;
   const { region } = stage.verification;
-  const aws = { region, credentials: defaultAwsCredentials(), endpointOf: endpointsOf({ region }) };
+  const aws = { region, credentials: defaultAwsCredentials(), endpointOf: createEndpointResolver({ region }) };
   return {
     files: outputs.filesBucket === "" ? undefined : createBucketFiles({ bucket: outputs.filesBucket, aws, signal }),
     letters: createArchivedLettersPart({ person, queueUrl: outputs.deadLettersUrl, region, signal }),

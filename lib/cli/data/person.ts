@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { type CommandRun, UsageError } from "../../../bin/commands/command.ts";
 import type { ErasableStore } from "../../../lambdas/shared/engine/ports.ts";
-import { personOf } from "../../../lambdas/verification/usage/entry.ts";
+import { formatPersonKey } from "../../../lambdas/verification/usage/entry.ts";
 import type { OpenZone } from "../zone/open-zone.ts";
 import { atZone, type ZoneValues } from "../zone/zone.ts";
 
@@ -26,7 +26,7 @@ export function readPerson({ team, user }: { team?: string | undefined; user?: s
 }
 
 export function formatPerson(person: Person): string {
-  return personOf(person);
+  return formatPersonKey(person);
 }
 
 /** Data that lies elsewhere than in the Verification zone's store: files, dead letters, the Execution zone's records. */

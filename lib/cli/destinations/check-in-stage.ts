@@ -1,9 +1,9 @@
 /** The destinations of a stage, as its deployed worker finds them: with its role, its secrets and the live settings. */
-import { addressOf } from "../../../lambdas/shared/config/destination-address.ts";
-import { needDeploy } from "../../../lambdas/shared/config/live-settings.ts";
+import { toAddress } from "../../../lambdas/shared/config/destination-address.ts";
+import { listUndeployedChanges } from "../../../lambdas/shared/config/live-settings.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { stageConfig } from "../../../lambdas/shared/config/stage-config.ts";
-import type { Checked } from "../../../lambdas/verification/checks/check-destination.ts";
+import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+import type { DestinationCheck } from "../../../lambdas/verification/checks/check-destination.ts";
 import { destinationsAnswerSchema } from "../../../lambdas/verification/checks/operator-call.ts";
 import { askWorker, type DeployedWorker } from "../aws/ask-worker.ts";
 import { fingerprintsIn } from "../aws/push-live-settings.ts";
@@ -29,10 +29,10 @@ export function stageDestinations({
   stageName: string;
   outputs: StackOutputs;
 }): StageDestinations {
-  const staged = stageConfig({ config, stageName });
+  const staged = createStageConfig({ config, stageName });
   const fingerprints = fingerprintsIn(outputs.deployedDestinations);
   const isDeployed = (name: string) => Object.hasOwn(fingerprints, name);
-  const needing = needDeploy({ config: staged, deployed: fingerprints });
+  const needing = listUndeployedChanges({ config: staged, deployed: fingerprints });
   return {
     deployed: Object.keys(fingerprints),
     missing: needing.filter((name) => !isDeployed(name)),
@@ -62,15 +62,23 @@ export async function checkInStage({
   /** The configuration of the file, for the addresses of destinations that are not deployed. */
   config: Config;
   signal: AbortSignal;
-}): Promise<Checked[]> {
+}): Promise<DestinationCheck[]> {
   const request = { operator: "check_destinations" as const, ...(names && { names: [...names] }) };
   const { checked, unknown } = await askWorker({ worker, request, answerSchema: destinationsAnswerSchema, signal });
   return [...checked, ...unknown.map((name) => notDeployed({ name, config, stageName: worker.stageName }))];
 }
 
-function notDeployed({ name, config, stageName }: { name: string; config: Config; stageName: string }): Checked {
+function notDeployed({
+  name,
+  config,
+  stageName,
+}: {
+  name: string;
+  config: Config;
+  stageName: string;
+}): DestinationCheck {
   const destination = Object.hasOwn(config.destinations, name) ? config.destinations[name] : undefined;
-  const address = (destination && addressOf(destination)) ?? "unknown";
+  const address = (destination && toAddress(destination)) ?? "unknown";
   const words = `It is not deployed. npx cdk deploy --all -c stage=${stageName} deploys it.`;
   return { name, address, health: "unhealthy", words };
 }

@@ -1,10 +1,10 @@
 /** One destination, checked from this machine: with the secrets and the credentials at hand. */
-import { addressOf, isOwnExecution } from "../../../lambdas/shared/config/destination-address.ts";
+import { isOwnExecution, toAddress } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../../lambdas/shared/config/destination-schema.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
 import type { Log } from "../../../lambdas/shared/log.ts";
-import { type Checked, checkDestination } from "../../../lambdas/verification/checks/check-destination.ts";
+import { checkDestination, type DestinationCheck } from "../../../lambdas/verification/checks/check-destination.ts";
 import { openDestination } from "../../local/open-destination.ts";
 import { startOwnExecution } from "./describe.ts";
 
@@ -24,10 +24,10 @@ export async function checkFromHere({
   name,
   destination,
   ...dependencies
-}: CheckDependencies & { name: string; destination: Destination }): Promise<Checked> {
+}: CheckDependencies & { name: string; destination: Destination }): Promise<DestinationCheck> {
   const { config, executionPort, readSecret, signal } = dependencies;
   const isOwn = isOwnExecution(destination);
-  const address = addressOf(destination) ?? (isOwn ? `http://127.0.0.1:${executionPort}/` : undefined);
+  const address = toAddress(destination) ?? (isOwn ? `http://127.0.0.1:${executionPort}/` : undefined);
   const checked = await checkDestination({
     name,
     destination,

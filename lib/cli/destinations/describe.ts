@@ -1,5 +1,5 @@
 /** One destination in words, for a list of them. */
-import { addressOf, authorizerOf } from "../../../lambdas/shared/config/destination-address.ts";
+import { authorizerOf, toAddress } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../../lambdas/shared/config/destination-schema.ts";
 import type { Route } from "../../../lambdas/shared/config/schema.ts";
 import { formatDuration } from "../tasks/text.ts";
@@ -33,7 +33,7 @@ export function toDestinationRow({
   needsDeploy: boolean;
 }): DestinationRow {
   const { transport, idempotent, deadlineMs } = destination;
-  const address = addressOf(destination);
+  const address = toAddress(destination);
   const leading = routes.map((route, index) => ({ place: index + 1, choice: route.destination.indexOf(name) + 1 }));
   return {
     name,

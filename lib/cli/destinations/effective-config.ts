@@ -1,9 +1,13 @@
 /** The configuration that is in force: the file's on this machine, or in a stage joined with what was pushed there. */
 import * as z from "zod";
-import { needDeploy, outdatedSettings, withLiveSettings } from "../../../lambdas/shared/config/live-settings.ts";
+import {
+  listUndeployedChanges,
+  outdatedSettings,
+  withLiveSettings,
+} from "../../../lambdas/shared/config/live-settings.ts";
 import { type ConfigPlace, loadConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { stageConfig, withExecutionAddress } from "../../../lambdas/shared/config/stage-config.ts";
+import { createStageConfig, withExecutionAddress } from "../../../lambdas/shared/config/stage-config.ts";
 import { executionAddressSchema } from "../../../lambdas/verification/config/worker-environment.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import { fingerprintsIn, readLiveParameter } from "../aws/push-live-settings.ts";
@@ -42,10 +46,10 @@ export async function readEffectiveConfig({
     return { config: file, named: undefined, notDeployed: [], routesFromFile: true, outdated: [] };
   }
   const named = chooseStage(file, stage);
-  const staged = stageConfig({ config: file, stageName: named.stageName });
+  const staged = createStageConfig({ config: file, stageName: named.stageName });
   const outputs = await readStackOutputs({ ...named, signal });
   const deployed = fingerprintsIn(outputs.deployedDestinations);
-  const notDeployed = needDeploy({ config: staged, deployed });
+  const notDeployed = listUndeployedChanges({ config: staged, deployed });
   const { region } = named.stage.verification;
   const live = liveSettingsIn(await readLiveParameter({ name: outputs.routesParameter, region, signal }));
   // After a rollback the live settings may also name destinations that are not deployed any more: workers leave these out.

@@ -1,6 +1,6 @@
 /** Which routes a message could take of which only a part is known. */
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { routeOf } from "../../../lambdas/verification/gate/route.ts";
+import { findRoute } from "../../../lambdas/verification/gate/route.ts";
 
 /** What is known of the message. */
 export type KnownMessage = { team?: string | undefined; channel?: string | undefined; text?: string | undefined };
@@ -25,7 +25,7 @@ export function listPossibleRoutes({
       destination,
     };
     const message = { team: known.team ?? "", channel: known.channel ?? "", text: known.text ?? "" };
-    if (routeOf({ routes: [asked], message }).length === 0) continue;
+    if (findRoute({ routes: [asked], message }).length === 0) continue;
     const certain = asked.team === team && asked.channel === channel && asked.word === word;
     found.push({ place: index + 1, destination, certain });
     if (certain) break;

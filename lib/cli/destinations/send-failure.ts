@@ -1,7 +1,11 @@
 /** What is told of a task that was sent by hand and brought no result: why, what became of it, and what to do. */
 import type { ClientReason, SekishoError } from "../../../contracts/errors.ts";
 import { reasonText } from "../../../lambdas/verification/checks/check-result.ts";
-import { cardFailureText, credentialText, failedCheck } from "../../../lambdas/verification/checks/failed-check.ts";
+import {
+  cardFailureText,
+  createFailedCheck,
+  credentialText,
+} from "../../../lambdas/verification/checks/failed-check.ts";
 import { startOwnExecution } from "./describe.ts";
 
 export type FailedTask = {
@@ -61,7 +65,7 @@ const saysNothingOfTask: readonly ClientReason[] = [
 function whyOf({ error, address, authorizer }: FailedTask): { why: string; isUnreachable: boolean } {
   const { reason, message } = error;
   if (reason === "ambiguous" || reason === "unavailable" || credentialText({ error, authorizer }) !== undefined) {
-    const { health, words } = failedCheck({ thrown: error, address, authorizer, timedOutMs: undefined });
+    const { health, words } = createFailedCheck({ thrown: error, address, authorizer, timedOutMs: undefined });
     return { why: words, isUnreachable: health === "unreachable" };
   }
   return { why: cardFailureText(error) ?? reasonText({ reason, authorizer }) ?? message, isUnreachable: false };

@@ -1,6 +1,6 @@
 /** Who can tell what time it is: Slack, the deployed entry, and whatever destinations are asked over HTTP. */
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
-import { addressOf } from "../../../lambdas/shared/config/destination-address.ts";
+import { toAddress } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { readSkewMs } from "./ask-slack.ts";
 import type { ClockSource } from "./checks/machine.ts";
@@ -21,7 +21,7 @@ export function slackClock({ slack }: { slack: SlackSide }): ClockSource {
 /** Those on this machine have the same clock. Whether they let us in does not matter. */
 export function destinationClocks({ config, signal }: { config: Config; signal: AbortSignal }): ClockSource[] {
   return Object.entries(config.destinations).flatMap(([name, destination]) => {
-    const url = URL.parse(addressOf(destination) ?? "");
+    const url = URL.parse(toAddress(destination) ?? "");
     if (url === null || !/^https?:$/.test(url.protocol) || isLoopbackHost(url.hostname)) return [];
     return [{ who: `destination ${name}`, skewMs: () => measureSkew({ url: url.origin, signal }) }];
   });

@@ -5,7 +5,7 @@ import { listNonSlackSecrets } from "../../../bin/commands/config.ts";
 import type { Environment } from "../../../lambdas/shared/config/environment.ts";
 import type { ConfigPlace } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { hasSecret, nameOfSecret, readSecret } from "../../../lambdas/shared/config/secrets.ts";
+import { formatSecretName, hasSecret, readSecret } from "../../../lambdas/shared/config/secrets.ts";
 import { isAnySet, neededSecrets } from "../../local/slack-installation.ts";
 import { countRules } from "../allow/place.ts";
 import { checkDependencies } from "../destinations/check-dependencies.ts";
@@ -112,7 +112,7 @@ export function createLocalGroups({
 
 /** Of a machine on which no zone runs and no signing secret is set. */
 function whyNoEntry({ slack }: Config): string {
-  const name = nameOfSecret(slack.signingSecret);
+  const name = formatSecretName(slack.signingSecret);
   return hasSecret(slack.appToken) ? `${name} is not set: over Socket Mode none is used.` : `${name} is not set here.`;
 }
 
@@ -122,6 +122,6 @@ async function rulesIn({ file, config }: { file: string; config: Config }): Prom
 }
 
 function fakeSlackText({ slack }: Config): string {
-  const names = [slack.signingSecret, slack.botToken, slack.appToken].map(nameOfSecret);
+  const names = [slack.signingSecret, slack.botToken, slack.appToken].map(formatSecretName);
   return `None of ${names.join(", ")} is set: npm start stands in for Slack.`;
 }

@@ -1,7 +1,7 @@
 /** The checks of a stage on AWS: with the operator's own credentials, and by the deployed worker with its role. */
 import type { ConfigPlace } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { stageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
 import { countRules } from "../allow/place.ts";
 import { callerIdentity, requireVerificationAccount } from "../aws/account.ts";
 import { createReadStageSecret } from "../aws/own-aws.ts";
@@ -46,7 +46,7 @@ export async function createStageGroups({
 }): Promise<CheckGroup[]> {
   const { stageName, stage } = named;
   const { region } = stage.verification;
-  const staged = stageConfig({ config, stageName });
+  const staged = createStageConfig({ config, stageName });
   const readSecret = createReadStageSecret({ region });
   const outputs = once(() => readStackOutputs({ ...named, signal }));
   const inForce = once(() => readEffectiveConfig({ place, stage: stageName, signal }));

@@ -1,5 +1,5 @@
 /** Secrets as checks get them: the value, or why it cannot be had, in words for a person. */
-import { nameOfSecret } from "../../../lambdas/shared/config/secrets.ts";
+import { formatSecretName } from "../../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
 import { lacksCredentials } from "../aws/aws-failure.ts";
 
@@ -14,7 +14,7 @@ export async function readSecretInHand({
   reference: SecretReference;
   readSecret: (reference: SecretReference) => Promise<string>;
 }): Promise<SecretInHand> {
-  const name = nameOfSecret(reference);
+  const name = formatSecretName(reference);
   try {
     const value = (await readSecret(reference)).trim();
     return value === "" ? { missing: `${name} is empty.` } : { value };

@@ -1,6 +1,6 @@
 /** Asks the deployed worker of a stage about itself and about the destinations, each once. */
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import type { Checked } from "../../../lambdas/verification/checks/check-destination.ts";
+import type { DestinationCheck } from "../../../lambdas/verification/checks/check-destination.ts";
 import { type WorkerAnswer, workerAnswerSchema } from "../../../lambdas/verification/checks/operator-call.ts";
 import { askWorker, workerTimeoutMs } from "../aws/ask-worker.ts";
 import type { StackOutputs } from "../aws/stack-outputs.ts";
@@ -12,7 +12,7 @@ import type { BotIdentity } from "./slack-side.ts";
 export type StageWorkerSide = {
   /** Rejects where the worker cannot be asked, as `destinations` does. */
   state(): Promise<WorkerAnswer>;
-  destinations(): Promise<Checked[]>;
+  destinations(): Promise<DestinationCheck[]>;
   /** Slack's answer to the worker's bot token. */
   identity(): Promise<BotIdentity>;
   timeoutMs: number;

@@ -1,7 +1,7 @@
 /** Whether the tasks of a smoke test go to the stage's own Execution zone. */
 import { isOwnExecution } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { routeOf } from "../../../lambdas/verification/gate/route.ts";
+import { findRoute } from "../../../lambdas/verification/gate/route.ts";
 
 /** Says where the first text leads that is not routed to the stage's own Execution zone; undefined where all are. */
 export function routeElsewhere({
@@ -19,7 +19,7 @@ export function routeElsewhere({
   texts: readonly string[];
 }): string | undefined {
   for (const text of texts) {
-    const [name = ""] = routeOf({ routes, message: { team, channel, text } });
+    const [name = ""] = findRoute({ routes, message: { team, channel, text } });
     const destination = config.destinations[name];
     // The stage's own destination has no address in the file.
     if (destination !== undefined && isOwnExecution(destination)) continue;

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { GetAccountSettingsCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { executionPlaceOf } from "../../../lambdas/shared/config/stage-config.ts";
+import { findExecutionPlace } from "../../../lambdas/shared/config/stage-config.ts";
 import { formatMetricsNamespace, formatStackName } from "../../cdk/names.ts";
 import { callAws } from "../aws/aws-failure.ts";
 import type { NamedStage } from "../aws/stage.ts";
@@ -112,7 +112,7 @@ async function collectFacts(request: SmokeRequest & { results: StoryResult[]; fr
   const { account, region } = stage.verification;
   const verification = openZone({ zone: "Verification", stageName, region, profile: undefined, signal, fromMs });
   const own = request.config.telemetry.metrics ? ownMetrics({ stageName, tasks: results.length }) : [];
-  const executionPlace = executionPlaceOf(stage);
+  const executionPlace = findExecutionPlace(stage);
   try {
     const ids = results.flatMap(({ requestId }) => requestId ?? []);
     const endMs = performance.now() + settings.settleMs;

@@ -1,7 +1,7 @@
 /** Listings of the tasks in a stage's table: the open ones, the newest of a state, and those whose ids begin so. */
 import { type DynamoDBClient, GetItemCommand, paginateQuery } from "@aws-sdk/client-dynamodb";
 import { type IndexEntry, queryShards } from "../../../lambdas/shared/engine/aws/shard-query.ts";
-import { bucketOf, shardKeysOf, taskTable } from "../../../lambdas/shared/engine/aws/table.ts";
+import { listShardKeys, taskTable, toStateBucket } from "../../../lambdas/shared/engine/aws/table.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { OpenStage } from "../zone/open-zone.ts";
 import { isOpen } from "./items.ts";
@@ -36,7 +36,7 @@ export function stageTasks({
     idsLike: ({ state, prefix }) =>
       guarded("look for a task by the beginning of its id", async () => {
         const ids: string[] = [];
-        const queries = shardKeysOf(state).map(async (shard) => {
+        const queries = listShardKeys(state).map(async (shard) => {
           const query = likeQuery({ tableName, shard, prefix });
           for await (const { Items = [] } of paginateQuery({ client }, query, { abortSignal: signal }))
             ids.push(...Items.map(({ id }) => id?.S ?? ""));
@@ -95,7 +95,7 @@ function newestInTable({
   signal: AbortSignal;
 }): TaskPlace["newestIds"] {
   async function isIn(state: string, { id }: IndexEntry): Promise<boolean> {
-    if (bucketOf(state) === state) return true;
+    if (toStateBucket(state) === state) return true;
     const command = new GetItemCommand({
       TableName: table,
       Key: { id: { S: id } },

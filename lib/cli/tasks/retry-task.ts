@@ -1,6 +1,6 @@
-import { newTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { retryIdOf } from "../../../lambdas/verification/task/ids.ts";
-import type { Ask } from "../../../lambdas/verification/task/messages.ts";
+import type { AskMessage } from "../../../lambdas/verification/task/messages.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { TaskPlace } from "./stored-task.ts";
 
@@ -30,8 +30,8 @@ export async function sendRetry({
   const requestId = await newRetryId({ place, originalId: retryOf });
   // Whatever is left of the text: it is read anew from Slack.
   const message = { ...task.message, text: "" };
-  const trace = newTrace({ sampleRatio: place.sampleRatio?.() ?? 1 });
-  const ask: Ask = { type: "ask", requestId, receivedAtMs: now(), trace, message, retryOf };
+  const trace = createTrace({ sampleRatio: place.sampleRatio?.() ?? 1 });
+  const ask: AskMessage = { type: "ask", requestId, receivedAtMs: now(), trace, message, retryOf };
   await place.queue.send({ body: JSON.stringify(ask), group: message.team });
   return { requestId, retryOf };
 }

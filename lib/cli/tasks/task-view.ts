@@ -1,4 +1,4 @@
-import { safeLine } from "../../../lambdas/shared/untrusted-input.ts";
+import { sanitizeLine } from "../../../lambdas/shared/untrusted-input.ts";
 import type { Task, TaskCall } from "../../../lambdas/verification/task/task.ts";
 import { describeNextStep, describeOutcome, formatDuration, formatTime } from "./text.ts";
 
@@ -126,7 +126,7 @@ function fieldLines({ name, value, nowMs }: { name: string; value: unknown; nowM
 
 function shownValue({ name, value, nowMs }: { name: string; value: unknown; nowMs: number }): string {
   if (name.endsWith("AfterMs")) return formatDuration(Number(value));
-  return name.endsWith("Ms") ? timeAndAway(Number(value), nowMs) : safeLine(String(value));
+  return name.endsWith("Ms") ? timeAndAway(Number(value), nowMs) : sanitizeLine(String(value));
 }
 
 function timeAndAway(atMs: number, nowMs: number): string {

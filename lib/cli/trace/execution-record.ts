@@ -2,8 +2,12 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { type ExecutionTask, parseExecutionTask, taskIdOf } from "../../../lambdas/execution/tasks/execution-task.ts";
-import { executionPlaceOf } from "../../../lambdas/shared/config/stage-config.ts";
+import {
+  deriveTaskId,
+  type ExecutionTask,
+  parseExecutionTask,
+} from "../../../lambdas/execution/tasks/execution-task.ts";
+import { findExecutionPlace } from "../../../lambdas/shared/config/stage-config.ts";
 import { dynamoDbSettings } from "../../../lambdas/shared/engine/aws/client.ts";
 import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
 import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
@@ -49,7 +53,7 @@ export async function readStageRecord({
 }: Asked & { named: NamedStage; signal: AbortSignal }): Promise<ExecutionRecord> {
   const { stageName, stage } = named;
   const { account } = stage.verification;
-  const place = executionPlaceOf(stage);
+  const place = findExecutionPlace(stage);
   if (place === undefined) return {};
   if (place.account !== account) {
     return {
@@ -74,7 +78,7 @@ export async function readStageRecord({
 
 /** An answer at once tells of no task id; then it follows from who asked. */
 function possibleIds({ requestId, taskIds, principals }: Asked & { principals: readonly string[] }): Set<string> {
-  const derived = principals.map((principal) => taskIdOf({ principal, requestId }));
+  const derived = principals.map((principal) => deriveTaskId({ principal, requestId }));
   return new Set([...taskIds, ...derived].filter((id) => id !== undefined));
 }
 

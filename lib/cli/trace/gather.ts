@@ -1,6 +1,6 @@
 /** Finds which task is meant, and gathers what the stores know of it. */
 import { type CommandRun, UsageError } from "../../../bin/commands/command.ts";
-import { EngineFileError, fileErrorOf } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
+import { EngineFileError, toFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import { readStage } from "../aws/stage.ts";
@@ -53,7 +53,7 @@ async function readTask(
       findTask({ place, id: requestId ?? id.toLowerCase(), note: run.note }),
     );
   } catch (error) {
-    const thrown = fileErrorOf({ error, file: "The file of tasks" }) ?? error;
+    const thrown = toFileError({ error, file: "The file of tasks" }) ?? error;
     const isOver = run.signal.aborted || !(thrown instanceof Error) || thrown instanceof UsageError;
     if (isOver || thrown.name === "ConfigError") throw thrown;
     if (requestId !== undefined) {

@@ -1,6 +1,6 @@
 /** Reads the log lines of either zone back: from a file of them, with or without what a log service puts before each. */
 import { isLogField } from "../../../lambdas/shared/log.ts";
-import { safeLine } from "../../../lambdas/shared/untrusted-input.ts";
+import { sanitizeLine } from "../../../lambdas/shared/untrusted-input.ts";
 
 export type LogLine = {
   atMs: number;
@@ -49,7 +49,7 @@ function isDuration(value: unknown): boolean {
 function shownValue(value: unknown): string | number | undefined {
   if (typeof value === "number") return value;
   if (typeof value === "boolean") return String(value);
-  return typeof value === "string" ? safeLine(value).slice(0, 200) : undefined;
+  return typeof value === "string" ? sanitizeLine(value).slice(0, 200) : undefined;
 }
 
 /** Log services put a time, a stream's name, an id before the line. */

@@ -1,6 +1,6 @@
 /** The picture of one task's way through both zones, from whatever is known of it: records, log lines, what the local run saw. */
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
-import { traceIdOf } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { readTraceId } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { RecordedStep } from "../../local/recorder/step-recorder.ts";
 import { describeOutcome } from "../tasks/text.ts";
@@ -55,7 +55,7 @@ export function createPicture({
     all,
     requestId,
     taskId: task?.call?.taskId ?? execution?.id,
-    traceId: recordTrace && traceIdOf(recordTrace),
+    traceId: recordTrace && readTraceId(recordTrace),
   });
   const stepRecorder = seen.filter((step) => step.requestId === requestId);
   const steps = mergeSteps([

@@ -1,6 +1,6 @@
 /** The picture as lines for a terminal: when, in which zone, what, how long. */
 import { styleText } from "node:util";
-import { safeLine } from "../../../lambdas/shared/untrusted-input.ts";
+import { sanitizeLine } from "../../../lambdas/shared/untrusted-input.ts";
 import { formatTime } from "../tasks/text.ts";
 import { foldPolls } from "./fold-polls.ts";
 import type { Picture } from "./picture.ts";
@@ -22,7 +22,7 @@ const leastGapMs = 1000;
 export function timelineLines({ picture, color }: { picture: Picture; color: boolean }): string[] {
   const paint = (style: Parameters<typeof styleText>[0], text: string) =>
     color ? styleText(style, text, { validateStream: false }) : text;
-  const steps = foldPolls(picture.steps).map((step) => ({ ...step, title: safeLine(step.title) }));
+  const steps = foldPolls(picture.steps).map((step) => ({ ...step, title: sanitizeLine(step.title) }));
   const times = steps.map(({ atMs }) => sinceText(atMs - picture.startedAtMs));
   const timeWidth = longestOf(times);
   const titleWidth = Math.min(60, longestOf(steps.map(({ title }) => title)));
@@ -53,7 +53,7 @@ function headLines({ requestId, taskId, traceId, state, outcome, destination, st
     ["took", endedAtMs === undefined ? undefined : lengthText(endedAtMs - startedAtMs)],
   ];
   const lines = fields.flatMap(([name, value]) =>
-    value === undefined ? [] : [`  ${name.padEnd(12)} ${safeLine(value)}`],
+    value === undefined ? [] : [`  ${name.padEnd(12)} ${sanitizeLine(value)}`],
   );
   return [`Task ${requestId}`, ...lines];
 }
@@ -78,7 +78,7 @@ function endOf({ atMs, zone, durationMs = 0 }: PictureStep): number {
 
 function detailText({ detail }: PictureStep): string {
   return Object.entries(detail)
-    .map(([name, value]) => safeLine(`${name}=${value}`))
+    .map(([name, value]) => sanitizeLine(`${name}=${value}`))
     .join(" ");
 }
 

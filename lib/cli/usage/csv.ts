@@ -1,5 +1,5 @@
 /** CSV (RFC 4180) that no spreadsheet takes for formulas, wherever it takes a cell to begin, and no terminal for commands. */
-import { safeLines } from "../../../lambdas/shared/untrusted-input.ts";
+import { sanitizeLines } from "../../../lambdas/shared/untrusted-input.ts";
 
 type Cell = string | number | undefined;
 
@@ -22,5 +22,5 @@ const formula = /(^|\r\n|[;\t\r\n])(?=["\p{Zs}]*[=+\-@＝＋－＠])|^(?=[\t\r\n
  * are decimal points a spreadsheet splits at semicolons, others at tabs, and the quotation marks of RFC 4180 do not hold it off.
  */
 function inert(text: string): string {
-  return safeLines(text).replaceAll(formula, "$1'");
+  return sanitizeLines(text).replaceAll(formula, "$1'");
 }

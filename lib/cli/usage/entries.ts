@@ -1,6 +1,6 @@
 /** The usage history of some days, read page by page. */
 import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
-import { type HistoryEntry, historyStateOf, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
+import { createHistoryState, type HistoryEntry, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
 import { listRecords } from "../data/find-person.ts";
 import type { StoredRecord } from "../data/person.ts";
 
@@ -21,7 +21,7 @@ export async function* readEntries({
   signal: AbortSignal;
 }): AsyncGenerator<HistoryEntry, void, undefined> {
   for (const day of days) {
-    for await (const record of listRecords({ store, index: "state", key: historyStateOf(day), signal })) {
+    for await (const record of listRecords({ store, index: "state", key: createHistoryState(day), signal })) {
       const entry = readable(record);
       if (entry === undefined) unread();
       else if ((team ?? entry.team) === entry.team && (user ?? entry.user) === entry.user) yield entry;

@@ -1,5 +1,5 @@
 /** What the usage history comes to: tasks by destination and outcome, tokens, who asked most. */
-import { type HistoryEntry, personOf, usageOutcomes } from "../../../lambdas/verification/usage/entry.ts";
+import { formatPersonKey, type HistoryEntry, usageOutcomes } from "../../../lambdas/verification/usage/entry.ts";
 
 type Sum = { tasks: number; input: number; output: number; total: number };
 
@@ -22,7 +22,7 @@ export function createSummary({ days, where }: { days: readonly string[]; where:
     add(entry) {
       const name = entry.destination ?? noDestination;
       const destination = known(byDestination, name, () => ({ ...nothing(), outcomes: new Map() }));
-      for (const sum of [all, destination, known(byPerson, personOf(entry), nothing)]) count(sum, entry);
+      for (const sum of [all, destination, known(byPerson, formatPersonKey(entry), nothing)]) count(sum, entry);
       destination.outcomes.set(entry.outcome, (destination.outcomes.get(entry.outcome) ?? 0) + 1);
       if (entry.reason !== undefined) {
         const reason = `${entry.outcome}: ${entry.reason}`;

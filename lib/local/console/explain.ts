@@ -1,6 +1,6 @@
 /** From what is thrown while tasks are read to words for a person: those that we wrote, and no others. */
 
-import { EngineFileError, fileErrorOf } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
+import { EngineFileError, toFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
 import type { Log } from "../../../lambdas/shared/log.ts";
 import { errorKind } from "../../../lambdas/shared/telemetry/error-kind.ts";
 import { AwsFailure } from "../../cli/aws/aws-failure.ts";
@@ -14,7 +14,7 @@ const forPeople = [AwsFailure, EngineFileError, NoSuchTask];
 export function createExplain({ log }: { log: Log }): Explain {
   let last: string | undefined;
   return (error) => {
-    const thrown = fileErrorOf({ error, file: "The file of tasks" }) ?? error;
+    const thrown = toFileError({ error, file: "The file of tasks" }) ?? error;
     if (thrown instanceof Error && forPeople.some((kind) => thrown instanceof kind)) return thrown.message;
     const cause = errorKind(thrown);
     if (cause !== last) log.warn("operator_page_failed", { cause_kind: cause });

@@ -1,16 +1,16 @@
 /** The destinations with their health: checked when somebody looks, each at most once a minute unless it is asked for. */
-import type { Checked } from "../../../lambdas/verification/checks/check-destination.ts";
+import type { DestinationCheck } from "../../../lambdas/verification/checks/check-destination.ts";
 import { type DestinationRow, toDestinationRow } from "../../cli/destinations/describe.ts";
 import type { EffectiveConfig } from "../../cli/destinations/effective-config.ts";
 import { formatRouteKey, orderText } from "../../cli/destinations/route-key.ts";
 
-type Health = { checkedAtMs: number; checked: Checked } | undefined;
+type Health = { checkedAtMs: number; checked: DestinationCheck } | undefined;
 
 export type DestinationsView = {
   destinations: (DestinationRow & {
     checking: boolean;
     checkedAtMs?: number;
-    health?: Omit<Checked, "name" | "address">;
+    health?: Omit<DestinationCheck, "name" | "address">;
   })[];
   routes: { place: number; fits: string; leads: string }[];
   routesFromFile: boolean;
@@ -34,7 +34,7 @@ export function createHealthBoard({
   /** What is in force; asked for at most every `dueMs`. */
   read: () => Promise<EffectiveConfig>;
   /** Never rejects. */
-  check: (request: { inForce: EffectiveConfig; name: string }) => Promise<Checked>;
+  check: (request: { inForce: EffectiveConfig; name: string }) => Promise<DestinationCheck>;
   /** Where a destination without an address of its own leads. */
   own: (inForce: EffectiveConfig) => Parameters<typeof toDestinationRow>[0]["own"];
   dueMs?: number;

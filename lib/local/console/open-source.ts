@@ -1,6 +1,6 @@
 /** The page's source on one machine, and of a stage on AWS. */
 import { type ConfigPlace, loadConfig } from "../../../lambdas/shared/config/load.ts";
-import type { Checked } from "../../../lambdas/verification/checks/check-destination.ts";
+import type { DestinationCheck } from "../../../lambdas/verification/checks/check-destination.ts";
 import { AwsFailure } from "../../cli/aws/aws-failure.ts";
 import { readStackOutputs } from "../../cli/aws/stack-outputs.ts";
 import { chooseStage, type NamedStage } from "../../cli/aws/stage.ts";
@@ -110,7 +110,7 @@ function openHealth({
     config,
     named,
     name,
-  }: EffectiveConfig & { named: NamedStage; name: string }): Promise<Checked> {
+  }: EffectiveConfig & { named: NamedStage; name: string }): Promise<DestinationCheck> {
     try {
       const outputs = await readStackOutputs({ ...named, signal });
       const worker = deployedWorker({ ...named, config, outputs });

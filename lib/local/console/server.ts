@@ -1,7 +1,7 @@
 /** The operators' page on a listener of its own: a tunnel to the zone's port never leads to it. */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { close, listen } from "../../../lambdas/shared/http/server.ts";
+import { closeServer, startListening } from "../../../lambdas/shared/http/server.ts";
 import type { Log } from "../../../lambdas/shared/log.ts";
 import { errorKind } from "../../../lambdas/shared/telemetry/error-kind.ts";
 import type { OperatorsPage } from "./operators-page.ts";
@@ -38,12 +38,12 @@ export async function startOperateServer({
       else response.writeHead(500).end();
     });
   });
-  const bound = await listen({ server, hostname, port, portSetting: "--port" });
+  const bound = await startListening({ server, hostname, port, portSetting: "--port" });
   return {
     url: `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${bound}`,
     async close() {
       page.close();
-      await close(server);
+      await closeServer(server);
     },
   };
 }

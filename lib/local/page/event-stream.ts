@@ -1,6 +1,6 @@
 /** What the page shows, as a stream of server-sent events: all that there is, then each change. */
 import type { ServerResponse } from "node:http";
-import { safeReplacer } from "../../../lambdas/shared/untrusted-input.ts";
+import { sanitizeJsonValue } from "../../../lambdas/shared/untrusted-input.ts";
 import type { FakeSlack, FakeSlackChange } from "../fake-slack/fake-slack.ts";
 import { channels, people, workspace } from "../fake-slack/workspace.ts";
 import type { RecordedStep, StepRecorder } from "../recorder/step-recorder.ts";
@@ -78,5 +78,5 @@ function fromStep(step: RecordedStep): object {
 
 /** JSON has no line ends of its own, so one `data` line holds it. */
 function format(data: object): string {
-  return `data: ${JSON.stringify(data, safeReplacer)}\n\n`;
+  return `data: ${JSON.stringify(data, sanitizeJsonValue)}\n\n`;
 }

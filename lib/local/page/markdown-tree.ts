@@ -1,7 +1,7 @@
 /** Markdown as Slack's markdown block shows it (https://docs.slack.dev/reference/block-kit/blocks/markdown-block), as the page draws it. */
 
 import { parseMarkdown } from "../../../lambdas/verification/slack/markdown/markdown.ts";
-import type { Block, Cell, Inline, List, Table } from "../../../lambdas/verification/slack/markdown/nodes.ts";
+import type { Cell, Inline, List, MarkdownBlock, Table } from "../../../lambdas/verification/slack/markdown/nodes.ts";
 import { createLinkNodes, createNode, type DisplayNode, decodeSlackEntities } from "./display-node.ts";
 
 /** HTML in it is text, like everything that is not understood. */
@@ -9,11 +9,11 @@ export function createMarkdownTree(text: string): DisplayNode[] {
   return treeOf(parseMarkdown(text.replace(/\r\n?/g, "\n")).blocks);
 }
 
-function treeOf(blocks: readonly Block[]): DisplayNode[] {
+function treeOf(blocks: readonly MarkdownBlock[]): DisplayNode[] {
   return blocks.flatMap((block) => (block.type === "html" ? [decodeSlackEntities(block.text)] : [blockTree(block)]));
 }
 
-function blockTree(block: Block): DisplayNode {
+function blockTree(block: MarkdownBlock): DisplayNode {
   switch (block.type) {
     case "heading":
       return createNode("h", inlineTree(block.children));
@@ -63,7 +63,7 @@ function listTree({ isOrdered, start, items }: List): DisplayNode {
 }
 
 /** A paragraph of an item stands right behind its mark. */
-function itemTree(blocks: readonly Block[]): DisplayNode[] {
+function itemTree(blocks: readonly MarkdownBlock[]): DisplayNode[] {
   return blocks.flatMap((block) =>
     block.type === "paragraph" && !block.isApart ? inlineTree(block.children) : [blockTree(block)],
   );

@@ -1,6 +1,6 @@
 /** What every answer of a page says to the browser: keep nothing, guess nothing, tell nobody. */
 import type { ServerResponse } from "node:http";
-import { safeReplacer } from "../../../lambdas/shared/untrusted-input.ts";
+import { sanitizeJsonValue } from "../../../lambdas/shared/untrusted-input.ts";
 
 export const commonHeaders = {
   "cache-control": "no-store",
@@ -12,5 +12,5 @@ export const commonHeaders = {
 
 export function respondJson(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { ...commonHeaders, "content-type": "application/json" });
-  response.end(JSON.stringify(body, safeReplacer));
+  response.end(JSON.stringify(body, sanitizeJsonValue));
 }

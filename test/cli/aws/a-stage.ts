@@ -1,9 +1,9 @@
 /** A configuration with a stage in two accounts, and that stage as it is when it is deployed. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fingerprintsOf } from "../../../lambdas/shared/config/live-settings.ts";
+import { createFingerprints } from "../../../lambdas/shared/config/live-settings.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { stageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
 import type { AwsServices } from "../../doubles/aws/json-services.ts";
 
 export const verificationAccount = "111111111111";
@@ -61,7 +61,7 @@ export function deploy({
   executionAddress?: string;
   workerFunction?: string;
 }) {
-  const deployed = stageConfig({ config: parseConfig({ json }), stageName: "prod" });
+  const deployed = createStageConfig({ config: parseConfig({ json }), stageName: "prod" });
   aws.parameters.all.set(routesParameter, { value: "{}", tier: "Standard" });
   aws.stacks.set(stackName, {
     EventsUrl: "https://abc123.execute-api.eu-central-1.amazonaws.com/slack/events",
@@ -69,7 +69,7 @@ export function deploy({
     DeadLettersUrl: queues?.archive ?? "none",
     TableName: tableName,
     RoutesParameter: routesParameter,
-    DeployedDestinations: JSON.stringify(fingerprintsOf(deployed)),
+    DeployedDestinations: JSON.stringify(createFingerprints(deployed)),
     ExecutionAddress: executionAddress,
     ...(workerFunction === undefined ? {} : { WorkerFunction: workerFunction }),
   });

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { withLiveSettings } from "../../../lambdas/shared/config/live-settings.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { stageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
 import { jsonChanges } from "../../../lib/cli/aws/push-live-settings.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { commandsInFolder } from "../commands-in-folder.ts";
@@ -37,7 +37,7 @@ describe("sekisho config push", () => {
     const changed = { ...withFar({ deadlineMs: 60_000 }), routes: [{ destination: "far" }] };
     const ended = await push(changed);
     expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("14400000 -> 60000") });
-    const deployed = stageConfig({ config: parseConfig({ json: twoAccounts }), stageName: "prod" });
+    const deployed = createStageConfig({ config: parseConfig({ json: twoAccounts }), stageName: "prod" });
     const live = withLiveSettings({ config: deployed, json: JSON.parse(stored()?.value ?? "") });
     expect(live.routes).toEqual([{ destination: ["far"] }]);
     expect(live.destinations.far?.deadlineMs).toBe(60_000);
@@ -89,7 +89,7 @@ describe("sekisho config push", () => {
       destinations: { ...changed.destinations, further: { ...far, url: "https://new.example/" } },
     };
     expect(await push(json)).toMatchObject({ code: 0, stderr: expect.stringContaining("further is not deployed") });
-    const deployed = stageConfig({ config: parseConfig({ json: twoAccounts }), stageName: "prod" });
+    const deployed = createStageConfig({ config: parseConfig({ json: twoAccounts }), stageName: "prod" });
     const live = withLiveSettings({ config: deployed, json: JSON.parse(stored()?.value ?? "") });
     expect(live.destinations.far?.deadlineMs).toBe(60_000);
   });

@@ -1,6 +1,6 @@
 /** What a push brings to a stage whose deployed destinations are not all those of the file. */
 import { describe, expect, it } from "@jest/globals";
-import { fingerprintsOf } from "../../../lambdas/shared/config/live-settings.ts";
+import { createFingerprints } from "../../../lambdas/shared/config/live-settings.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { planPush } from "../../../lib/cli/aws/push-live-settings.ts";
 
@@ -12,7 +12,7 @@ const far = at("far");
 function configOf(destinations: Record<string, object>, routes: object[] = [{ destination: "near" }]) {
   return parseConfig({ json: { destinations, routes } });
 }
-const deployed = fingerprintsOf(configOf({ near, far }));
+const deployed = createFingerprints(configOf({ near, far }));
 /** Needs a deploy, since it is called with another token. */
 const changed = { ...far, authorizer: bearer("OTHER_TOKEN") };
 

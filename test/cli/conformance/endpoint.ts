@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
-import { bearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
 import { createHost, type Host } from "../../../lambdas/execution/host.ts";
 import { createBearerAuthorizer } from "../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
 import { createHttpsTransport } from "../../../lambdas/verification/transport/http/transport.ts";
@@ -20,7 +20,7 @@ export function ownHost({ syncBudgetMs = 50 } = {}): Host {
   return createHost({
     agent: createEchoAgent(),
     store: memoryStore(),
-    authenticator: bearerAuthenticator({ readTokens: async () => [token] }),
+    authenticator: createBearerAuthenticator({ readTokens: async () => [token] }),
     syncBudgetMs,
     pollAfterMs: 50,
   });

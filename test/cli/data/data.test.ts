@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { noStoredRules, parseStoredRules, storedRulesId } from "../../../lambdas/verification/gate/allowlist.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { entryOf, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
+import { createHistoryEntry, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
 import { parseRecord } from "../../../lib/cli/data/person.ts";
 import { openSqliteEngine } from "../../../lib/local/engine.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
@@ -49,7 +49,7 @@ async function keep(number: number, { user = me(), ...changes }: Partial<Task> &
   });
   await place.engine.taskStore({ parse: (json) => taskSchema.parse(json) }).create({ item: task });
   const outcome = { type: "answer" as const, text: secretText };
-  const entry = entryOf({ task: { ...task, outcome }, settings: { retentionDays: 30, texts: true }, nowMs });
+  const entry = createHistoryEntry({ task: { ...task, outcome }, settings: { retentionDays: 30, texts: true }, nowMs });
   const store = place.engine.taskStore({ parse: parseHistoryEntry });
   if (entry !== undefined && task.state === "done") await store.create({ item: entry });
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import type { ErasableStore } from "../../../lambdas/shared/engine/ports.ts";
-import { entryOf } from "../../../lambdas/verification/usage/entry.ts";
+import { createHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
 import { eraseRecords } from "../../../lib/cli/data/erase-records.ts";
 import { findPerson } from "../../../lib/cli/data/find-person.ts";
 import { parseRecord, type StoredRecord } from "../../../lib/cli/data/person.ts";
@@ -24,7 +24,7 @@ async function storeWithData() {
   const question = { index: 0, prompt: "", options: [], askedAtMs: 1, expiresAtMs: 2, answer };
   const other = { ...common, principal: "T1/U2", message: { ...message, user: "U2" } };
   for (const task of [young, old, sampleTask({ ...other, id: idOf(3), question })]) await store.create({ item: task });
-  const entry = entryOf({
+  const entry = createHistoryEntry({
     task: { ...old, outcome: { type: "refused" } },
     settings: { retentionDays: 30, texts: false },
     nowMs,

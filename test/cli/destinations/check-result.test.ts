@@ -3,12 +3,18 @@ import { describe, expect, it } from "@jest/globals";
 import { type Dialect, dialectSchema } from "../../../contracts/dialects.ts";
 import { encodeError } from "../../../contracts/error-data.ts";
 import { reasons, SekishoError } from "../../../contracts/errors.ts";
-import { answeredCheck } from "../../../lambdas/verification/checks/check-result.ts";
-import { discovery } from "../../../lambdas/verification/checks/question.ts";
+import { createAnsweredCheck } from "../../../lambdas/verification/checks/check-result.ts";
+import { discoveryRequest } from "../../../lambdas/verification/checks/question.ts";
 
 function verdict({ dialect, error, status = 200 }: { dialect: Dialect; error: object; status?: number }) {
   const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: "1", error: { message: "no", ...error } }));
-  return answeredCheck({ response: { status, body }, id: "1", dialect, authorizer: "bearer", question: discovery });
+  return createAnsweredCheck({
+    response: { status, body },
+    id: "1",
+    dialect,
+    authorizer: "bearer",
+    question: discoveryRequest,
+  });
 }
 
 describe("a peer that answers rpc.discover with a bare error", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { type ClientReason, SekishoError } from "../../../contracts/errors.ts";
-import { failedCheck } from "../../../lambdas/verification/checks/failed-check.ts";
+import { createFailedCheck } from "../../../lambdas/verification/checks/failed-check.ts";
 import { CredentialError } from "../../../lambdas/verification/transport/authorizer/authorizer.ts";
 
 const secret = "a-secret-of-this-test";
@@ -12,7 +12,7 @@ function told(
   { authorizer = "bearer", timedOutMs }: { authorizer?: string; timedOutMs?: number } = {},
 ) {
   const thrown = new SekishoError(reason, { cause });
-  return failedCheck({ thrown, address: "https://far.example:8443/rpc", authorizer, timedOutMs });
+  return createFailedCheck({ thrown, address: "https://far.example:8443/rpc", authorizer, timedOutMs });
 }
 
 const failed = (code: string) => Object.assign(new Error(secret), { code });
@@ -60,25 +60,27 @@ describe("why nothing came back from a destination", () => {
     const cause = new Error(secret);
     const peer = { address: "https://far.example/", authorizer: "bearer", timedOutMs: undefined };
     const unsent = new SekishoError(reason, { cause, undelivered: true });
-    expect(failedCheck({ thrown: unsent, ...peer })).toEqual({
+    expect(createFailedCheck({ thrown: unsent, ...peer })).toEqual({
       health: "unhealthy",
       words: expect.stringContaining(words),
     });
-    expect(failedCheck({ thrown: new SekishoError(reason), ...peer }).words).not.toContain("card");
+    expect(createFailedCheck({ thrown: new SekishoError(reason), ...peer }).words).not.toContain("card");
   });
 
   it("is what the peer answered, and not the token, where a status came back before anything was sent", () => {
     const thrown = (cause: unknown) => new SekishoError("unauthenticated", { cause, undelivered: true });
     const peer = { address: "https://far.example/", authorizer: "bearer", timedOutMs: undefined };
     const answered = Object.assign(new Error(secret), { status: 401 });
-    expect(failedCheck({ thrown: thrown(answered), ...peer }).words).toMatch(/^It does not know the caller/);
-    expect(failedCheck({ thrown: thrown(undefined), ...peer }).words).toContain("no credential that could be sent");
+    expect(createFailedCheck({ thrown: thrown(answered), ...peer }).words).toMatch(/^It does not know the caller/);
+    expect(createFailedCheck({ thrown: thrown(undefined), ...peer }).words).toContain(
+      "no credential that could be sent",
+    );
   });
 
   it("is told without a code, too: no connection, no answer, or an answer of the platform that says little", () => {
     const undelivered = new SekishoError("unavailable", { cause: new Error("not connected"), undelivered: true });
     const peer = { address: "https://far.example/", authorizer: "sigv4", timedOutMs: undefined };
-    expect(failedCheck({ thrown: undelivered, ...peer }).words).toBe(
+    expect(createFailedCheck({ thrown: undelivered, ...peer }).words).toBe(
       "No connection to far.example came about in time.",
     );
     expect(told("ambiguous", new Error("aborted")).words).toMatch(/^No answer came in time/);
@@ -101,7 +103,7 @@ describe("why nothing came back from a destination", () => {
   });
 
   it("never ends in a text of the error where nothing is known of it", () => {
-    const verdict = failedCheck({
+    const verdict = createFailedCheck({
       thrown: new Error(secret),
       address: "",
       authorizer: "none",

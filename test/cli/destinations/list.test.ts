@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { fingerprintsOf } from "../../../lambdas/shared/config/live-settings.ts";
+import { createFingerprints } from "../../../lambdas/shared/config/live-settings.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { stageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { deploy, routesParameter, twoAccounts, verificationAccount, writeConfig } from "../aws/a-stage.ts";
 import { commandHere } from "../aws/command-here.ts";
@@ -134,7 +134,9 @@ describe("sekisho destinations list --stage", () => {
     deploy({ aws, json: twoAccounts });
   });
   afterEach(() => aws.close());
-  const fingerprints = fingerprintsOf(stageConfig({ config: parseConfig({ json: twoAccounts }), stageName: "prod" }));
+  const fingerprints = createFingerprints(
+    createStageConfig({ config: parseConfig({ json: twoAccounts }), stageName: "prod" }),
+  );
   const listed = (of: unknown, ...words: string[]) => list(of, ["--stage", "prod", ...words], aws.env);
 
   it("shows what is in force: the deployed destinations with what was pushed since", async () => {

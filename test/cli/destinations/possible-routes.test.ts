@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { routeOf } from "../../../lambdas/verification/gate/route.ts";
+import { findRoute } from "../../../lambdas/verification/gate/route.ts";
 import { listPossibleRoutes } from "../../../lib/cli/destinations/possible-routes.ts";
 
 const routes = [
@@ -36,7 +36,7 @@ describe("the routes that a message could take", () => {
       fc.property(message, known, (asked, names) => {
         const part = Object.fromEntries(names.map((name) => [name, asked[name]]));
         const possible = listPossibleRoutes({ routes, known: part });
-        expect(possible.map(({ destination }) => destination)).toContainEqual(routeOf({ routes, message: asked }));
+        expect(possible.map(({ destination }) => destination)).toContainEqual(findRoute({ routes, message: asked }));
         if (names.length === 3) expect(possible).toHaveLength(1);
       }),
     );

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { configSchema } from "../../../lambdas/shared/config/cross-checks.ts";
 import type { Route } from "../../../lambdas/shared/config/schema.ts";
-import { routeOf } from "../../../lambdas/verification/gate/route.ts";
+import { findRoute } from "../../../lambdas/verification/gate/route.ts";
 import type { RouteKey } from "../../../lib/cli/destinations/route-key.ts";
 import { setRoute } from "../../../lib/cli/destinations/set-route.ts";
 
@@ -86,10 +86,10 @@ describe("setting a route in the text of the configuration", () => {
         const after = JSON.parse(set(text, wanted, "d")).routes.map(listOf);
         const place = after.findIndex(({ destination }: Route) => String(destination) === "d");
         expect(place).toBeGreaterThanOrEqual(0);
-        const fits = routeOf({ routes: [{ ...wanted, destination: ["fits"] }], message: asked }).length > 0;
-        const isTaken = routeOf({ routes: after.slice(0, place), message: asked }).length > 0;
-        const was = routeOf({ routes: before, message: asked });
-        expect(routeOf({ routes: after, message: asked })).toEqual(fits && !isTaken ? ["d"] : was);
+        const fits = findRoute({ routes: [{ ...wanted, destination: ["fits"] }], message: asked }).length > 0;
+        const isTaken = findRoute({ routes: after.slice(0, place), message: asked }).length > 0;
+        const was = findRoute({ routes: before, message: asked });
+        expect(findRoute({ routes: after, message: asked })).toEqual(fits && !isTaken ? ["d"] : was);
       }),
     );
   });

@@ -1,7 +1,7 @@
 /** The commands about tasks against what a zone has stored, the same on both engines. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { retryIdOf } from "../../../lambdas/verification/task/ids.ts";
-import { type Ask, queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
+import { type AskMessage, queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { emptyThread, threadIdOf } from "../../../lambdas/verification/task/thread.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
@@ -170,7 +170,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     const retried = await place.tasks("retry", first.id);
     expect(retried).toMatchObject({ code: 0, stdout: `${second}: retries ${first.id}\n` });
     expect((await place.tasks("retry", first.id)).stdout).toContain(second);
-    const [ask, again] = (await sent()) as Ask[];
+    const [ask, again] = (await sent()) as AskMessage[];
     expect(ask).toMatchObject({ type: "ask", requestId: second, retryOf: first.id });
     // The text is read anew, so that it is the same whenever the retry is asked for.
     expect(ask?.message).toEqual({ ...first.message, text: "" });

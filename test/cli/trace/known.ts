@@ -1,16 +1,16 @@
 /** One task as both zones know it: their records, and the lines that they logged. */
 
-import { type ExecutionTask, taskIdOf } from "../../../lambdas/execution/tasks/execution-task.ts";
+import { deriveTaskId, type ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { createLog, type LogFields } from "../../../lambdas/shared/log.ts";
-import { traceIdOf } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { readTraceId } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { parseLogLine } from "../../../lib/cli/trace/log-line.ts";
 import { sampleCall, sampleTask } from "../../verification/task/sample.ts";
 
 export const secretText = "a text that nobody but the thread may read";
 export const requestId = sampleTask().id;
-export const taskId = taskIdOf({ principal: "anyone", requestId }) ?? "";
-export const traceId = traceIdOf(sampleTask().trace);
+export const taskId = deriveTaskId({ principal: "anyone", requestId }) ?? "";
+export const traceId = readTraceId(sampleTask().trace);
 
 /** As it stands when the answer is in the thread. */
 export function knownTask({ startMs, ...changes }: Partial<Task> & { startMs: number }): Task {

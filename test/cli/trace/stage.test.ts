@@ -1,7 +1,7 @@
 /** `sekisho trace --stage`: the Verification zone's table, and the Execution zone's where the credentials reach it. */
 import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { taskIdOf } from "../../../lambdas/execution/tasks/execution-task.ts";
+import { deriveTaskId } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { executionAccount, twoAccounts, verificationAccount, writeConfig } from "../aws/a-stage.ts";
@@ -50,7 +50,7 @@ describeWhere("sekisho trace of a stage", () => {
 
   it("shows the Execution zone's part from its table, which the stack names", async () => {
     const principal = `${verificationAccount}:role/sekisho-prod-verification`;
-    const id = taskIdOf({ principal, requestId }) ?? "";
+    const id = deriveTaskId({ principal, requestId }) ?? "";
     const outputs = place.aws?.stacks.get("Sekisho-prod-Verification");
     place.aws?.stacks.set("Sekisho-prod-Execution", { TableName: outputs?.TableName ?? "" });
     const executions = place.engine.taskStore({ parse: (json) => json as ReturnType<typeof knownExecution> });

@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { entryOf, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
+import { createHistoryEntry, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { sampleCall, sampleTask } from "../../verification/task/sample.ts";
 import { openAwsPlace, openSqlitePlace, type TestPlace } from "../tasks/places.ts";
@@ -36,7 +36,7 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
           ? { type: "failed", reason: "timeout", lost: false }
           : { type: "answer", text: 'She said "one,\r\ntwo"', tokens: { input: 10, output: 5, total: 15 } },
       });
-      const item = entryOf({ task, settings: { retentionDays: 60, texts: true }, nowMs: atMs });
+      const item = createHistoryEntry({ task, settings: { retentionDays: 60, texts: true }, nowMs: atMs });
       if (item !== undefined) await store.create({ item });
     };
     await keep(1);

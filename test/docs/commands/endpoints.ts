@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
-import { noAuthenticator } from "../../../lambdas/execution/http/admission.ts";
+import { createNoneAuthenticator } from "../../../lambdas/execution/http/admission.ts";
 import { startA2aPeer } from "../../doubles/a2a-peer.ts";
 import { failure, result } from "../../doubles/answers.ts";
 import type { PeerCall } from "../../doubles/execution-peer.ts";
@@ -133,7 +133,7 @@ export const endpoints: RunEntry<Machine>[] = [
   {
     command: "npx sekisho conformance http://127.0.0.1:8080/",
     async run({ parts, world }) {
-      const url = await startHurriedHost({ world, authenticator: noAuthenticator() });
+      const url = await startHurriedHost({ world, authenticator: createNoneAuthenticator() });
       const ended = await world.run(onlyPart(parts), { replace: { [documentedAddress]: url } });
       expect(ended).toMatchObject({ code: 0, stdout: keepsTheContract });
     },

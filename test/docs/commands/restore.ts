@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
-import { attributesOf } from "../../../lambdas/shared/engine/aws/record.ts";
+import { toRecordAttributes } from "../../../lambdas/shared/engine/aws/record.ts";
 import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
 import type { LookEntry } from "./entry.ts";
 
@@ -42,7 +42,7 @@ const records: Stored[] = [
   { ...common, id: "open", state: "waiting", message },
   { ...common, id: "still-there", state: "done", message },
 ];
-const items = records.map((item) => ({ id: { S: item.id }, ...attributesOf({ item, writer: "w" }) }));
+const items = records.map((item) => ({ id: { S: item.id }, ...toRecordAttributes({ item, writer: "w" }) }));
 
 /** The ids that are put into the table, in any order. */
 function idsThatAreCopied(copy: string): string[] {

@@ -3,9 +3,9 @@ import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
-import { fingerprintsOf } from "../../../lambdas/shared/config/live-settings.ts";
+import { createFingerprints } from "../../../lambdas/shared/config/live-settings.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { stageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
 
 import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
 import { startVerificationServer } from "../../../lambdas/verification/ingress/server.ts";
@@ -57,7 +57,7 @@ export async function openStageWorld(): Promise<StageWorld> {
       [verificationOutputs.tableName]: await createTaskTable({ client: clients.dynamo }),
       [verificationOutputs.routesParameter]: routes,
       [verificationOutputs.deployedDestinations]: JSON.stringify(
-        fingerprintsOf(stageConfig({ config: parseConfig({ json }), stageName })),
+        createFingerprints(createStageConfig({ config: parseConfig({ json }), stageName })),
       ),
       [verificationOutputs.executionAddress]: executionAddress,
       [verificationOutputs.workerFunction]: deployWorker({

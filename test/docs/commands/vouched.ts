@@ -1,7 +1,7 @@
 /** Conformance of endpoints that want a proof of who asks: the one in Python, and our own host with a token of AWS STS. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { expect } from "@jest/globals";
-import { webIdentityAuthenticator } from "../../../lambdas/execution/authenticator/web-identity.ts";
+import { createWebIdentityAuthenticator } from "../../../lambdas/execution/authenticator/web-identity.ts";
 import { roleArn, startAwsSts } from "../../doubles/issuers/aws-sts.ts";
 import { endWithUs } from "../../rehearsal/reaper.ts";
 import { root } from "./documented.ts";
@@ -58,7 +58,7 @@ export const vouched: RunEntry<Machine>[] = [
       const sts = await startAwsSts({ credentials, region: "eu-central-1" });
       world.after(() => sts.close());
       const known = { issuer: sts.tokens.url, audience: "sekisho-execution", roles: [roleArn] };
-      const url = await startHurriedHost({ world, authenticator: webIdentityAuthenticator(known) });
+      const url = await startHurriedHost({ world, authenticator: createWebIdentityAuthenticator(known) });
       const env = {
         AWS_ENDPOINT_URL: sts.url.href,
         AWS_ACCESS_KEY_ID: credentials.accessKeyId,

@@ -3,10 +3,10 @@ import { AwsCallError } from "../../../lambdas/shared/aws/json-call.ts";
 import { withLiveSettings } from "../../../lambdas/shared/config/live-settings.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { operatorAlias } from "../../../lambdas/shared/config/operator-alias.ts";
-import { stageConfig, withExecutionAddress } from "../../../lambdas/shared/config/stage-config.ts";
+import { createStageConfig, withExecutionAddress } from "../../../lambdas/shared/config/stage-config.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import {
-  createAnswerOperator,
+  createOperatorHandler,
   type OperatorDependencies,
 } from "../../../lambdas/verification/checks/answer-operator.ts";
 import { readOperatorRequest } from "../../../lambdas/verification/checks/operator-call.ts";
@@ -38,7 +38,7 @@ export function deployWorker({
     arn: `arn:aws:lambda:eu-central-1:${aws.account}:function:worker-of-${stageName}:${operatorAlias}`,
     canReach: { store: true, queue: true, liveSettings: true },
   };
-  const deployed = stageConfig({ config: parseConfig({ json }), stageName });
+  const deployed = createStageConfig({ config: parseConfig({ json }), stageName });
   const address = executionAddressSchema.parse(JSON.parse(executionAddress));
   const refuse = async () => Promise.reject(new AwsCallError({ name: "AccessDeniedException", status: 400 }));
 
@@ -52,7 +52,7 @@ export function deployWorker({
       return { config: joined(deployed), liveSettings: "refused" };
     }
   };
-  const answer = createAnswerOperator({
+  const answer = createOperatorHandler({
     effective,
     async readSecret(reference) {
       const id = "secretsManager" in reference ? reference.secretsManager : "";

@@ -2,29 +2,37 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { A2aTask, StreamEvent } from "../../../contracts/a2a/task.ts";
-import { eventsBetween } from "../../../lambdas/execution/a2a/follow.ts";
-import { viewOf } from "../../../lambdas/execution/a2a/view.ts";
-import { ask, type Change, cancel, end, renew, report, start } from "../../../lambdas/execution/tasks/changes.ts";
+import { diffTaskEvents } from "../../../lambdas/execution/a2a/stream-events.ts";
+import { toA2aTask } from "../../../lambdas/execution/a2a/view.ts";
+import {
+  cancelChange,
+  endChange,
+  questionChange,
+  renewChange,
+  reportChange,
+  startChange,
+  type TaskChange,
+} from "../../../lambdas/execution/tasks/changes.ts";
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { recordOf } from "./records.ts";
 
 const owner = "o";
 const text = fc.string({ maxLength: 3 });
-const step: fc.Arbitrary<Change> = fc.oneof(
-  fc.constant(renew({ owner, untilMs: 9 })),
+const step: fc.Arbitrary<TaskChange> = fc.oneof(
+  fc.constant(renewChange({ owner, untilMs: 9 })),
   fc
     .record({ text, percent: fc.nat(100) }, { requiredKeys: [] })
-    .map((progress) => report({ owner, news: { progress } })),
+    .map((progress) => reportChange({ owner, news: { progress } })),
   text.map((name) => (task: ExecutionTask) => {
     const artifacts = [...(task.artifacts ?? []), { name, text: name }];
-    return report({ owner, news: { artifacts } })(task);
+    return reportChange({ owner, news: { artifacts } })(task);
   }),
 );
-const last: fc.Arbitrary<Change> = fc.oneof(
-  text.map((said) => end({ owner, outcome: { type: "success", text: said }, expiresAtMs: 9 })),
-  fc.constant(end({ owner, outcome: { type: "failure", reason: "timeout" }, expiresAtMs: 9 })),
-  text.map((prompt) => ask({ owner, question: { prompt, messageId: "q" }, expiresAtMs: 9 })),
-  fc.constant(cancel({ expiresAtMs: 9 })),
+const last: fc.Arbitrary<TaskChange> = fc.oneof(
+  text.map((said) => endChange({ owner, outcome: { type: "success", text: said }, expiresAtMs: 9 })),
+  fc.constant(endChange({ owner, outcome: { type: "failure", reason: "timeout" }, expiresAtMs: 9 })),
+  text.map((prompt) => questionChange({ owner, question: { prompt, messageId: "q" }, expiresAtMs: 9 })),
+  fc.constant(cancelChange({ expiresAtMs: 9 })),
 );
 
 /** A client's view: the task of the first event, and what the others say of it. */
@@ -44,30 +52,30 @@ describe("the events between two views", () => {
   it("lead from the first to the last, whatever was skipped, and say nothing where nothing visible changed", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 6 }), last, fc.infiniteStream(fc.boolean()), (steps, ending, seen) => {
-        let record = start({ owner, untilMs: 5 })(recordOf({ state: "submitted" })) ?? recordOf();
-        const first = viewOf({ task: record, historyLength: 0 });
+        let record = startChange({ owner, untilMs: 5 })(recordOf({ state: "submitted" })) ?? recordOf();
+        const first = toA2aTask({ task: record, historyLength: 0 });
         let [previous, folded] = [first, first];
         for (const [index, change] of [...steps, ending].entries()) {
           record = change(record) ?? record;
           if (index < steps.length && !seen.next().value) continue;
-          const next = viewOf({ task: record, historyLength: 0 });
-          const events = eventsBetween({ previous, next });
+          const next = toA2aTask({ task: record, historyLength: 0 });
+          const events = diffTaskEvents({ previous, next });
           expect(events.length === 0).toBe(JSON.stringify(next) === JSON.stringify(previous));
           folded = events.reduce(fold, folded);
           previous = next;
         }
-        expect(folded).toEqual(viewOf({ task: record, historyLength: 0 }));
+        expect(folded).toEqual(toA2aTask({ task: record, historyLength: 0 }));
       }),
       { numRuns: 200 },
     );
   });
 
   it("are the artifacts, each whole, before the state that follows them", () => {
-    const previous = viewOf({ task: recordOf() });
+    const previous = toA2aTask({ task: recordOf() });
     const artifacts = [{ text: "one" }, { text: "two" }];
     const outcome = { type: "success" as const, text: "done" };
-    const next = viewOf({ task: recordOf({ state: "completed", artifacts, outcome }) });
-    const events = eventsBetween({ previous, next });
+    const next = toA2aTask({ task: recordOf({ state: "completed", artifacts, outcome }) });
+    const events = diffTaskEvents({ previous, next });
     const names = events.map((event) =>
       "artifactUpdate" in event ? event.artifactUpdate.artifact.artifactId : "status",
     );

@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { type Cards, createCards } from "../../../lambdas/execution/a2a/cards.ts";
-import { urlHandler } from "../../../lambdas/execution/handlers/function-url-handler.ts";
-import { platformAuthenticator } from "../../../lambdas/execution/http/admission.ts";
+import { handleFunctionUrlRequests } from "../../../lambdas/execution/handlers/function-url-handler.ts";
+import { createPlatformAuthenticator } from "../../../lambdas/execution/http/admission.ts";
 import { a2aSchema } from "../../../lambdas/shared/config/a2a-schema.ts";
 import { callerRoleArn, functionUrlEvent } from "../handlers/payloads/function-url.ts";
 import { createTestHost, hello, post } from "../test-host.ts";
@@ -95,7 +95,7 @@ describe("the card", () => {
   it.each(["/.well-known/agent-card.json", "/.well-known/agent.json"])(
     "is at %s, for everyone, and cacheable",
     async (path) => {
-      const { host } = await open({ authenticator: platformAuthenticator() });
+      const { host } = await open({ authenticator: createPlatformAuthenticator() });
       const get = (headers: Record<string, string>) => host.handle(new Request(`http://127.0.0.1${path}`, { headers }));
       const first = await get({ "a2a-version": "1.0" });
       expect([first.status, await first.json()]).toMatchObject([
@@ -144,10 +144,10 @@ describe("a further path", () => {
 
 describe("an answer in one piece, which is all that a Function URL can give", () => {
   async function ask(method: string, params: unknown) {
-    const { host } = await open({ authenticator: platformAuthenticator(), a2a: { cards: await cards(false) } });
+    const { host } = await open({ authenticator: createPlatformAuthenticator(), a2a: { cards: await cards(false) } });
     const body = JSON.stringify({ jsonrpc: "2.0", id: "1", method, params });
     const event = { ...functionUrlEvent({ body, path: "/a2a" }), rawQueryString: "A2A-Version=1.0" };
-    const { statusCode, body: text } = await urlHandler({ host, callers: [callerRoleArn] })(event);
+    const { statusCode, body: text } = await handleFunctionUrlRequests({ host, callers: [callerRoleArn] })(event);
     return { statusCode, ...JSON.parse(text) };
   }
 

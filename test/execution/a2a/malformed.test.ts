@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { A2aTask } from "../../../contracts/a2a/task.ts";
-import { bearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
 import { memoryStore, post } from "../test-host.ts";
 import { type A2aAnswer, type A2aHost, type CallOptions, startA2aHost, userMessage } from "./a2a-host.ts";
 
@@ -11,7 +11,7 @@ let host: A2aHost;
 let closed: A2aHost;
 beforeAll(async () => {
   host = await startA2aHost({ config: { tenant: "acme" } });
-  const authenticator = bearerAuthenticator({ readTokens: async () => ["token"] });
+  const authenticator = createBearerAuthenticator({ readTokens: async () => ["token"] });
   closed = await startA2aHost({ authenticator });
 });
 afterAll(async () => {

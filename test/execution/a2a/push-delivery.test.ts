@@ -1,7 +1,7 @@
 /** The delivery of push notifications to real receivers: what arrives, and who is never asked. */
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { v03EventSchema } from "../../../contracts/a2a/v03/task.ts";
-import { viewOf } from "../../../lambdas/execution/a2a/view.ts";
+import { toA2aTask } from "../../../lambdas/execution/a2a/view.ts";
 import { createPublicPost } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { connectionReset } from "../../doubles/web-server.ts";
 import { eventually, yielding } from "../test-host.ts";
@@ -28,7 +28,7 @@ describe("a notification", () => {
     expect(received).toHaveLength(1);
     const { target, headers, json } = received[0] ?? {};
     expect(target).toBe("/hook?key=hunter2-query");
-    expect(json).toEqual({ task: viewOf({ task }) });
+    expect(json).toEqual({ task: toA2aTask({ task }) });
     expect(json).toMatchObject({ task: { id: task.id, status: { state: "TASK_STATE_COMPLETED" } } });
     expect(Object.fromEntries(headers ?? [])).toMatchObject({
       "content-type": "application/a2a+json",

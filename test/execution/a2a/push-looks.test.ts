@@ -6,10 +6,10 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import { createA2aAgent, startPushLoop } from "../../../lambdas/execution/a2a/a2a-agent.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createHost } from "../../../lambdas/execution/host.ts";
-import { noAuthenticator } from "../../../lambdas/execution/http/admission.ts";
+import { createNoneAuthenticator } from "../../../lambdas/execution/http/admission.ts";
 import { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
 import { type ExecutionTask, parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
-import { encodeTaskMessage } from "../../../lambdas/execution/tasks/task-message.ts";
+import { encodeExecutionMessage } from "../../../lambdas/execution/tasks/task-message.ts";
 import { a2aSchema } from "../../../lambdas/shared/config/a2a-schema.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
@@ -208,7 +208,7 @@ describe("the Execution worker", () => {
 
   it("queues what nobody has started, and looks at it again", async () => {
     const { sent, looks } = await workerWith({});
-    expect(sent.map(({ body }) => body)).toEqual([encodeTaskMessage({ taskId: look.taskId })]);
+    expect(sent.map(({ body }) => body)).toEqual([encodeExecutionMessage({ taskId: look.taskId })]);
     expect(looks).toHaveLength(1);
   });
 });
@@ -227,14 +227,19 @@ it("a process looks after the tasks of another one that died, over the file that
   await store.create({ item });
   const { id: taskId, state, changedAtMs } = item;
   await queue.send({
-    body: encodeTaskMessage({ look: { taskId, state, changedAtMs, configId: "c1", registrationId: "r1" } }),
+    body: encodeExecutionMessage({ look: { taskId, state, changedAtMs, configId: "c1", registrationId: "r1" } }),
   });
   const agent = createA2aAgent({
     config: { a2a: a2aSchema.parse({ push: { allowLoopback: true } }), authenticator: { type: "none" } },
     notifications: queue,
     readSecret: () => Promise.reject(new Error("no secrets here")),
   });
-  const host = createHost({ agent: answering("done"), store, authenticator: noAuthenticator(), a2a: agent.settings });
+  const host = createHost({
+    agent: answering("done"),
+    store,
+    authenticator: createNoneAuthenticator(),
+    a2a: agent.settings,
+  });
   const pushLoop = startPushLoop({ host, queue, store, allowLoopback: true, log: silentLog });
   await eventually(() => statesOf(received).includes("TASK_STATE_FAILED"));
   await host.stop({ graceMs: 0 });

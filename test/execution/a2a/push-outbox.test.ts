@@ -3,7 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
-import { traceIdOf } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { readTraceId } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { answering, createGate, yielding } from "../test-host.ts";
 import { configOf, createPushZone, memoryQueue, principal, secrets } from "./push-zone.ts";
 
@@ -127,7 +127,7 @@ describe("a notice", () => {
     expect([...new Set(told.map((each) => each.join(" ")))]).toEqual(
       ["submitted", "working", "completed"].map((state) => `${task.id} ${state}`),
     );
-    expect(new Set(lost.map(({ trace_id }) => trace_id))).toEqual(new Set([traceIdOf(task.trace)]));
+    expect(new Set(lost.map(({ trace_id }) => trace_id))).toEqual(new Set([readTraceId(task.trace)]));
     expect(lines.join("")).not.toContain("hunter2");
   });
 });

@@ -1,13 +1,16 @@
 /** Whether a notification that was not taken is sent again, and when. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { afterPush } from "../../../lambdas/execution/a2a/push-request.ts";
+import { planNextPush } from "../../../lambdas/execution/a2a/push-request.ts";
 
 const nowMs = Date.parse("2026-11-02T10:00:00Z");
 const statusOf = (status: number, retryAfter?: string) => ({ status, retryAfter });
 
-function decide(outcome: Parameters<typeof afterPush>[0]["outcome"], { attempt = 0, random = (): number => 0 } = {}) {
-  return afterPush({ outcome, attempt, nowMs, random });
+function decide(
+  outcome: Parameters<typeof planNextPush>[0]["outcome"],
+  { attempt = 0, random = (): number => 0 } = {},
+) {
+  return planNextPush({ outcome, attempt, nowMs, random });
 }
 
 describe("a notification", () => {

@@ -1,8 +1,8 @@
 /** The Execution worker's queue on AWS, which carries tasks to be run and notices of what became of them. */
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { workerHandler } from "../../../lambdas/execution/handlers/worker-handler.ts";
+import { handleExecutionBatches } from "../../../lambdas/execution/handlers/worker-handler.ts";
 import { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
-import { encodeTaskMessage } from "../../../lambdas/execution/tasks/task-message.ts";
+import { encodeExecutionMessage } from "../../../lambdas/execution/tasks/task-message.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { answering } from "../test-host.ts";
 import { configOf, createPushZone, memoryQueue, principal, startReceiver, statesOf } from "./push-zone.ts";
@@ -27,7 +27,7 @@ async function startWorker({ answers, delivers = true }: { answers?: number[]; d
   const lines: string[] = [];
   const log = createLog({ service: "execution", write: (line) => lines.push(line) });
   const worker = createExecutionWorker({ agent: answering("done"), store, notifications: queue, log });
-  const handler = workerHandler({ worker, ...(delivers && { delivery }), log });
+  const handler = handleExecutionBatches({ worker, ...(delivers && { delivery }), log });
   const handleAll = async () => handler(sqsEvent(sent.splice(0).map(({ body }) => body)), context);
   return { ...receiver, tasks, begin, sent, store, handleAll, lines };
 }
@@ -41,7 +41,7 @@ describe("a worker on one queue", () => {
       ...{ principal, taskId },
       change: ({ outcome: _none, ...task }) => ({ ...task, state: "submitted", params: { text: "hello" } }),
     });
-    sent.splice(0, sent.length, { body: encodeTaskMessage({ taskId }), delayMs: 0 });
+    sent.splice(0, sent.length, { body: encodeExecutionMessage({ taskId }), delayMs: 0 });
     expect(await handleAll()).toEqual({ batchItemFailures: [] });
     expect((await store.get({ id: taskId }))?.state).toBe("completed");
     expect(received).toEqual([]);

@@ -3,11 +3,11 @@ import { randomUUID } from "node:crypto";
 import type { A2aTask } from "../../../contracts/a2a/task.ts";
 import { createPushConfigs } from "../../../lambdas/execution/a2a/push-configs.ts";
 import { createPushDelivery } from "../../../lambdas/execution/a2a/push-delivery.ts";
-import { createLookAfter, createPushOutbox } from "../../../lambdas/execution/a2a/push-outbox.ts";
+import { createHandleLook, createPushOutbox } from "../../../lambdas/execution/a2a/push-outbox.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createAdvanceIfDue, createRuns } from "../../../lambdas/execution/runs/runs.ts";
 import type { ExecutionTask, StoredPushConfig } from "../../../lambdas/execution/tasks/execution-task.ts";
-import { createChangeSignal, createChangeTask } from "../../../lambdas/execution/tasks/task-store.ts";
+import { createChangeTask, createTaskSignal } from "../../../lambdas/execution/tasks/task-store.ts";
 import { createTasks } from "../../../lambdas/execution/tasks/tasks.ts";
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
@@ -99,7 +99,7 @@ export function createPushZone({
 }) {
   const lines: string[] = [];
   const log = createLog({ service: "execution", level: "debug", write: (line) => lines.push(line) });
-  const changeSignal = createChangeSignal();
+  const changeSignal = createTaskSignal();
   const clock = { now: Date.now, newId: randomUUID, random: Math.random };
   const times = {
     leaseMs: 5000,
@@ -130,7 +130,7 @@ export function createPushZone({
     configs: createPushConfigs({ tasks, outbox: supported ? outbox : undefined, allowLoopback, newId: () => "new-id" }),
     advanceIfDue,
     delivery: createPushDelivery({
-      look: createLookAfter({ store, advanceIfDue, outbox }),
+      look: createHandleLook({ store, advanceIfDue, outbox }),
       ...{ store, queue, allowLoopback, timeoutMs, log },
       random: () => 0.01,
       ...(post && { post }),

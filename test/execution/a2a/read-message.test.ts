@@ -4,10 +4,10 @@ import { questionKey, slackMessageKey } from "../../../contracts/a2a/extension.t
 import type { Message, Part } from "../../../contracts/a2a/part.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import {
-  answerIn,
   checkOutputModes,
-  fingerprintOfMessage,
-  inputOf,
+  fingerprintMessage,
+  readAnswerMessage,
+  readTaskInput,
 } from "../../../lambdas/execution/a2a/read-message.ts";
 
 function message(parts: Part[], more: Partial<Message> = {}): Message {
@@ -15,7 +15,7 @@ function message(parts: Part[], more: Partial<Message> = {}): Message {
 }
 
 const input = (parts: Part[], metadata?: Message["metadata"], contextId = "c") =>
-  inputOf({ message: message(parts, { metadata }), contextId });
+  readTaskInput({ message: message(parts, { metadata }), contextId });
 
 describe("a task's input", () => {
   it("of one plain text is that text", () => {
@@ -89,7 +89,7 @@ describe("an answer", () => {
     ["in metadata that mean nothing", [{ text: "x" }], { [questionKey]: { option_id: 7 } }, { text: "x" }],
     ["with data", [{ data: 7 }], undefined, { text: "", parts: [{ data: 7 }] }],
   ])("%s", (_name, parts, metadata, expected) => {
-    const answer = answerIn({ message: message(parts, { metadata }), question });
+    const answer = readAnswerMessage({ message: message(parts, { metadata }), question });
     expect(answer).toEqual({ id: "m", fingerprint: expect.any(String), ...expected });
   });
 });
@@ -97,9 +97,9 @@ describe("an answer", () => {
 describe("the content by which a repetition is known", () => {
   const first = message([{ text: "hello" }]);
   it("is role, parts, context and task, and not the metadata", () => {
-    expect(fingerprintOfMessage({ ...first, metadata: { signed: 1 } })).toBe(fingerprintOfMessage(first));
+    expect(fingerprintMessage({ ...first, metadata: { signed: 1 } })).toBe(fingerprintMessage(first));
     const others = [{ parts: [{ text: "hi" }] }, { contextId: "c" }, { taskId: "t" }, { role: "ROLE_AGENT" as const }];
-    const prints = [first, ...others.map((other) => ({ ...first, ...other }))].map(fingerprintOfMessage);
+    const prints = [first, ...others.map((other) => ({ ...first, ...other }))].map(fingerprintMessage);
     expect(new Set(prints).size).toBe(prints.length);
   });
 });

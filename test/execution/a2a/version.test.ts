@@ -1,6 +1,11 @@
 /** Which version a request is understood in. */
 import { describe, expect, it } from "@jest/globals";
-import { askedVersion, dialectAsked, operationNamed, versionInForce } from "../../../lambdas/execution/a2a/version.ts";
+import {
+  findOperation,
+  readRequestedVersion,
+  resolveVersion,
+  toDialect,
+} from "../../../lambdas/execution/a2a/version.ts";
 
 describe("the version that a client asks for", () => {
   it.each([
@@ -11,7 +16,7 @@ describe("the version that a client asks for", () => {
     ["", "1.0", "1.0"],
     [undefined, "0.3", "0.3"],
   ])("is in the header (%j), or else in the query (%j): %j", (header, query, expected) => {
-    expect(askedVersion({ header: () => header, query: () => query })).toBe(expected);
+    expect(readRequestedVersion({ header: () => header, query: () => query })).toBe(expected);
   });
 
   it.each([
@@ -23,14 +28,14 @@ describe("the version that a client asks for", () => {
     [undefined, "message/send", "0.3"],
     [undefined, "nobody/knows", "0.3"],
   ])("%j with %s is %s", (asked, method, expected) => {
-    expect(versionInForce({ asked, method })).toBe(expected);
+    expect(resolveVersion({ asked, method })).toBe(expected);
   });
 
   it.each(["2.0", "1", "1.1", "0.2", "0.30", "10.0", "1.0, 0.3", "1.0-rc", "1.0.", "v1.0", "latest"])(
     "%s is none of ours",
     (asked) => {
       const refused = expect.objectContaining({ reason: "version_not_supported" });
-      expect(() => versionInForce({ asked, method: "SendMessage" })).toThrow(refused);
+      expect(() => resolveVersion({ asked, method: "SendMessage" })).toThrow(refused);
     },
   );
 
@@ -42,7 +47,7 @@ describe("the version that a client asks for", () => {
     ["1.0", "toString"],
   ] as const)("%s has no method %s", (version, method) => {
     const refused = expect.objectContaining({ reason: "method_not_found" });
-    expect(() => operationNamed({ version, method })).toThrow(refused);
+    expect(() => findOperation({ version, method })).toThrow(refused);
   });
 
   it.each([
@@ -52,6 +57,6 @@ describe("the version that a client asks for", () => {
     ["1.0", "a2a"],
     ["7.0", "a2a"],
   ])("%j has its errors written in %s", (asked, dialect) => {
-    expect(dialectAsked(asked)).toBe(dialect);
+    expect(toDialect(asked)).toBe(dialect);
   });
 });

@@ -2,12 +2,12 @@
 import { describe, expect, it } from "@jest/globals";
 import { questionKey, taskKey } from "../../../contracts/a2a/extension.ts";
 import { a2aTaskSchema } from "../../../contracts/a2a/task.ts";
-import { directMessage, viewOf } from "../../../lambdas/execution/a2a/view.ts";
-import type { ExecutionTask, Outcome } from "../../../lambdas/execution/tasks/execution-task.ts";
+import { createDirectMessage, toA2aTask } from "../../../lambdas/execution/a2a/view.ts";
+import type { ExecutionOutcome, ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { recordOf, taskId } from "./records.ts";
 
-const success: Outcome = { type: "success", text: "All of them." };
-const failed = (reason: "timeout" | "execution_failed" | "plan_error", lost?: true): Outcome => ({
+const success: ExecutionOutcome = { type: "success", text: "All of them." };
+const failed = (reason: "timeout" | "execution_failed" | "plan_error", lost?: true): ExecutionOutcome => ({
   type: "failure",
   reason,
   ...(lost && { lost }),
@@ -57,7 +57,7 @@ describe("the state", () => {
     ],
     ["canceled", { state: "canceled" }, "CANCELED", "The task was canceled.", undefined],
   ])("of a task that is %s", (_name, record, state, text, notes) => {
-    const task = viewOf({ task: recordOf(record) });
+    const task = toA2aTask({ task: recordOf(record) });
     expect(a2aTaskSchema.parse(task)).toEqual(task);
     const { status, metadata, id, contextId } = task;
     expect([id, contextId, status.state]).toEqual([taskId, "context-1", `TASK_STATE_${state}`]);
@@ -67,7 +67,7 @@ describe("the state", () => {
   });
 
   it("has a message with the same id at every read, and another id for other words", () => {
-    const idOf = (record: Partial<ExecutionTask>) => viewOf({ task: recordOf(record) }).status.message?.messageId;
+    const idOf = (record: Partial<ExecutionTask>) => toA2aTask({ task: recordOf(record) }).status.message?.messageId;
     const reading = { progress: { text: "Reading" } };
     const ids = [reading, { progress: { text: "Writing" } }, { state: "completed" as const, outcome: success }].map(
       idOf,
@@ -78,7 +78,7 @@ describe("the state", () => {
   });
 
   it("has the options of a question where Sekisho looks for them", () => {
-    const { status } = viewOf({ task: recordOf({ state: "input_required", question }) });
+    const { status } = toA2aTask({ task: recordOf({ state: "input_required", question }) });
     expect(status.message?.metadata?.[questionKey]).toEqual({ options: question.options });
   });
 });
@@ -93,7 +93,7 @@ describe("artifacts", () => {
       { text: "both", data: [1] },
       { kind: "of another maker", size: 3 },
     ];
-    const { artifacts: seen } = viewOf({ task: recordOf({ state: "completed", artifacts, outcome: success }) });
+    const { artifacts: seen } = toA2aTask({ task: recordOf({ state: "completed", artifacts, outcome: success }) });
     expect(seen).toEqual([
       {
         artifactId: "artifact-1",
@@ -110,7 +110,7 @@ describe("artifacts", () => {
   });
 
   it("are none where nothing was made and nothing said", () => {
-    const task = viewOf({ task: recordOf({ state: "completed", outcome: { type: "success", text: "" } }) });
+    const task = toA2aTask({ task: recordOf({ state: "completed", outcome: { type: "success", text: "" } }) });
     expect([task.artifacts, task.status.message]).toEqual([undefined, undefined]);
   });
 });
@@ -122,15 +122,15 @@ describe("history", () => {
     [2, ["message-2", "message-3"]],
     [9, ["message-1", "message-2", "message-3"]],
   ])("of a length of %s", (historyLength, ids) => {
-    expect(viewOf({ task: recordOf(), historyLength }).history?.map(({ messageId }) => messageId)).toEqual(ids);
+    expect(toA2aTask({ task: recordOf(), historyLength }).history?.map(({ messageId }) => messageId)).toEqual(ids);
   });
 });
 
 describe("an answer that needs no task", () => {
-  const direct: Outcome = { type: "success", text: "Hello.", direct: true };
+  const direct: ExecutionOutcome = { type: "success", text: "Hello.", direct: true };
 
   it("is a message with what was made, in its context and of no task", () => {
-    const message = directMessage(recordOf({ state: "completed", outcome: direct, artifacts: [{ data: 7 }] }));
+    const message = createDirectMessage(recordOf({ state: "completed", outcome: direct, artifacts: [{ data: 7 }] }));
     expect(message).toEqual({
       messageId: expect.any(String),
       contextId: "context-1",
@@ -144,6 +144,6 @@ describe("an answer that needs no task", () => {
     ["answered otherwise", { state: "completed", outcome: success }],
     ["failed", { state: "failed", outcome: failed("timeout") }],
   ])("is none while the task is %s", (_name, record) => {
-    expect(directMessage(recordOf(record))).toBeUndefined();
+    expect(createDirectMessage(recordOf(record))).toBeUndefined();
   });
 });

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
-import { converseMessagesOf, createBedrockAgent } from "../../../lambdas/execution/agents/bedrock.ts";
+import { createBedrockAgent, toConverseMessages } from "../../../lambdas/execution/agents/bedrock.ts";
 import { createTestHost, hello } from "../test-host.ts";
 import { agentContext, agentTask } from "./agent-context.ts";
 import {
@@ -224,7 +224,7 @@ describe("the messages of Converse", () => {
   it("begin with the user, take turns, end with what is asked, and hold every word and nothing blank", () => {
     fc.assert(
       fc.property(fc.array(said), fc.string({ minLength: 1 }), (history, asked) => {
-        const messages = converseMessagesOf(agentTask({ ...hello, history, text: `${asked}!` })) ?? [];
+        const messages = toConverseMessages(agentTask({ ...hello, history, text: `${asked}!` })) ?? [];
         expect(messages.map(({ role }) => role)).toEqual(messages.map((_, i) => (i % 2 === 0 ? "user" : "assistant")));
         const texts = messages.flatMap(({ content }) => content.map(({ text }) => text));
         expect(messages.at(-1)?.role).toBe("user");
@@ -238,7 +238,7 @@ describe("the messages of Converse", () => {
 
   it("say so where the thread begins with the assistant, whose words are kept", () => {
     const history = [{ role: "assistant" as const, text: "The build failed." }];
-    expect(converseMessagesOf(agentTask({ ...hello, history }))).toEqual([
+    expect(toConverseMessages(agentTask({ ...hello, history }))).toEqual([
       { role: "user", content: [{ text: expect.stringContaining("begins with a message of yours") }] },
       { role: "assistant", content: [{ text: "The build failed." }] },
       { role: "user", content: [{ text: "hello" }] },

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { bundledAgent } from "../../../lambdas/execution/agents/create-agent.ts";
+import { createBundledAgent } from "../../../lambdas/execution/agents/create-agent.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { writeFiles } from "../../../lib/cdk/bundle/asset.ts";
 import { bundle } from "../../../lib/cdk/bundle/bundle.ts";
@@ -15,13 +15,13 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const dependencies = { config: "echo", region: undefined, readSecret: async () => "" } as const;
 
 it("is loaded when the agent is created, and not before", () => {
-  const createAgent = bundledAgent(join(folder, "nowhere"));
+  const createAgent = createBundledAgent(join(folder, "nowhere"));
   expect(() => createAgent(dependencies)).toThrow(/agent\.cjs/);
 });
 
 it("knows the reason of an error of the host, which has another class SekishoError", async () => {
   writeFiles({ ...bundle({ name: "container", config: parseConfig({ json: {} }), configDirectory: "." }), folder });
-  const agent = bundledAgent(folder)(dependencies);
+  const agent = createBundledAgent(folder)(dependencies);
   const attachments = [{ id: "F1", name: "a.txt", url: "https://files.example/a", mimetype: "text/plain", size: 1 }];
   const task = agentTask({ channel: "C1", text: "read files", attachments });
   const readAttachment = () => Promise.reject(new SekishoError("permission_denied"));
@@ -41,7 +41,7 @@ it("throws an error that the host knows, although the module has another class S
   );
   const config = parseConfig({ json: { execution: { agent: "./throws.ts" } } });
   writeFiles({ ...bundle({ name: "container", config, configDirectory: own }), folder: own });
-  const agent = bundledAgent(own)({ ...dependencies, config: "./throws.ts" });
+  const agent = createBundledAgent(own)({ ...dependencies, config: "./throws.ts" });
   const updates = agent(agentTask({ channel: "C1", text: "hello" }), agentContext());
   const thrown: unknown = await updates[Symbol.asyncIterator]()
     .next()

@@ -5,14 +5,14 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import { agent as example } from "../../../examples/agent.ts";
 import { loadAgent } from "../../../lambdas/execution/agents/load-agent.ts";
-import { nameOfSecret } from "../../../lambdas/shared/config/secrets.ts";
+import { formatSecretName } from "../../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
 import { createTestHost, hello } from "../test-host.ts";
 import { eventStream, startBedrockServer, stop, text } from "./bedrock-server.ts";
 import { delta, startModelServer, stream } from "./model-server.ts";
 
 const files = resolve(import.meta.dirname, "files");
-const readSecret = async (reference: SecretReference) => `secret of ${nameOfSecret(reference)}`;
+const readSecret = async (reference: SecretReference) => `secret of ${formatSecretName(reference)}`;
 
 async function loadedByNode(file: string, cwd = files): Promise<string> {
   const child = resolve(import.meta.dirname, "../children/load-agent.ts");

@@ -1,9 +1,9 @@
 import { expect, it } from "@jest/globals";
-import { createPartialTeller } from "../../../lambdas/execution/agents/partial-teller.ts";
+import { createPartialReporter } from "../../../lambdas/execution/agents/partial-reporter.ts";
 
 function teller() {
   let nowMs = 0;
-  const tell = createPartialTeller({ now: () => nowMs });
+  const tell = createPartialReporter({ now: () => nowMs });
   return {
     tell,
     pass(ms: number) {

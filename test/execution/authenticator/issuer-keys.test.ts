@@ -1,7 +1,7 @@
 /** The keys of an issuer: fetched seldom, replaced when they change, kept while they cannot be fetched, and nobody let in without. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { KeyTimes } from "../../../lambdas/execution/authenticator/issuer-keys.ts";
-import { jwtAuthenticator } from "../../../lambdas/execution/authenticator/jwt.ts";
+import { createJwtAuthenticator } from "../../../lambdas/execution/authenticator/jwt.ts";
 import { type JwksIssuer, newKey, signWith, startJwksIssuer } from "../../doubles/issuers/jwks.ts";
 import { closeLater, serve, unavailable } from "./ask.ts";
 
@@ -21,7 +21,7 @@ async function start({ keyTimes = {}, byUrl = false, now = Date.now }: Setting =
     clockToleranceSeconds: 0,
     maxLifetimeSeconds: 7200,
   };
-  return { issuer, ...(await serve(jwtAuthenticator({ issuers: [trusted], keyTimes, now }))) };
+  return { issuer, ...(await serve(createJwtAuthenticator({ issuers: [trusted], keyTimes, now }))) };
 }
 
 describe("keys", () => {

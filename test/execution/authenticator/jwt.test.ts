@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { CompactEncrypt, exportJWK, exportSPKI } from "jose";
-import { jwtAuthenticator } from "../../../lambdas/execution/authenticator/jwt.ts";
+import { createJwtAuthenticator } from "../../../lambdas/execution/authenticator/jwt.ts";
 import { type JwksIssuer, newKey, signWith, startJwksIssuer } from "../../doubles/issuers/jwks.ts";
 import { post } from "../test-host.ts";
 import { permissionDenied, serve, unauthenticated } from "./ask.ts";
@@ -28,7 +28,7 @@ function authenticator() {
     clockToleranceSeconds: 30,
     maxLifetimeSeconds: 7200,
   };
-  return jwtAuthenticator({
+  return createJwtAuthenticator({
     issuers: [
       { ...each, issuer: rsa.issuer },
       { ...each, issuer: ec.issuer, jwksUrl: ec.jwksUrl, subjects: [subject, "another"] },

@@ -1,6 +1,6 @@
 /** The ready-made policy for tokens of AWS STS: the role, its account, and the two algorithms. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { webIdentityAuthenticator } from "../../../lambdas/execution/authenticator/web-identity.ts";
+import { createWebIdentityAuthenticator } from "../../../lambdas/execution/authenticator/web-identity.ts";
 import { type JwksIssuer, startJwksIssuer } from "../../doubles/issuers/jwks.ts";
 import { permissionDenied, serve, unauthenticated } from "./ask.ts";
 
@@ -17,7 +17,7 @@ describe.each(["RS256", "ES384"])("a token of AWS STS, signed with %s,", (alg) =
     issuer = await startJwksIssuer({ alg });
   });
   afterAll(() => issuer.close());
-  const open = () => serve(webIdentityAuthenticator({ issuer: issuer.issuer, audience, roles: [role] }));
+  const open = () => serve(createWebIdentityAuthenticator({ issuer: issuer.issuer, audience, roles: [role] }));
 
   it("lets in the role", async () => {
     const { call } = await open();
@@ -47,7 +47,7 @@ describe.each(["RS256", "ES384"])("a token of AWS STS, signed with %s,", (alg) =
 
 it("with an algorithm that STS does not use is refused", async () => {
   const issuer = await startJwksIssuer({ alg: "ES256" });
-  const { hear } = await serve(webIdentityAuthenticator({ issuer: issuer.issuer, audience, roles: [role] }));
+  const { hear } = await serve(createWebIdentityAuthenticator({ issuer: issuer.issuer, audience, roles: [role] }));
   expect(await hear(await issuer.sign(good))).toEqual(unauthenticated);
   await issuer.close();
 });

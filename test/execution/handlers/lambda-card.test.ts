@@ -3,7 +3,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { verifyAgentCardSignature } from "@a2a-js/sdk";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import type { AgentCard } from "../../../contracts/a2a/card.ts";
-import { createUrlHandler } from "../../../lambdas/execution/handlers/function-url-handler.ts";
+import { createFunctionUrlHandler } from "../../../lambdas/execution/handlers/function-url-handler.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { userMessage } from "../a2a/a2a-host.ts";
 import { lambdaClient } from "./lambda-client.ts";
@@ -44,7 +44,7 @@ function start(a2a?: object) {
     routes: [{ destination: "there" }],
     execution: { ...(a2a && { a2a }), authenticator: { type: "bearer", tokens: [token] } },
   };
-  return { said, ...lambdaClient({ handle: createUrlHandler({ config }) }) };
+  return { said, ...lambdaClient({ handle: createFunctionUrlHandler({ config }) }) };
 }
 
 function verify(card: AgentCard): Promise<void> {

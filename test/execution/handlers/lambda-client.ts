@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { AgentCard } from "../../../contracts/a2a/card.ts";
 import type { A2aTask } from "../../../contracts/a2a/task.ts";
-import type { UrlHandler } from "../../../lambdas/execution/handlers/function-url-handler.ts";
+import type { FunctionUrlHandler } from "../../../lambdas/execution/handlers/function-url-handler.ts";
 import type { A2aError } from "../a2a/a2a-host.ts";
 import { callerArn, functionUrlEvent } from "./payloads/function-url.ts";
 
@@ -14,7 +14,7 @@ function roleArn(role: string): string {
   return callerArn.replace("sekisho-prod-verification", role);
 }
 
-export function lambdaClient({ handle, role = "a2a-client" }: { handle: UrlHandler; role?: string }) {
+export function lambdaClient({ handle, role = "a2a-client" }: { handle: FunctionUrlHandler; role?: string }) {
   const userArn = roleArn(role);
 
   function get(more: Record<string, string> = {}, options: EventOptions = {}) {

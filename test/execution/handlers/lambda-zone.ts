@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { DeleteMessageCommand, type Message, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import type { CreateAgent } from "../../../lambdas/execution/agents/create-agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
-import { createUrlHandler } from "../../../lambdas/execution/handlers/function-url-handler.ts";
+import { createFunctionUrlHandler } from "../../../lambdas/execution/handlers/function-url-handler.ts";
 import { createExecutionWorkerHandler } from "../../../lambdas/execution/handlers/worker-handler.ts";
 import { emulatorAccess } from "../../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
@@ -43,7 +43,7 @@ export async function openLambdaZone({
     SEKISHO_COMPLETIONS_URL: completionsUrl,
   });
   const config = { execution, telemetry };
-  const handle = createUrlHandler({ config });
+  const handle = createFunctionUrlHandler({ config });
   const work = createExecutionWorkerHandler({ config, createAgent });
 
   async function receive({ from = queueUrl, waitSeconds = 0, signal = new AbortController().signal } = {}) {

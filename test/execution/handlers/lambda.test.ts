@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import type { CreateAgent } from "../../../lambdas/execution/agents/create-agent.ts";
-import { createUrlHandler } from "../../../lambdas/execution/handlers/function-url-handler.ts";
+import { createFunctionUrlHandler } from "../../../lambdas/execution/handlers/function-url-handler.ts";
 import { createExecutionWorkerHandler } from "../../../lambdas/execution/handlers/worker-handler.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { type OpenEmulators, openEmulators } from "../../doubles/aws/open-emulators.ts";
@@ -96,7 +96,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
 });
 
 describe("a function does not start", () => {
-  const startUrl = (config: unknown = {}) => createUrlHandler({ config });
+  const startUrl = (config: unknown = {}) => createFunctionUrlHandler({ config });
   const startWorker = () => createExecutionWorkerHandler({ config: {}, createAgent: () => answering("done") });
 
   it("without its variables, and says which is missing", () => {

@@ -1,10 +1,10 @@
 /** The Function URL's handler: events in, responses out, and nobody is served whom AWS does not name. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import { urlHandler } from "../../../lambdas/execution/handlers/function-url-handler.ts";
+import { handleFunctionUrlRequests } from "../../../lambdas/execution/handlers/function-url-handler.ts";
 import type { HostOptions } from "../../../lambdas/execution/host.ts";
-import { platformAuthenticator } from "../../../lambdas/execution/http/admission.ts";
-import { exchangeOf, principalOfRole } from "../../../lambdas/execution/http/function-url-event.ts";
+import { createPlatformAuthenticator } from "../../../lambdas/execution/http/admission.ts";
+import { toExchange, toRolePrincipal } from "../../../lambdas/execution/http/function-url-event.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { type Answer, createGate, createTestHost, hello } from "../test-host.ts";
 import { callerArn, callerRoleArn, functionUrlEvent } from "./payloads/function-url.ts";
@@ -12,8 +12,8 @@ import { callerArn, callerRoleArn, functionUrlEvent } from "./payloads/function-
 type EventOptions = Parameters<typeof functionUrlEvent>[0];
 
 function open(options: Partial<HostOptions> = {}) {
-  const { host, store } = createTestHost({ authenticator: platformAuthenticator(), ...options });
-  const handle = urlHandler({
+  const { host, store } = createTestHost({ authenticator: createPlatformAuthenticator(), ...options });
+  const handle = handleFunctionUrlRequests({
     host,
     callers: [callerRoleArn, "arn:aws:iam::111122223333:role/agents/sekisho-prod-other"],
   });
@@ -139,8 +139,8 @@ describe("a refused caller", () => {
   it("has one line in the log per address and minute", async () => {
     const lines: string[] = [];
     let nowMs = 0;
-    const handle = urlHandler({
-      host: createTestHost({ authenticator: platformAuthenticator() }).host,
+    const handle = handleFunctionUrlRequests({
+      host: createTestHost({ authenticator: createPlatformAuthenticator() }).host,
       callers: [callerRoleArn],
       log: createLog({ service: "execution", write: (line) => lines.push(line) }),
       now: () => nowMs,
@@ -169,7 +169,7 @@ describe("a refused caller", () => {
 
 describe("who calls", () => {
   const principalOf = (userArn: string, accountId = "111122223333") =>
-    exchangeOf(functionUrlEvent({ userArn, accountId }))?.platformPrincipal;
+    toExchange(functionUrlEvent({ userArn, accountId }))?.platformPrincipal;
 
   it("is an account and a role, whatever the session is called", () => {
     const sessions = ["a", "b@example.com", "sekisho-worker-7"].map((name) =>
@@ -189,11 +189,11 @@ describe("who calls", () => {
 
   it("is one of the roles that may, by its name, whatever its path", () => {
     const principals = ["role/r", "role/a/b/r", "role/aws-reserved/sso.amazonaws.com/r"].map((role) =>
-      principalOfRole(`arn:aws:iam::111122223333:${role}`),
+      toRolePrincipal(`arn:aws:iam::111122223333:${role}`),
     );
     expect(new Set(principals)).toEqual(new Set([principalOf("arn:aws:sts::111122223333:assumed-role/r/s")]));
     for (const arn of ["", "r", "arn:aws:iam::111122223333:user/r", "arn:aws:iam::111122223333:role/"])
-      expect(() => principalOfRole(arn)).toThrow("is not the ARN of a role");
+      expect(() => toRolePrincipal(arn)).toThrow("is not the ARN of a role");
   });
 
   it("decides whose task is found: another session of the role finds it, another role does not", async () => {

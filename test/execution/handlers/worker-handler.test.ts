@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
-import { workerHandler } from "../../../lambdas/execution/handlers/worker-handler.ts";
+import { handleExecutionBatches } from "../../../lambdas/execution/handlers/worker-handler.ts";
 import { createExecutionWorker, type ExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
 import { createLog, silentLog } from "../../../lambdas/shared/log.ts";
 import { createQueuedHost } from "../runs/queued-host.ts";
@@ -39,7 +39,7 @@ async function submitted({ texts, agent }: { texts: string[]; agent: Agent }) {
   const log = createLog({ service: "execution", write: (line) => lines.push(line) });
   const worker = createExecutionWorker({ store, agent, log });
   const stateOf = async (body: string) => (await store.get({ id: JSON.parse(body).taskId }))?.state;
-  return { bodies: host.sent, handler: workerHandler({ worker, log }), store, lines, stateOf };
+  return { bodies: host.sent, handler: handleExecutionBatches({ worker, log }), store, lines, stateOf };
 }
 
 describe("a batch", () => {
@@ -59,7 +59,7 @@ describe("a batch", () => {
     const lines: string[] = [];
     const log = createLog({ service: "execution", write: (line) => lines.push(line) });
     const event = sqsEvent(taskOf("good"), taskOf("bad"), "hunter2 is no JSON", '{"taskId":7}', taskOf("good"));
-    expect(await workerHandler({ worker, log })(event, context)).toEqual({
+    expect(await handleExecutionBatches({ worker, log })(event, context)).toEqual({
       batchItemFailures: [idOf(1), idOf(2), idOf(3)].map((itemIdentifier) => ({ itemIdentifier })),
     });
     expect(lines).toHaveLength(3);
@@ -100,7 +100,9 @@ describe("a batch", () => {
       run: async ({ signal }) => void signals.push(signal),
       look: async () => {},
     };
-    await workerHandler({ worker, log: silentLog })(sqsEvent(taskOf("a")), { getRemainingTimeInMillis: () => 20_010 });
+    await handleExecutionBatches({ worker, log: silentLog })(sqsEvent(taskOf("a")), {
+      getRemainingTimeInMillis: () => 20_010,
+    });
     await sleep(30);
     expect(signals[0]?.aborted).toBe(false);
   });

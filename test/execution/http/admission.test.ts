@@ -1,16 +1,16 @@
 /** Callers who are refused: each hears the same however often it tries, and the log has one line per address, cause and minute. */
 import { describe, expect, it } from "@jest/globals";
-import { bearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
-import { type Authenticator, createAdmit } from "../../../lambdas/execution/http/admission.ts";
+import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+import { type Authenticator, createAdmitCaller } from "../../../lambdas/execution/http/admission.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 
 const right = "the-right-token-of-this-test";
 
-function start(authenticator: Authenticator = bearerAuthenticator({ readTokens: async () => [right] })) {
+function start(authenticator: Authenticator = createBearerAuthenticator({ readTokens: async () => [right] })) {
   let nowMs = 0;
   const lines: string[] = [];
   const log = createLog({ service: "execution", write: (line) => lines.push(line) });
-  const admit = createAdmit({ authenticator, now: () => nowMs, log });
+  const admit = createAdmitCaller({ authenticator, now: () => nowMs, log });
   return {
     /** Message, reason and address of each line. */
     logged: () =>

@@ -1,8 +1,8 @@
 /** The HTTP face of the host: paths, statuses, who is let in, and limits before anything is parsed. */
 import { describe, expect, it } from "@jest/globals";
 import {
-  bearerAuthenticator,
   createAuthenticator,
+  createBearerAuthenticator,
 } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
 import { type Answer, createGate, createTestHost, hello, post } from "../test-host.ts";
 
@@ -49,7 +49,7 @@ describe("paths", () => {
     ["/healthz", { status: "ok" }],
     ["/openrpc.json", expect.objectContaining({ openrpc: expect.any(String), methods: expect.any(Array) })],
   ])("GET %s needs no credentials", async (path, expected) => {
-    const { host } = createTestHost({ authenticator: bearerAuthenticator({ readTokens: async () => ["t"] }) });
+    const { host } = createTestHost({ authenticator: createBearerAuthenticator({ readTokens: async () => ["t"] }) });
     const response = await host.handle(new Request(`http://127.0.0.1${path}`));
     expect([response.status, await response.json()]).toEqual([200, expected]);
   });
@@ -88,7 +88,7 @@ describe("the configured bearer authenticator", () => {
 });
 
 describe("the bearer authenticator", () => {
-  const authenticator = bearerAuthenticator({ readTokens: async () => ["old-token", "new-token"] });
+  const authenticator = createBearerAuthenticator({ readTokens: async () => ["old-token", "new-token"] });
 
   it.each(["Bearer old-token", "Bearer new-token", "bearer new-token"])("lets in %s", async (authorization) => {
     const { call } = createTestHost({ authenticator });
@@ -128,7 +128,7 @@ describe("the bearer authenticator", () => {
   });
 
   it.each([[[]], [[""]]])("lets nobody in where the tokens are %j", async (tokens) => {
-    const { host } = createTestHost({ authenticator: bearerAuthenticator({ readTokens: async () => tokens }) });
+    const { host } = createTestHost({ authenticator: createBearerAuthenticator({ readTokens: async () => tokens }) });
     for (const authorization of ["Bearer", "Bearer ", "Bearer x"]) {
       expect((await host.handle(post(request, { headers: { authorization } }))).status).toBe(401);
     }
@@ -136,7 +136,7 @@ describe("the bearer authenticator", () => {
 
   it("sees a rotated token with the next request", async () => {
     let token = "one";
-    const { host } = createTestHost({ authenticator: bearerAuthenticator({ readTokens: async () => [token] }) });
+    const { host } = createTestHost({ authenticator: createBearerAuthenticator({ readTokens: async () => [token] }) });
     const withOne = { headers: { authorization: "Bearer one" } };
     expect((await host.handle(post(request, withOne))).status).toBe(200);
     token = "two";
@@ -145,7 +145,7 @@ describe("the bearer authenticator", () => {
 
   it("lets nobody in where the tokens cannot be read, and tells only that it may be tried again", async () => {
     const readTokens = () => Promise.reject(new Error("vault at 10.0.0.7"));
-    const { host, lines } = createTestHost({ authenticator: bearerAuthenticator({ readTokens }) });
+    const { host, lines } = createTestHost({ authenticator: createBearerAuthenticator({ readTokens }) });
     const response = await host.handle(post(request, { headers: { authorization: "Bearer x" } }));
     const { error } = await answerOf(response);
     expect(error?.data).toEqual({ reason: "unavailable", retryable: true });

@@ -1,10 +1,10 @@
 /** `GET /metrics` of the Execution host, over real sockets: it takes the authenticator of a request. */
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { bearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
 import {
   type Authenticator,
-  noAuthenticator,
-  platformAuthenticator,
+  createNoneAuthenticator,
+  createPlatformAuthenticator,
 } from "../../../lambdas/execution/http/admission.ts";
 import { type ExecutionServer, startExecutionServer } from "../../../lambdas/execution/http/server.ts";
 import { createPrometheusMetrics } from "../../../lambdas/shared/telemetry/prometheus-metrics.ts";
@@ -34,11 +34,11 @@ async function start(
   return { url: `${server.url}/metrics`, lines, call: (method) => call(method, {}) };
 }
 
-const bearer = () => bearerAuthenticator({ readTokens: async () => ["a-good-token"] });
+const bearer = () => createBearerAuthenticator({ readTokens: async () => ["a-good-token"] });
 
 describe("GET /metrics of the Execution host", () => {
   it("is open on loopback without an authenticator, to no page of another site and under no other name", async () => {
-    const { url, call } = await start(noAuthenticator());
+    const { url, call } = await start(createNoneAuthenticator());
     await call("no_such_method");
     const { status, body } = await httpGet(url);
     expect(status).toBe(200);
@@ -61,9 +61,9 @@ describe("GET /metrics of the Execution host", () => {
   });
 
   it("is closed where a platform vouches for its callers and does not for this one", async () => {
-    const { url } = await start(platformAuthenticator());
+    const { url } = await start(createPlatformAuthenticator());
     expect(await httpGet(url)).toMatchObject({ status: 403, body: "" });
-    const { url: vouched } = await start(platformAuthenticator(), { platformPrincipal: "platform" });
+    const { url: vouched } = await start(createPlatformAuthenticator(), { platformPrincipal: "platform" });
     expect((await httpGet(vouched)).status).toBe(200);
   });
 
@@ -78,11 +78,11 @@ describe("GET /metrics of the Execution host", () => {
   });
 
   it("answers HEAD with headers alone, another method with 405, and 404 where there is nothing to show", async () => {
-    const { url } = await start(noAuthenticator());
+    const { url } = await start(createNoneAuthenticator());
     expect(await httpGet(url, { method: "HEAD" })).toMatchObject({ status: 200, body: "" });
     const posted = await httpGet(url, { method: "POST" });
     expect([posted.status, posted.headers.allow]).toEqual([405, "GET, HEAD"]);
-    const { url: none } = await start(noAuthenticator(), { served: false });
+    const { url: none } = await start(createNoneAuthenticator(), { served: false });
     expect(await httpGet(none)).toMatchObject({ status: 404, body: "" });
   });
 });

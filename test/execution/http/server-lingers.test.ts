@@ -1,12 +1,12 @@
 /** A caller that got its answer before it sent its body, and hung up, leaves nothing behind in the server. */
 import { afterEach, expect, it, jest } from "@jest/globals";
-import { bearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
 import { serve } from "../authenticator/ask.ts";
 
 afterEach(() => void jest.restoreAllMocks());
 
 it("lets go of the timer that would end the connection", async () => {
-  const { hear } = await serve(bearerAuthenticator({ readTokens: async () => [] }));
+  const { hear } = await serve(createBearerAuthenticator({ readTokens: async () => [] }));
   const timers = new Set<unknown>();
   const { promise: cleared, resolve } = Promise.withResolvers<void>();
   const { setTimeout: real, clearTimeout: realClear } = globalThis;

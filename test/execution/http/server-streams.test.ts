@@ -2,7 +2,7 @@
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { Exchange, ExchangeResponse } from "../../../lambdas/execution/http/exchange.ts";
-import { webHandler } from "../../../lambdas/execution/http/routes.ts";
+import { createWebHandler } from "../../../lambdas/execution/http/routes.ts";
 import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { eventually } from "../test-host.ts";
@@ -125,7 +125,7 @@ describe("an answer that is unchanged", () => {
   it("has neither body nor length, on a socket and as a Response", async () => {
     const answer: Answering = () => ({ status: 304, headers: { etag: '"a"' }, body: "" });
     const { url } = await serve({ answer });
-    const overWeb = await webHandler(async (exchange) => answer(exchange))(new Request(url));
+    const overWeb = await createWebHandler(async (exchange) => answer(exchange))(new Request(url));
     for (const response of [await fetch(url), overWeb]) {
       const { status, headers } = response;
       expect([status, headers.get("etag"), headers.get("content-length")]).toEqual([304, '"a"', null]);
@@ -141,7 +141,7 @@ describe("a parameter of the query", () => {
       body: JSON.stringify([path, query("a2a-version"), query("other")]),
     });
     const { url } = await serve({ answer });
-    const overWeb = webHandler(async (exchange) => answer(exchange));
+    const overWeb = createWebHandler(async (exchange) => answer(exchange));
     for (const [asked, expected] of [
       ["/a2a?x=1&A2A-Version=1%2E0", ["/a2a", "1.0", null]],
       ["/a2a?", ["/a2a", null, null]],
@@ -156,7 +156,7 @@ describe("a parameter of the query", () => {
 describe("the web-standard rim", () => {
   it("makes a piece when one is read, and tells whoever makes them that the reader is gone", async () => {
     const { answer, seen } = endless();
-    const { body } = await webHandler(async (exchange) => answer(exchange))(new Request("http://127.0.0.1/"));
+    const { body } = await createWebHandler(async (exchange) => answer(exchange))(new Request("http://127.0.0.1/"));
     const reader = (body ?? new ReadableStream<Uint8Array>()).getReader();
     for (let count = 1; count <= 3; count += 1) {
       expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe("xxxxxxxxxx");

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { createAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
-import { platformAuthenticator } from "../../../lambdas/execution/http/admission.ts";
+import { createPlatformAuthenticator } from "../../../lambdas/execution/http/admission.ts";
 import { type ExecutionServer, startExecutionServer } from "../../../lambdas/execution/http/server.ts";
 import type { AuthenticatorConfig } from "../../../lambdas/shared/config/authenticator-schema.ts";
 import { type Answer, createGate, createTestHost, eventually, hello } from "../test-host.ts";
@@ -144,7 +144,7 @@ describe("the server", () => {
   });
 
   it("does not listen beyond loopback for a host that leaves it to a platform, where there is none", async () => {
-    const { host } = createTestHost({ authenticator: platformAuthenticator() });
+    const { host } = createTestHost({ authenticator: createPlatformAuthenticator() });
     await expect(startExecutionServer({ host, hostname: "0.0.0.0", port: 0 })).rejects.toThrow(/authenticator.*bearer/);
     const server = await startExecutionServer({ host, port: 0 });
     closing.push(() => server.close());
@@ -153,7 +153,7 @@ describe("the server", () => {
   });
 
   it("listens everywhere behind a platform that has authenticated everyone, and serves them as one", async () => {
-    const { host } = createTestHost({ authenticator: platformAuthenticator() });
+    const { host } = createTestHost({ authenticator: createPlatformAuthenticator() });
     const server = await startExecutionServer({ host, hostname: "0.0.0.0", port: 0, platformPrincipal: "p" });
     closing.push(() => server.close());
     const url = `http://127.0.0.1:${server.port}/invocations`;

@@ -4,14 +4,14 @@ import fc from "fast-check";
 import { requestSchema } from "../../../contracts/envelope.ts";
 import type { SekishoError } from "../../../contracts/errors.ts";
 import { methods as contract, type MethodName } from "../../../contracts/methods.ts";
-import type { Methods } from "../../../lambdas/execution/http/exchange.ts";
+import type { MethodHandlers } from "../../../lambdas/execution/http/exchange.ts";
 import { createDispatch } from "../../../lambdas/execution/methods/methods.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { noMetrics } from "../../../lambdas/shared/telemetry/telemetry.ts";
 
 /** Every method answers with the params that reached it. */
 const repeat = async ({ params }: { params: unknown }) => params;
-const methods = Object.fromEntries(Object.keys(contract).map((name) => [name, repeat])) as unknown as Methods;
+const methods = Object.fromEntries(Object.keys(contract).map((name) => [name, repeat])) as unknown as MethodHandlers;
 const dispatch = createDispatch({ methods, metrics: noMetrics, log: silentLog });
 const caller = { principal: "p", trace: undefined, receivedAtMs: 0 };
 

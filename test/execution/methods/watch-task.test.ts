@@ -1,7 +1,7 @@
 /** Following one task by its records, where it runs here and where it runs elsewhere. */
 import { describe, expect, it } from "@jest/globals";
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
-import { createChangeSignal, watchTask } from "../../../lambdas/execution/tasks/task-store.ts";
+import { createTaskSignal, watchTask } from "../../../lambdas/execution/tasks/task-store.ts";
 
 const first: ExecutionTask = {
   id: "t",
@@ -22,7 +22,7 @@ const working = at(2, { state: "working" });
 const done = at(5, { state: "completed" });
 
 function watching({ runsHere = true, stored = () => first as ExecutionTask, isStopped = (): boolean => false } = {}) {
-  const changeSignal = createChangeSignal();
+  const changeSignal = createTaskSignal();
   const abort = new AbortController();
   const reread = async () => stored();
   const signal = abort.signal;

@@ -1,9 +1,9 @@
 /** A host near the end of its life: it begins nothing that it cannot finish, and says so before anything is stored. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import { taskIdOf } from "../../../lambdas/execution/tasks/execution-task.ts";
-import { newTask } from "../../../lambdas/execution/tasks/tasks.ts";
-import { newTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { deriveTaskId } from "../../../lambdas/execution/tasks/execution-task.ts";
+import { createExecutionTask } from "../../../lambdas/execution/tasks/tasks.ts";
+import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { answering, createGate, createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
 
 const minuteMs = 60_000;
@@ -99,14 +99,14 @@ describe("an answer to a question", () => {
 it("a read starts no task that the host cannot finish, and the next host does", async () => {
   const store = memoryStore();
   const requestId = randomUUID();
-  const id = taskIdOf({ principal: "anyone", requestId }) ?? "";
+  const id = deriveTaskId({ principal: "anyone", requestId }) ?? "";
   const submission = {
     ...{ principal: "anyone", taskId: id, requestId, fingerprint: "", receivedAtMs: Date.now() },
-    ...{ input: withTime(20 * minuteMs), trace: newTrace() },
+    ...{ input: withTime(20 * minuteMs), trace: createTrace() },
   };
   // Whoever stored it died before the run began.
   await store.create({
-    item: newTask({ submission, maxTaskMs: 60 * minuteMs, retentionMs: 60_000, newId: randomUUID }),
+    item: createExecutionTask({ submission, maxTaskMs: 60 * minuteMs, retentionMs: 60_000, newId: randomUUID }),
   });
   const old = createTestHost({ store, processLeftMs: () => 10 * minuteMs });
   const fresh = createTestHost({ store, processLeftMs: () => 60 * minuteMs });

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { acceptedResultSchema } from "../../../contracts/methods.ts";
-import { eventsBetween } from "../../../lambdas/execution/a2a/follow.ts";
-import { viewOf } from "../../../lambdas/execution/a2a/view.ts";
+import { diffTaskEvents } from "../../../lambdas/execution/a2a/stream-events.ts";
+import { toA2aTask } from "../../../lambdas/execution/a2a/view.ts";
 import type { Agent, TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
 import { collectOutcome } from "../../../lambdas/execution/runs/collect-outcome.ts";
 import { recordOf } from "../a2a/records.ts";
@@ -121,8 +121,8 @@ describe("what is written of an answer", () => {
 });
 
 it("an A2A client is told nothing of it: there a status is what the agent says, and an artifact is whole", () => {
-  const before = viewOf({ task: recordOf({ progress: { text: "Writing" } }) });
-  const after = viewOf({ task: recordOf({ progress: { text: "Writing", partial_text: "The answer" } }) });
-  expect(eventsBetween({ previous: before, next: after })).toEqual([]);
+  const before = toA2aTask({ task: recordOf({ progress: { text: "Writing" } }) });
+  const after = toA2aTask({ task: recordOf({ progress: { text: "Writing", partial_text: "The answer" } }) });
+  expect(diffTaskEvents({ previous: before, next: after })).toEqual([]);
   expect(JSON.stringify(after)).not.toContain("The answer");
 });

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import type { HostOptions } from "../../../lambdas/execution/host.ts";
-import { answer, ask, start } from "../../../lambdas/execution/tasks/changes.ts";
+import { answerChange, questionChange, startChange } from "../../../lambdas/execution/tasks/changes.ts";
 import { recordOf } from "../a2a/records.ts";
 import { createTestHost, eventually, hello, memoryStore, type TestHost } from "../test-host.ts";
 import { createQueuedHost } from "./queued-host.ts";
@@ -108,12 +108,16 @@ it("the deadline moves by what was waited, and by nothing else", () => {
         const endAtMs = nowMs + workMs + dayMs;
         const question = { prompt: "Shall I?", messageId: `q${index}`, expiresAtMs: endAtMs };
         const said = { id: `a${index}`, fingerprint: "f", prompt: "", text: "yes" };
-        task = start({ owner, untilMs: nowMs })(task) ?? task;
+        task = startChange({ owner, untilMs: nowMs })(task) ?? task;
         nowMs += workMs;
-        task = { ...task, ...ask({ owner, question, expiresAtMs: endAtMs + retentionMs })(task), changedAtMs: nowMs };
+        task = {
+          ...task,
+          ...questionChange({ owner, question, expiresAtMs: endAtMs + retentionMs })(task),
+          changedAtMs: nowMs,
+        };
         expect(task.expiresAtMs).toBeGreaterThanOrEqual(endAtMs + retentionMs);
         nowMs += waitMs;
-        task = { ...task, ...answer({ answer: said, nowMs, retentionMs })(task), changedAtMs: nowMs };
+        task = { ...task, ...answerChange({ answer: said, nowMs, retentionMs })(task), changedAtMs: nowMs };
         expect(task.expiresAtMs).toBeGreaterThanOrEqual(task.deadlineAtMs + retentionMs);
         task = { ...task, question: undefined };
       }

@@ -1,7 +1,7 @@
 /** Many writers of one record: each change is made, on top of the others. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "@jest/globals";
-import { createChangeSignal, createChangeTask } from "../../../lambdas/execution/tasks/task-store.ts";
+import { createChangeTask, createTaskSignal } from "../../../lambdas/execution/tasks/task-store.ts";
 import { recordOf } from "../a2a/records.ts";
 import { memoryStore } from "../test-host.ts";
 
@@ -15,7 +15,7 @@ it("sixty writers at once all make their change, and none is told that the store
   };
   const changeTask = createChangeTask({
     store: { ...store, replace },
-    changeSignal: createChangeSignal(),
+    changeSignal: createTaskSignal(),
     now: Date.now,
   });
   const change = (each: typeof task) => ({ ...each, queuedAtMs: (each.queuedAtMs ?? 0) + 1 });

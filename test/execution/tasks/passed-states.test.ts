@@ -1,40 +1,40 @@
 /** Who follows a task hears of every state, however many records were not seen. */
 import { describe, expect, it } from "@jest/globals";
 import {
-  answer,
-  ask,
-  type Change,
-  end,
-  recordsBetween,
-  report,
-  start,
+  answerChange,
+  endChange,
+  listRecordsBetween,
+  questionChange,
+  reportChange,
+  startChange,
+  type TaskChange,
 } from "../../../lambdas/execution/tasks/changes.ts";
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
-import { createChangeSignal, createChangeTask } from "../../../lambdas/execution/tasks/task-store.ts";
+import { createChangeTask, createTaskSignal } from "../../../lambdas/execution/tasks/task-store.ts";
 import { recordOf } from "../a2a/records.ts";
 import { memoryStore } from "../test-host.ts";
 
 const owner = "o";
-const begin = start({ owner, untilMs: Number.MAX_SAFE_INTEGER });
+const begin = startChange({ owner, untilMs: Number.MAX_SAFE_INTEGER });
 const said = (id: string) =>
-  answer({ answer: { id, fingerprint: id, prompt: "", text: "yes" }, nowMs: 0, retentionMs: 0 });
-const life: readonly Change[] = [
+  answerChange({ answer: { id, fingerprint: id, prompt: "", text: "yes" }, nowMs: 0, retentionMs: 0 });
+const life: readonly TaskChange[] = [
   begin,
-  report({ owner, news: { progress: { text: "half" } } }),
-  ask({ owner, question: { prompt: "Shall I?", messageId: "q1" }, expiresAtMs: 0 }),
+  reportChange({ owner, news: { progress: { text: "half" } } }),
+  questionChange({ owner, question: { prompt: "Shall I?", messageId: "q1" }, expiresAtMs: 0 }),
   said("a1"),
   begin,
-  ask({ owner, question: { prompt: "Sign in.", messageId: "q2", kind: "auth" }, expiresAtMs: 0 }),
+  questionChange({ owner, question: { prompt: "Sign in.", messageId: "q2", kind: "auth" }, expiresAtMs: 0 }),
   said("a2"),
   begin,
-  end({ owner, outcome: { type: "success", text: "done" }, expiresAtMs: Number.MAX_SAFE_INTEGER }),
+  endChange({ owner, outcome: { type: "success", text: "done" }, expiresAtMs: Number.MAX_SAFE_INTEGER }),
 ];
 
 /** Every record of the task's life as it is stored; all changes fall into one millisecond or each into its own. */
-async function recordsOf({ ticks, changes = life }: { ticks: boolean; changes?: readonly Change[] }) {
+async function recordsOf({ ticks, changes = life }: { ticks: boolean; changes?: readonly TaskChange[] }) {
   let nowMs = 1_800_000_000_000;
   const store = memoryStore(() => 0);
-  const change = createChangeTask({ store, changeSignal: createChangeSignal(), now: () => (ticks ? nowMs++ : nowMs) });
+  const change = createChangeTask({ store, changeSignal: createTaskSignal(), now: () => (ticks ? nowMs++ : nowMs) });
   const expiresAtMs = Number.MAX_SAFE_INTEGER;
   const { lease: _lease, ...fresh } = recordOf({ state: "submitted", expiresAtMs });
   const records = [await store.create({ item: fresh })].filter((record) => record !== undefined);
@@ -48,7 +48,7 @@ async function recordsOf({ ticks, changes = life }: { ticks: boolean; changes?: 
 function statesOf(seen: readonly ExecutionTask[]): string[] {
   const shown = seen.flatMap((next, index) => {
     const previous = seen[index - 1];
-    return previous === undefined ? [next] : recordsBetween({ previous, next });
+    return previous === undefined ? [next] : listRecordsBetween({ previous, next });
   });
   const states = shown.map(({ state, question }) => [state, question?.prompt].join(" ").trim());
   return states.filter((state, index) => state !== states[index - 1]);
@@ -81,7 +81,7 @@ describe("a follower of a task", () => {
 describe("a task of the zone contract", () => {
   it("keeps none of the states that it left", async () => {
     const store = memoryStore(() => 0);
-    const change = createChangeTask({ store, changeSignal: createChangeSignal(), now: () => 1 });
+    const change = createChangeTask({ store, changeSignal: createTaskSignal(), now: () => 1 });
     const { a2a: _a2a, ...zone } = recordOf({ state: "submitted", expiresAtMs: Number.MAX_SAFE_INTEGER });
     const task = (await store.create({ item: zone })) ?? zone;
     expect((await change({ task, change: begin })).task?.a2a).toBeUndefined();

@@ -2,7 +2,13 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { ask, type Change, end, renew, report } from "../../../lambdas/execution/tasks/changes.ts";
+import {
+  endChange,
+  questionChange,
+  renewChange,
+  reportChange,
+  type TaskChange,
+} from "../../../lambdas/execution/tasks/changes.ts";
 import { createCompletionPush } from "../../../lambdas/execution/tasks/completion-push.ts";
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
@@ -13,10 +19,10 @@ const requestId = randomUUID();
 const owner = "runner";
 const lease = { owner, untilMs: 9e15 };
 
-const tells = (text: string): Change => report({ owner, news: { progress: { text } } });
-const ends = end({ owner, outcome: { type: "success", text: "done" }, expiresAtMs: 9e15 });
+const tells = (text: string): TaskChange => reportChange({ owner, news: { progress: { text } } });
+const ends = endChange({ owner, outcome: { type: "success", text: "done" }, expiresAtMs: 9e15 });
 const question = { prompt: "Shall I?", messageId: "m-1", expiresAtMs: 9e15 };
-const asks = ask({ owner, question, expiresAtMs: 9e15 });
+const asks = questionChange({ owner, question, expiresAtMs: 9e15 });
 
 /** A task at work, the changes that its runner makes, and how many pushes each second brought. */
 function createRunner({
@@ -39,7 +45,7 @@ function createRunner({
     return next === undefined ? { task: before, changed: false } : { task: next, changed: true };
   });
   return {
-    async make(change: Change) {
+    async make(change: TaskChange) {
       task = (await changeTask({ task, change })).task ?? task;
     },
     /** It goes on in another way. */
@@ -76,17 +82,17 @@ describe("progress", () => {
 
   it("is what the agent tells, not a renewed lease and not what was told before", async () => {
     const { make, pass, pushed } = createRunner();
-    await make(renew({ owner, untilMs: 9e15 }));
-    await make(report({ owner, news: { artifacts: [{ name: "a.txt", text: "a" }] } }));
+    await make(renewChange({ owner, untilMs: 9e15 }));
+    await make(reportChange({ owner, news: { artifacts: [{ name: "a.txt", text: "a" }] } }));
     expect(pushed()).toBe(0);
     await make(tells("half"));
     await pass(20_000);
-    await make(renew({ owner, untilMs: 9e15 }));
+    await make(renewChange({ owner, untilMs: 9e15 }));
     await make(tells("half"));
     expect(pushed()).toBe(1);
   });
 
-  it.each<[string, Change]>([
+  it.each<[string, TaskChange]>([
     ["an end", ends],
     ["a question", asks],
   ])("does not hold back %s, after which nothing is pushed", async (_what, change) => {

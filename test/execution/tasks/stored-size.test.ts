@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
-import { newTask } from "../../../lambdas/execution/tasks/tasks.ts";
+import { createExecutionTask } from "../../../lambdas/execution/tasks/tasks.ts";
 import { createGate, createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
 
 /** What an item of DynamoDB holds, names of attributes and index keys included. */
@@ -105,7 +105,7 @@ describe("a message of A2A", () => {
     },
   });
   const made = (given: ReturnType<typeof submission>) =>
-    newTask({ submission: given, maxTaskMs: 1, retentionMs: 1, newId: randomUUID });
+    createExecutionTask({ submission: given, maxTaskMs: 1, retentionMs: 1, newId: randomUUID });
 
   it("that no record holds is too large", () => {
     expect(() => made(submission("x".repeat(410_000)))).toThrow(

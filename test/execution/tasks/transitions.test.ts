@@ -3,17 +3,17 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import type { Cards } from "../../../lambdas/execution/a2a/cards.ts";
 import {
-  answer,
-  ask,
-  type Change,
-  cancel,
-  end,
-  expire,
-  giveUp,
-  renew,
-  report,
-  requeue,
-  start,
+  answerChange,
+  cancelChange,
+  endChange,
+  expiryChange,
+  lossChange,
+  questionChange,
+  renewChange,
+  reportChange,
+  requeueChange,
+  startChange,
+  type TaskChange,
 } from "../../../lambdas/execution/tasks/changes.ts";
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { a2aState, stateNames, transitions, zoneState } from "../../contracts/transition-table.ts";
@@ -46,20 +46,20 @@ function record({ name, lease }: { name: string; lease?: ExecutionTask["lease"] 
   };
 }
 
-const changes: Readonly<Record<string, Change>> = {
-  start: start({ owner, untilMs: nowMs }),
-  requeue: requeue({ nowMs, everyMs: 1000 }),
-  renew: renew({ owner, untilMs: nowMs }),
-  report: report({ owner, news: { progress: { percent: 1 } } }),
-  ask: ask({ owner, question, expiresAtMs }),
-  "ask for credentials": ask({ owner, question: { ...question, kind: "auth" }, expiresAtMs }),
-  answer: answer({ answer: { id: "a-1", fingerprint: "f", prompt: "", text: "this" }, nowMs, retentionMs: 0 }),
-  "end well": end({ owner, outcome: { type: "success", text: "done" }, expiresAtMs }),
-  fail: end({ owner, outcome: { type: "failure", reason: "execution_failed" }, expiresAtMs }),
-  reject: end({ owner, outcome: { type: "failure", reason: "plan_error" }, expiresAtMs }),
-  expire: expire({ nowMs, expiresAtMs }),
-  "give up": giveUp({ nowMs, lostAfterMs: 1000, expiresAtMs }),
-  cancel: cancel({ expiresAtMs }),
+const changes: Readonly<Record<string, TaskChange>> = {
+  start: startChange({ owner, untilMs: nowMs }),
+  requeue: requeueChange({ nowMs, everyMs: 1000 }),
+  renew: renewChange({ owner, untilMs: nowMs }),
+  report: reportChange({ owner, news: { progress: { percent: 1 } } }),
+  ask: questionChange({ owner, question, expiresAtMs }),
+  "ask for credentials": questionChange({ owner, question: { ...question, kind: "auth" }, expiresAtMs }),
+  answer: answerChange({ answer: { id: "a-1", fingerprint: "f", prompt: "", text: "this" }, nowMs, retentionMs: 0 }),
+  "end well": endChange({ owner, outcome: { type: "success", text: "done" }, expiresAtMs }),
+  fail: endChange({ owner, outcome: { type: "failure", reason: "execution_failed" }, expiresAtMs }),
+  reject: endChange({ owner, outcome: { type: "failure", reason: "plan_error" }, expiresAtMs }),
+  expire: expiryChange({ nowMs, expiresAtMs }),
+  "give up": lossChange({ nowMs, lostAfterMs: 1000, expiresAtMs }),
+  cancel: cancelChange({ expiresAtMs }),
 };
 
 const leases = [undefined, { owner, untilMs: 0 }, { owner: "another", untilMs: 0 }];

@@ -1,6 +1,6 @@
 /** All that is known of each message: what Slack shows, what the zones wrote down, what the agent did. */
 
-import { keyOf, metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
+import { metadataSchema, readPostKey } from "../../../lambdas/verification/slack/api/posts.ts";
 import type { FakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { overlapsOf } from "./agent-log.ts";
@@ -52,7 +52,7 @@ export async function gatherLeftovers({ messages, fakeSlack, books }: Gathering)
 function postsOfBot(fakeSlack: FakeSlack) {
   const posts = fakeSlack.messages().filter(({ user }) => user === workspace.botUser);
   return posts.map(({ metadata, text, ts, threadTs, files = [] }) => {
-    const key = keyOf(metadataSchema.parse(metadata));
+    const key = readPostKey(metadataSchema.parse(metadata));
     return { requestId: key?.requestId, part: key?.part ?? -1, text, ts, threadTs, files: files.length };
   });
 }

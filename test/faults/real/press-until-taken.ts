@@ -1,6 +1,6 @@
 /** Somebody answers the agent's question: presses a button until it is gone, since what Slack could not bring it does not bring again. */
 import { setTimeout as wait } from "node:timers/promises";
-import { keyOf, metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
+import { metadataSchema, readPostKey } from "../../../lambdas/verification/slack/api/posts.ts";
 import { listButtons } from "../../../lib/local/fake-slack/blocks.ts";
 import type { FakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import type { FakeSlackMessage } from "../../../lib/local/fake-slack/messages.ts";
@@ -27,7 +27,7 @@ export async function pressUntilTaken({
 }): Promise<void> {
   const inTurn = [label, ...labels.filter((each) => each !== label)];
   const isOfTask = ({ metadata }: FakeSlackMessage) =>
-    keyOf(metadataSchema.parse(metadata))?.requestId === asked.requestId;
+    readPostKey(metadataSchema.parse(metadata))?.requestId === asked.requestId;
   const { channel, ts, threadTs = ts } = asked.message;
   const question = () =>
     fakeSlack

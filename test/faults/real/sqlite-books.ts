@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { queueMessageSchema, seqOf } from "../../../lambdas/verification/task/messages.ts";
+import { queueMessageSchema, toWakeSeq } from "../../../lambdas/verification/task/messages.ts";
 import { openSqliteEngine } from "../../../lib/local/engine.ts";
 import { parseAgentLog } from "./agent-log.ts";
 import type { Books } from "./books.ts";
@@ -23,7 +23,7 @@ export function openSqliteBooks({ folder }: { folder: string }): Books {
         const message = queueMessageSchema.parse(JSON.parse(body));
         if (message.type === "press" || message.type === "greet") return [`a ${message.type} is in the queue ${queue}`];
         const task = await stores.record(message.requestId);
-        const isSpent = task !== undefined && seqOf({ message, task }) < task.wakeSeq;
+        const isSpent = task !== undefined && toWakeSeq({ message, task }) < task.wakeSeq;
         return isSpent ? [] : [`${message.requestId}: a message ${message.type} is in the queue ${queue}`];
       });
       return (await Promise.all(lines)).flat();

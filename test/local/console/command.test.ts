@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { listen } from "../../../lambdas/shared/http/server.ts";
+import { startListening } from "../../../lambdas/shared/http/server.ts";
 import { commandHere } from "../../cli/aws/command-here.ts";
 import { commandsInFolder } from "../../cli/commands-in-folder.ts";
 import { openTasksInFile } from "./tasks-in-file.ts";
@@ -78,7 +78,7 @@ describe("sekisho operate", () => {
     const missing = await commandHere(["operate", "--store", join(tasks.folder, "none.db")], {});
     expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining("There is no") });
     const other = createServer();
-    const port = await listen({ server: other, hostname: "127.0.0.1", port: 0, portSetting: "" });
+    const port = await startListening({ server: other, hostname: "127.0.0.1", port: 0, portSetting: "" });
     const taken = await operate("--port", String(port));
     other.close();
     expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining("choose another port (--port)") });

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { bearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
 import type { Authenticator } from "../../../lambdas/execution/http/admission.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { createFailureLimit } from "../../../lib/local/console/admission/failure-limit.ts";
@@ -30,7 +30,7 @@ let served: Awaited<ReturnType<typeof servePage>>;
 let url: string;
 
 beforeAll(async () => {
-  const bearer = bearerAuthenticator({ readTokens: async () => tokens });
+  const bearer = createBearerAuthenticator({ readTokens: async () => tokens });
   const authenticator: Authenticator = {
     kind: "bearer",
     async authenticate(request) {
@@ -259,10 +259,10 @@ describe("the operators' page outside loopback", () => {
 
 describe("behind a platform that authenticates", () => {
   it("lets in whoever gets through, offers no form, and still refuses other sites", async () => {
-    const { platformAuthenticator } = await import("../../../lambdas/execution/http/admission.ts");
+    const { createPlatformAuthenticator } = await import("../../../lambdas/execution/http/admission.ts");
     const log = createLog({ service: "sekisho", write: () => {} });
     const admission = createTokenAdmission({
-      authenticator: platformAuthenticator(),
+      authenticator: createPlatformAuthenticator(),
       publicHost: "ops.example.com",
       log,
     });

@@ -1,13 +1,13 @@
 /** A destination that speaks A2A: what it may be, what is refused in which words, and what of it a stage takes and leaves. */
 import { describe, expect, it } from "@jest/globals";
 import {
-  fingerprintsOf,
-  liveSettingsOf,
-  needDeploy,
+  createFingerprints,
+  listUndeployedChanges,
+  toLiveSettings,
   withLiveSettings,
 } from "../../../lambdas/shared/config/live-settings.ts";
 import { ConfigError, parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { stageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
 
 const card = "https://agents.example/.well-known/agent-card.json";
 const url = "https://rpc.example/a2a";
@@ -96,7 +96,7 @@ describe("an A2A destination in a stage", () => {
     expect(problemsOf({}, { stages, routes: [{ destination: "agent" }] })).toEqual([
       expect.stringMatching(/"agent" has no card, which only the local run can do without \(stage dev\)/),
     ]);
-    expect(stageConfig({ config: configOf({}, { stages }), stageName: "dev" }).destinations).toEqual({});
+    expect(createStageConfig({ config: configOf({}, { stages }), stageName: "dev" }).destinations).toEqual({});
   });
 
   it("is signed for APIs by their own hosts alone, that of the card and that of the messages", () => {
@@ -120,8 +120,8 @@ describe("the live settings of an A2A destination", () => {
       version: "highest",
       dialect: "a2a-0.3",
     });
-    expect(needDeploy({ config: edited, deployed: fingerprintsOf(deployed) })).toEqual([]);
-    const json = JSON.parse(JSON.stringify(liveSettingsOf(edited)));
+    expect(listUndeployedChanges({ config: edited, deployed: createFingerprints(deployed) })).toEqual([]);
+    const json = JSON.parse(JSON.stringify(toLiveSettings(edited)));
     expect(withLiveSettings({ config: deployed, json })).toEqual(edited);
   });
 
@@ -129,14 +129,14 @@ describe("the live settings of an A2A destination", () => {
     ["a signed call", { authorizer: signed }, { card: "https://other.example/card.json", authorizer: signed }],
     ["a url where there was none", { url: undefined }, { url }],
   ])("do not hold %s", (_what, before, after) => {
-    const fingerprints = fingerprintsOf(edit(before));
-    expect(needDeploy({ config: edit(before), deployed: fingerprints })).toEqual([]);
-    expect(needDeploy({ config: edit(after), deployed: fingerprints })).toEqual(["agent"]);
+    const fingerprints = createFingerprints(edit(before));
+    expect(listUndeployedChanges({ config: edit(before), deployed: fingerprints })).toEqual([]);
+    expect(listUndeployedChanges({ config: edit(after), deployed: fingerprints })).toEqual(["agent"]);
   });
 
   it("leave a signed destination's addresses as they were deployed", () => {
     const config = edit({ authorizer: signed });
-    const { agent: fingerprint } = fingerprintsOf(config);
+    const { agent: fingerprint } = createFingerprints(config);
     const agent = { fingerprint, card: "https://evil.example/", url: "https://evil.example/", version: "0.3" };
     const json = { destinations: { agent } };
     expect(withLiveSettings({ config, json }).destinations.agent).toEqual({

@@ -1,10 +1,10 @@
 /** What can change without a deploy, and what cannot. */
 import { describe, expect, it } from "@jest/globals";
 import {
-  fingerprintsOf,
-  liveSettingsOf,
-  needDeploy,
+  createFingerprints,
+  listUndeployedChanges,
   outdatedSettings,
+  toLiveSettings,
   withLiveSettings,
 } from "../../../lambdas/shared/config/live-settings.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
@@ -45,8 +45,8 @@ describe("the live settings", () => {
       },
       routes: [{ channel: "C1", word: "deploy", destination: ["far", "local"] }, { destination: "local" }],
     });
-    expect(needDeploy({ config: edited, deployed: fingerprintsOf(deployed) })).toEqual([]);
-    const json = JSON.parse(JSON.stringify(liveSettingsOf(edited)));
+    expect(listUndeployedChanges({ config: edited, deployed: createFingerprints(deployed) })).toEqual([]);
+    const json = JSON.parse(JSON.stringify(toLiveSettings(edited)));
     expect(withLiveSettings({ config: deployed, json })).toEqual(edited);
   });
 
@@ -70,7 +70,7 @@ describe("the live settings", () => {
     const destinations = { local: { transport: "https" }, far, signed, federated, assumed, trusted, ...changes };
     const [name] = Object.keys(changes);
     const edited = configWith({ destinations });
-    expect(needDeploy({ config: edited, deployed: fingerprintsOf(deployed) })).toEqual([name]);
+    expect(listUndeployedChanges({ config: edited, deployed: createFingerprints(deployed) })).toEqual([name]);
   });
 
   it.each([
@@ -78,7 +78,7 @@ describe("the live settings", () => {
     ["of the stage's own Execution zone", "local"],
     ["that gets the bot token", "trusted"],
   ])("take no address %s: the deployed one holds, and all else with it", (_what, name) => {
-    const fingerprint = fingerprintsOf(deployed)[name];
+    const fingerprint = createFingerprints(deployed)[name];
     const json = { destinations: { [name]: { fingerprint, url: "https://evil.example/", deadlineMs: 5000 } } };
     const { destinations } = withLiveSettings({ config: deployed, json });
     expect(destinations[name]).toEqual({ ...deployed.destinations[name], deadlineMs: 5000 });
@@ -89,7 +89,7 @@ describe("the live settings", () => {
     ["a route to a destination that was not deployed", withNew([{ destination: "new" }]), /new/],
     [
       "an address with credentials in it",
-      { destinations: { far: { fingerprint: fingerprintsOf(deployed).far, url: "https://u:p@a.example/" } } },
+      { destinations: { far: { fingerprint: createFingerprints(deployed).far, url: "https://u:p@a.example/" } } },
       /without credentials/,
     ],
     ["what is no value of the field", { destinations: { far: { deadlineMs: "soon" } } }, /deadlineMs/],
@@ -104,7 +104,7 @@ describe("live settings that were pushed for another peer or credential", () => 
   const moved = { ...far, url: "https://b.example/", authorizer: otherBearer, idempotent: true, longPollMs: 5000 };
   const card = "https://b.example/card.json";
   const before = configOfFar(far);
-  const settingsOf = (config: ReturnType<typeof configOfFar>) => JSON.parse(JSON.stringify(liveSettingsOf(config)));
+  const settingsOf = (config: ReturnType<typeof configOfFar>) => JSON.parse(JSON.stringify(toLiveSettings(config)));
 
   it.each([
     ["another token", moved],
@@ -114,8 +114,8 @@ describe("live settings that were pushed for another peer or credential", () => 
     const after = configOfFar(other);
     expect(withLiveSettings({ config: before, json: settingsOf(after) })).toEqual(before);
     expect(withLiveSettings({ config: after, json: settingsOf(before) })).toEqual(after);
-    expect(outdatedSettings({ json: settingsOf(after), deployed: fingerprintsOf(before) })).toEqual(["far"]);
-    expect(outdatedSettings({ json: settingsOf(before), deployed: fingerprintsOf(before) })).toEqual([]);
+    expect(outdatedSettings({ json: settingsOf(after), deployed: createFingerprints(before) })).toEqual(["far"]);
+    expect(outdatedSettings({ json: settingsOf(before), deployed: createFingerprints(before) })).toEqual([]);
   });
 
   it("still bring what the operator chose for any peer, and the routes", () => {

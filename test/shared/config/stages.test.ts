@@ -2,9 +2,9 @@
 import { describe, expect, it } from "@jest/globals";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import {
-  executionPlaceOf,
-  maxTaskMsOf,
-  stageConfig,
+  createStageConfig,
+  findExecutionPlace,
+  resolveMaxTaskMs,
   withExecutionAddress,
 } from "../../../lambdas/shared/config/stage-config.ts";
 
@@ -22,18 +22,18 @@ const functionThere = "arn:aws:lambda:eu-west-1:333333333333:function:host:live"
 describe("a stage", () => {
   it("executes where it verifies, unless it says otherwise", () => {
     const { dev } = configOf({}).stages;
-    expect(dev && executionPlaceOf(dev)).toEqual(verification);
+    expect(dev && findExecutionPlace(dev)).toEqual(verification);
     const { dev: two } = configOf({ stage: { execution: { kind: "lambda", account: "222222222222" } } }).stages;
-    expect(two && executionPlaceOf(two)).toEqual({ account: "222222222222", region: "eu-central-1" });
+    expect(two && findExecutionPlace(two)).toEqual({ account: "222222222222", region: "eu-central-1" });
     const { dev: none } = configOf({ stage: { execution: { kind: "external" } }, routes: [] }).stages;
-    expect(none && executionPlaceOf(none)).toBeUndefined();
+    expect(none && findExecutionPlace(none)).toBeUndefined();
   });
 
   it("gives tasks 14 minutes on lambda and an hour elsewhere, unless the file says otherwise", () => {
     const config = configOf({});
-    expect(maxTaskMsOf({ config, kind: "lambda" })).toBe(14 * 60_000);
-    expect(maxTaskMsOf({ config, kind: "agentcore" })).toBe(8 * 3600_000);
-    expect(maxTaskMsOf({ config: configOf({ execution: { maxTaskMs: 5000 } }), kind: "lambda" })).toBe(5000);
+    expect(resolveMaxTaskMs({ config, kind: "lambda" })).toBe(14 * 60_000);
+    expect(resolveMaxTaskMs({ config, kind: "agentcore" })).toBe(8 * 3600_000);
+    expect(resolveMaxTaskMs({ config: configOf({ execution: { maxTaskMs: 5000 } }), kind: "lambda" })).toBe(5000);
   });
 
   it("ends AgentCore sessions after two idle minutes and after eight hours, unless the file says otherwise", () => {
@@ -58,7 +58,7 @@ describe("a stage", () => {
         authorizer: { type: "bearer", token: { secretsManager: "of-mine" } },
       },
     };
-    const config = stageConfig({
+    const config = createStageConfig({
       config: configOf({ destinations, routes: [{ destination: "far" }] }),
       stageName: "dev",
     });

@@ -1,25 +1,25 @@
 /** Delays of any length out of SQS's whole seconds up to 900, and texts of any character out of those that SQS takes. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { delayFields, remainingDelayMs } from "../../../lambdas/shared/engine/aws/chained-delay.ts";
-import { sqsText } from "../../../lambdas/shared/engine/aws/sqs-text.ts";
+import { createDelayFields, remainingDelayMs } from "../../../lambdas/shared/engine/aws/chained-delay.ts";
+import { escapeSqsText } from "../../../lambdas/shared/engine/aws/sqs-text.ts";
 
 const dayMs = 24 * 3600_000;
 
 describe("a delay", () => {
   it("sends nothing about a delay where there is none", () => {
-    for (const delayMs of [0, -1]) expect(delayFields({ delayMs, nowMs: 0 })).toEqual({});
+    for (const delayMs of [0, -1]) expect(createDelayFields({ delayMs, nowMs: 0 })).toEqual({});
     for (const attributes of [undefined, {}]) expect(remainingDelayMs({ attributes, nowMs: 0 })).toBe(0);
   });
 
   it("is rounded up to whole seconds, and up to 900 of them needs no attribute", () => {
-    expect(delayFields({ delayMs: 1, nowMs: 0 })).toEqual({ DelaySeconds: 1 });
-    expect(delayFields({ delayMs: 1001, nowMs: 0 })).toEqual({ DelaySeconds: 2 });
-    expect(delayFields({ delayMs: 900_000, nowMs: 0 })).toEqual({ DelaySeconds: 900 });
+    expect(createDelayFields({ delayMs: 1, nowMs: 0 })).toEqual({ DelaySeconds: 1 });
+    expect(createDelayFields({ delayMs: 1001, nowMs: 0 })).toEqual({ DelaySeconds: 2 });
+    expect(createDelayFields({ delayMs: 900_000, nowMs: 0 })).toEqual({ DelaySeconds: 900 });
   });
 
   it("beyond 900 seconds says when the message is due", () => {
-    expect(delayFields({ delayMs: 900_001, nowMs: 5000 })).toEqual({
+    expect(createDelayFields({ delayMs: 900_001, nowMs: 5000 })).toEqual({
       DelaySeconds: 900,
       MessageAttributes: { DueAtMs: { DataType: "Number", StringValue: "905001" } },
     });
@@ -51,7 +51,7 @@ describe("a delay", () => {
         let leftMs = delayMs;
         let hops = 0;
         for (; leftMs > 0; hops += 1) {
-          const { DelaySeconds = 0, MessageAttributes: attributes } = delayFields({ delayMs: leftMs, nowMs });
+          const { DelaySeconds = 0, MessageAttributes: attributes } = createDelayFields({ delayMs: leftMs, nowMs });
           expect(Number.isInteger(DelaySeconds) && DelaySeconds >= 1 && DelaySeconds <= 900).toBe(true);
           nowMs += DelaySeconds * 1000;
           leftMs = remainingDelayMs({ attributes, nowMs });
@@ -79,7 +79,7 @@ describe("the text that SQS takes", () => {
   it("means what the JSON meant, whatever text it holds", () => {
     fc.assert(
       fc.property(texts, (text) => {
-        const sent = sqsText(JSON.stringify({ text }));
+        const sent = escapeSqsText(JSON.stringify({ text }));
         expect(JSON.parse(sent)).toEqual({ text });
         expect([...sent].every((character) => isTaken(character.codePointAt(0) ?? 0))).toBe(true);
       }),
@@ -88,6 +88,6 @@ describe("the text that SQS takes", () => {
 
   it("is left as it is where all of it is taken", () => {
     for (const text of ['{"text":"関所 🏯\t\r\n"}', "", "\u{10ffff}\ue000\ufffd\ud7ff"])
-      expect(sqsText(text)).toBe(text);
+      expect(escapeSqsText(text)).toBe(text);
   });
 });

@@ -3,7 +3,7 @@ import { DynamoDBClient, GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { taskStateSchema } from "../../../contracts/methods.ts";
 import { dynamoDbSettings } from "../../../lambdas/shared/engine/aws/client.ts";
-import { bucketOf, shardCount, shardOf } from "../../../lambdas/shared/engine/aws/table.ts";
+import { shardCount, toShardKey, toStateBucket } from "../../../lambdas/shared/engine/aws/table.ts";
 import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
 import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
@@ -171,18 +171,18 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     expect(seen.filter((operation) => operation === "Scan")).toEqual([]);
     const rest = await store.list({ index: "state", key: "done", cursor, limit: 60 });
     expect(rest.items.map(({ id }) => id)).toEqual(ids.slice(20));
-    const shards = new Set(ids.map((id) => shardOf({ id, state: "done" })));
+    const shards = new Set(ids.map((id) => toShardKey({ id, state: "done" })));
     expect(shards.size).toBe(shardCount);
   });
 
   it("changes no index key while a task is under way", async () => {
     const states = ["received", "queued", "announced", "sent", "waiting", "asking", "delivering"];
-    const keys = (of: readonly string[]) => new Set(of.map((state) => shardOf({ id: "a", state })));
+    const keys = (of: readonly string[]) => new Set(of.map((state) => toShardKey({ id: "a", state })));
     expect([...keys(states)]).toEqual([expect.stringMatching(/^open#/)]);
     expect([...keys(["submitted", "working", "input_required"])]).toEqual([...keys(states)]);
     expect([...keys(["done"])]).toEqual([expect.stringMatching(/^done#/)]);
     expect(taskSchema.shape.state.options.toSorted()).toEqual([...states, "done"].toSorted());
-    const isOpen = (state: string) => bucketOf(state) === "open";
+    const isOpen = (state: string) => toStateBucket(state) === "open";
     expect(taskStateSchema.options.filter(isOpen)).toEqual(["submitted", "working", "input_required"]);
   });
 

@@ -2,13 +2,13 @@
 
 import { getEventListeners } from "node:events";
 import { expect, it } from "@jest/globals";
-import { createChangeSignal } from "../../../lambdas/shared/engine/sqlite/database.ts";
+import { createQueueSignal } from "../../../lambdas/shared/engine/sqlite/database.ts";
 
 /** Far beyond the test's own time limit. */
 const never = 3600_000;
 
 it("wakes all who wait for that name, and nobody else", async () => {
-  const changeSignal = createChangeSignal();
+  const changeSignal = createQueueSignal();
   const woken: string[] = [];
   const stop = new AbortController();
   const waits = ["tasks", "tasks", "dead"].map(async (name) => {
@@ -25,11 +25,11 @@ it("wakes all who wait for that name, and nobody else", async () => {
 });
 
 it("wakes when the time is over", async () => {
-  await createChangeSignal().wait({ name: "tasks", ms: 1, signal: undefined });
+  await createQueueSignal().wait({ name: "tasks", ms: 1, signal: undefined });
 });
 
 it("does not wait on a signal that has aborted, and keeps no listener on one that lives on", async () => {
-  const changeSignal = createChangeSignal();
+  const changeSignal = createQueueSignal();
   await changeSignal.wait({ name: "tasks", ms: never, signal: AbortSignal.abort() });
   const { signal } = new AbortController();
   const waiting = changeSignal.wait({ name: "tasks", ms: never, signal });

@@ -5,8 +5,8 @@ import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-ho
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import fc from "fast-check";
 import { createOtelSpans } from "../../../lambdas/shared/telemetry/otel-spans.ts";
-import { isWithin, newTrace, type Trace, traceIdOf } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { createTracerProvider, followContext } from "../../../lambdas/shared/telemetry/tracer-provider.ts";
+import { createTrace, isTraceSampled, readTraceId, type Trace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { createTracerProvider, enableContextManager } from "../../../lambdas/shared/telemetry/tracer-provider.ts";
 
 afterEach(() => {
   api.disable();
@@ -14,7 +14,7 @@ afterEach(() => {
 });
 
 const spanIdOf = ({ traceparent }: Trace) => traceparent.slice(36, 52);
-const unsampled = () => newTrace({ sampleRatio: 0 });
+const unsampled = () => createTrace({ sampleRatio: 0 });
 
 /** An application's own SDK, as an agent's author would register it. */
 function registerSdk() {
@@ -36,7 +36,7 @@ function ownSdk({ sampleRatio = 1 } = {}) {
   const exporter = new InMemorySpanExporter();
   const resource = { "service.name": "sekisho-test" };
   const own = createTracerProvider({ exporter, resource, sampleRatio, sendEveryMs: 60_000, exportTimeoutMs: 1000 });
-  followContext();
+  enableContextManager();
   const spans = createOtelSpans({ tracer: own.provider.getTracer("sekisho"), startRoot: own.startRoot, sampleRatio });
   const sent = async () => {
     await own.flush();
@@ -47,9 +47,9 @@ function ownSdk({ sampleRatio = 1 } = {}) {
 
 describe("without an SDK", () => {
   it("each span has an id of its own in the trace that it was given", async () => {
-    const trace = { ...newTrace(), tracestate: "vendor=1" };
+    const trace = { ...createTrace(), tracestate: "vendor=1" };
     const seen = await createOtelSpans().within({ name: "a", kind: "client", trace }, async ({ trace }) => trace);
-    expect(traceIdOf(seen)).toBe(traceIdOf(trace));
+    expect(readTraceId(seen)).toBe(readTraceId(trace));
     expect(spanIdOf(seen)).not.toBe(spanIdOf(trace));
     expect(seen.tracestate).toBe("vendor=1");
   });
@@ -63,7 +63,7 @@ describe("without an SDK", () => {
 describe("with an application's own SDK", () => {
   it("it gets our spans, and the application's spans lie below them", async () => {
     const finished = registerSdk();
-    const trace = newTrace();
+    const trace = createTrace();
     await createOtelSpans().within({ name: "ours", kind: "internal", trace, attributes: { kept: 1 } }, async () => {
       await new Promise((resolve) => setImmediate(resolve));
       api.getTracer("agent").startSpan("theirs").end();
@@ -75,7 +75,7 @@ describe("with an application's own SDK", () => {
 
   it("the whole of a task is told below the ids that it should have had", () => {
     const finished = registerSdk();
-    const trace = newTrace();
+    const trace = createTrace();
     createOtelSpans().root({ name: "task", kind: "internal", trace, startMs: 1000, endMs: 2000 });
     expect(finished()).toMatchObject([{ name: "task", parent: spanIdOf(trace) }]);
   });
@@ -84,7 +84,7 @@ describe("with an application's own SDK", () => {
 describe("a span", () => {
   it("that is under way is the parent of the next one of the same trace, and of no other", async () => {
     const { spans, sent } = ownSdk();
-    const [first, other] = [newTrace(), newTrace()];
+    const [first, other] = [createTrace(), createTrace()];
     await spans.within({ name: "outer", kind: "consumer", trace: first }, async (outer) => {
       await spans.within({ name: "same", kind: "client", trace: first }, async () => {});
       await spans.within({ name: "none named", kind: "client" }, async () => {});
@@ -109,7 +109,7 @@ describe("a span", () => {
 
   it("says of a failure its kind and never its words", async () => {
     const { spans, sent } = ownSdk();
-    const trace = newTrace();
+    const trace = createTrace();
     const failing = spans.within({ name: "a", kind: "client", trace }, async () => {
       throw Object.assign(new Error("hunter2"), { reason: "timeout", kind: "hunter2 too" });
     });
@@ -121,7 +121,7 @@ describe("a span", () => {
 
   it("ends where the work does, and keeps what it was told last", async () => {
     const { spans, sent } = ownSdk();
-    await spans.within({ name: "a", kind: "client", trace: newTrace() }, async (span) => {
+    await spans.within({ name: "a", kind: "client", trace: createTrace() }, async (span) => {
       expect(await sent()).toEqual([]);
       span.set({ a: 1, b: undefined });
       span.fail("first");
@@ -134,17 +134,17 @@ describe("a span", () => {
 describe("the root", () => {
   it("has the ids of the trace itself, its times and no parent", async () => {
     const { spans, sent } = ownSdk();
-    const trace = newTrace();
+    const trace = createTrace();
     spans.root({ name: "task", kind: "internal", trace, startMs: 1000, endMs: 2500, failed: "timeout" });
     const [root] = await sent();
-    expect(root?.spanContext()).toMatchObject({ traceId: traceIdOf(trace), spanId: spanIdOf(trace) });
+    expect(root?.spanContext()).toMatchObject({ traceId: readTraceId(trace), spanId: spanIdOf(trace) });
     expect(root).toMatchObject({ startTime: [1, 0], endTime: [2, 5e8], attributes: { "error.type": "timeout" } });
     expect(root?.parentSpanContext).toBeUndefined();
   });
 
   it("leaves the ids of the next span to chance again", async () => {
     const { spans, sent } = ownSdk();
-    const trace = newTrace();
+    const trace = createTrace();
     spans.root({ name: "task", kind: "internal", trace, startMs: 1000, endMs: 2000 });
     await spans.within({ name: "next", kind: "server" }, async () => {});
     const [root, next] = await sent();
@@ -160,8 +160,8 @@ describe("whether a trace is kept", () => {
     expect(seen.traceparent).toMatch(/-00$/);
     expect(await sent()).toEqual([]);
     const none = ownSdk({ sampleRatio: 0 });
-    await none.spans.within({ name: "kept", kind: "server", trace: newTrace() }, async () => {});
-    none.spans.root({ name: "task", kind: "internal", trace: newTrace(), startMs: 1000, endMs: 2000 });
+    await none.spans.within({ name: "kept", kind: "server", trace: createTrace() }, async () => {});
+    none.spans.root({ name: "task", kind: "internal", trace: createTrace(), startMs: 1000, endMs: 2000 });
     expect(await none.sent()).toHaveLength(2);
   });
 
@@ -179,11 +179,11 @@ describe("whether a trace is kept", () => {
       fc.property(hex, ratio, ratio, (digits, a, b) => {
         const traceId = digits.join("");
         const [less, more] = [Math.min(a, b), Math.max(a, b)];
-        return !isWithin({ traceId, sampleRatio: less }) || isWithin({ traceId, sampleRatio: more });
+        return !isTraceSampled({ traceId, sampleRatio: less }) || isTraceSampled({ traceId, sampleRatio: more });
       }),
     );
-    const ids = Array.from({ length: 4000 }, () => traceIdOf(newTrace()));
-    const kept = (sampleRatio: number) => ids.filter((traceId) => isWithin({ traceId, sampleRatio })).length;
+    const ids = Array.from({ length: 4000 }, () => readTraceId(createTrace()));
+    const kept = (sampleRatio: number) => ids.filter((traceId) => isTraceSampled({ traceId, sampleRatio })).length;
     expect(kept(0)).toBe(0);
     expect(kept(1)).toBe(4000);
     expect(Math.abs(kept(0.25) - 1000)).toBeLessThan(200);

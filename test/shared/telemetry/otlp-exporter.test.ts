@@ -2,8 +2,8 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { TelemetryConfig } from "../../../lambdas/shared/config/telemetry-schema.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
-import { type OtlpTarget, xrayTarget } from "../../../lambdas/shared/telemetry/otlp-target.ts";
-import { newTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { createXrayTarget, type OtlpTarget } from "../../../lambdas/shared/telemetry/otlp-target.ts";
+import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { openTracing } from "../../../lambdas/shared/telemetry/tracing.ts";
 import { startOtlpCollector } from "../../doubles/otlp-collector.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";
@@ -38,7 +38,7 @@ function trace({
   });
   closing.push(tracing.close);
   const span = (name = "a span") =>
-    tracing.spans.within({ name, kind: "client", trace: newTrace() }, async () => "done");
+    tracing.spans.within({ name, kind: "client", trace: createTrace() }, async () => "done");
   return { span, flush: tracing.flush, close: tracing.close, lines };
 }
 
@@ -184,7 +184,7 @@ describe("X-Ray", () => {
   it("gets spans at its endpoint of the region, signed for it", async () => {
     const { collector } = await collect();
     const region = "eu-central-1";
-    const xray = xrayTarget({
+    const xray = createXrayTarget({
       region,
       credentials: async () => credentials,
       endpointOf: () => new URL(collector.origin),

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
-import { createAnswerOperator } from "../../../lambdas/verification/checks/answer-operator.ts";
+import { createOperatorHandler } from "../../../lambdas/verification/checks/answer-operator.ts";
 import { result } from "../../doubles/answers.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 
@@ -37,7 +37,7 @@ async function answer({ count = 1, says }: { count?: number; says: (given: strin
       routes: [{ destination: "d0" }],
     },
   });
-  const answerOperator = createAnswerOperator({
+  const answerOperator = createOperatorHandler({
     effective: async () => ({ config, liveSettings: "read" }),
     readSecret: async (reference) =>
       "secretsManager" in reference && reference.secretsManager === "bot" ? botToken : peerToken,

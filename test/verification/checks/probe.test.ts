@@ -1,6 +1,6 @@
 /** What a check of a destination leaves behind: no session that goes on idling. */
 import { describe, expect, it } from "@jest/globals";
-import { probe } from "../../../lambdas/verification/checks/probe.ts";
+import { probeDestination } from "../../../lambdas/verification/checks/probe.ts";
 import type { Transport } from "../../../lambdas/verification/transport/transport.ts";
 
 const peer = { dialect: "zone", address: "https://peer.example.com/", authorizer: "sigv4" } as const;
@@ -31,7 +31,12 @@ describe("a check stops its session", () => {
       const send = transport.send.bind(transport);
       transport.send = async (request) => ({ ...(await send(request)), body: Buffer.from("not JSON") });
     }
-    const probed = await probe({ transport, timeoutMs: 5000, signal: new AbortController().signal, ...peer });
+    const probed = await probeDestination({
+      transport,
+      timeoutMs: 5000,
+      signal: new AbortController().signal,
+      ...peer,
+    });
     expect(probed.health).toBe(health);
     expect(stopped.map(({ sessionId }) => sessionId)).toEqual([...sent]);
   });
@@ -39,7 +44,7 @@ describe("a check stops its session", () => {
   it("and gives up when the function ends", async () => {
     const { transport, stopped } = sessionPeer({ status: 200 });
     const ending = new AbortController();
-    await probe({ transport, timeoutMs: 60_000, signal: ending.signal, ...peer });
+    await probeDestination({ transport, timeoutMs: 60_000, signal: ending.signal, ...peer });
     expect(stopped[0]?.signal.aborted).toBe(false);
     ending.abort();
     expect(stopped[0]?.signal.aborted).toBe(true);

@@ -4,7 +4,7 @@ import type { Dialect } from "../../../contracts/dialects.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { MethodName, ParamsOf } from "../../../contracts/methods.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
-import { newTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { noAuthorizer } from "../../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createHttpsTransport } from "../../../lambdas/verification/transport/http/transport.ts";
 import { createClient } from "../../../lambdas/verification/transport/runner.ts";
@@ -37,7 +37,7 @@ export function createDialectClient({
   });
   return {
     async call({ method, params, id = randomUUID() }) {
-      const common = { id, requestId: id, sessionId: "s".repeat(33), timeoutMs: 20_000, trace: newTrace() };
+      const common = { id, requestId: id, sessionId: "s".repeat(33), timeoutMs: 20_000, trace: createTrace() };
       try {
         return await client.call({ method: method as MethodName, params, ...common });
       } catch (thrown) {

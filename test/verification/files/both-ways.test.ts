@@ -9,8 +9,8 @@ import { silentLog } from "../../../lambdas/shared/log.ts";
 import { createPublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { createFiles } from "../../../lambdas/verification/files/create-files.ts";
 import { startVerificationServer, type VerificationServer } from "../../../lambdas/verification/ingress/server.ts";
-import { createTokens } from "../../../lambdas/verification/installations/installations.ts";
-import { askedFiles } from "../../../lambdas/verification/slack/api/user-text.ts";
+import { createBotTokens } from "../../../lambdas/verification/installations/installations.ts";
+import { readUserFiles } from "../../../lambdas/verification/slack/api/user-text.ts";
 import { createSlackApi } from "../../../lambdas/verification/slack/api/web-api.ts";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { type LocalFileStore, openFileStore } from "../../../lib/local/file-store.ts";
@@ -51,7 +51,7 @@ afterEach(async () => {
 });
 
 function filesWith({ botToken = "xoxb-right" } = {}) {
-  const tokens = createTokens({ botToken: async () => botToken });
+  const tokens = createBotTokens({ botToken: async () => botToken });
   return createFiles({
     slack: createSlackApi({ tokens, apiUrl: fakeSlack.apiUrl, log: silentLog }),
     token: tokens.tokenOf,
@@ -68,7 +68,7 @@ async function askedTask() {
   const files = [{ name: "dot.txt", mimetype: "text/plain", bytes: png }];
   await fakeSlack.ask({ eventsUrl: events.url, text: "What is in it?", files }).delivered;
   const task = sampleTask();
-  return { ...task, message: { ...task.message, files: askedFiles(told) } };
+  return { ...task, message: { ...task.message, files: readUserFiles(told) } };
 }
 
 describe("a file that a person attaches", () => {

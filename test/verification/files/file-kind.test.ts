@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { isSignInPage, mimetypeOf } from "../../../lambdas/verification/files/attachments.ts";
+import { detectMimetype, isSignInPage } from "../../../lambdas/verification/files/attachments.ts";
 import { gif, pdf, png, zip } from "./sample-files.ts";
 
 const text = (words: string) => Buffer.from(words, "utf8");
@@ -22,7 +22,7 @@ describe("the type of a file", () => {
     ["text that is said to be a spreadsheet", text("a,b\n1,2\n"), "application/vnd.ms-excel", "text/plain"],
     ["what is said to be no type at all", png, "x\r\ny: z", "image/png"],
   ])("is what the bytes say: %s", async (_what, bytes, said, expected) => {
-    expect(await mimetypeOf({ bytes, said })).toBe(expected);
+    expect(await detectMimetype({ bytes, said })).toBe(expected);
   });
 
   it.each([
@@ -37,7 +37,7 @@ describe("the type of a file", () => {
     ["Japanese in Shift_JIS", Buffer.from([0x8a, 0xd6, 0x8f, 0x8a, 0x0d, 0x0a]), "text/csv"],
     ["text in UTF-16", Buffer.from("\ufeffa,b", "utf16le"), "text/csv"],
   ])("is what Slack says where the bytes agree: %s", async (_what, bytes, said) => {
-    expect(await mimetypeOf({ bytes, said: said.toUpperCase() })).toBe(said);
+    expect(await detectMimetype({ bytes, said: said.toUpperCase() })).toBe(said);
   });
 });
 

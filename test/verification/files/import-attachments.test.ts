@@ -5,7 +5,7 @@ import { createLog, type LogFields } from "../../../lambdas/shared/log.ts";
 import { createFiles } from "../../../lambdas/verification/files/create-files.ts";
 import { FileRefused, type FileStore } from "../../../lambdas/verification/files/files.ts";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
-import type { AskedFile, Installation } from "../../../lambdas/verification/task/messages.ts";
+import type { Installation, UserFile } from "../../../lambdas/verification/task/messages.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import { sampleCall, sampleTask } from "../task/sample.ts";
@@ -77,7 +77,7 @@ function unexpected(): never {
   throw new Error("not here");
 }
 
-function file(changes: Partial<AskedFile> = {}): AskedFile {
+function file(changes: Partial<UserFile> = {}): UserFile {
   const id = changes.id ?? "F1";
   return {
     id,
@@ -89,13 +89,13 @@ function file(changes: Partial<AskedFile> = {}): AskedFile {
   };
 }
 
-function taskWith(files: AskedFile[] | undefined, changes: Partial<Task> = {}): Task {
+function taskWith(files: UserFile[] | undefined, changes: Partial<Task> = {}): Task {
   const task = sampleTask(changes);
   return { ...task, message: { ...task.message, ...(files === undefined ? {} : { files }) } };
 }
 
 function importAttachments(
-  files: AskedFile[] | undefined,
+  files: UserFile[] | undefined,
   options: Parameters<typeof filesWith>[0] = {},
   changes: Partial<Task> = {},
 ) {

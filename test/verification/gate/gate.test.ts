@@ -1,10 +1,10 @@
 /** The gate: where a message goes, how old it may be. */
 import { describe, expect, it } from "@jest/globals";
-import { routeOf } from "../../../lambdas/verification/gate/route.ts";
-import type { AskedMessage } from "../../../lambdas/verification/task/messages.ts";
+import { findRoute } from "../../../lambdas/verification/gate/route.ts";
+import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { isTooOld, maxAgeMs } from "../../../lambdas/verification/task/step.ts";
 
-const message: AskedMessage = {
+const message: UserMessage = {
   appId: "A1",
   team: "T1",
   channel: "C1",
@@ -28,13 +28,13 @@ describe("the routes", () => {
     ["T1", "C2", "team"],
     ["T2", "C2", "default"],
   ])("send %s in %s to the first that fits, %s", (team, channel, destination) => {
-    expect(routeOf({ routes, message: { ...message, team, channel } })).toEqual([destination]);
+    expect(findRoute({ routes, message: { ...message, team, channel } })).toEqual([destination]);
   });
 
   it.each(["deploy: staging", "Deploy:staging", " deploy : x:y", "ＤＥＰＬＯＹ：本番", "deploy:"])(
     "take %j for the word deploy, with the destinations in their order",
     (text) => {
-      expect(routeOf({ routes, message: { ...message, team: "T2", channel: "C2", text } })).toEqual([
+      expect(findRoute({ routes, message: { ...message, team: "T2", channel: "C2", text } })).toEqual([
         "deploy",
         "spare",
       ]);
@@ -44,21 +44,21 @@ describe("the routes", () => {
   it.each(["deploy staging", "please deploy: x", "deploys: x", "undeploy: x", ": deploy", ""])(
     "do not take %j for it",
     (text) => {
-      expect(routeOf({ routes, message: { ...message, team: "T2", channel: "C2", text } })).toEqual(["default"]);
+      expect(findRoute({ routes, message: { ...message, team: "T2", channel: "C2", text } })).toEqual(["default"]);
     },
   );
 
   it("are found by the beginning of the text alone", () => {
     const inOther = { ...message, team: "T2", channel: "C2" };
     const longest = `${" ".repeat(1000)}deploy: ${"x".repeat(40_000)}`;
-    expect(routeOf({ routes, message: { ...inOther, text: longest } })).toEqual(["deploy", "spare"]);
+    expect(findRoute({ routes, message: { ...inOther, text: longest } })).toEqual(["deploy", "spare"]);
     const late = `deploy${" ".repeat(1000)}: x`;
-    expect(routeOf({ routes, message: { ...inOther, text: late } })).toEqual(["default"]);
+    expect(findRoute({ routes, message: { ...inOther, text: late } })).toEqual(["default"]);
   });
 
   it("lead nowhere where none fits", () => {
-    expect(routeOf({ routes: routes.slice(0, 3), message: { ...message, team: "T2", channel: "C2" } })).toEqual([]);
-    expect(routeOf({ routes: [], message })).toEqual([]);
+    expect(findRoute({ routes: routes.slice(0, 3), message: { ...message, team: "T2", channel: "C2" } })).toEqual([]);
+    expect(findRoute({ routes: [], message })).toEqual([]);
   });
 });
 

@@ -2,7 +2,14 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Quota } from "../../../lambdas/shared/config/schema.ts";
-import { charge, giveBack, noUsage, parseUsage, release, type Usage } from "../../../lambdas/verification/gate/gate.ts";
+import {
+  addCharge,
+  noUsage,
+  parseUsage,
+  releaseCharge,
+  removeCharge,
+  type Usage,
+} from "../../../lambdas/verification/gate/gate.ts";
 
 const none = noUsage({ id: "usage:user:T1/U1" });
 const count = fc.integer({ min: 1, max: 4 });
@@ -36,15 +43,15 @@ describe("a quota", () => {
             const isKnown = usage.charges.some((one) => one.id === id);
             const hasRoom =
               inWindow().length < (quota.tasks ?? Infinity) && underWay().length < (quota.atOnce ?? Infinity);
-            const outcome = charge({ usage, quota, requestId: id, nowMs, untilMs: nowMs + lastsMs });
+            const outcome = addCharge({ usage, quota, requestId: id, nowMs, untilMs: nowMs + lastsMs });
             expect("usage" in outcome).toBe(isKnown || hasRoom);
             if ("usage" in outcome) usage = outcome.usage;
             if (!isKnown && hasRoom) model.push({ id, atMs: nowMs, untilMs: nowMs + lastsMs, released: false });
           } else if (does === "release") {
-            usage = release({ usage, quota, requestId: id, nowMs });
+            usage = releaseCharge({ usage, quota, requestId: id, nowMs });
             model = model.map((one) => (one.id === id ? { ...one, released: true } : one));
           } else if (usage.charges.some((one) => one.id === id)) {
-            usage = giveBack({ usage, quota, requestId: id, nowMs });
+            usage = removeCharge({ usage, quota, requestId: id, nowMs });
             model.splice(
               model.findLastIndex((one) => one.id === id),
               1,
@@ -68,7 +75,7 @@ describe("a quota", () => {
           for (const [index, gapMs] of gaps.entries()) {
             nowMs += gapMs;
             const at = (askedMs: number) =>
-              charge({ usage, quota, requestId: String(index), nowMs: askedMs, untilMs: askedMs });
+              addCharge({ usage, quota, requestId: String(index), nowMs: askedMs, untilMs: askedMs });
             const outcome = at(nowMs);
             if ("usage" in outcome) {
               usage = outcome.usage;
@@ -86,31 +93,31 @@ describe("a quota", () => {
 
   it("says no time where too many are under way: nobody knows when one ends", () => {
     const quota = { atOnce: 1, perSeconds: 60 };
-    const first = charge({ usage: none, quota, requestId: "a", nowMs: 0, untilMs: 1000 });
+    const first = addCharge({ usage: none, quota, requestId: "a", nowMs: 0, untilMs: 1000 });
     const usage = "usage" in first ? first.usage : none;
-    expect(charge({ usage, quota, requestId: "b", nowMs: 999, untilMs: 2000 })).toEqual({ over: {} });
-    expect("usage" in charge({ usage, quota, requestId: "b", nowMs: 1000, untilMs: 2000 })).toBe(true);
-    const released = release({ usage, quota, requestId: "a", nowMs: 1 });
-    expect("usage" in charge({ usage: released, quota, requestId: "b", nowMs: 1, untilMs: 2000 })).toBe(true);
+    expect(addCharge({ usage, quota, requestId: "b", nowMs: 999, untilMs: 2000 })).toEqual({ over: {} });
+    expect("usage" in addCharge({ usage, quota, requestId: "b", nowMs: 1000, untilMs: 2000 })).toBe(true);
+    const released = releaseCharge({ usage, quota, requestId: "a", nowMs: 1 });
+    expect("usage" in addCharge({ usage: released, quota, requestId: "b", nowMs: 1, untilMs: 2000 })).toBe(true);
   });
 
   it("knows a charge again as long as its task may be under way, long after it has left the window", () => {
     const quota = { tasks: 1, perSeconds: 1 };
     const charged = (usage: Usage, requestId: string, nowMs: number) => {
-      const outcome = charge({ usage, quota, requestId, nowMs, untilMs: 100_000 });
+      const outcome = addCharge({ usage, quota, requestId, nowMs, untilMs: 100_000 });
       if (!("usage" in outcome)) throw new Error("There was room.");
       return outcome.usage;
     };
     const both = charged(charged(none, "a", 0), "b", 5000);
-    expect(charge({ usage: both, quota, requestId: "a", nowMs: 5001, untilMs: 0 })).toEqual({ usage: both });
+    expect(addCharge({ usage: both, quota, requestId: "a", nowMs: 5001, untilMs: 0 })).toEqual({ usage: both });
   });
 
   it("lasts as a record until nothing in it counts any more", () => {
     const quota = { tasks: 2, perSeconds: 10 };
-    const outcome = charge({ usage: none, quota, requestId: "a", nowMs: 0, untilMs: 500_000 });
+    const outcome = addCharge({ usage: none, quota, requestId: "a", nowMs: 0, untilMs: 500_000 });
     const usage = "usage" in outcome ? outcome.usage : none;
     expect(usage.expiresAtMs).toBeGreaterThan(500_000);
-    const released = release({ usage, quota, requestId: "a", nowMs: 5000 });
+    const released = releaseCharge({ usage, quota, requestId: "a", nowMs: 5000 });
     expect(released.charges).toEqual([{ id: "a", atMs: 0 }]);
     expect(released.expiresAtMs).toBeLessThan(100_000);
     expect(released.expiresAtMs).toBeGreaterThan(10_000);
@@ -121,7 +128,7 @@ describe("a quota", () => {
     const idOf = (index: number) => `0d1c2b3a-4f5e-5a6b-8c7d-${String(index).padStart(12, "0")}`;
     const untilMs = 8 * 3600_000;
     const charges = Array.from({ length: 5000 }, (_, index) => ({ id: idOf(index), atMs: index * 2, untilMs }));
-    const outcome = charge({ usage: { ...none, charges }, quota, requestId: idOf(5000), nowMs: 10_999, untilMs });
+    const outcome = addCharge({ usage: { ...none, charges }, quota, requestId: idOf(5000), nowMs: 10_999, untilMs });
     const left = "usage" in outcome ? outcome.usage.charges : [];
     // All of the window, and of those before it the latest.
     expect(left.length).toBe(1001);

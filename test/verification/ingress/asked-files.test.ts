@@ -1,10 +1,10 @@
 /** The files of a message: what of them is kept, and that the longest message still fits the queue. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { sqsText } from "../../../lambdas/shared/engine/aws/sqs-text.ts";
-import { newTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { understand } from "../../../lambdas/verification/ingress/understand.ts";
-import { askedFiles } from "../../../lambdas/verification/slack/api/user-text.ts";
+import { escapeSqsText } from "../../../lambdas/shared/engine/aws/sqs-text.ts";
+import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { interpretPayload } from "../../../lambdas/verification/ingress/interpret-payload.ts";
+import { readUserFiles } from "../../../lambdas/verification/slack/api/user-text.ts";
 import { queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
 import { fixture, nowMs } from "./slack-request.ts";
 
@@ -23,8 +23,10 @@ const hosted = {
 describe("a file of a message", () => {
   it("is kept with what is needed to fetch it", () => {
     const { id, name, mimetype, size, url_private_download: url } = hosted;
-    expect(askedFiles([hosted])).toEqual([{ id, name, mimetype, size, url }]);
-    expect(askedFiles([{ ...hosted, url_private_download: undefined }])).toMatchObject([{ url: hosted.url_private }]);
+    expect(readUserFiles([hosted])).toEqual([{ id, name, mimetype, size, url }]);
+    expect(readUserFiles([{ ...hosted, url_private_download: undefined }])).toMatchObject([
+      { url: hosted.url_private },
+    ]);
   });
 
   it.each([
@@ -35,26 +37,26 @@ describe("a file of a message", () => {
     ["one of a shared channel that Slack tells nothing of", { id: "F1", file_access: "check_file_info" }],
     ["one whose address is none", { ...hosted, id: "F1", url_private_download: "file:///etc/passwd" }],
   ])("that cannot be had is named without an address: %s", (_what, file) => {
-    const [kept] = askedFiles([file]);
+    const [kept] = readUserFiles([file]);
     expect(kept).toMatchObject({ id: "F1" });
     expect(kept).not.toHaveProperty("url");
   });
 
   it("without a name is called by its title, or by its id", () => {
     const names = [{ ...hosted, name: null, title: "The plan" }, { id: "F2" }].map(
-      (file) => askedFiles([file])[0]?.name,
+      (file) => readUserFiles([file])[0]?.name,
     );
     expect(names).toEqual(["The plan", "F2"]);
   });
 
   it("that is odd costs only itself", () => {
-    expect(askedFiles([null, "F1", { id: 7 }, { ...hosted, size: -1 }, hosted])).toHaveLength(1);
+    expect(readUserFiles([null, "F1", { id: 7 }, { ...hosted, size: -1 }, hosted])).toHaveLength(1);
   });
 });
 
 describe("the files of a message", () => {
   it("are thirty at most, which the worker refuses as too many", () => {
-    expect(askedFiles(Array.from({ length: 100 }, () => hosted))).toHaveLength(30);
+    expect(readUserFiles(Array.from({ length: 100 }, () => hosted))).toHaveLength(30);
   });
 
   it("fit the queue together with the longest text, whatever the characters", () => {
@@ -69,10 +71,10 @@ describe("the files of a message", () => {
           type: "events_api" as const,
           payload: { ...payload, event: { ...event, files, text: other.repeat(60_000) } },
         };
-        const understood = understand({ verified, nowMs, newTrace });
+        const understood = interpretPayload({ verified, nowMs, newTrace: createTrace });
         if ("drop" in understood) throw new Error(understood.drop);
         queueMessageSchema.parse(understood.message);
-        expect(Buffer.byteLength(sqsText(JSON.stringify(understood.message)))).toBeLessThan(256 * 1024);
+        expect(Buffer.byteLength(escapeSqsText(JSON.stringify(understood.message)))).toBeLessThan(256 * 1024);
       }),
       { numRuns: 30 },
     );

@@ -1,11 +1,15 @@
 /** The filter: which events are messages for the bot, and what of them is kept. */
 import { describe, expect, it } from "@jest/globals";
-import { eventCallbackSchema, type Filtered, filterEvent } from "../../../lambdas/verification/ingress/understand.ts";
+import {
+  eventCallbackSchema,
+  type FilteredEvent,
+  filterEvent,
+} from "../../../lambdas/verification/ingress/interpret-payload.ts";
 import { requestIdOf } from "../../../lambdas/verification/task/ids.ts";
-import { askedMessageSchema } from "../../../lambdas/verification/task/messages.ts";
+import { userMessageSchema } from "../../../lambdas/verification/task/messages.ts";
 import { botUser, fixture, type Payload } from "./slack-request.ts";
 
-function filter(payload: Payload): Filtered {
+function filter(payload: Payload): FilteredEvent {
   return filterEvent(eventCallbackSchema.parse(payload));
 }
 
@@ -16,7 +20,7 @@ const withEvent = (name: string, change: Record<string, unknown>): Payload => {
 const askedOf = (payload: Payload) => {
   const filtered = filter(payload);
   if (!("asked" in filtered)) throw new Error(`dropped: ${filtered.drop}`);
-  return askedMessageSchema.parse(filtered.asked);
+  return userMessageSchema.parse(filtered.asked);
 };
 const textOf = (text: string): string => askedOf(withEvent("app-mention", { text })).text;
 

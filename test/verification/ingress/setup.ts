@@ -4,13 +4,13 @@ import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 
-import { createOnceAMinute } from "../../../lambdas/shared/once-a-minute.ts";
+import { createMinuteLimiter } from "../../../lambdas/shared/minute-limiter.ts";
 import { createIngress, type Ingress } from "../../../lambdas/verification/ingress/ingress.ts";
-import { type Ask, type QueueMessage, queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
+import { type AskMessage, type QueueMessage, queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
 import { nowMs, secret } from "./slack-request.ts";
 
 /** `sent` is all that reached the queue, `asks` the questions among it. */
-export type Setup = { ingress: Ingress; asks: Ask[]; sent: QueueMessage[]; lines: string[] };
+export type Setup = { ingress: Ingress; asks: AskMessage[]; sent: QueueMessage[]; lines: string[] };
 
 export function setUp({
   readSecret = async () => secret,
@@ -23,7 +23,7 @@ export function setUp({
   maxBodyBytes?: number;
   now?: () => number;
 } = {}): Setup {
-  const asks: Ask[] = [];
+  const asks: AskMessage[] = [];
   const sent: QueueMessage[] = [];
   const lines: string[] = [];
   const remember: TaskQueue["send"] = async ({ body }) => {
@@ -35,7 +35,7 @@ export function setUp({
     signingSecret: createCachedSecret({ readSecret, now }),
     queue: { send: send ?? remember },
     now,
-    isDue: createOnceAMinute({ now }),
+    isDue: createMinuteLimiter({ now }),
     log: createLog({ service: "verification", level: "debug", write: (line) => lines.push(line) }),
     ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
   });

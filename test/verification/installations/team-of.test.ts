@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { createTeamOf } from "../../../lambdas/verification/installations/installations.ts";
+import { createFindTeam } from "../../../lambdas/verification/installations/installations.ts";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 
 const botToken = "xoxb-fake-slack";
@@ -14,7 +14,7 @@ describe("whose a token is", () => {
   it("is a workspace's or a whole organization's, asked once", async () => {
     const calls: string[] = [];
     fakeSlack.onCall(({ method }) => calls.push(method));
-    const teamOf = createTeamOf({ apiUrl: fakeSlack.apiUrl });
+    const teamOf = createFindTeam({ apiUrl: fakeSlack.apiUrl });
     expect(await teamOf(botToken)).toEqual({ team: "TSTANDIN" });
     expect(await teamOf(botToken)).toEqual({ team: "TSTANDIN" });
     expect(await teamOf(organization)).toMatchObject({ enterprise: "ESTANDIN" });
@@ -22,12 +22,12 @@ describe("whose a token is", () => {
   });
 
   it("is nobody's where Slack does not take it", async () => {
-    expect(await createTeamOf({ apiUrl: fakeSlack.apiUrl })("xoxb-wrong")).toBeUndefined();
+    expect(await createFindTeam({ apiUrl: fakeSlack.apiUrl })("xoxb-wrong")).toBeUndefined();
   });
 
   it("is unknown where Slack does not say, and is asked again then", async () => {
     fakeSlack.inject({ method: "auth.test", type: "status", status: 500 });
-    const teamOf = createTeamOf({ apiUrl: fakeSlack.apiUrl });
+    const teamOf = createFindTeam({ apiUrl: fakeSlack.apiUrl });
     await expect(teamOf(botToken)).rejects.toMatchObject({ kind: "ambiguous" });
     expect(await teamOf(botToken)).toEqual({ team: "TSTANDIN" });
   });

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "@jest/globals";
 import {
-  createTokens,
+  createBotTokens,
+  type FindTeam,
   type Installations,
-  type TeamOf,
 } from "../../../lambdas/verification/installations/installations.ts";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import { stored } from "./stored.ts";
 
 const workspace = { team: "T1" };
 const ofGrid = { team: "T2", enterprise: "E1" };
-const nobodys: TeamOf = async () => undefined;
+const nobodys: FindTeam = async () => undefined;
 
 /** Installations by id, which a test may change; and which ids were asked for. */
 function kept(tokens: Record<string, string | Error>) {
@@ -30,7 +30,7 @@ describe("a token where the app is installed by hand", () => {
   it("is the configured one, whoever asks, kept for a minute", async () => {
     let nowMs = 0;
     const values = ["xoxb-1", "xoxb-2", "xoxb-3"];
-    const tokens = createTokens({ botToken: async () => values.shift(), now: () => nowMs });
+    const tokens = createBotTokens({ botToken: async () => values.shift(), now: () => nowMs });
     expect(await Promise.all([tokens.tokenOf(workspace), tokens.tokenOf(workspace)])).toEqual(["xoxb-1", "xoxb-1"]);
     nowMs = 59_999;
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-1");
@@ -43,7 +43,7 @@ describe("a token where the app is installed by hand", () => {
     let nowMs = 0;
     let isAway = true;
     const botToken = async () => (isAway ? Promise.reject(new Error("out of reach")) : "xoxb-1");
-    const tokens = createTokens({ botToken, now: () => nowMs });
+    const tokens = createBotTokens({ botToken, now: () => nowMs });
     await expect(tokens.tokenOf(workspace)).rejects.toThrow("out of reach");
     isAway = false;
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-1");
@@ -54,7 +54,7 @@ describe("a token where the app is installed by hand", () => {
 
   it("is read anew where Slack does not take it, and there is no newer one where it is the same", async () => {
     let value = "xoxb-1";
-    const tokens = createTokens({ botToken: async () => value });
+    const tokens = createBotTokens({ botToken: async () => value });
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-1");
     expect(await tokens.newerThan({ installation: workspace, tried: "xoxb-1" })).toBeUndefined();
     value = "xoxb-2";
@@ -68,7 +68,7 @@ describe("a token where the app is installed by several", () => {
   it("is used no longer than a minute after its secret was taken away", async () => {
     let nowMs = 0;
     const { installations, tokens: values } = kept({ T1: "xoxb-t1" });
-    const tokens = createTokens({ botToken: async () => undefined, installations, now: () => nowMs });
+    const tokens = createBotTokens({ botToken: async () => undefined, installations, now: () => nowMs });
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-t1");
     delete values.T1;
     nowMs = 60_000;
@@ -80,7 +80,7 @@ describe("a token where the app is installed by several", () => {
   it("is tried to be read anew once a minute, as long as it cannot be", async () => {
     let nowMs = 0;
     const { installations, tokens: values, reads } = kept({ T1: "xoxb-t1" });
-    const tokens = createTokens({ botToken: async () => undefined, installations, now: () => nowMs });
+    const tokens = createBotTokens({ botToken: async () => undefined, installations, now: () => nowMs });
     await tokens.tokenOf(workspace);
     values.T1 = new Error("out of reach");
     for (nowMs = 60_000; nowMs < 180_000; nowMs += 1000) expect(await tokens.tokenOf(workspace)).toBe("xoxb-t1");
@@ -89,7 +89,7 @@ describe("a token where the app is installed by several", () => {
 
   it("is the workspace's own, before the organization's, and each one's is kept for itself", async () => {
     const { installations, reads } = kept({ T1: "xoxb-t1", T2: "xoxb-t2", E1: "xoxb-e1" });
-    const tokens = createTokens({ botToken: async () => "xoxb-configured", installations, teamOf: nobodys });
+    const tokens = createBotTokens({ botToken: async () => "xoxb-configured", installations, teamOf: nobodys });
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-t1");
     expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-t2");
     expect(await tokens.tokenOf({ team: "T3", enterprise: "E1" })).toBe("xoxb-e1");
@@ -99,7 +99,7 @@ describe("a token where the app is installed by several", () => {
 
   it("is never the organization's for a workspace that does not say that it belongs there", async () => {
     const { installations } = kept({ E1: "xoxb-e1" });
-    const tokens = createTokens({ botToken: async () => undefined, installations, teamOf: nobodys });
+    const tokens = createBotTokens({ botToken: async () => undefined, installations, teamOf: nobodys });
     await expect(tokens.tokenOf({ team: "T3" })).rejects.toMatchObject({ kind: "gone" });
   });
 
@@ -110,7 +110,7 @@ describe("a token where the app is installed by several", () => {
     ["of another organization", { team: "T2", enterprise: "E9" }, ofGrid, false],
     ["one that Slack does not take", undefined, workspace, false],
   ])("is the configured one only where that is %s", async (_what, own, installation, isTaken) => {
-    const tokens = createTokens({
+    const tokens = createBotTokens({
       botToken: async () => "xoxb-configured",
       installations: kept({}).installations,
       teamOf: async (token) => (token === "xoxb-configured" ? own : undefined),
@@ -122,13 +122,13 @@ describe("a token where the app is installed by several", () => {
 
   it("is never the configured one where nobody can say whose that is", async () => {
     const { installations } = kept({});
-    const tokens = createTokens({ botToken: async () => "xoxb-configured", installations });
+    const tokens = createBotTokens({ botToken: async () => "xoxb-configured", installations });
     await expect(tokens.tokenOf(workspace)).rejects.toMatchObject({ kind: "gone" });
   });
 
   it("is not known to be none where an installation cannot be read", async () => {
     const { installations } = kept({ T1: new Error("out of reach") });
-    const tokens = createTokens({
+    const tokens = createBotTokens({
       botToken: async () => "xoxb-configured",
       installations,
       teamOf: async () => workspace,
@@ -138,7 +138,7 @@ describe("a token where the app is installed by several", () => {
 
   it("is the organization's where Slack does not take the workspace's any more", async () => {
     const { installations } = kept({ T2: "xoxb-t2", E1: "xoxb-e1" });
-    const tokens = createTokens({ botToken: async () => undefined, installations });
+    const tokens = createBotTokens({ botToken: async () => undefined, installations });
     expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-t2");
     expect(await tokens.newerThan({ installation: ofGrid, tried: "xoxb-t2" })).toBe("xoxb-e1");
     expect(await tokens.newerThan({ installation: workspace, tried: "xoxb-t1" })).toBeUndefined();
@@ -146,7 +146,7 @@ describe("a token where the app is installed by several", () => {
 
   it("stays the workspace's where it is in doubt only, until another has taken its place", async () => {
     const { installations, tokens: values } = kept({ T2: "xoxb-t2", E1: "xoxb-e1" });
-    const tokens = createTokens({ botToken: async () => undefined, installations });
+    const tokens = createBotTokens({ botToken: async () => undefined, installations });
     const tried = await tokens.tokenOf(ofGrid);
     expect(await tokens.newerThan({ installation: ofGrid, tried, inDoubt: true })).toBeUndefined();
     expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-t2");
@@ -157,7 +157,7 @@ describe("a token where the app is installed by several", () => {
 
   it("is read anew after the app was installed again", async () => {
     const { installations, tokens: values } = kept({ T1: "xoxb-old" });
-    const tokens = createTokens({ botToken: async () => undefined, installations });
+    const tokens = createBotTokens({ botToken: async () => undefined, installations });
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-old");
     values.T1 = "xoxb-new";
     expect(await tokens.newerThan({ installation: workspace, tried: "xoxb-old" })).toBe("xoxb-new");
@@ -167,7 +167,7 @@ describe("a token where the app is installed by several", () => {
   it("is forgotten where there are too many others, and read again", async () => {
     const all = Object.fromEntries(Array.from({ length: 501 }, (_, index) => [`T${index}`, `xoxb-${index}`]));
     const { installations, reads } = kept(all);
-    const tokens = createTokens({ botToken: async () => undefined, installations });
+    const tokens = createBotTokens({ botToken: async () => undefined, installations });
     for (const team of Object.keys(all)) await tokens.tokenOf({ team });
     await tokens.tokenOf({ team: "T500" });
     expect(reads.length).toBe(501);

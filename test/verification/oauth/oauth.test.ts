@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { createLog } from "../../../lambdas/shared/log.ts";
-import { createTokens, type StoredInstallation } from "../../../lambdas/verification/installations/installations.ts";
+import { createBotTokens, type StoredInstallation } from "../../../lambdas/verification/installations/installations.ts";
 import { createMemoryLedger } from "../../../lambdas/verification/oauth/ledger.ts";
 import { createOauth } from "../../../lambdas/verification/oauth/oauth.ts";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
@@ -76,7 +76,7 @@ describe("the installation of the app", () => {
     expect([...stored.keys()]).toEqual(["ESTANDIN"]);
     expect(stored.get("ESTANDIN")).toMatchObject({ enterprise: "ESTANDIN" });
     expect(stored.get("ESTANDIN")).not.toHaveProperty("team");
-    const tokens = createTokens({
+    const tokens = createBotTokens({
       botToken: async () => undefined,
       installations: { get: async ({ id }) => stored.get(id), put: async () => {} },
     });

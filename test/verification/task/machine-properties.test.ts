@@ -4,7 +4,7 @@ import { reasons } from "../../../contracts/errors.ts";
 import { takeAnswer } from "../../../lambdas/verification/task/asking.ts";
 import type { CallAct, Act as MachineAct, TaskEffect, TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { next } from "../../../lambdas/verification/task/machine.ts";
-import type { AskedMessage } from "../../../lambdas/verification/task/messages.ts";
+import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { mayHaveArrived } from "../../../lambdas/verification/task/routing.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { accepted, announced, asking, nowMs, success } from "./play.ts";
@@ -132,13 +132,13 @@ describe("whatever happens in whatever order", () => {
   it("a task that is not over has its wake-up, acts one at a time, and its record is one that can be stored", () => {
     const messages = fc.record({
       text: fc.constantFrom("What is it?", "cancel", ""),
-      place: fc.constantFrom<Partial<AskedMessage>>(
+      place: fc.constantFrom<Partial<UserMessage>>(
         {},
         { threadTs: "1.1" },
         { threadTs: "1.1", unaddressed: true as const },
         { command: true as const },
       ),
-      files: fc.constantFrom<Partial<AskedMessage>>({}, { files: [file] }),
+      files: fc.constantFrom<Partial<UserMessage>>({}, { files: [file] }),
     });
     fc.assert(
       fc.property(fc.gen(), fc.boolean(), messages, (gen, idempotent, { text, place, files }) => {

@@ -1,13 +1,13 @@
 /** What becomes of a message before anything is sent: let in, counted, given a thread; or refused in words, or left alone. */
 import { describe, expect, it } from "@jest/globals";
 import type { Act, TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import type { AskedMessage } from "../../../lambdas/verification/task/messages.ts";
+import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { announced, nowMs, play, resumed, success, woken } from "./play.ts";
 import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
 
 const threadTs = `${askedAtMs / 1000 - 60}.000100`;
 const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10, url: "https://files.slack.com/F1" };
-const taskOf = (message: Partial<AskedMessage>) => sampleTask({ message: { ...sampleTask().message, ...message } });
+const taskOf = (message: Partial<UserMessage>) => sampleTask({ message: { ...sampleTask().message, ...message } });
 const said = (verdict: Extract<TaskEvent, { type: "reply_given" }>["verdict"]): TaskEvent => {
   return { type: "reply_given", nowMs, verdict };
 };

@@ -1,13 +1,13 @@
 /** A task and a policy for tests of the task machine. */
 
-import { outgoingFiles } from "../../../lambdas/verification/slack/messages/answer.ts";
-import type { Ask } from "../../../lambdas/verification/task/messages.ts";
+import { createOutgoingFiles } from "../../../lambdas/verification/slack/messages/answer.ts";
+import type { AskMessage } from "../../../lambdas/verification/task/messages.ts";
 import type { Policy } from "../../../lambdas/verification/task/routing.ts";
 import { receivedTask, type Task, type TaskCall } from "../../../lambdas/verification/task/task.ts";
 
 export const askedAtMs = 1_760_000_000_000;
 
-export function sampleAsk(message: Partial<Ask["message"]> = {}): Ask {
+export function sampleAsk(message: Partial<AskMessage["message"]> = {}): AskMessage {
   return {
     type: "ask",
     requestId: "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d",
@@ -67,7 +67,7 @@ export function samplePolicy({
   return {
     routeOf: () => (routed ? ["host"] : []),
     destinations: new Map([["host", { ...defaults, ...destination }]]),
-    fileCountOf: (task) => outgoingFiles(task).length,
+    fileCountOf: (task) => createOutgoingFiles(task).length,
     threadReplies,
     commandsPrivately,
     sweepAfterMs: 120_000,

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
-import { newTrace, noSpans, noTelemetry, type Spans } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { createTrace, noSpans, noTelemetry, type Spans } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { compose, type RunningCall, type Wrapper } from "../../../lambdas/verification/transport/transport.ts";
 import { clientOver, done, execute, virtualTime } from "./sample.ts";
 
@@ -142,7 +142,7 @@ describe("a client", () => {
     const lines: string[] = [];
     const log = createLog({ service: "verification", write: (line) => lines.push(line) });
     const requestId = "0e984725-c51c-4bf4-9960-e1c80e27aba0";
-    const common = { requestId, sessionId: "s".repeat(33), timeoutMs: 1000, trace: newTrace() };
+    const common = { requestId, sessionId: "s".repeat(33), timeoutMs: 1000, trace: createTrace() };
     const client = clientOver(done, { log });
     await client.call({ method: "get_task", params: { task_id: "t-1" }, id: randomUUID(), ...common });
     const cancel = { method: "cancel_task", params: { task_id: "t-1" }, id: randomUUID() } as const;

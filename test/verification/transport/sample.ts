@@ -1,7 +1,7 @@
 /** A call and a client for the tests of the runner, over a transport that is a plain function. */
 import { randomUUID } from "node:crypto";
 import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
-import { newTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { createClient, type ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
 import type {
   Transport,
@@ -60,7 +60,7 @@ export function execute(
     requestId: randomUUID(),
     sessionId: "s".repeat(33),
     timeoutMs: 30_000,
-    trace: newTrace(),
+    trace: createTrace(),
     ...over,
   });
 }

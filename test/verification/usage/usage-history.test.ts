@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { historyIdOf, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
+import { createHistoryId, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
 import { createUsageHistory } from "../../../lambdas/verification/usage/usage-history.ts";
 import { sampleCall, sampleTask } from "../task/sample.ts";
 
@@ -16,7 +16,7 @@ function historyOf(given: Partial<typeof settings> = {}) {
   const { note } = createUsageHistory({ store, settings: { ...settings, ...given }, now: () => clockMs });
   return {
     note,
-    entryOf: ({ id }: Task) => store.get({ id: historyIdOf(id) }),
+    entryOf: ({ id }: Task) => store.get({ id: createHistoryId(id) }),
     list: (key: string) => store.list({ index: "state", key, limit: 9 }),
     listPerson: (key: string) => store.list({ index: "principal", key, limit: 9 }),
     pass: (ms: number) => {

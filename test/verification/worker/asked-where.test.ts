@@ -1,19 +1,19 @@
 /** Where one can ask: in a thread without a mention, by a slash command, in a conversation with the assistant; and who hears what. */
 import { describe, expect, it } from "@jest/globals";
 import { FileRefused } from "../../../lambdas/verification/files/files.ts";
-import type { AskedMessage } from "../../../lambdas/verification/task/messages.ts";
+import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 
 const ask = sampleAsk();
 
 /** A message of somebody; `n` tells them apart, and says how many seconds after the first it comes. */
-function say(n: number, message: Partial<AskedMessage>) {
+function say(n: number, message: Partial<UserMessage>) {
   const asked = sampleAsk({ ts: `${askedAtMs / 1000 + n}`, ...message });
   return { ...asked, requestId: `00000000-0000-5000-8000-${String(n).padStart(12, "0")}` };
 }
 
-const reply = (n: number, message: Partial<AskedMessage> = {}) =>
+const reply = (n: number, message: Partial<UserMessage> = {}) =>
   say(n, { threadTs: ask.message.ts, unaddressed: true, text: "And in Kyoto?", ...message });
 
 describe("a reply without a mention", () => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { silentLog } from "../../../lambdas/shared/log.ts";
-import { batchOf, handleBatch, retryDelaySeconds } from "../../../lambdas/verification/worker/batch.ts";
+import { handleBatch, parseBatch, retryDelaySeconds } from "../../../lambdas/verification/worker/batch.ts";
 
 const nowMs = 1_762_750_300_000;
 
@@ -41,7 +41,7 @@ function setUp(fails: (body: string) => boolean = () => false) {
   const sent: unknown[] = [];
   const run = (event: unknown) =>
     handleBatch({
-      batch: batchOf(event),
+      batch: parseBatch(event),
       handle: async ({ body }) => {
         handled.push(body);
         if (fails(body)) throw new Error("out of reach");
@@ -76,7 +76,7 @@ describe("a batch", () => {
     const started: string[] = [];
     const { promise: all, resolve } = Promise.withResolvers<void>();
     await handleBatch({
-      batch: batchOf(sqsEvent([{ id: "a" }, { id: "b" }, { id: "c" }])),
+      batch: parseBatch(sqsEvent([{ id: "a" }, { id: "b" }, { id: "c" }])),
       handle: async ({ body }) => {
         started.push(body);
         if (started.length === 3) resolve();
@@ -99,7 +99,7 @@ describe("a batch", () => {
 
   it("keeps a message that could not be sent on", async () => {
     const failing = handleBatch({
-      batch: batchOf(sqsEvent([{ id: "early", dueAtMs: nowMs + 1 }])),
+      batch: parseBatch(sqsEvent([{ id: "early", dueAtMs: nowMs + 1 }])),
       handle: async () => {},
       queue: { send: () => Promise.reject(new Error("out of reach")) },
       log: silentLog,
@@ -109,7 +109,7 @@ describe("a batch", () => {
   });
 
   it("that is none of SQS's fails as a whole, so that nothing is removed", () => {
-    for (const event of [undefined, {}, { Records: [{ messageId: "a" }] }]) expect(() => batchOf(event)).toThrow();
+    for (const event of [undefined, {}, { Records: [{ messageId: "a" }] }]) expect(() => parseBatch(event)).toThrow();
   });
 });
 

@@ -8,7 +8,7 @@ import {
 } from "../../../lambdas/verification/slack/messages/message-marks.ts";
 import type { SlackErrorKind } from "../../../lambdas/verification/task/events.ts";
 import type { AgentQuestion, Task } from "../../../lambdas/verification/task/task.ts";
-import { announce } from "../../../lambdas/verification/worker/acts.ts";
+import { announceTask } from "../../../lambdas/verification/worker/acts.ts";
 import { cleanUpThread, deliver } from "../../../lambdas/verification/worker/deliver.ts";
 import { sampleTask } from "../task/sample.ts";
 import { createFates } from "./world-fates.ts";
@@ -231,6 +231,6 @@ describe("the sweep", () => {
 it("an announcement is made although Slack does not let us look for an earlier one", async () => {
   const { slack, texts } = slackThread({ replies: "refused" });
   const { placeholder: _none, ...received } = task;
-  await announce({ ...request, task: { ...received, state: "received" }, slack, reconcile: true });
+  await announceTask({ ...request, task: { ...received, state: "received" }, slack, reconcile: true });
   expect(texts()).toHaveLength(2);
 });

@@ -8,10 +8,13 @@ import {
   SendMessageCommand,
 } from "@aws-sdk/client-sqs";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { fingerprintsOf } from "../../../lambdas/shared/config/live-settings.ts";
+import { createFingerprints } from "../../../lambdas/shared/config/live-settings.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { createDeadLetterHandler } from "../../../lambdas/verification/handlers/dead-letter-handler.ts";
-import { createWorkerHandler, type WorkerHandler } from "../../../lambdas/verification/handlers/worker-handler.ts";
+import {
+  createVerificationWorkerHandler,
+  type VerificationWorkerHandler,
+} from "../../../lambdas/verification/handlers/worker-handler.ts";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { emulatorAccess, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
@@ -141,7 +144,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   }
 
   /** As the event source does it, once. Resolves to how many messages there were. */
-  async function work(handle: WorkerHandler): Promise<number> {
+  async function work(handle: VerificationWorkerHandler): Promise<number> {
     const { Messages = [] } = await clients.queues.send(
       new ReceiveMessageCommand({
         QueueUrl: queueUrl,
@@ -168,7 +171,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     return Messages.length;
   }
 
-  async function answers(handle: WorkerHandler, { ts }: { ts: string }): Promise<string[]> {
+  async function answers(handle: VerificationWorkerHandler, { ts }: { ts: string }): Promise<string[]> {
     const replies = () => slack.thread({ channel: workspace.channel.id, ts }).slice(1);
     const isAnswered = () => replies().some(({ text }) => /answer|went wrong|could not/i.test(text));
     for (let round = 0; round < 20 && !isAnswered(); round++) await work(handle);
@@ -176,14 +179,14 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   }
 
   it("bring a message to its answer, with secrets of Secrets Manager", async () => {
-    const handle = createWorkerHandler({ config });
+    const handle = createVerificationWorkerHandler({ config });
     const { message } = await ask();
     expect(await answers(handle, message)).toEqual(["An answer of the first."]);
     expect(calls).toEqual([{ peer: "first", method: "execute_task", token: "Bearer token-1" }]);
   });
 
   it("take rotated tokens up at once: Slack's and a destination's", async () => {
-    const handle = createWorkerHandler({ config });
+    const handle = createVerificationWorkerHandler({ config });
     values.formerly.push("xoxb-of-yesterday");
     const first = await ask();
     expect(await answers(handle, first.message)).toEqual(["An answer of the first."]);
@@ -195,15 +198,15 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
 
   it("go where the live settings say, and refuse what does not fit", async () => {
     values.parameter = JSON.stringify({ routes: [{ destination: "second" }] });
-    const handle = createWorkerHandler({ config });
+    const handle = createVerificationWorkerHandler({ config });
     expect(await answers(handle, (await ask()).message)).toEqual(["An answer of the second."]);
     values.parameter = JSON.stringify({ routes: [{ destination: "third" }] });
-    const refusing = createWorkerHandler({ config });
+    const refusing = createVerificationWorkerHandler({ config });
     expect(await answers(refusing, (await ask()).message)).toEqual(["An answer of the first."]);
   });
 
   it("name a message that failed, and let it come again soon instead of after the queue's own time", async () => {
-    const handle = createWorkerHandler({ config });
+    const handle = createVerificationWorkerHandler({ config });
     await ask();
     const { Messages = [] } = await clients.queues.send(
       new ReceiveMessageCommand({ QueueUrl: queueUrl, VisibilityTimeout: 1000 }),
@@ -218,7 +221,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
       },
     });
     process.env = { ...process.env, SEKISHO_TABLE: "no-such-table", AWS_ENDPOINT_URL_SQS: proxy.url };
-    const failing = createWorkerHandler({ config });
+    const failing = createVerificationWorkerHandler({ config });
     const [message] = Messages;
     const attributes = { ApproximateReceiveCount: "2" };
     const record = { ...recordOf(message?.Body ?? ""), receiptHandle: message?.ReceiptHandle, attributes };
@@ -237,9 +240,9 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   });
 
   it("answer an operator with what the worker's own role and secrets reach, and run no task", async () => {
-    const handle = createWorkerHandler({ config });
+    const handle = createVerificationWorkerHandler({ config });
     const context = ofOperator;
-    const { second: fingerprint } = fingerprintsOf(parseConfig({ json: config }));
+    const { second: fingerprint } = createFingerprints(parseConfig({ json: config }));
     const pushed = { destinations: { second: { fingerprint, url: servers[1]?.url } } };
     values.parameter = JSON.stringify(pushed);
     expect(await handle({ operator: "check_worker" }, context)).toEqual({
@@ -267,7 +270,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     process.env = { ...process.env, SEKISHO_TABLE: "no-such-table" };
     values.parameter = JSON.stringify({ routes: [{ destination: "third" }] });
     values.secrets.bot = "xoxb-of-somebody-else";
-    const answer = await createWorkerHandler({ config })({ operator: "check_worker" }, ofOperator);
+    const answer = await createVerificationWorkerHandler({ config })({ operator: "check_worker" }, ofOperator);
     expect(answer).toEqual({
       liveSettings: "refused",
       store: { ok: false, error: "ResourceNotFoundException" },
@@ -285,13 +288,13 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     { operator: "check_destinations", names: ["first"], Extra: 1 },
     { operator: "check_destinations", names: "first" },
   ])("refuse an event that is neither a batch nor an operator's request: %j", async (event) => {
-    const handle = createWorkerHandler({ config });
+    const handle = createVerificationWorkerHandler({ config });
     await expect(handle(event, ofQueue)).rejects.toThrow(/not a batch of SQS/);
     await expect(handle(event, ofOperator)).rejects.toThrow(/not a request of an operator/);
   });
 
   it("refuse a batch from an operator, who could forge messages with it", async () => {
-    const handle = createWorkerHandler({ config });
+    const handle = createVerificationWorkerHandler({ config });
     const { body, message } = askBody("let me in");
     for (const event of [{ Records: [recordOf(body)] }, { Records: [], operator: "check_worker" }]) {
       await expect(handle(event as unknown, ofOperator)).rejects.toThrow(/not a request of an operator/);
@@ -301,7 +304,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   });
 
   it("take batches and nothing else where the function itself is invoked", async () => {
-    const handle = createWorkerHandler({ config });
+    const handle = createVerificationWorkerHandler({ config });
     const request: unknown = { operator: "check_worker" };
     for (const invokedFunctionArn of [workerArn, `${workerArn}:$LATEST`, `${workerArn}:7`])
       await expect(handle(request, { ...ofQueue, invokedFunctionArn })).rejects.toThrow(/not a batch of SQS/);
@@ -314,7 +317,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   });
 
   it("turn a dead letter into words in the thread, and keep it in the archive; also what is none of ours", async () => {
-    const handle = createWorkerHandler({ config });
+    const handle = createVerificationWorkerHandler({ config });
     const bury = createDeadLetterHandler({ config });
     const { message, requestId } = await ask();
     await work(handle);
@@ -340,7 +343,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     ["any queue but its own", { eventSourceARN: `${ownArn}-2` }],
     ["nobody knows where", {}],
   ])("take no question, wake-up or redrive from %s, be it delayed or not", async (_from, origin) => {
-    const handle = createWorkerHandler({ config });
+    const handle = createVerificationWorkerHandler({ config });
     const known = await ask("a task that waits for its announcement");
     const { body, requestId, message } = askBody("let me in");
     const forged = [
@@ -371,7 +374,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   it("end an act when the function's time is nearly over, instead of being ended with it", async () => {
     const never = await startWebServer({ handle: () => new Promise(() => {}) });
     config.destinations.first = { transport: "https", url: `${never.url}/` };
-    const handle = createWorkerHandler({ config });
+    const handle = createVerificationWorkerHandler({ config });
     const { requestId } = await ask();
     await work(handle);
     const Records = [recordOf(JSON.stringify({ type: "wake", requestId, seq: 1 }))];

@@ -1,7 +1,7 @@
 /** Workers that die, tables and histories that are away: nobody is shut out for it, nothing is kept that is nobody's to keep. */
 import { describe, expect, it } from "@jest/globals";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
-import type { AskedMessage } from "../../../lambdas/verification/task/messages.ts";
+import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
 
@@ -9,7 +9,7 @@ const threadTs = `${askedAtMs / 1000}.000001`;
 const file = { id: "F1", name: "a.png", mimetype: "image/png", size: 3, url: "https://files.slack.com/F1" };
 
 /** The message of that number in one thread. */
-function say(n: number, message: Partial<AskedMessage> = {}) {
+function say(n: number, message: Partial<UserMessage> = {}) {
   const asked = sampleAsk({ threadTs, ts: `${askedAtMs / 1000}.000${n}00`, ...message });
   return { ...asked, requestId: `00000000-0000-5000-8000-00000000000${n}` };
 }

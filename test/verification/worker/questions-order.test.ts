@@ -1,7 +1,7 @@
 /** Which message answers which question: only what was written below it, in words or by its own button. */
 import { describe, expect, it } from "@jest/globals";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
-import type { Ask, ButtonClick } from "../../../lambdas/verification/task/messages.ts";
+import type { AskMessage, ButtonClick } from "../../../lambdas/verification/task/messages.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 
@@ -19,7 +19,7 @@ type World = ReturnType<typeof createWorld>;
 const tsAfter = (seconds: number) => (askedAtMs / 1000 + seconds).toFixed(6);
 
 /** Somebody's message in the thread; `n` tells them apart. */
-function reply(n: number, message: Partial<Ask["message"]>): Ask {
+function reply(n: number, message: Partial<AskMessage["message"]>): AskMessage {
   const place = { threadTs: ask.message.ts, ts: tsAfter(100 + n), unaddressed: true as const };
   const requestId = `00000000-0000-5000-8000-${String(n).padStart(12, "0")}`;
   return { ...sampleAsk({ ...place, ...message }), requestId };

@@ -1,6 +1,6 @@
 /** The agent asks a person: by button or in words, answered once, and never lost. */
 import { describe, expect, it } from "@jest/globals";
-import type { Ask, ButtonClick } from "../../../lambdas/verification/task/messages.ts";
+import type { AskMessage, ButtonClick } from "../../../lambdas/verification/task/messages.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 
@@ -27,7 +27,7 @@ function press(changes: Partial<ButtonClick> = {}, option = 0, index = 0): Butto
 }
 
 /** A message in the thread of the task; `n` tells them apart. */
-function reply(text: string, n = 1, message: Partial<Ask["message"]> = {}): Ask {
+function reply(text: string, n = 1, message: Partial<AskMessage["message"]> = {}): AskMessage {
   const place = { threadTs: ask.message.ts, ts: `${askedAtMs / 1000 + 100 + n}`, unaddressed: true as const };
   return {
     ...sampleAsk({ ...place, text, ...message }),

@@ -6,7 +6,7 @@ import { silentLog } from "../../../lambdas/shared/log.ts";
 import { parseStoredRules } from "../../../lambdas/verification/gate/allowlist.ts";
 import { createGate, parseUsage } from "../../../lambdas/verification/gate/gate.ts";
 import { maxNoticesPerUser, parseRefusalRecord, refusalWindowMs } from "../../../lambdas/verification/gate/refusals.ts";
-import type { AskedMessage, ButtonClick } from "../../../lambdas/verification/task/messages.ts";
+import type { ButtonClick, UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 
@@ -42,7 +42,7 @@ function setUp({ fate = () => "ok", limits = {} }: { fate?: Fates; limits?: obje
 }
 
 /** A message of somebody; `n` tells them apart. */
-function say(n: number, message: Partial<AskedMessage> = {}) {
+function say(n: number, message: Partial<UserMessage> = {}) {
   const asked = sampleAsk({ ts: `${askedAtMs / 1000 + n / 100}`, user: "USTRANGER", ...message });
   return { ...asked, requestId: `00000000-0000-5000-8000-${String(n).padStart(12, "0")}` };
 }
@@ -143,7 +143,7 @@ describe("a refusal", () => {
 
 describe("messages of a person who may ask, which become no task", () => {
   const limits = { perUser: { tasks: 1, perSeconds: 3600 } };
-  const kinds: [string, Partial<AskedMessage>, string][] = [
+  const kinds: [string, Partial<UserMessage>, string][] = [
     ["over a quota", {}, "limited"],
     ["over a quota, as commands", { command: true }, "limited"],
     ["over a quota, in one thread", { threadTs: say(1).message.ts }, "limited"],

@@ -1,12 +1,12 @@
 /** Replies that mention nobody: whose thread it is, by which clock, and who hears that it was too much. */
 import { describe, expect, it } from "@jest/globals";
-import type { AskedMessage } from "../../../lambdas/verification/task/messages.ts";
+import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 
 const ask = sampleAsk();
 
-function reply(n: number, message: Partial<AskedMessage>) {
+function reply(n: number, message: Partial<UserMessage>) {
   const asked = sampleAsk({ unaddressed: true, text: "And in Kyoto?", ...message });
   return { ...asked, requestId: `00000000-0000-5000-8000-${String(n).padStart(12, "0")}` };
 }

@@ -1,7 +1,7 @@
 /** An operator's retry of a task that is over. */
 import { describe, expect, it } from "@jest/globals";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
-import { readAskedText } from "../../../lambdas/verification/worker/acts.ts";
+import { readMessageText } from "../../../lambdas/verification/worker/acts.ts";
 import { askedAtMs, sampleAsk, sampleTask } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 
@@ -44,8 +44,8 @@ describe("a retry", () => {
     const slack = { replies: () => Promise.reject(new SlackError("gone")) };
     const task = sampleTask();
     const signal = new AbortController().signal;
-    const reading = readAskedText({
-      slack: slack as unknown as Parameters<typeof readAskedText>[0]["slack"],
+    const reading = readMessageText({
+      slack: slack as unknown as Parameters<typeof readMessageText>[0]["slack"],
       task,
       signal,
     });

@@ -2,7 +2,7 @@
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { ExecuteTaskParams, MethodName, ResultOf, TaskResult } from "../../../contracts/methods.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import type { Call, ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
+import type { ClientCall, ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
 import type { Alive, Operate } from "./world-fates.ts";
 
 type Accepted = Extract<TaskResult, { status: "accepted" }>;
@@ -68,7 +68,7 @@ export function createWorldHost({
   const given: GivenAnswer[] = [];
   const cancels: WorldHost["cancels"] = [];
 
-  function take(requestId: string, call: Call<MethodName>, run: Run): void {
+  function take(requestId: string, call: ClientCall<MethodName>, run: Run): void {
     const known = idempotent ? given.find(({ callId }) => callId === call.id) : undefined;
     if (known !== undefined) return;
     const params = call.params as Record<string, unknown>;
@@ -104,7 +104,7 @@ export function createWorldHost({
     };
   }
 
-  function answer(call: Call<MethodName>): TaskResult {
+  function answer(call: ClientCall<MethodName>): TaskResult {
     const { task_id: taskId, request_id: byRequest } = call.params as { task_id?: string; request_id?: string };
     const byTask = [...runs.keys()][Number(taskId?.slice(2)) - 1];
     const requestId = call.method === "execute_task" ? call.id : (byRequest ?? byTask ?? "");
@@ -125,9 +125,9 @@ export function createWorldHost({
 
   return {
     client: (alive) => ({
-      async call<M extends MethodName>(call: Call<M>) {
+      async call<M extends MethodName>(call: ClientCall<M>) {
         const operation = { party: "host", name: call.method } as const;
-        const effect = () => answer(call as Call<MethodName>);
+        const effect = () => answer(call as ClientCall<MethodName>);
         return (await operate({ alive, operation, errors, effect })) as ResultOf<M>;
       },
       close: async () => {},

@@ -1,6 +1,6 @@
 /** Slack in memory: messages in channels and threads, streams, files, and what only one person sees. */
 import {
-  type Content,
+  type MessageContent,
   type PostedMessage,
   type SlackApi,
   SlackError,
@@ -45,7 +45,7 @@ export function createWorldSlack({
   now: () => number;
   newTs: () => string;
   inSlack: readonly Foreign[];
-  refuses: (content: Content) => boolean;
+  refuses: (content: MessageContent) => boolean;
 }): WorldSlack {
   const posts: Post[] = [];
   const ephemeralMessages: WorldSlack["ephemeralMessages"] = [];
@@ -60,7 +60,7 @@ export function createWorldSlack({
     return post;
   }
 
-  function take({ text, blocks = [] }: Content) {
+  function take({ text, blocks = [] }: MessageContent) {
     if (refuses({ text, ...(blocks.length > 0 && { blocks }) })) throw new SlackError("refused");
     const hasButtons = blocks.some(({ type }) => type === "actions") ? (true as const) : undefined;
     return { text, hasBlocks: blocks.length > 0, hasButtons };

@@ -8,9 +8,9 @@ import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/tas
 import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
 import type { Files } from "../../../lambdas/verification/files/files.ts";
 import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
-import type { Content } from "../../../lambdas/verification/slack/api/slack.ts";
+import type { MessageContent } from "../../../lambdas/verification/slack/api/slack.ts";
 import type { TaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
-import type { Ask, ButtonClick, ConversationOpened } from "../../../lambdas/verification/task/messages.ts";
+import type { AskMessage, ButtonClick, ConversationOpened } from "../../../lambdas/verification/task/messages.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { Thread } from "../../../lambdas/verification/task/thread.ts";
 import type { HistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
@@ -74,7 +74,7 @@ export function createWorld({
   /** What others wrote into the thread. */
   inSlack?: Foreign[];
   /** What Slack does not take. */
-  refuses?: (content: Content) => boolean;
+  refuses?: (content: MessageContent) => boolean;
   gate?: Partial<Gate>;
   files?: Partial<Files>;
   text?: Partial<TaskText>;
@@ -200,7 +200,7 @@ export function createWorld({
     uploads,
     now,
     /** Slack delivers the message: the ingress puts it into the queue. */
-    deliver: (ask: Ask) => enqueue(ask),
+    deliver: (ask: AskMessage) => enqueue(ask),
     press: (press: ButtonClick) => enqueue(press),
     greet: (greet: ConversationOpened) => enqueue(greet),
     /** Somebody puts something into the queue that is none of ours. */

@@ -3,7 +3,7 @@
 /** SQS's longest DelaySeconds. */
 const longestDelayMs = 900_000;
 
-const dueAtMs = "DueAtMs";
+const readDueAtMs = "DueAtMs";
 
 /** The attributes of a received message, as the SDK's or a Lambda event's letter case has them. */
 export type MessageAttributes = Readonly<
@@ -19,7 +19,7 @@ export type DelayFields = {
  * What SendMessage gets for a delay; whole seconds, rounded up. One that is longer than SQS allows says when the message
  * is due. `maxDelayMs` is for tests.
  */
-export function delayFields({
+export function createDelayFields({
   delayMs,
   nowMs,
   maxDelayMs = longestDelayMs,
@@ -33,7 +33,7 @@ export function delayFields({
   const StringValue = String(Math.ceil(nowMs + delayMs));
   return {
     DelaySeconds: Math.ceil(maxDelayMs / 1000),
-    MessageAttributes: { [dueAtMs]: { DataType: "Number", StringValue } },
+    MessageAttributes: { [readDueAtMs]: { DataType: "Number", StringValue } },
   };
 }
 
@@ -45,7 +45,8 @@ export function remainingDelayMs({
   attributes: MessageAttributes | undefined;
   nowMs: number;
 }): number {
-  const attribute: { StringValue?: string | undefined; stringValue?: string | undefined } = attributes?.[dueAtMs] ?? {};
+  const attribute: { StringValue?: string | undefined; stringValue?: string | undefined } =
+    attributes?.[readDueAtMs] ?? {};
   const atMs = Number(attribute.StringValue ?? attribute.stringValue ?? 0);
   return Number.isFinite(atMs) ? Math.max(0, atMs - nowMs) : 0;
 }

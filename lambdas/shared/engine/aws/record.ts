@@ -2,12 +2,12 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { StoreIndex, TaskItem } from "../ports.ts";
 import { writeItem } from "../records.ts";
-import { shardOf } from "./table.ts";
+import { toShardKey } from "./table.ts";
 
-export type Attributes = Record<string, AttributeValue>;
+export type RecordAttributes = Record<string, AttributeValue>;
 
 /** Attributes for listings. A replace removes those that the item no longer has. */
-export const listedBy = ["thread", "principal", "state"] as const satisfies readonly StoreIndex[];
+export const listingAttributes = ["thread", "principal", "state"] as const satisfies readonly StoreIndex[];
 
 /** By what attribute a listing is sorted. */
 export const sortKeys = { thread: "position", principal: "listed", state: "position" } as const satisfies Record<
@@ -16,8 +16,8 @@ export const sortKeys = { thread: "position", principal: "listed", state: "posit
 >;
 
 /** Everything but the id and the position, which a replace leaves as they are. `writer` names the write. */
-export function attributesOf({ item, writer }: { item: TaskItem; writer: string }): Attributes {
-  const attributes: Attributes = {
+export function toRecordAttributes({ item, writer }: { item: TaskItem; writer: string }): RecordAttributes {
+  const attributes: RecordAttributes = {
     revision: { N: String(item.revision) },
     data: { S: writeItem(item) },
     expiresAtMs: { N: String(item.expiresAtMs) },
@@ -25,18 +25,25 @@ export function attributesOf({ item, writer }: { item: TaskItem; writer: string 
     ttl: { N: String(Math.ceil(item.expiresAtMs / 1000)) },
     writer: { S: writer },
   };
-  for (const name of listedBy) {
+  for (const name of listingAttributes) {
     const key = item[name];
     // The key of an index must not be an empty text: such an item is in no listing.
     if (key) attributes[name] = { S: key };
   }
-  attributes.shard = { S: shardOf(item) };
-  if (item.listedAtMs !== undefined) attributes.listed = { S: listedOf({ listedAtMs: item.listedAtMs, id: item.id }) };
+  attributes.shard = { S: toShardKey(item) };
+  if (item.listedAtMs !== undefined)
+    attributes.listed = { S: formatListedKey({ listedAtMs: item.listedAtMs, id: item.id }) };
   return attributes;
 }
 
 /** The JSON text of an item that has not expired. */
-export function liveData({ record, nowMs }: { record: Attributes | undefined; nowMs: number }): string | undefined {
+export function readLiveData({
+  record,
+  nowMs,
+}: {
+  record: RecordAttributes | undefined;
+  nowMs: number;
+}): string | undefined {
   return record !== undefined && Number(record.expiresAtMs?.N) > nowMs ? record.data?.S : undefined;
 }
 
@@ -44,16 +51,16 @@ export function liveData({ record, nowMs }: { record: Attributes | undefined; no
  * Sorts by the time of creation, within one process by the order of creation; no two are the same. Between processes it
  * is as exact as their clocks.
  */
-export function positionOf({ nowMs, count, id }: { nowMs: number; count: number; id: string }): string {
-  return `${padded(nowMs)}.${String(count).padStart(10, "0")}.${id}`;
+export function formatPosition({ nowMs, count, id }: { nowMs: number; count: number; id: string }): string {
+  return `${padNumber(nowMs)}.${String(count).padStart(10, "0")}.${id}`;
 }
 
 /** Sorts by the time, then by the item's id; no two are the same. */
-function listedOf({ listedAtMs, id }: { listedAtMs: number; id: string }): string {
-  return `${padded(listedAtMs)}.${id}`;
+function formatListedKey({ listedAtMs, id }: { listedAtMs: number; id: string }): string {
+  return `${padNumber(listedAtMs)}.${id}`;
 }
 
-function padded(ms: number): string {
+function padNumber(ms: number): string {
   return String(ms).padStart(15, "0");
 }
 

@@ -1,7 +1,7 @@
 /** Pages of the index that spreads items over shards: one query for each shard, merged into the order of creation. */
 import { type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
 import { callLimits } from "./client.ts";
-import { shardKeysOf, taskTable } from "./table.ts";
+import { listShardKeys, taskTable } from "./table.ts";
 
 /** An item's id, and its sort key in the index that it was found in. */
 export type IndexEntry = { id: string; place: string };
@@ -34,7 +34,7 @@ export async function queryShards({
 }): Promise<EntryPage> {
   const start = after ?? (isNewestFirst ? highest : lowest);
   const pages = await Promise.all(
-    shardKeysOf(state).map(async (shard) => {
+    listShardKeys(state).map(async (shard) => {
       const command = new QueryCommand({
         TableName: table,
         IndexName: indexName,

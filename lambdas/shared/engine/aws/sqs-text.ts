@@ -4,6 +4,6 @@
 const refused = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu;
 
 /** The same JSON, without characters that SQS refuses. */
-export function sqsText(json: string): string {
+export function escapeSqsText(json: string): string {
   return json.replace(refused, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

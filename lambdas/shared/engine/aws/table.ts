@@ -25,16 +25,16 @@ const openStates: ReadonlySet<string> = new Set([
 ]);
 
 /** Items of one bucket are listed together. All open tasks are in one, so that a change of their state moves nothing. */
-export function bucketOf(state: string): string {
+export function toStateBucket(state: string): string {
   return openStates.has(state) ? "open" : state;
 }
 
-export function shardKeysOf(state: string): string[] {
-  return Array.from({ length: shardCount }, (_, shard) => `${bucketOf(state)}#${shard}`);
+export function listShardKeys(state: string): string[] {
+  return Array.from({ length: shardCount }, (_, shard) => `${toStateBucket(state)}#${shard}`);
 }
 
 /** The same for all revisions of an item whose bucket is the same. */
-export function shardOf({ id, state }: { id: string; state: string }): string {
+export function toShardKey({ id, state }: { id: string; state: string }): string {
   const shard = createHash("sha256").update(id).digest().readUInt16BE(0) % shardCount;
-  return `${bucketOf(state)}#${shard}`;
+  return `${toStateBucket(state)}#${shard}`;
 }

@@ -8,9 +8,9 @@ import {
 } from "@aws-sdk/client-sqs";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import type { QueueConsumer, ReceivedMessage, TaskQueue } from "../ports.ts";
-import { delayFields, remainingDelayMs } from "./chained-delay.ts";
+import { createDelayFields, remainingDelayMs } from "./chained-delay.ts";
 import { callLimits } from "./client.ts";
-import { sqsText } from "./sqs-text.ts";
+import { escapeSqsText } from "./sqs-text.ts";
 
 const maxBodyBytes = 256 * 1024;
 /** SQS's own limits of one receive. */
@@ -42,8 +42,8 @@ export function createSqsQueue({
     if (Buffer.byteLength(body) > maxBodyBytes) throw new SekishoError("payload_too_large");
     const command = new SendMessageCommand({
       QueueUrl,
-      MessageBody: sqsText(body),
-      ...delayFields({ delayMs, nowMs: now(), ...chain }),
+      MessageBody: escapeSqsText(body),
+      ...createDelayFields({ delayMs, nowMs: now(), ...chain }),
       ...(groupPattern.test(group) ? { MessageGroupId: group } : {}),
     });
     await client.send(command, callLimits({ signal: ended }));
@@ -82,7 +82,7 @@ export function createSqsQueue({
         const isEarly = await Promise.all(Messages.map(isSentOn));
         const due = Messages.filter((_, number) => isEarly[number] === false);
         if (due.length > 0 || signal?.aborted || now() >= endAtMs) {
-          return due.map((message) => received({ message, voidAtMs }));
+          return due.map((message) => toReceivedMessage({ message, voidAtMs }));
         }
       }
 
@@ -106,7 +106,7 @@ function wholeSecondsMs(ms: number): number {
   return Math.ceil(ms / 1000) * 1000;
 }
 
-function received({ message, voidAtMs }: { message: Message; voidAtMs: number }): ReceivedMessage {
+function toReceivedMessage({ message, voidAtMs }: { message: Message; voidAtMs: number }): ReceivedMessage {
   const { Body = "", ReceiptHandle, Attributes } = message;
   return {
     body: Body,

@@ -13,7 +13,15 @@ import {
 import type { ErasableStore, StoreIndex, TaskItem } from "../ports.ts";
 import { readItem } from "../records.ts";
 import { callLimits } from "./client.ts";
-import { type Attributes, attributesOf, isSortKey, listedBy, liveData, positionOf, sortKeys } from "./record.ts";
+import {
+  formatPosition,
+  isSortKey,
+  listingAttributes,
+  type RecordAttributes,
+  readLiveData,
+  sortKeys,
+  toRecordAttributes,
+} from "./record.ts";
 import { type EntryPage, type IndexEntry, queryShards } from "./shard-query.ts";
 import { taskTable } from "./table.ts";
 
@@ -42,13 +50,13 @@ export function createDynamoTaskStore<T extends TaskItem>({
 }): ErasableStore<T> {
   let created = 0;
 
-  async function read(id: string): Promise<Attributes | undefined> {
+  async function read(id: string): Promise<RecordAttributes | undefined> {
     const command = new GetItemCommand({ TableName: table, Key: { id: { S: id } }, ConsistentRead: true });
     return (await client.send(command, callLimits({ signal }))).Item;
   }
 
-  function live(record: Attributes | undefined): T | undefined {
-    const data = liveData({ record, nowMs: now() });
+  function live(record: RecordAttributes | undefined): T | undefined {
+    const data = readLiveData({ record, nowMs: now() });
     return data === undefined ? undefined : readItem({ text: data, parse });
   }
 
@@ -115,10 +123,10 @@ export function createDynamoTaskStore<T extends TaskItem>({
       const stored = { ...item, revision: 1 };
       const writer = newId();
       created += 1;
-      const position = positionOf({ nowMs: now(), count: created, id: writer });
+      const position = formatPosition({ nowMs: now(), count: created, id: writer });
       const command = new PutItemCommand({
         TableName: table,
-        Item: { id: { S: item.id }, position: { S: position }, ...attributesOf({ item: stored, writer }) },
+        Item: { id: { S: item.id }, position: { S: position }, ...toRecordAttributes({ item: stored, writer }) },
         ConditionExpression: "attribute_not_exists(id) OR expiresAtMs <= :now",
         ExpressionAttributeValues: { ":now": { N: String(now()) } },
         ReturnValuesOnConditionCheckFailure: "ALL_OLD",
@@ -134,7 +142,7 @@ export function createDynamoTaskStore<T extends TaskItem>({
       const command = new UpdateItemCommand({
         TableName: table,
         Key: { id: { S: item.id } },
-        ...updateTo(attributesOf({ item: stored, writer })),
+        ...updateTo(toRecordAttributes({ item: stored, writer })),
         ConditionExpression: "#revision = :stored AND #expiresAtMs > :now",
         ReturnValuesOnConditionCheckFailure: "ALL_OLD",
       });
@@ -197,15 +205,17 @@ export function createDynamoTaskStore<T extends TaskItem>({
 }
 
 /** Sets all of the attributes and removes the keys of indexes that are not among them. */
-function updateTo(attributes: Attributes) {
+function updateTo(attributes: RecordAttributes) {
   const names = Object.keys(attributes);
-  const gone = [...listedBy, sortKeys.principal].filter((name) => attributes[name] === undefined);
+  const gone = [...listingAttributes, sortKeys.principal].filter((name) => attributes[name] === undefined);
   const set = names.map((name) => `#${name} = :${name}`).join(", ");
   return {
     UpdateExpression:
       gone.length === 0 ? `SET ${set}` : `SET ${set} REMOVE ${gone.map((name) => `#${name}`).join(", ")}`,
     ExpressionAttributeNames: Object.fromEntries([...names, ...gone].map((name) => [`#${name}`, name])),
-    ExpressionAttributeValues: Object.fromEntries(names.map((name) => [`:${name}`, attributes[name]])) as Attributes,
+    ExpressionAttributeValues: Object.fromEntries(
+      names.map((name) => [`:${name}`, attributes[name]]),
+    ) as RecordAttributes,
   };
 }
 

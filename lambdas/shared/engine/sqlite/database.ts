@@ -3,14 +3,14 @@
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { EngineFileError, fileErrorOf, remedyFor } from "./file-error.ts";
+import { EngineFileError, findRemedy, toFileError } from "./file-error.ts";
 
 export type Database = {
   /** Statements that read may be run at any time and see what was committed last, by whatever process. */
   prepare(sql: string): StatementSync;
   /** Statements that write are run in here only. */
   write: Write;
-  changeSignal: ChangeSignal;
+  changeSignal: QueueSignal;
   /** Commits what is under way; every later call fails. */
   close(): Promise<void>;
 };
@@ -27,7 +27,7 @@ export function openDatabase({ file, busyTimeoutMs = 5000 }: { file: string; bus
   return {
     prepare,
     write,
-    changeSignal: createChangeSignal(),
+    changeSignal: createQueueSignal(),
     async close() {
       expired.stop();
       flush();
@@ -36,14 +36,14 @@ export function openDatabase({ file, busyTimeoutMs = 5000 }: { file: string; bus
   };
 }
 
-export type ChangeSignal = {
+export type QueueSignal = {
   ring(name: string): void;
   /** Resolves at the next ring of that name, after `ms`, or when the signal aborts, whatever comes first. Never rejects. */
   wait(request: { name: string; ms: number; signal: AbortSignal | undefined }): Promise<void>;
 };
 
 /** Wakes those in this process that wait for something to happen to a queue; other processes notice by polling. */
-export function createChangeSignal(): ChangeSignal {
+export function createQueueSignal(): QueueSignal {
   const waiters = new Map<string, Set<() => void>>();
   return {
     ring(name) {
@@ -119,14 +119,14 @@ function openFile({ file, busyTimeoutMs }: { file: string; busyTimeoutMs: number
     createPrivate(file);
     database = new DatabaseSync(file, { timeout: busyTimeoutMs });
     // Before anything is written: the file may be somebody's other database.
-    const version = checkedVersion({ database, file });
+    const version = checkVersion({ database, file });
     // Overwrites with zeros what is deleted or replaced: else its text stays in the file until the space is used again.
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
     if (version < migrations.length) migrate({ database, file });
     return database;
   } catch (error) {
     database?.close();
-    throw fileErrorOf({ error, file }) ?? new EngineFileError(remedyFor({ error, file }), { cause: error });
+    throw toFileError({ error, file }) ?? new EngineFileError(findRemedy({ error, file }), { cause: error });
   }
 }
 
@@ -142,7 +142,7 @@ function createPrivate(file: string): void {
   }
 }
 
-function checkedVersion({ database, file }: { database: DatabaseSync; file: string }): number {
+function checkVersion({ database, file }: { database: DatabaseSync; file: string }): number {
   const version = pragma(database, "user_version");
   const isEmpty = database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined;
   if (!isEmpty && pragma(database, "application_id") !== applicationId) {
@@ -157,7 +157,7 @@ function checkedVersion({ database, file }: { database: DatabaseSync; file: stri
 /** Another process may be doing the same; whoever comes second finds it done. */
 function migrate({ database, file }: { database: DatabaseSync; file: string }): void {
   database.exec("BEGIN IMMEDIATE");
-  for (const step of migrations.slice(checkedVersion({ database, file }))) database.exec(step);
+  for (const step of migrations.slice(checkVersion({ database, file }))) database.exec(step);
   database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}; COMMIT`);
 }
 

@@ -114,7 +114,7 @@ function oldestFirst({ database, index }: { database: Database; index: "thread" 
      WHERE ${index} = ? AND seq > ? AND expires_at_ms > ? ORDER BY seq LIMIT ?`,
   );
   return ({ key, cursor = "0", nowMs, limit }) => {
-    if (!/^\d{1,15}$/.test(cursor)) throw notOurs();
+    if (!/^\d{1,15}$/.test(cursor)) throw createForeignCursorError();
     return select.all(key, Number(cursor), nowMs, limit) as Row[];
   };
 }
@@ -128,12 +128,12 @@ function newestFirst({ database }: { database: Database }): Page {
   );
   return ({ key, cursor = `${Number.MAX_SAFE_INTEGER}.`, nowMs, limit }) => {
     const [, listedAtMs, id] = /^(\d{1,16})\.(.*)$/s.exec(cursor) ?? [];
-    if (listedAtMs === undefined || id === undefined) throw notOurs();
+    if (listedAtMs === undefined || id === undefined) throw createForeignCursorError();
     return select.all(key, Number(listedAtMs), id, nowMs, limit) as Row[];
   };
 }
 
-function notOurs(): RangeError {
+function createForeignCursorError(): RangeError {
   return new RangeError("not a cursor of this store");
 }
 

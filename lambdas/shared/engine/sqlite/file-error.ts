@@ -6,9 +6,9 @@ export class EngineFileError extends Error {
 }
 
 /** What sqlite throws once the file is open, in words for a person; undefined where it is no error of sqlite's. */
-export function fileErrorOf({ error, file }: { error: unknown; file: string }): EngineFileError | undefined {
+export function toFileError({ error, file }: { error: unknown; file: string }): EngineFileError | undefined {
   if (error instanceof EngineFileError) return error;
-  return codeOf(error) === undefined ? undefined : new EngineFileError(remedyFor({ error, file }), { cause: error });
+  return codeOf(error) === undefined ? undefined : new EngineFileError(findRemedy({ error, file }), { cause: error });
 }
 
 /** sqlite's primary result codes, see https://www.sqlite.org/rescode.html */
@@ -19,7 +19,7 @@ function codeOf(error: unknown): number | undefined {
   return typeof code === "number" ? code & 0xff : undefined;
 }
 
-export function remedyFor({ error, file }: { error: unknown; file: string }): string {
+export function findRemedy({ error, file }: { error: unknown; file: string }): string {
   const code = codeOf(error);
   if (code === resultCodes.notADatabase || code === resultCodes.corrupt) {
     return `${file} is not a database, or it is damaged. Restore it from a copy, or move it away to start with an empty one.`;

@@ -13,8 +13,8 @@ import { readBody } from "../../../shared/http/read-body.ts";
 import type { Log } from "../../../shared/log.ts";
 import type { SpanStart, Telemetry } from "../../../shared/telemetry/telemetry.ts";
 import type { Installation } from "../../task/messages.ts";
-import { SlackError, type Tokens } from "./slack.ts";
-import { kindOfSlackError } from "./slack-errors.ts";
+import { type BotTokens, SlackError } from "./slack.ts";
+import { toSlackErrorKind } from "./slack-errors.ts";
 
 /** Resolves to Slack's answer, or to undefined for an error that is `fine`. Rejects with a SlackError. */
 export type SlackCall = (request: {
@@ -37,10 +37,10 @@ export function createSlackCall({
   timeoutMs,
   repeating,
 }: {
-  tokens: Tokens;
+  tokens: BotTokens;
   apiUrl: string;
   timeoutMs: number;
-  repeating: Repeating;
+  repeating: RepeatCall;
 }): SlackCall {
   return ({ method, args, installation, signal, requestId, repeatable, fine = [], refusals = [] }) => {
     const exchange = () =>
@@ -60,10 +60,17 @@ export function createSlackCall({
 
 /** The package would log what it sends. */
 const nothing = () => {};
-const mute = { debug: nothing, info: nothing, warn: nothing, error: nothing, setLevel: nothing, setName: nothing };
+const silentMethods = {
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+  setLevel: nothing,
+  setName: nothing,
+};
 /** Visible ASCII: `fetch` throws on most other characters in a header. */
 const headerValue = /^[\x21-\x7e]+$/;
-const silentLogger = { ...mute, getLevel: () => "error" } as Logger;
+const silentLogger = { ...silentMethods, getLevel: () => "error" } as Logger;
 
 /**
  * Its own retries are off: it would post again after a 500. A client per call, since token and signal belong to one call
@@ -166,7 +173,7 @@ async function withRotation<T>({
   }
 }
 
-export type Repeating = <T>(request: {
+export type RepeatCall = <T>(request: {
   /** For the log. */
   method: string;
   requestId: string;
@@ -177,7 +184,7 @@ export type Repeating = <T>(request: {
 }) => Promise<T>;
 
 /** What it gives rejects with a SlackError. `maxDelayMs`: whatever asks for a longer wait is left to the caller. */
-export function createRepeating({
+export function createRepeatCall({
   log,
   telemetry: { metrics, spans },
   maxDelayMs,
@@ -191,18 +198,18 @@ export function createRepeating({
   now?: (() => number) | undefined;
   sleep?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined;
   random?: (() => number) | undefined;
-}): Repeating {
+}): RepeatCall {
   return async ({ method, requestId, repeatable, signal, exchange }) => {
     for (let attempt = 0; ; attempt++) {
       const startedAtMs = now();
       try {
-        const answer = await spans.within(spanOf({ method, requestId, attempt }), exchange);
+        const answer = await spans.within(startCallSpan({ method, requestId, attempt }), exchange);
         metrics.add("sekisho_slack_calls_total", { method, result: "ok" });
         return answer;
       } catch (thrown) {
         const error = toSlackError(thrown);
         metrics.add("sekisho_slack_calls_total", { method, result: error.kind });
-        const delayMs = retryDelayMs({ error, attempt, repeatable, maxDelayMs, random });
+        const delayMs = slackRetryDelayMs({ error, attempt, repeatable, maxDelayMs, random });
         const fields = { reason: error.kind, slack_error: error.slackError, attempt, delay_ms: delayMs };
         log.warn("slack_call_failed", { request_id: requestId, method, ...fields, duration_ms: now() - startedAtMs });
         if (delayMs === undefined) throw error;
@@ -214,7 +221,15 @@ export function createRepeating({
 }
 
 /** Of whatever is under way: a step of a task, or the answer to a button. */
-function spanOf({ method, requestId, attempt }: { method: string; requestId: string; attempt: number }): SpanStart {
+function startCallSpan({
+  method,
+  requestId,
+  attempt,
+}: {
+  method: string;
+  requestId: string;
+  attempt: number;
+}): SpanStart {
   const attributes = { "rpc.method": method, "sekisho.request_id": requestId, "sekisho.attempt": attempt + 1 };
   return { name: `slack ${method}`, kind: "client", attributes: { "rpc.system.name": "slack", ...attributes } };
 }
@@ -228,7 +243,7 @@ const capMs = 3000;
  * so an ambiguous failure may be repeated; a post is not, since the first may be there already.
  * Slack's own `Retry-After` is obeyed to the millisecond, and where it is longer than `maxDelayMs` nothing is repeated here.
  */
-export function retryDelayMs({
+export function slackRetryDelayMs({
   error: { kind, retryAfterMs, tooLarge },
   attempt,
   repeatable,
@@ -279,22 +294,22 @@ function isTooLarge(thrown: unknown): boolean {
 /** A body that is no JSON arrives as the "name" of an error: nobody knows what it means, and it is not repeated anywhere. */
 function named(name: string): SlackError {
   if (!/^[a-z][a-z0-9_]{0,79}$/.test(name)) return new SlackError("ambiguous");
-  return new SlackError(kindOfSlackError(name), { slackError: name });
+  return new SlackError(toSlackErrorKind(name), { slackError: name });
 }
 
 /**
  * Codes do not suffice: a TLS error, or a reset, may come in the handshake or in the middle of an answer. Undici, which
  * is Node's `fetch`, publishes those of the first kind (https://undici.nodejs.org/#/docs/api/DiagnosticsChannel).
  */
-const published = new WeakSet<object>();
+const toPublishedName = new WeakSet<object>();
 subscribe("undici:client:connectError", (message) => {
-  published.add((message as { error: Error }).error);
+  toPublishedName.add((message as { error: Error }).error);
 });
 
 /** `thrown` or any of its causes. */
 function isConnectError(thrown: unknown): boolean {
   if (typeof thrown !== "object" || thrown === null) return false;
-  return published.has(thrown) || ("cause" in thrown && isConnectError(thrown.cause));
+  return toPublishedName.has(thrown) || ("cause" in thrown && isConnectError(thrown.cause));
 }
 
 /** Bounds memory. A page of long messages can exceed it: Slack has 40,000 characters twice, as text and as blocks. */

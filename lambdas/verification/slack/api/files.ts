@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { isLoopbackHost } from "../../../../contracts/loopback.ts";
 import { parseUrl } from "../../../shared/untrusted-input.ts";
-import { boundedFetch, type Repeating, type SlackCall, toSlackError } from "./call.ts";
+import { boundedFetch, type RepeatCall, type SlackCall, toSlackError } from "./call.ts";
 import { type SlackApi, SlackError } from "./slack.ts";
 
 const ticketSchema = z.object({ file_id: z.string(), upload_url: z.string() });
@@ -16,7 +16,7 @@ export function createFileCalls({
   uploadTimeoutMs,
 }: {
   call: SlackCall;
-  repeating: Repeating;
+  repeating: RepeatCall;
   apiUrl: string;
   uploadTimeoutMs: number;
 }): Pick<SlackApi, "startUpload" | "sendUpload" | "shareUploads"> {

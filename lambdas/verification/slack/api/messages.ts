@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import type { SlackCall } from "./call.ts";
-import { keyOf, metadataSchema } from "./posts.ts";
+import { metadataSchema, readPostKey } from "./posts.ts";
 import { type PostedMessage, type SlackApi, SlackError } from "./slack.ts";
 
 /**
@@ -15,9 +15,9 @@ const maxCalls = 50;
 const emptyPage = { messages: [] };
 const tooLarge = Symbol("too large");
 
-type Asked = Parameters<SlackApi["posts"]>[0];
+type PostsRequest = Parameters<SlackApi["posts"]>[0];
 
-export function createMessages(call: SlackCall): Pick<SlackApi, "replies" | "posts"> {
+export function createMessageReads(call: SlackCall): Pick<SlackApi, "replies" | "posts"> {
   async function readAll({
     method,
     place,
@@ -25,7 +25,7 @@ export function createMessages(call: SlackCall): Pick<SlackApi, "replies" | "pos
   }: {
     method: string;
     place: { ts?: string };
-    request: Asked;
+    request: PostsRequest;
   }): Promise<PostedMessage[]> {
     const args = { channel, ...place, oldest: oldestTs, inclusive: true, include_all_metadata: true };
     const found = new Map<string, PostedMessage>();
@@ -36,7 +36,7 @@ export function createMessages(call: SlackCall): Pick<SlackApi, "replies" | "pos
       const page = { ...args, limit: size, ...(cursor === "" ? {} : { cursor }) };
       // A thread that is gone has no posts.
       const request = { method, args: page, ...common, repeatable: true, fine: ["thread_not_found"] };
-      const answer = await call(request).catch(unlessTooLarge);
+      const answer = await call(request).catch(ignoreTooLarge);
       if (answer === tooLarge) {
         [size, ...smaller] = smaller;
         continue;
@@ -58,7 +58,7 @@ export function createMessages(call: SlackCall): Pick<SlackApi, "replies" | "pos
   };
 }
 
-function unlessTooLarge(thrown: unknown): typeof tooLarge {
+function ignoreTooLarge(thrown: unknown): typeof tooLarge {
   if (thrown instanceof SlackError && thrown.tooLarge) return tooLarge;
   throw thrown;
 }
@@ -104,11 +104,11 @@ export function readMessagesPage({ page, appId }: { page: unknown; appId: string
   const { data } = pageSchema.safeParse(page);
   if (data === undefined) throw new SlackError("ambiguous");
   const posts = data.messages.map((message) => {
-    const from = writerOf({ message, appId });
+    const from = readWriter({ message, appId });
     return {
       ts: message.ts,
       text: message.text,
-      key: from === "self" ? keyOf(message.metadata) : undefined,
+      key: from === "self" ? readPostKey(message.metadata) : undefined,
       from,
       user: message.user,
       fileIds: message.files.flatMap(({ id }) => id ?? []),
@@ -119,7 +119,7 @@ export function readMessagesPage({ page, appId }: { page: unknown; appId: string
 }
 
 /** A person's message may name an app too, through which it was written: only a bot has a bot's marks. */
-function writerOf({ message, appId }: { message: Message; appId: string }): PostedMessage["from"] {
+function readWriter({ message, appId }: { message: Message; appId: string }): PostedMessage["from"] {
   const { app_id, bot_id, bot_profile, subtype } = message;
   if ((app_id ?? bot_profile?.app_id) === appId) return "self";
   return bot_id !== undefined || bot_profile !== undefined || subtype === "bot_message" ? "other_bot" : "person";

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import type { SlackCall } from "./call.ts";
-import { type Content, type PostKey, type SlackApi, SlackError } from "./slack.ts";
+import { type MessageContent, type PostKey, type SlackApi, SlackError } from "./slack.ts";
 
 const eventType = "sekisho_message";
 
@@ -17,11 +17,11 @@ export const metadataSchema = z
   .optional()
   .catch(undefined);
 
-export function metadataOf({ requestId, part }: PostKey) {
+export function createMetadata({ requestId, part }: PostKey) {
   return { event_type: eventType, event_payload: { request_id: requestId, part } };
 }
 
-export function keyOf(metadata: z.infer<typeof metadataSchema>): PostKey | undefined {
+export function readPostKey(metadata: z.infer<typeof metadataSchema>): PostKey | undefined {
   if (metadata === undefined) return undefined;
   const { request_id, part } = metadata.event_payload;
   return { requestId: request_id, part };
@@ -40,7 +40,7 @@ export function createPosts(call: SlackCall): Posts {
         args: {
           channel,
           ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
-          ...argsOf({ content, key }),
+          ...createPostArgs({ content, key }),
         },
         installation,
         signal,
@@ -53,7 +53,7 @@ export function createPosts(call: SlackCall): Posts {
     },
     async update({ installation, channel, ts, content, key, signal }) {
       // What becomes of blocks that are not mentioned depends on which of Slack's descriptions one reads.
-      const args = { channel, ts, blocks: [], ...argsOf({ content, key }) };
+      const args = { channel, ts, blocks: [], ...createPostArgs({ content, key }) };
       await call({
         method: "chat.update",
         args,
@@ -89,13 +89,13 @@ export function createPosts(call: SlackCall): Posts {
 }
 
 /** Names in the text (`@channel`) stay text, and no address brings a preview along. With blocks the text is what notifications and screen readers say. */
-function argsOf({ content: { text, blocks }, key }: { content: Content; key: PostKey }) {
+function createPostArgs({ content: { text, blocks }, key }: { content: MessageContent; key: PostKey }) {
   return {
     text,
     ...(blocks === undefined ? {} : { blocks }),
     link_names: false,
     ...noUnfurling,
-    metadata: metadataOf(key),
+    metadata: createMetadata(key),
   };
 }
 

@@ -149,6 +149,6 @@ const kinds = new Map(
 );
 
 /** A name that is not in the table is `ambiguous`: it ends nothing, and whoever repeats looks first. */
-export function kindOfSlackError(name: string): SlackErrorKind {
+export function toSlackErrorKind(name: string): SlackErrorKind {
   return kinds.get(name) ?? "ambiguous";
 }

@@ -3,7 +3,7 @@ import type { SlackErrorKind } from "../../task/events.ts";
 import type { Installation } from "../../task/messages.ts";
 
 /** Gives the bot token that is used for an installation. */
-export type Tokens = {
+export type BotTokens = {
   /** Rejects with a SlackError `gone` where the app is not installed there; otherwise as the reads do, and nothing is known. */
   tokenOf(installation: Installation): Promise<string>;
   /**
@@ -25,9 +25,9 @@ export type PostKey = {
 };
 
 /** A block of Block Kit (https://docs.slack.dev/reference/block-kit/blocks). */
-export type Block = Readonly<{ type: string } & Record<string, unknown>>;
+export type SlackBlock = Readonly<{ type: string } & Record<string, unknown>>;
 /** `text` is mrkdwn: what is shown without blocks, and what notifications say with them. */
-export type Content = { text: string; blocks?: readonly Block[] | undefined };
+export type MessageContent = { text: string; blocks?: readonly SlackBlock[] | undefined };
 
 /** `key` only of our own posts. `from`: who wrote it; another app is `other_bot`. */
 export type PostedMessage = {
@@ -48,9 +48,9 @@ type InChannel = Call & { channel: string };
 export type SlackApi = {
   /** Without `threadTs` in the channel itself. */
   post(
-    request: Omit<InChannel, "requestId"> & { threadTs: string | undefined; content: Content; key: PostKey },
+    request: Omit<InChannel, "requestId"> & { threadTs: string | undefined; content: MessageContent; key: PostKey },
   ): Promise<{ ts: string }>;
-  update(request: Omit<InChannel, "requestId"> & { ts: string; content: Content; key: PostKey }): Promise<void>;
+  update(request: Omit<InChannel, "requestId"> & { ts: string; content: MessageContent; key: PostKey }): Promise<void>;
   remove(request: InChannel & { ts: string }): Promise<void>;
   /** Adding a reaction that is there, or removing one that is not, is no error. */
   react(request: InChannel & { ts: string; name: string; present: boolean }): Promise<void>;

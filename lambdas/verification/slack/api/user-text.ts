@@ -2,15 +2,15 @@
 
 import * as z from "zod/mini";
 import { maxTextLength } from "../../../../contracts/limits.ts";
-import type { AskedFile } from "../../task/messages.ts";
+import type { UserFile } from "../../task/messages.ts";
 
 /** Whether `text` mentions one of `botUsers` (`<@U…>`, also with a label). What a person typed as `<@U…>` arrives escaped and is none. */
-export function mentions({ text, botUsers }: { text: string; botUsers: readonly string[] }): boolean {
+export function isMentioned({ text, botUsers }: { text: string; botUsers: readonly string[] }): boolean {
   return botUsers.some((user) => text.includes(`<@${user}>`) || text.includes(`<@${user}|`));
 }
 
 /** Tells whether the text mentions anybody. */
-export function mentionsSomebody(text: string): boolean {
+export function hasMention(text: string): boolean {
   return /<@[A-Z0-9]/.test(text);
 }
 
@@ -19,7 +19,7 @@ export function mentionsSomebody(text: string): boolean {
  * user, although Slack names only the user of one installation (`botUsers`). It is the only user that the text mentions, or else
  * the one that the text begins with.
  */
-export function otherBotUser({
+export function findOtherBotUser({
   text,
   botUsers,
   author,
@@ -35,7 +35,7 @@ export function otherBotUser({
 }
 
 /** Whether it speaks to somebody else from its first word on: a person, a user group, or everyone there. Without the bot among them. */
-export function beginsWithOther({ text, botUsers }: { text: string; botUsers: readonly string[] }): boolean {
+export function isAddressedToOther({ text, botUsers }: { text: string; botUsers: readonly string[] }): boolean {
   const [, user] = /^\s*<(?:@([A-Z0-9]+)|!(?:subteam\^|here|channel|everyone))/.exec(text) ?? [undefined, ""];
   return user !== "" && (user === undefined || !botUsers.includes(user));
 }
@@ -46,11 +46,11 @@ export function beginsWithOther({ text, botUsers }: { text: string; botUsers: re
  * A text above the contract's limit is cut to one character above it: short enough for the queue, and still too long,
  * so that the worker refuses it in words instead of running half of it.
  */
-export function askedText({ text, botUsers }: { text: string; botUsers: readonly string[] }): string {
+export function readUserText({ text, botUsers }: { text: string; botUsers: readonly string[] }): string {
   const withoutMention = text.replace(/<@([A-Z0-9]+)(?:\|[^<>]*)?>[ \t]*/g, (mention, user: string) =>
     botUsers.includes(user) ? "" : mention,
   );
-  return storable(unescapeMrkdwn(withoutMention.trim()).slice(0, maxTextLength + 1));
+  return isStorable(unescapeMrkdwn(withoutMention.trim()).slice(0, maxTextLength + 1));
 }
 
 /** More than are ever taken along, so that the worker can say that they are too many. */
@@ -79,16 +79,16 @@ const absentModes: readonly unknown[] = ["tombstone", "hidden_by_limit", "extern
  * The files of a message (https://docs.slack.dev/reference/objects/file-object), as the queue carries them. A file that is not to be had
  * stays in the list without `url`: whoever sent it is to read so.
  */
-export function askedFiles(files: readonly unknown[]): AskedFile[] {
+export function readUserFiles(files: readonly unknown[]): UserFile[] {
   return files.slice(0, maxFiles).flatMap((each) => {
     const { data: file } = fileSchema.safeParse(each);
     if (file === undefined) return [];
-    const url = file.is_external || absentModes.includes(file.mode) ? undefined : urlOf(file);
+    const url = file.is_external || absentModes.includes(file.mode) ? undefined : readFileUrl(file);
     return [
       {
         id: file.id,
-        name: storable((file.name || file.title || file.id).slice(0, maxNameLength)),
-        mimetype: storable((file.mimetype || "application/octet-stream").slice(0, maxNameLength)),
+        name: isStorable((file.name || file.title || file.id).slice(0, maxNameLength)),
+        mimetype: isStorable((file.mimetype || "application/octet-stream").slice(0, maxNameLength)),
         size: file.size ?? 0,
         ...(url === undefined ? {} : { url }),
       },
@@ -96,7 +96,7 @@ export function askedFiles(files: readonly unknown[]): AskedFile[] {
   });
 }
 
-function urlOf({ url_private_download, url_private }: z.infer<typeof fileSchema>): string | undefined {
+function readFileUrl({ url_private_download, url_private }: z.infer<typeof fileSchema>): string | undefined {
   const url = url_private_download || url_private;
   return url && /^https?:\/\/[\x21-\x7e]{1,1000}$/.test(url) ? url : undefined;
 }
@@ -108,7 +108,7 @@ const unstorable = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}
  * The text with U+FFFD for characters that SQS refuses and that JSON would write six bytes long: three bytes for one UTF-16 unit
  * are then the most, so that the longest message stays below 256 KiB.
  */
-function storable(text: string): string {
+function isStorable(text: string): string {
   return text.replace(unstorable, "\ufffd");
 }
 

@@ -4,11 +4,11 @@ import * as z from "zod";
 import { isLoopbackHost } from "../../../../contracts/loopback.ts";
 import type { Log } from "../../../shared/log.ts";
 import { noTelemetry, type Telemetry } from "../../../shared/telemetry/telemetry.ts";
-import { createRepeating, createSlackCall, type SlackCall } from "./call.ts";
+import { createRepeatCall, createSlackCall, type SlackCall } from "./call.ts";
 import { createFileCalls } from "./files.ts";
-import { createMessages } from "./messages.ts";
+import { createMessageReads } from "./messages.ts";
 import { createAssistant, createPosts, createStreams } from "./posts.ts";
-import type { Tokens } from "./slack.ts";
+import type { BotTokens } from "./slack.ts";
 import { type SlackApi, SlackError } from "./slack.ts";
 
 /**
@@ -28,7 +28,7 @@ export function createSlackApi({
   timeoutMs = 10_000,
   uploadTimeoutMs = 60_000,
 }: {
-  tokens: Tokens;
+  tokens: BotTokens;
   apiUrl?: string;
   log: Log;
   telemetry?: Telemetry | undefined;
@@ -39,11 +39,11 @@ export function createSlackApi({
   uploadTimeoutMs?: number;
 }): SlackApi {
   requireSafeUrl(apiUrl);
-  const repeating = createRepeating({ log, telemetry, maxDelayMs: timeoutMs, now, sleep, random });
+  const repeating = createRepeatCall({ log, telemetry, maxDelayMs: timeoutMs, now, sleep, random });
   const call = createSlackCall({ tokens, apiUrl, timeoutMs, repeating });
   return {
     ...createPosts(call),
-    ...createMessages(call),
+    ...createMessageReads(call),
     ...createPeople(call),
     ...createStreams(call),
     ...createFileCalls({ call, repeating, apiUrl, uploadTimeoutMs }),

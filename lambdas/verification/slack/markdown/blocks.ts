@@ -5,7 +5,6 @@
 
 import { type Definitions, withoutDefinitions } from "./inline-syntax.ts";
 import {
-  cellsOf,
   createLine,
   fenceAt,
   headingAt,
@@ -18,17 +17,18 @@ import {
   type ListMark,
   listMarkAt,
   mayInterrupt,
-  restOf,
+  readRest,
   skipColumns,
   skipMark,
   skipQuoteMark,
+  splitCells,
   tableRule,
 } from "./lines.ts";
 import {
   type Container,
+  createLeaf,
   type Item,
   type Leaf,
-  leafOf,
   type OpenLeaf,
   type Paragraph,
   type RawBlock,
@@ -103,7 +103,7 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
         if (line.indent <= 3 && isFenceEnd(line.text, line.nonspace, leaf.fence)) closeLeaf();
         else {
           skipColumns(line, Math.min(leaf.indent, line.indent));
-          leaf.texts.push(restOf(line));
+          leaf.texts.push(readRest(line));
         }
         return true;
       case "html":
@@ -123,7 +123,7 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
         isAfterBlank = isBlank(line);
         leaf.end = end;
         skipColumns(line, Math.min(4, line.indent));
-        leaf.texts.push(restOf(line));
+        leaf.texts.push(readRest(line));
         return true;
       case "table":
         if (isBlank(line) || line.indent > 3 || endsTable(line)) {
@@ -153,7 +153,7 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
         closeTo(depth);
         leaf = { type: "indented", isApart: takeApart(), texts: [], start, end: start + said.length };
         skipColumns(line, 4);
-        leaf.texts.push(restOf(line));
+        leaf.texts.push(readRest(line));
         return undefined;
       }
       const at = line.nonspace;
@@ -168,7 +168,7 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
       } else if (heading !== undefined) {
         closeTo(depth);
         const content = said.slice(heading.start, heading.end);
-        add({ type: "heading", isApart: takeApart(), leaf: leafOf(content, start + heading.start) });
+        add({ type: "heading", isApart: takeApart(), leaf: createLeaf(content, start + heading.start) });
         return undefined;
       } else if (isInterrupting && isUnderline(said, at) && closeAsHeading()) {
         return undefined;
@@ -320,7 +320,7 @@ function tableBelow(paragraph: Paragraph, line: Line): OpenTable | undefined {
   const align = tableRule(line.text.slice(line.offset));
   const [last, place] = [paragraph.texts.at(-1), paragraph.lines.at(-1)];
   if (align === undefined || last === undefined || place === undefined) return undefined;
-  const header = cellsOf(last).map(({ start, end }) => leafOf(last.slice(start, end), place.source + start));
+  const header = splitCells(last).map(({ start, end }) => createLeaf(last.slice(start, end), place.source + start));
   if (header.length !== align.length) return undefined;
   paragraph.texts.pop();
   paragraph.lines.pop();
@@ -343,7 +343,7 @@ function endsTable({ text: said, nonspace }: Line): boolean {
 
 function cellLeaves({ text: said, offset }: Line, start: number): Leaf[] {
   const row = said.slice(offset);
-  return cellsOf(row).map((cell) => leafOf(row.slice(cell.start, cell.end), start + offset + cell.start));
+  return splitCells(row).map((cell) => createLeaf(row.slice(cell.start, cell.end), start + offset + cell.start));
 }
 
 function tableBlock({ isApart, header, align, rows }: OpenTable, text: string): RawBlock {
@@ -362,5 +362,5 @@ function sourceOf(leaf: Leaf | undefined): number {
 function wholeLines({ text, from, to }: { text: string; from: number; to: number }): Leaf {
   const start = text.lastIndexOf("\n", from) + 1;
   const end = text.indexOf("\n", to);
-  return leafOf(text.slice(start, end < 0 ? text.length : end), start);
+  return createLeaf(text.slice(start, end < 0 ? text.length : end), start);
 }

@@ -2,7 +2,7 @@
  * Characters of an agent's text that would act in Slack: they are escaped, decoded or made to do nothing
  * (https://docs.slack.dev/messaging/formatting-message-text, "Escaping text").
  */
-import { safeLines } from "../../../shared/untrusted-input.ts";
+import { sanitizeLines } from "../../../shared/untrusted-input.ts";
 
 const escapes: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 
@@ -34,12 +34,12 @@ const notation = new RegExp(
   "gi",
 );
 
-export function withoutNotation(text: string): string {
+export function removeNotation(text: string): string {
   return text.replace(notation, (open) => `${open}${wordJoiner}`);
 }
 
-/** What `withoutNotation` put in goes where `<` is escaped anyway. */
-export function withoutJoiners(text: string): string {
+/** What `removeNotation` put in goes where `<` is escaped anyway. */
+export function removeJoiners(text: string): string {
   return text.replaceAll(`<${wordJoiner}`, "<");
 }
 
@@ -62,16 +62,16 @@ export function decodeEntities(value: string): string {
   return value.replace(entities, (entity, ...found) => {
     const character = characterOf(found);
     if (character === undefined) return entity;
-    return isActing(character) ? wordJoiner : character;
+    return isActive(character) ? wordJoiner : character;
   });
 }
 
 /** Removes the entities that stand for such a character. What shows the text would decode them. */
-export function withoutActingEntities(text: string): string {
+export function removeActiveEntities(text: string): string {
   if (!text.includes("&")) return text;
   return text.replace(entities, (entity, ...found) => {
     const character = characterOf(found);
-    return character !== undefined && isActing(character) ? wordJoiner : entity;
+    return character !== undefined && isActive(character) ? wordJoiner : entity;
   });
 }
 
@@ -84,6 +84,6 @@ function characterOf([decimal, hex, name]: readonly (string | undefined)[]): str
   return String.fromCodePoint(code);
 }
 
-function isActing(character: string): boolean {
-  return character === "\r" || safeLines(character) !== character;
+function isActive(character: string): boolean {
+  return character === "\r" || sanitizeLines(character) !== character;
 }

@@ -4,7 +4,7 @@
  */
 
 import { decodeEntities } from "./characters.ts";
-import { type Inline, type Leaf, type Paragraph, sourceIn, type Work } from "./nodes.ts";
+import { findSource, type Inline, type Leaf, type Paragraph, type Work } from "./nodes.ts";
 
 /** Signs that may open emphasis, close it, or be text. */
 export type Mark = { type: "mark"; sign: string; count: number; opens: boolean; closes: boolean };
@@ -20,7 +20,7 @@ const blank = /^\s/u;
 const punctuation = /^[\p{P}\p{S}]/u;
 
 /** `before` and `after` are the characters beside the signs; empty at the ends of the text. */
-export function markOf({ signs, before, after }: { signs: string; before: string; after: string }): Mark {
+export function createMark({ signs, before, after }: { signs: string; before: string; after: string }): Mark {
   const sign = signs[0] ?? "";
   const isBlankBefore = before === "" || blank.test(before);
   const isBlankAfter = after === "" || blank.test(after);
@@ -59,7 +59,7 @@ export function withEmphasis(row: readonly (Inline | Mark)[], work: Work): Inlin
     if (mark.opens) addOpener({ mark, at: shown.length });
     shown.push(mark);
   }
-  return merged(shown);
+  return mergeMarks(shown);
 
   function openerOf(closer: Mark): Opener | undefined {
     for (let at = openers.length - 1; at >= 0; at -= 1) {
@@ -76,7 +76,7 @@ export function withEmphasis(row: readonly (Inline | Mark)[], work: Work): Inlin
   function close({ mark: opener, at }: Opener, closer: Mark): void {
     const used = opener.sign === "~" ? opener.count : Math.min(2, opener.count, closer.count);
     work.spend(shown.length - at);
-    const children = merged(shown.splice(at + 1));
+    const children = mergeMarks(shown.splice(at + 1));
     opener.count -= used;
     closer.count -= used;
     if (opener.count === 0) {
@@ -99,7 +99,7 @@ function fits(opener: Mark, closer: Mark): boolean {
   return !isOdd || (opener.count % 3 === 0 && closer.count % 3 === 0);
 }
 
-function merged(row: readonly (Inline | Mark)[]): Inline[] {
+function mergeMarks(row: readonly (Inline | Mark)[]): Inline[] {
   const inlines: Inline[] = [];
   let text = "";
   for (const entry of row) {
@@ -176,7 +176,7 @@ export function inlineTarget(text: string, at: number, work: Work): Found | unde
 }
 
 /** `[name]`; an empty one has the name of the label before it. */
-export function nameAt(text: string, at: number, work: Work): { name: string; end: number } | undefined {
+export function readNameAt(text: string, at: number, work: Work): { name: string; end: number } | undefined {
   name.lastIndex = at;
   const [all, inner = ""] = name.exec(text) ?? [];
   work.spend(all?.length ?? 1);
@@ -186,7 +186,7 @@ export function nameAt(text: string, at: number, work: Work): { name: string; en
 /** `[label]: address "title"`, and the line ends with it. */
 function definitionAt(text: string, at: number, work: Work): (Found & { label: string; labelEnd: number }) | undefined {
   const start = skip(/ {0,3}/y, text, at);
-  const label = nameAt(text, start, work);
+  const label = readNameAt(text, start, work);
   if (label === undefined || text[label.end] !== ":" || label.name.trim() === "") return undefined;
   const address = addressAt({ text, at: skip(blanks, text, label.end + 1), mayBeEmpty: false, work });
   if (address === undefined) return undefined;
@@ -202,7 +202,7 @@ export function referenceName(label: string): string {
 }
 
 /** An address as it is meant: without backslashes, its entities decoded. */
-export function unescaped(text: string): string {
+export function unescapeText(text: string): string {
   return text.replace(escapeOrEntity, (written, sign: string | undefined) => sign ?? decodeEntities(written));
 }
 
@@ -215,7 +215,7 @@ function bracketedAddress(text: string, at: number, work: Work): Found | undefin
   for (let end = at + 1; end < text.length; end += 1) {
     const character = text[end];
     work.spend(1);
-    if (character === ">") return { href: unescaped(text.slice(at + 1, end)), end: end + 1 };
+    if (character === ">") return { href: unescapeText(text.slice(at + 1, end)), end: end + 1 };
     if (character === "<" || character === "\n") return undefined;
     if (character === "\\") end += 1;
   }
@@ -239,7 +239,7 @@ function plainAddress(request: { text: string; at: number; mayBeEmpty: boolean; 
     if (depth > maxParentheses) return undefined;
   }
   if (depth > 0 || (end === at && !mayBeEmpty)) return undefined;
-  return { href: unescaped(text.slice(at, end)), end };
+  return { href: unescapeText(text.slice(at, end)), end };
 }
 
 /** Where the title ends that begins there. */
@@ -286,7 +286,7 @@ export function withoutDefinitions(
   for (let found = definitionAt(content, at, work); found !== undefined; found = definitionAt(content, at, work)) {
     const name = referenceName(found.label);
     if (!references.has(name)) references.set(name, { href: found.href });
-    definitionEnds.push(sourceIn(lines, found.labelEnd));
+    definitionEnds.push(findSource(lines, found.labelEnd));
     at = found.end;
   }
   work.spend(content.length);

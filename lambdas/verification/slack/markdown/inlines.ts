@@ -9,20 +9,20 @@ import {
   autoMail,
   type Backticks,
   createBackticks,
+  createMark,
   inlineTarget,
   type Mark,
   mailAround,
-  markOf,
   maxOpen,
-  nameAt,
   type References,
+  readNameAt,
   referenceName,
   tag,
-  unescaped,
+  unescapeText,
   withEmphasis,
   withoutEnd,
 } from "./inline-syntax.ts";
-import { type Inline, type Leaf, type Link, sourceIn, type Work } from "./nodes.ts";
+import { findSource, type Inline, type Leaf, type Link, type Work } from "./nodes.ts";
 
 type Bracket = { row: number; at: number; isImage: boolean; holdsBrackets: boolean };
 
@@ -71,7 +71,7 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
   };
 
   function sourceOf(index: number): number {
-    return sourceIn(lines, index);
+    return findSource(lines, index);
   }
 
   function readSpecial(sign: string): void {
@@ -123,7 +123,7 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
   function readMark(sign: string): void {
     let end = at;
     while (content[end] === sign) end += 1;
-    const mark = markOf({ signs: content.slice(at, end), before: characterBefore(at), after: characterAt(end) });
+    const mark = createMark({ signs: content.slice(at, end), before: characterBefore(at), after: characterAt(end) });
     if (mark.opens || mark.closes) put(mark, end);
     else at = end;
   }
@@ -171,7 +171,7 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
     const inline = inlineTarget(content, at + 1, work);
     if (inline !== undefined) return { form: "inline", ...inline };
     if (references.size === 0) return undefined;
-    const name = content[at + 1] === "[" ? nameAt(content, at + 1, work) : undefined;
+    const name = content[at + 1] === "[" ? readNameAt(content, at + 1, work) : undefined;
     const isOwn = name === undefined || name.name === "";
     if (isOwn && opener.holdsBrackets) return undefined;
     const own = content.slice(opener.at + (opener.isImage ? 2 : 1), at);
@@ -239,7 +239,7 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
     const [rest = ""] = matchAt(isOpen ? addressRestInBrackets : addressRest) ?? [];
     work.spend(rest.length);
     const said = withoutEnd(rest);
-    const href = unescaped(isWeb ? `http://${said}` : said);
+    const href = unescapeText(isWeb ? `http://${said}` : said);
     put(auto({ shown: said, href, end: at + said.length }), at + said.length);
   }
 

@@ -52,7 +52,7 @@ export function skipQuoteMark(line: Line): void {
 }
 
 /** The rest of the line, a tab that is taken in part as blanks. */
-export function restOf(line: Line): string {
+export function readRest(line: Line): string {
   const isPartOfTab = line.text[line.offset] === "\t" && line.column % 4 !== 0;
   if (!isPartOfTab) return line.text.slice(line.offset);
   return " ".repeat(4 - (line.column % 4)) + line.text.slice(line.offset + 1);
@@ -163,7 +163,7 @@ export function htmlAt(text: string, at: number): HtmlStart | undefined {
 export function tableRule(line: string): Align[] | undefined {
   if (!/^[ \t|:-]+$/.test(line) || !/[|:]/.test(line)) return undefined;
   const aligns: Align[] = [];
-  for (const { start, end } of cellsOf(line)) {
+  for (const { start, end } of splitCells(line)) {
     const cell = line.slice(start, end);
     if (!/^:?-+:?$/.test(cell)) return undefined;
     const [isLeft, isRight] = [cell.startsWith(":"), cell.endsWith(":")];
@@ -173,7 +173,7 @@ export function tableRule(line: string): Align[] | undefined {
 }
 
 /** The cells of a table's line, without the blanks around them. */
-export function cellsOf(line: string): { start: number; end: number }[] {
+export function splitCells(line: string): { start: number; end: number }[] {
   const cells: { start: number; end: number }[] = [];
   let from = 0;
   for (let at = 0; at < line.length; at += 1) {

@@ -2,19 +2,19 @@
 import { readBlocks } from "./blocks.ts";
 import { createInlineReader } from "./inlines.ts";
 import {
-  type Block,
   type Cell,
   createWork,
   type Inline,
   type Leaf,
   type ListItem,
+  type MarkdownBlock,
   type RawBlock,
   TooMuchWork,
   type Work,
 } from "./nodes.ts";
 
 export type Markdown = {
-  blocks: readonly Block[];
+  blocks: readonly MarkdownBlock[];
   /** Where the labels end by which the text defines addresses. */
   definitionEnds: readonly number[];
   /** Whether something was left as it was written, so that there may be links that are not in `blocks`. */
@@ -53,14 +53,14 @@ export function readMarkdown({ text, work }: { text: string; work: Work }): Mark
     return { blocks: inlined, definitionEnds, isPartial: addresses.isExhausted(), steps: work.steps() };
   } catch (thrown) {
     if (!(thrown instanceof TooMuchWork)) throw thrown;
-    const blocks: Block[] = [{ type: "as_written", isApart: false, text }];
+    const blocks: MarkdownBlock[] = [{ type: "as_written", isApart: false, text }];
     return { blocks, definitionEnds: [], isPartial: true, steps: work.steps() };
   }
 }
 
 type Read = (leaf: Leaf) => Inline[];
 
-function withInlines(block: RawBlock, read: Read): Block {
+function withInlines(block: RawBlock, read: Read): MarkdownBlock {
   const { isApart } = block;
   const cellOf = (leaf: Leaf): Cell => ({ children: cellChildren(leaf, read) });
   switch (block.type) {
@@ -72,7 +72,7 @@ function withInlines(block: RawBlock, read: Read): Block {
     case "quote":
       return { type: "quote", isApart, blocks: block.blocks.map((inner) => withInlines(inner, read)) };
     case "list":
-      return { ...block, items: block.items.map(({ blocks }) => itemOf(blocks, read)) };
+      return { ...block, items: block.items.map(({ blocks }) => createItem(blocks, read)) };
     default:
       return block;
   }
@@ -80,7 +80,7 @@ function withInlines(block: RawBlock, read: Read): Block {
 
 const task = /^\[([ xX])\][ \t]+(?=\S)/;
 
-function itemOf(blocks: readonly RawBlock[], read: Read): ListItem {
+function createItem(blocks: readonly RawBlock[], read: Read): ListItem {
   const [first, ...others] = blocks;
   const found = first?.type === "paragraph" ? task.exec(first.leaf.content) : null;
   if (first?.type !== "paragraph" || found === null) return { blocks: blocks.map((block) => withInlines(block, read)) };
@@ -129,7 +129,7 @@ const rule = /^[ \t]*(?:(?:-[ \t]*)+|(?:\*[ \t]*)+)$/;
  * Makes text of lines in lists and quotes so deep that nobody could tell the levels apart, and another parser would take long. Such a line
  * is text of the paragraph before it.
  */
-export function withoutDepth(text: string): string {
+export function limitDepth(text: string): string {
   return text
     .split("\n")
     .map((line) => (isDeepLine(line) ? wordJoiner + line : line))

@@ -4,11 +4,11 @@
  */
 
 import { blockText, jointBefore, maxMarkdownLength, scanBlocks, type TextBlock } from "../messages/split.ts";
-import { decodeEntities, escapeMrkdwn, withoutJoiners } from "./characters.ts";
-import { cellsOf } from "./lines.ts";
+import { decodeEntities, escapeMrkdwn, removeJoiners } from "./characters.ts";
+import { splitCells } from "./lines.ts";
 import { parseMarkdown } from "./markdown.ts";
-import type { Block, Cell, Inline, Link, List, ListItem, Table } from "./nodes.ts";
-import { disguisedLinks, inlinePlain, isVisible, plainOf, shownAddress } from "./visible-text.ts";
+import type { Cell, Inline, Link, List, ListItem, MarkdownBlock, Table } from "./nodes.ts";
+import { disguisedLinks, inlineToPlainText, isVisible, shownAddress, toPlainText } from "./visible-text.ts";
 
 const rule = "─".repeat(12);
 const bullets = ["•", "◦", "▪"];
@@ -20,7 +20,7 @@ export function toMrkdwn(markdown: string): string {
   return blocksMrkdwn({ blocks: parseMarkdown(markdown).blocks, depth: 0 }).trimEnd();
 }
 
-function blocksMrkdwn({ blocks, depth }: { blocks: readonly Block[]; depth: number }): string {
+function blocksMrkdwn({ blocks, depth }: { blocks: readonly MarkdownBlock[]; depth: number }): string {
   let text = "";
   let isApart = false;
   for (const block of blocks) {
@@ -33,25 +33,25 @@ function blocksMrkdwn({ blocks, depth }: { blocks: readonly Block[]; depth: numb
   return text;
 }
 
-function blockMrkdwn({ block, depth }: { block: Block; depth: number }): string {
+function blockMrkdwn({ block, depth }: { block: MarkdownBlock; depth: number }): string {
   switch (block.type) {
     case "paragraph":
       return inlineMrkdwn({ inlines: block.children });
     case "heading":
       return bold(inlineMrkdwn({ inlines: block.children, isBold: true }));
     case "code":
-      return isVisible(block.text) ? fenced(block.text) : "";
+      return isVisible(block.text) ? fenceText(block.text) : "";
     case "table":
-      return fenced(tableLines(block).join("\n"));
+      return fenceText(tableLines(block).join("\n"));
     case "hr":
       return rule;
     case "quote":
-      return prefixed({ text: blocksMrkdwn({ blocks: block.blocks, depth }), prefix: "> " });
+      return prefixLines({ text: blocksMrkdwn({ blocks: block.blocks, depth }), prefix: "> " });
     case "list":
       return listMrkdwn({ list: block, depth });
     case "html":
     case "as_written":
-      return escapeMrkdwn(withoutJoiners(block.text).trimEnd());
+      return escapeMrkdwn(removeJoiners(block.text).trimEnd());
   }
 }
 
@@ -81,11 +81,11 @@ function bold(text: string): string {
 }
 
 /** Three backticks within would end the fence. */
-function fenced(text: string): string {
-  return `\`\`\`\n${escapeMrkdwn(withoutJoiners(text)).replaceAll("```", "``\u200B`")}\n\`\`\``;
+function fenceText(text: string): string {
+  return `\`\`\`\n${escapeMrkdwn(removeJoiners(text)).replaceAll("```", "``\u200B`")}\n\`\`\``;
 }
 
-function prefixed({ text, prefix }: { text: string; prefix: string }): string {
+function prefixLines({ text, prefix }: { text: string; prefix: string }): string {
   return text.replace(/^/gm, prefix);
 }
 
@@ -107,7 +107,7 @@ function innerMrkdwn(inlines: readonly Inline[], within: Within): string {
   let end = "";
   let afterMark = false;
   for (const inline of inlines) {
-    const piece = pieceOf(inline, within);
+    const piece = createPiece(inline, within);
     if (piece.text === "") continue;
     const touches = (piece.isMark && /[\p{L}\p{N}]$/u.test(end)) || (afterMark && /^[\p{L}\p{N}]/u.test(piece.text));
     shown.push(touches ? zeroWidthSpace : "", piece.text);
@@ -117,33 +117,33 @@ function innerMrkdwn(inlines: readonly Inline[], within: Within): string {
   return shown.join("");
 }
 
-function pieceOf(inline: Inline, within: Within): Piece {
+function createPiece(inline: Inline, within: Within): Piece {
   switch (inline.type) {
     case "strong": {
       const inner = innerMrkdwn(inline.children, { ...within, isBold: true });
-      return within.isBold ? text(inner) : wrapped({ text: inner, mark: "*" });
+      return within.isBold ? text(inner) : wrapPiece({ text: inner, mark: "*" });
     }
     case "em":
-      return wrapped({ text: innerMrkdwn(inline.children, within), mark: "_" });
+      return wrapPiece({ text: innerMrkdwn(inline.children, within), mark: "_" });
     case "del":
-      return wrapped({ text: innerMrkdwn(inline.children, within), mark: "~" });
+      return wrapPiece({ text: innerMrkdwn(inline.children, within), mark: "~" });
     case "codespan":
-      return wrapped({ text: escaped(decodeEntities(inline.text)).replaceAll("`", "ˋ"), mark: "`" });
+      return wrapPiece({ text: escapePiece(decodeEntities(inline.text)).replaceAll("`", "ˋ"), mark: "`" });
     case "link": {
       const label = innerMrkdwn(inline.children, { ...within, isLabel: true });
       return text(linkMrkdwn({ link: inline, label, within }));
     }
     case "image": {
-      const label = escaped(decodeEntities(inline.label));
+      const label = escapePiece(decodeEntities(inline.label));
       return text(within.isLabel ? label : linkMrkdwn({ link: inline, label, within }));
     }
     default:
-      return text(escaped(plainOf(inline)));
+      return text(escapePiece(inlineToPlainText(inline)));
   }
 }
 
 /** Slack formats within a line only. */
-function wrapped({ text: inner, mark }: { text: string; mark: string }): Piece {
+function wrapPiece({ text: inner, mark }: { text: string; mark: string }): Piece {
   const lines = inner.split("\n").map((line) => (line.trim() === "" ? line : around({ line, mark })));
   return { text: lines.join("\n"), isMark: true };
 }
@@ -157,11 +157,11 @@ function around({ line, mark }: { line: string; mark: string }): string {
 function linkMrkdwn({ link, label, within }: { link: Link; label: string; within: Within }): string {
   const { href, form } = link;
   const shown = isVisible(label) ? label.replace(/\s+/g, " ").trim() : "";
-  const address = escaped(shownAddress(href));
+  const address = escapePiece(shownAddress(href));
   const isNamed = form !== "auto" && shown !== "";
   if (!/^(?:https?|mailto|tel):/i.test(href)) return isNamed ? `${shown} (${address})` : address;
   if (within.disguised.has(link)) return isNamed ? `${shown} (<${address}>)` : `<${address}>`;
-  const target = escaped(href.replace(/[|<>\s]/g, (character) => encodeURIComponent(character)));
+  const target = escapePiece(href.replace(/[|<>\s]/g, (character) => encodeURIComponent(character)));
   return shown === "" || shown === target || `mailto:${shown}` === target ? `<${target}>` : `<${target}|${shown}>`;
 }
 
@@ -169,8 +169,8 @@ function text(value: string): Piece {
   return { text: value, isMark: false };
 }
 
-function escaped(value: string): string {
-  return escapeMrkdwn(withoutJoiners(value));
+function escapePiece(value: string): string {
+  return escapeMrkdwn(removeJoiners(value));
 }
 
 const minWidth = 3;
@@ -240,7 +240,7 @@ function blanksOf({ cells, longest, maxWidth }: Columns): number {
 }
 
 function cellText({ children }: Cell): string {
-  return inlinePlain(children).replace(/\s+/g, " ").replaceAll("```", "'''").trim();
+  return toPlainText(children).replace(/\s+/g, " ").replaceAll("```", "'''").trim();
 }
 
 function padded({ cell, width, align }: { cell: Drawn; width: number; align: string }): string {
@@ -292,7 +292,7 @@ function fits(block: TextBlock): boolean {
   const columns = (block.head[1] ?? "").split("|").filter((cell) => cell.includes("-")).length;
   if (columns > maxColumns || block.body.length >= maxRows || blockText(block).length > maxTableLength) return false;
   // Slack does not say what it does with cells beyond the header; GitHub Flavored Markdown (section 4.10) ignores them.
-  return !block.body.some((row) => cellsOf(row).some(({ start, end }, index) => index >= columns && start < end));
+  return !block.body.some((row) => splitCells(row).some(({ start, end }, index) => index >= columns && start < end));
 }
 
 /** What looks like a table and is none stays as it is. */

@@ -2,9 +2,9 @@
 import type { Align, Fence, HtmlStart } from "./lines.ts";
 
 /** Offsets in the whole text. Texts in the tree are as written: entities are not decoded. */
-export type Place = { start: number; end: number };
+export type TextRange = { start: number; end: number };
 /** Offsets of a link in the whole text: its opening bracket, the `]` behind its label, and the end of the link. */
-export type LinkPlace = { start: number; labelEnd: number; end: number };
+export type LinkRange = { start: number; labelEnd: number; end: number };
 
 export type Link = {
   type: "link" | "image";
@@ -13,13 +13,13 @@ export type Link = {
   label: string;
   href: string;
   children: readonly Inline[];
-  place: LinkPlace;
+  place: LinkRange;
 };
 
 export type Inline =
   | { type: "text"; text: string }
-  | { type: "codespan"; text: string; place: Place }
-  | { type: "html"; text: string; place: Place }
+  | { type: "codespan"; text: string; place: TextRange }
+  | { type: "html"; text: string; place: TextRange }
   | { type: "br" }
   | { type: "strong" | "em" | "del"; children: readonly Inline[] }
   | Link;
@@ -33,17 +33,17 @@ export type Table = {
   rows: readonly (readonly Cell[])[];
 };
 /** `isChecked` is there where it is a task. */
-export type ListItem = { isChecked?: boolean; blocks: readonly Block[] };
+export type ListItem = { isChecked?: boolean; blocks: readonly MarkdownBlock[] };
 export type List = { type: "list"; isOrdered: boolean; start: number; items: readonly ListItem[] };
 
 /** `isApart`: an empty line stands before it. */
-export type Block = { isApart: boolean } & (
+export type MarkdownBlock = { isApart: boolean } & (
   | { type: "paragraph"; children: readonly Inline[] }
   | { type: "heading"; children: readonly Inline[] }
-  | { type: "code"; text: string; lang: string; place: Place }
-  | { type: "html"; text: string; place: Place }
+  | { type: "code"; text: string; lang: string; place: TextRange }
+  | { type: "html"; text: string; place: TextRange }
   | { type: "hr" }
-  | { type: "quote"; blocks: readonly Block[] }
+  | { type: "quote"; blocks: readonly MarkdownBlock[] }
   | List
   | Table
   /** Text that was not read, because it would be too much work. */
@@ -51,25 +51,25 @@ export type Block = { isApart: boolean } & (
 );
 
 /** Several functions go through the same tree one after the other. */
-const flatBlocks = new WeakMap<readonly Block[], readonly Block[]>();
+const flatBlocks = new WeakMap<readonly MarkdownBlock[], readonly MarkdownBlock[]>();
 
 /** All blocks, in the order of the text; what is within a block comes after it. */
-export function blocksWithin(blocks: readonly Block[]): readonly Block[] {
+export function walkBlocks(blocks: readonly MarkdownBlock[]): readonly MarkdownBlock[] {
   if (!blocks.some(holdsBlocks)) return blocks;
   const known = flatBlocks.get(blocks);
   if (known !== undefined) return known;
-  const flat: Block[] = [];
+  const flat: MarkdownBlock[] = [];
   addBlocks(blocks, flat);
   flatBlocks.set(blocks, flat);
   return flat;
 }
 
-function holdsBlocks({ type }: Block): boolean {
+function holdsBlocks({ type }: MarkdownBlock): boolean {
   return type === "quote" || type === "list";
 }
 
 /** The parser bounds how deep blocks nest. */
-function addBlocks(blocks: readonly Block[], flat: Block[]): void {
+function addBlocks(blocks: readonly MarkdownBlock[], flat: MarkdownBlock[]): void {
   for (const block of blocks) {
     flat.push(block);
     if (block.type === "quote") addBlocks(block.blocks, flat);
@@ -78,18 +78,18 @@ function addBlocks(blocks: readonly Block[], flat: Block[]): void {
 }
 
 /** The inline nodes right within a block. */
-export function inlinesOf(block: Block): readonly Inline[] {
+export function listInlines(block: MarkdownBlock): readonly Inline[] {
   return inlineGroups(block).flat();
 }
 
 /** The same, and what stands in a cell of its own is a group of its own. */
-export function inlineGroups(block: Block): readonly (readonly Inline[])[] {
+export function inlineGroups(block: MarkdownBlock): readonly (readonly Inline[])[] {
   if (block.type === "paragraph" || block.type === "heading") return [block.children];
   return block.type === "table" ? [block.header, ...block.rows].flat().map(({ children }) => children) : [];
 }
 
 /** All inline nodes, in the order of the text; what is within a node comes after it. */
-export function inlinesWithin(inlines: readonly Inline[]): readonly Inline[] {
+export function walkInlines(inlines: readonly Inline[]): readonly Inline[] {
   if (!inlines.some((inline) => "children" in inline)) return inlines;
   const flat: Inline[] = [];
   addInlines(inlines, flat);
@@ -110,7 +110,7 @@ export type RawBlock = { isApart: boolean } & (
   | { type: "table"; header: readonly Leaf[]; align: readonly Align[]; rows: readonly (readonly Leaf[])[] }
   | { type: "quote"; blocks: RawBlock[] }
   | { type: "list"; kind: string; isOrdered: boolean; start: number; items: { blocks: RawBlock[] }[] }
-  | Extract<Block, { type: "code" | "html" | "hr" }>
+  | Extract<MarkdownBlock, { type: "code" | "html" | "hr" }>
 );
 
 export type Container = { type: "root" | "quote"; blocks: RawBlock[] } | Item;
@@ -159,7 +159,7 @@ export function createWork(length: number): Work {
 }
 
 /** Where the content of those lines stands in the whole text. */
-export function sourceIn(lines: Leaf["lines"], at: number): number {
+export function findSource(lines: Leaf["lines"], at: number): number {
   let [low, high] = [0, lines.length - 1];
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
@@ -170,7 +170,7 @@ export function sourceIn(lines: Leaf["lines"], at: number): number {
   return line.source + at - line.at;
 }
 
-export function leafOf(content: string, source: number): Leaf {
+export function createLeaf(content: string, source: number): Leaf {
   return { content, lines: [{ at: 0, source }] };
 }
 

@@ -1,18 +1,18 @@
 /** An agent's Markdown made safe to show: nothing in it notifies anybody, and no link says that it leads elsewhere than it does. */
 
-import { decodeEntities, withoutActingEntities, withoutNotation } from "./characters.ts";
-import { type Markdown, parseMarkdown, withoutDepth } from "./markdown.ts";
-import { blocksWithin, inlineGroups, inlinesOf, inlinesWithin, type Link, type Place } from "./nodes.ts";
-import { disguisedLinks, hasVisibleLabel, isVisible, mayNameAddress, shownAddress } from "./visible-text.ts";
+import { decodeEntities, removeActiveEntities, removeNotation } from "./characters.ts";
+import { limitDepth, type Markdown, parseMarkdown } from "./markdown.ts";
+import { inlineGroups, type Link, listInlines, type TextRange, walkBlocks, walkInlines } from "./nodes.ts";
+import { canNameAddress, disguisedLinks, hasVisibleLabel, isVisible, shownAddress } from "./visible-text.ts";
 
 /** By these an address would be read backwards. */
 const reversed = /[\u202D\u202E]/g;
 
 /** Bold that Markdown would not take for bold between letters without blanks is made so, too. */
 export function safeMarkdown(text: string): string {
-  const inert = withoutNotation(withoutDepth(withoutActingEntities(text.replace(reversed, ""))));
+  const inert = removeNotation(limitDepth(removeActiveEntities(text.replace(reversed, ""))));
   // What a link's label and its address leave beside each other may be notation again.
-  return withCjkEmphasis(withoutNotation(exposeLinkTargets(inert)));
+  return withCjkEmphasis(removeNotation(exposeLinkTargets(inert)));
 }
 
 /** A part of safe Markdown: what was code in the whole may be none where it was cut. At most `maxLength`, as `part` is. */
@@ -50,7 +50,7 @@ const afterAddress = /[?!.,:;*_'"~)|]*(?=[\s<]|$)/y;
 
 const targets = /\]\([^()\s]*\)/g;
 
-type Edit = Place & { text: string };
+type Edit = TextRange & { text: string };
 
 /**
  * Writes the label and the address as text where a link's label may be taken for another address. A text in which the parser did not read
@@ -97,14 +97,14 @@ function linkEdits(text: string, { blocks }: Markdown): Edit[] {
 
 function disguisedIn(blocks: Markdown["blocks"]): ReadonlySet<Link> {
   const disguised = new Set<Link>();
-  for (const block of blocksWithin(blocks))
+  for (const block of walkBlocks(blocks))
     for (const inlines of inlineGroups(block)) for (const link of disguisedLinks(inlines)) disguised.add(link);
   return disguised;
 }
 
 function* linksIn(blocks: Markdown["blocks"]): Generator<Link> {
-  for (const block of blocksWithin(blocks))
-    for (const inline of inlinesWithin(inlinesOf(block)))
+  for (const block of walkBlocks(blocks))
+    for (const inline of walkInlines(listInlines(block)))
       if (inline.type === "link" || inline.type === "image") yield inline;
 }
 
@@ -135,20 +135,20 @@ function unreadLinks(text: string, read: Markdown): Edit[] {
 
 /** A parser that knows no HTML would read `[name]` in there as a link. */
 function hasBracketsInHtml({ blocks }: Markdown): boolean {
-  for (const block of blocksWithin(blocks)) {
+  for (const block of walkBlocks(blocks)) {
     if (block.type === "html" && block.text.includes("]")) return true;
-    for (const inline of inlinesWithin(inlinesOf(block)))
+    for (const inline of walkInlines(listInlines(block)))
       if (inline.type === "html" && inline.text.includes("]")) return true;
   }
   return false;
 }
 
 /** In the order of the text. Code is plain where there is nothing around it by which another parser could see it end elsewhere. */
-function codePlaces({ blocks }: Markdown): (Place & { isPlain: boolean })[] {
-  const places: (Place & { isPlain: boolean })[] = [];
-  for (const block of blocksWithin(blocks)) {
+function codePlaces({ blocks }: Markdown): (TextRange & { isPlain: boolean })[] {
+  const places: (TextRange & { isPlain: boolean })[] = [];
+  for (const block of walkBlocks(blocks)) {
     if (block.type === "code") places.push({ ...block.place, isPlain: true });
-    const inlines = [...inlinesWithin(inlinesOf(block))];
+    const inlines = [...walkInlines(listInlines(block))];
     const isPlain = !inlines.some(
       (inline) =>
         "href" in inline || inline.type === "html" || (inline.type === "text" && /[[\]`<\\]/.test(inline.text)),
@@ -170,7 +170,7 @@ function besideAddresses({ text, places, asRead }: Beside): number[] {
     const end = start + lines.length + 1;
     const within: number[] = [];
     for (; next < places.length && (places[next] ?? 0) < end; next += 1) within.push(places[next] ?? 0);
-    if (within.length > 0 && mayNameAddress(asRead(lines))) found.push(...within);
+    if (within.length > 0 && canNameAddress(asRead(lines))) found.push(...within);
     start = end;
   }
   return found;

@@ -6,7 +6,7 @@
 import { parseUrl } from "../../../shared/untrusted-input.ts";
 import { decodeEntities } from "./characters.ts";
 import { parseMarkdown } from "./markdown.ts";
-import { type Block, blocksWithin, type Inline, inlinesOf, inlinesWithin, type Link } from "./nodes.ts";
+import { type Inline, type Link, listInlines, type MarkdownBlock, walkBlocks, walkInlines } from "./nodes.ts";
 
 /** Drawn as nothing, or as a blank: control and format characters, unassigned ones, fillers of scripts and of notes. */
 const invisible = "\\p{Cc}\\p{Cf}\\p{Cs}\\p{Cn}\\p{DI}\\u2800\\u{1D159}\\u{13441}\\u{13442}";
@@ -28,7 +28,7 @@ export function isVisible(text: string): boolean {
 /** Of Markdown as Slack draws it. A numbered list shows its numbers. */
 export function hasVisibleText(markdown: string): boolean {
   if (!isVisible(markdown)) return false;
-  for (const block of blocksWithin(parseMarkdown(markdown).blocks)) if (isVisibleBlock(block)) return true;
+  for (const block of walkBlocks(parseMarkdown(markdown).blocks)) if (isVisibleBlock(block)) return true;
   return false;
 }
 
@@ -44,7 +44,7 @@ export function hasVisibleLabel(link: Link): boolean {
 }
 
 /** Without the blocks within it. */
-function isVisibleBlock(block: Block): boolean {
+function isVisibleBlock(block: MarkdownBlock): boolean {
   switch (block.type) {
     case "hr":
     case "quote":
@@ -55,30 +55,30 @@ function isVisibleBlock(block: Block): boolean {
     case "as_written":
       return isVisible(block.text);
     case "html":
-      return isVisible(withoutUnseenHtml(block.text));
+      return isVisible(removeUnseenHtml(block.text));
     default:
-      return hasVisibleInline(inlinesOf(block));
+      return hasVisibleInline(listInlines(block));
   }
 }
 
 function hasVisibleInline(inlines: readonly Inline[]): boolean {
-  for (const inline of inlinesWithin(inlines)) {
+  for (const inline of walkInlines(inlines)) {
     if (inline.type === "image") {
       if (hasVisibleLabel(inline)) return true;
     } else if (inline.type === "html") {
-      if (isVisible(withoutUnseenHtml(inline.text))) return true;
+      if (isVisible(removeUnseenHtml(inline.text))) return true;
     } else if ("text" in inline && isVisible(decodeEntities(inline.text))) return true;
   }
   return false;
 }
 
 /** Markdown without the comments that are HTML, and not code. */
-export function withoutComments(markdown: string): string {
+export function removeComments(markdown: string): string {
   if (!markdown.includes("<!--")) return markdown;
   const pieces: string[] = [];
   let from = 0;
-  for (const block of blocksWithin(parseMarkdown(markdown).blocks)) {
-    const html = block.type === "html" ? [block] : inlinesWithin(inlinesOf(block)).filter(isHtml);
+  for (const block of walkBlocks(parseMarkdown(markdown).blocks)) {
+    const html = block.type === "html" ? [block] : walkInlines(listInlines(block)).filter(isHtml);
     for (const { place } of html) {
       pieces.push(markdown.slice(from, place.start), markdown.slice(place.start, place.end).replace(comments, ""));
       from = place.end;
@@ -91,16 +91,16 @@ function isHtml(inline: Inline): inline is Extract<Inline, { type: "html" }> {
   return inline.type === "html";
 }
 
-function withoutUnseenHtml(html: string): string {
+function removeUnseenHtml(html: string): string {
   return html.replace(comments, "").replace(/<br\s*\/?>/gi, "");
 }
 
 /** Without any formatting; not escaped. */
-export function inlinePlain(inlines: readonly Inline[]): string {
-  return inlines.map(plainOf).join("");
+export function toPlainText(inlines: readonly Inline[]): string {
+  return inlines.map(inlineToPlainText).join("");
 }
 
-export function plainOf(inline: Inline): string {
+export function inlineToPlainText(inline: Inline): string {
   switch (inline.type) {
     case "br":
       return "\n";
@@ -112,7 +112,7 @@ export function plainOf(inline: Inline): string {
     case "codespan":
       return decodeEntities(inline.text);
     default:
-      return inlinePlain(inline.children);
+      return toPlainText(inline.children);
   }
 }
 
@@ -131,21 +131,21 @@ const separator = new RegExp(`${wideBlank}|[、，；！？]|(?<=${cjk})：|(?<=
  */
 export function disguisedLinks(inlines: readonly Inline[]): ReadonlySet<Link> {
   const disguised = new Set<Link>();
-  for (const inline of inlinesWithin(inlines)) if (isLink(inline) && isDisguised(inline)) disguised.add(inline);
+  for (const inline of walkInlines(inlines)) if (isLink(inline) && isDisguised(inline)) disguised.add(inline);
   for (const word of visibleWords(inlines)) if (isMisleading(word)) for (const link of word.links) disguised.add(link);
   return disguised;
 }
 
 function isDisguised(link: Link): boolean {
-  if (link.form === "auto") return hidesHost(link.href);
-  return tellsAnotherAddress({ label: labelOf(link), address: link.href });
+  if (link.form === "auto") return isHidingHost(link.href);
+  return isNamingOtherAddress({ label: labelOf(link), address: link.href });
 }
 
 /** What comes from one node has been judged with its label. */
 function isMisleading({ text, links, pieces }: Word): boolean {
-  if (links.length === 0 || pieces === 1 || !mayNameAddress(text)) return false;
+  if (links.length === 0 || pieces === 1 || !canNameAddress(text)) return false;
   const [address = "", ...others] = new Set(links.map(({ href }) => href));
-  return others.length > 0 || tellsAnotherAddress({ label: text, address });
+  return others.length > 0 || isNamingOtherAddress({ label: text, address });
 }
 
 function visibleWords(inlines: readonly Inline[]): Word[] {
@@ -159,7 +159,7 @@ function visibleWords(inlines: readonly Inline[]): Word[] {
     for (const node of nodes) {
       if (isLabeled(node)) addText(labelOf(node).trim(), node);
       else if (node.type === "strong" || node.type === "em" || node.type === "del") add(node.children);
-      else if (node.type !== "html") addText(plainOf(node));
+      else if (node.type !== "html") addText(inlineToPlainText(node));
     }
   }
 
@@ -191,7 +191,7 @@ function labelOf(link: Link): string {
   const [first, ...others] = link.children;
   if (first?.type === "text" && others.length === 0) return decodeEntities(first.text);
   const children = link.children.filter(({ type }) => type !== "html");
-  return link.type === "image" || children.length === 0 ? decodeEntities(link.label) : inlinePlain(children);
+  return link.type === "image" || children.length === 0 ? decodeEntities(link.label) : toPlainText(children);
 }
 
 function isLineBreak(html: string): boolean {
@@ -251,15 +251,15 @@ const plainWords =
   /^[[\w\s,;!?'"\(\)#+%=、，！？「」（）\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\-]--[\u2F02\u2F03\u30FD\u4E36\u4E3F]]*$/v;
 
 /** `label` as it is read: its entities decoded. What they are that remain is not known, so it may be an address. */
-export function tellsAnotherAddress({ label, address }: { label: string; address: string }): boolean {
-  if (label === address || `mailto:${label}` === address) return hidesHost(address);
+export function isNamingOtherAddress({ label, address }: { label: string; address: string }): boolean {
+  if (label === address || `mailto:${label}` === address) return isHidingHost(address);
   // Each word of the label is compared with the whole address.
   if (label.length > longestLabel) return true;
-  if (!mayNameAddress(label)) return false;
+  if (!canNameAddress(label)) return false;
   const words = label.split(/\s+/);
   const real = parseUrl(address);
   const others = words.filter((word) => !isAddress(word, real));
-  return others.length === words.length || mayNameAddress(others.join(" "));
+  return others.length === words.length || canNameAddress(others.join(" "));
 }
 
 /** A longer label always shows the address beside it. */
@@ -272,7 +272,7 @@ const longestLabel = 500;
 const manyMarks = /[\p{M}\uFF9E\uFF9F]{30}/u;
 
 /** Whether anything in it could be read as an address. */
-export function mayNameAddress(text: string): boolean {
+export function canNameAddress(text: string): boolean {
   if (plainWords.test(text)) return false;
   if (manyMarks.test(text)) return true;
   if (/&(?:#|[a-z])\w{1,40};/i.test(text)) return true;
@@ -300,7 +300,7 @@ export function mayNameAddress(text: string): boolean {
 }
 
 /** Whether an address itself misleads: by a user name before its host, or by characters in the host that may look like others. */
-function hidesHost(address: string): boolean {
+function isHidingHost(address: string): boolean {
   const [, authority = ""] = /^(?:https?|ftp):[/\\]*([^/?#]*)/i.exec(address) ?? [];
   return authority.includes("@") || lookalike.test(authority) || slashInHost.test(authority);
 }
@@ -314,7 +314,7 @@ export function shownAddress(href: string): string {
 }
 
 function plainAddress(href: string): string {
-  if (!/^(?:https?|ftp):/i.test(href) || (/^[\x21-\x7e]+$/.test(href) && !hidesHost(href))) return href;
+  if (!/^(?:https?|ftp):/i.test(href) || (/^[\x21-\x7e]+$/.test(href) && !isHidingHost(href))) return href;
   const url = parseUrl(href);
   if (url === null) return href.toWellFormed().replace(/[^\x21-\x3f\x41-\x7e]/gu, encodeURIComponent);
   [url.username, url.password] = ["", ""];
@@ -323,7 +323,7 @@ function plainAddress(href: string): string {
 
 /** Whether the word is this very address: of the same host, letter by letter, and of a path that the other begins with. Cut short, it says so. */
 function isAddress(written: string, real: URL | null): boolean {
-  const word = bare(written);
+  const word = stripMarks(written);
   if (!/^(?:https?:\/\/)?[a-z0-9.:-]+(?:[/?#][\x21-\x7e]*)?$/i.test(word) || !word.includes(".")) return false;
   if (real === null || !/^https?:$/.test(real.protocol) || real.username !== "") return false;
   const said = parseUrl(/^https?:\/\//i.test(word) ? word : `https://${word}`);
@@ -334,7 +334,7 @@ function isAddress(written: string, real: URL | null): boolean {
 }
 
 /** Without the signs around it that belong to the sentence. */
-function bare(word: string): string {
+function stripMarks(word: string): string {
   return withoutEnd(word.replace(/^[("'（「]+/, ""), ")\"'.,;:!?…）」。");
 }
 

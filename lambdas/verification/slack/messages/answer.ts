@@ -1,17 +1,17 @@
 /** The agent's answer in Slack: the messages that show it, and the files that it comes with. A very long answer becomes a file itself. */
 
 import type { Artifact } from "../../../../contracts/methods.ts";
-import { isNestedTooDeep, parseUrl, safeLine } from "../../../shared/untrusted-input.ts";
+import { isNestedTooDeep, parseUrl, sanitizeLine } from "../../../shared/untrusted-input.ts";
 import type { Locale, Task, TaskOutcome } from "../../task/task.ts";
-import type { Block, Content } from "../api/slack.ts";
+import type { MessageContent, SlackBlock } from "../api/slack.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
-import { hasVisibleMrkdwn, hasVisibleText, isVisible, withoutComments } from "../markdown/visible-text.ts";
+import { hasVisibleMrkdwn, hasVisibleText, isVisible, removeComments } from "../markdown/visible-text.ts";
 import { context, cut, markdownBlock, section } from "./blocks.ts";
 import {
+  continuedText,
   cutAnswerText,
   emptyAnswerText,
-  goesOnText,
   missingFilesText,
   referenceText,
   retriedText,
@@ -24,22 +24,22 @@ type Answer = Extract<TaskOutcome, { type: "answer" }>;
 const maxEmptyLength = maxMrkdwnLength - 100;
 
 /** The agent's answer as messages: its text, what is said about its files, and the short request id. */
-export function answerParts(request: { task: Task; answer: Answer; locale: Locale }): Content[] {
+export function answerParts(request: { task: Task; answer: Answer; locale: Locale }): MessageContent[] {
   const { task, answer, locale } = request;
-  const files = outgoingFiles(task);
+  const files = createOutgoingFiles(task);
   const failed = files.filter((_, index) => hasFailed({ answer, index })).map(({ name }) => name);
   const missing = missingFilesText({ locale, failed, leftOut: leftOutCount(task) });
   const before = task.retryOf === undefined ? "" : retriedText({ locale, retryOf: task.retryOf });
   const reference = referenceText({ locale, requestId: task.id });
   const isAttached = isLongAnswer(answer.text) && !hasFailed({ answer, index: 0 });
   const form = task.mrkdwnFallback ? ({ type: "mrkdwn", before } as const) : ({ type: "markdown" } as const);
-  const { parts, isWhole } = isAttached ? beginningOf(answer.text, form) : answerMessages(answer.text, form);
-  const rest = isAttached ? goesOnText({ locale, name: longAnswerName }) : isWhole ? "" : cutAnswerText({ locale });
-  const after = filled([rest, missing]);
+  const { parts, isWhole } = isAttached ? shortenAnswer(answer.text, form) : answerMessages(answer.text, form);
+  const rest = isAttached ? continuedText({ locale, name: longAnswerName }) : isWhole ? "" : cutAnswerText({ locale });
+  const after = fillEmpty([rest, missing]);
   if (parts.length === 0) {
     const words = emptyAnswerText({ locale, files: files.length - failed.length });
     // Names of files are escaped, which makes them longer.
-    const text = cut({ text: filled([before, words, missing]).join("\n"), maxLength: maxEmptyLength });
+    const text = cut({ text: fillEmpty([before, words, missing]).join("\n"), maxLength: maxEmptyLength });
     return [
       task.mrkdwnFallback ? plainLast({ text, reference }) : withBlocks({ text, blocks: [section(text)], reference }),
     ];
@@ -47,7 +47,7 @@ export function answerParts(request: { task: Task; answer: Answer; locale: Local
   if (task.mrkdwnFallback) return plainContents({ texts: parts, after, reference });
   return parts.map((part, index) => {
     const isLast = index === parts.length - 1;
-    const said = index === 0 ? filled([before]) : [];
+    const said = index === 0 ? fillEmpty([before]) : [];
     return withBlocks({
       text: cut({ text: [...said, toMrkdwn(part)].join("\n"), maxLength: maxMrkdwnLength }),
       blocks: [...said.map(context), markdownBlock(part), ...(isLast ? after.map(section) : [])],
@@ -64,31 +64,31 @@ function hasFailed({ answer, index }: { answer: Answer; index: number }): boolea
 type Plain = { texts: readonly string[]; after: readonly string[]; reference: string };
 
 /** What follows the answer stands in a message of its own where the last one is full. */
-function plainContents({ texts, after, reference }: Plain): Content[] {
+function plainContents({ texts, after, reference }: Plain): MessageContent[] {
   const parts = [...texts];
   const end = plainLast({ text: after.join("\n"), reference }).text;
   const last = parts.pop() ?? "";
-  const together = filled([last, end]).join("\n\n");
+  const together = fillEmpty([last, end]).join("\n\n");
   const ends = together.length <= maxMrkdwnLength ? [together] : [last, cut({ text: end, maxLength: maxMrkdwnLength })];
   return [...parts, ...ends].map((part) => ({ text: part }));
 }
 
 /** Words of ours with the short request id below them. */
-export function plainLast({ text, reference }: { text: string; reference: string }): Content {
-  return { text: filled([text, `_${reference}_`]).join("\n") };
+export function plainLast({ text, reference }: { text: string; reference: string }): MessageContent {
+  return { text: fillEmpty([text, `_${reference}_`]).join("\n") };
 }
 
 /** `text` stands where blocks are not shown. */
 export function withBlocks(request: {
   text: string;
-  blocks: readonly Block[];
+  blocks: readonly SlackBlock[];
   reference: string | undefined;
-}): Content {
+}): MessageContent {
   const { text, blocks, reference } = request;
   return { text, blocks: reference === undefined ? blocks : [...blocks, context(reference)] };
 }
 
-function filled(texts: readonly string[]): string[] {
+function fillEmpty(texts: readonly string[]): string[] {
   return texts.filter((text) => text !== "");
 }
 
@@ -118,13 +118,13 @@ type AnswerMessages = { parts: readonly string[]; isWhole: boolean };
 function isLongAnswer(text: string): boolean {
   if (text.length <= shortLength) return false;
   if (text.length > mostParts * maxMarkdownLength) return true;
-  const known = knownOf(text);
+  const known = readKnownAnswer(text);
   return markdownOf(known).length > mostParts || plainParts({ mrkdwn: mrkdwnOf(known) }).length > mostPlainParts;
 }
 
 /** Safe to show: each part is for one markdown block, or for the text of one message. */
 function answerMessages(text: string, form: AnswerForm): AnswerMessages {
-  const known = knownOf(text);
+  const known = readKnownAnswer(text);
   const all = form.type === "mrkdwn" ? shownMrkdwn(known.safe, mrkdwnOf(known), form) : markdownOf(known);
   const parts = all.slice(0, mostMessages);
   const isWhole = all.length <= mostMessages && text.length <= maxReadLength;
@@ -132,7 +132,7 @@ function answerMessages(text: string, form: AnswerForm): AnswerMessages {
 }
 
 /** One message at most. */
-function beginningOf(text: string, form: AnswerForm): AnswerMessages {
+function shortenAnswer(text: string, form: AnswerForm): AnswerMessages {
   // What is shown is at most a part of this: the rest need not be looked through.
   const start = safeMarkdown(text.slice(0, beginningLength * 3));
   const [beginning = ""] = safeParts({ safe: start, maxLength: beginningLength });
@@ -155,7 +155,7 @@ function plainParts({ mrkdwn, before = "" }: { mrkdwn: string; before?: string }
 
 /** In Markdown, each of at most `maxLength`. A comment that is cut would be read: of a text that is cut none is left. */
 function safeParts({ safe, maxLength }: { safe: string; maxLength: number }): string[] {
-  const parts = splitAnswer({ text: fencedTables(safe.length > maxLength ? withoutComments(safe) : safe), maxLength });
+  const parts = splitAnswer({ text: fencedTables(safe.length > maxLength ? removeComments(safe) : safe), maxLength });
   return parts.map((part) => safePart({ part, maxLength }));
 }
 
@@ -163,7 +163,7 @@ type Known = { text: string; safe: string; markdown?: readonly string[]; mrkdwn?
 let latest: Known = { text: "", safe: "" };
 
 /** One step of a task asks for the same text several times. */
-function knownOf(text: string): Known {
+function readKnownAnswer(text: string): Known {
   if (latest.text !== text) latest = { text, safe: safeMarkdown(readable(text)) };
   return latest;
 }
@@ -192,13 +192,13 @@ export type OutgoingFile = { name: string; mimetype?: string; content: OutgoingC
 const maxFiles = 20;
 
 /** In the order of the outcome's `uploads`; the same at every try. */
-export function outgoingFiles({ outcome }: Pick<Task, "outcome">): readonly OutgoingFile[] {
-  return outcome?.type === "answer" ? listOf(outcome).files : [];
+export function createOutgoingFiles({ outcome }: Pick<Task, "outcome">): readonly OutgoingFile[] {
+  return outcome?.type === "answer" ? readList(outcome).files : [];
 }
 
 /** How many files of the answer nobody gets. */
 export function leftOutCount({ outcome }: Pick<Task, "outcome">): number {
-  return outcome?.type === "answer" ? listOf(outcome).leftOut : 0;
+  return outcome?.type === "answer" ? readList(outcome).leftOut : 0;
 }
 
 /** One line of JSON; undefined where it cannot be written. */
@@ -211,7 +211,7 @@ type FileList = { files: readonly OutgoingFile[]; leftOut: number };
 /** One step of a task asks for the list several times. */
 const lists = new WeakMap<Answer, FileList>();
 
-function listOf(answer: Answer): FileList {
+function readList(answer: Answer): FileList {
   const list = lists.get(answer) ?? makeList(answer);
   lists.set(answer, list);
   return list;
@@ -225,17 +225,20 @@ function makeList({ text, artifacts = [], leftOut = 0 }: Answer): FileList {
     : [];
   let surplus = 0;
   for (const artifact of artifacts) {
-    const made = contentOf(artifact);
+    const made = readContent(artifact);
     if (made === undefined || ("text" in made.content && made.content.text.trim() === said)) continue;
     if (files.length < maxFiles) {
-      files.push({ name: nameAmong({ name: nameFor({ artifact, ...made }), taken: files.map(nameOf) }), ...made });
+      files.push({
+        name: chooseUniqueName({ name: chooseFileName({ artifact, ...made }), taken: files.map(readName) }),
+        ...made,
+      });
     } else surplus += 1;
   }
   return { files, leftOut: surplus + leftOut };
 }
 
 /** An artifact of nothing is none. */
-function contentOf(artifact: Artifact): Omit<OutgoingFile, "name"> | undefined {
+function readContent(artifact: Artifact): Omit<OutgoingFile, "name"> | undefined {
   const { text, base64, data, url, mimetype } = artifact;
   const type = mimetype === undefined || mimetype === "" ? {} : { mimetype };
   if (text !== undefined && text.trim() !== "") return { ...type, content: { text } };
@@ -244,7 +247,7 @@ function contentOf(artifact: Artifact): Omit<OutgoingFile, "name"> | undefined {
   return url === undefined || url === "" ? undefined : { ...type, content: { url } };
 }
 
-function nameOf({ name }: OutgoingFile): string {
+function readName({ name }: OutgoingFile): string {
   return name;
 }
 
@@ -282,10 +285,13 @@ const endings: Record<string, string> = {
   "video/mp4": ".mp4",
 };
 
-type Made = { mimetype?: string; content: { text: string } | { base64: string } | { data: unknown } | { url: string } };
+type FileContent = {
+  mimetype?: string;
+  content: { text: string } | { base64: string } | { data: unknown } | { url: string };
+};
 
 /** What a file of an answer is called: safe on every machine that it is saved to, with an ending that opens it. */
-export function nameFor({ artifact, mimetype, content }: Made & { artifact: Artifact }): string {
+export function chooseFileName({ artifact, mimetype, content }: FileContent & { artifact: Artifact }): string {
   const fromUrl = "url" in content ? lastSegment(content.url) : "";
   const name = safe(artifact.name ?? "") || safe(fromUrl) || "file";
   if (ending.test(name)) return name;
@@ -294,7 +300,7 @@ export function nameFor({ artifact, mimetype, content }: Made & { artifact: Arti
 }
 
 /** Another one than those that are taken, on machines too that know no capitals: `report (2).csv`. */
-function nameAmong({ name, taken }: { name: string; taken: readonly string[] }): string {
+function chooseUniqueName({ name, taken }: { name: string; taken: readonly string[] }): string {
   const used = new Set(taken.map(folded));
   const end = ending.exec(name)?.[0] ?? "";
   const stem = name.slice(0, name.length - end.length);
@@ -306,7 +312,7 @@ function nameAmong({ name, taken }: { name: string; taken: readonly string[] }):
 /** No path, nothing invisible, nothing that a shell or a file system takes for more than a letter. */
 function safe(name: string): string {
   const base = beginningAndEnd(name.split(/[/\\]/).at(-1) ?? "").normalize("NFC");
-  const plain = safeLine(base)
+  const plain = sanitizeLine(base)
     .replace(/\p{C}/gu, "")
     .replace(/[<>:"|?*`$]/g, "_")
     .replace(/\s+/g, " ")

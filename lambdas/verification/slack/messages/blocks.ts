@@ -3,9 +3,9 @@
  * limits.
  */
 
-import { safeLine } from "../../../shared/untrusted-input.ts";
+import { sanitizeLine } from "../../../shared/untrusted-input.ts";
 import type { Locale } from "../../task/task.ts";
-import type { Block } from "../api/slack.ts";
+import type { SlackBlock } from "../api/slack.ts";
 import { type Button, encodeButton } from "./message-marks.ts";
 import { splitAnswer } from "./split.ts";
 
@@ -15,24 +15,24 @@ const maxLabelLength = 75;
 export const maxButtons = 25;
 
 /** `text` is Markdown that is safe already, of at most `maxMarkdownLength`. */
-export function markdownBlock(text: string): Block {
+export function markdownBlock(text: string): SlackBlock {
   return { type: "markdown", text };
 }
 
 /** `text` is mrkdwn; what is too long is cut. */
-export function section(text: string): Block {
+export function section(text: string): SlackBlock {
   return { type: "section", text: { type: "mrkdwn", text: cut({ text, maxLength: maxSectionLength }) } };
 }
 
 /** The small grey line. `text` is mrkdwn; what is too long is cut. */
-export function context(text: string): Block {
+export function context(text: string): SlackBlock {
   return { type: "context", elements: [{ type: "mrkdwn", text: cut({ text, maxLength: maxContextLength }) }] };
 }
 
 export type ButtonLook = Button & { label: string; style?: string | undefined };
 
 /** At most `maxButtons` of them are shown. */
-export function buttons(looks: readonly ButtonLook[]): Block {
+export function buttons(looks: readonly ButtonLook[]): SlackBlock {
   return { type: "actions", elements: looks.slice(0, maxButtons).map(element) };
 }
 
@@ -58,7 +58,7 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 /** At most `maxLength` UTF-16 units, an ellipsis included; what a reader sees as one character stays whole. */
 export function shorten({ text, maxLength }: { text: string; maxLength: number }): string {
-  const line = safeLine(text.slice(0, maxLength * 4).replace(/\s+/g, " ")).trim();
+  const line = sanitizeLine(text.slice(0, maxLength * 4).replace(/\s+/g, " ")).trim();
   if (line.length <= maxLength) return line;
   let kept = "";
   for (const { segment } of graphemes.segment(line.slice(0, maxLength + 1))) {

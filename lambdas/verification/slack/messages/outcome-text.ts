@@ -73,7 +73,7 @@ export function emptyAnswerText({ locale, files }: { locale: Locale; files: numb
   return emptyAnswer[locale](files);
 }
 
-export function goesOnText({ locale, name }: { locale: Locale; name: string }): string {
+export function continuedText({ locale, name }: { locale: Locale; name: string }): string {
   return goesOn[locale](fileName(name));
 }
 
@@ -112,7 +112,7 @@ export function missingFilesText(request: { locale: Locale; failed: readonly str
 }
 
 /** Of every outcome that is no answer, and of none at all. In mrkdwn, without the reference. */
-export function sentencesFor(request: {
+export function createOutcomeText(request: {
   task: Pick<Task, "message" | "receivedAtMs">;
   outcome: Exclude<TaskOutcome, { type: "answer" }> | undefined;
   locale: Locale;

@@ -1,6 +1,6 @@
 /** The message that shows a question of the agent: open with its buttons, answered, or closed. */
 import type { AgentQuestion, Locale, Task } from "../../task/task.ts";
-import type { Block, Content } from "../api/slack.ts";
+import type { MessageContent, SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
@@ -23,38 +23,38 @@ const maxPlainLength = 2500;
 const maxAnswerLength = 300;
 const maxFurther = 50;
 
-type Asked = { task: Task; question: AgentQuestion; locale: Locale };
+type ShownQuestion = { task: Task; question: AgentQuestion; locale: Locale };
 
 /** `nowMs` decides whether its time is over. */
-export function questionContent({ task, question, locale, nowMs }: Asked & { nowMs: number }): Content {
-  const prompt = promptOf({ question, locale });
-  const standing = standingOf({ task, question, nowMs });
+export function questionContent({ task, question, locale, nowMs }: ShownQuestion & { nowMs: number }): MessageContent {
+  const prompt = formatPrompt({ question, locale });
+  const standing = toQuestionStatus({ task, question, nowMs });
   const plainPrompt = cut({ text: toMrkdwn(prompt), maxLength: maxPlainLength });
   if (question.answer !== undefined || standing !== "open") {
-    const end = question.answer === undefined ? closedText({ standing: closed(standing), locale }) : answered();
+    const end = question.answer === undefined ? closedText({ standing: toClosedStatus(standing), locale }) : answered();
     const text = cut({ text: `${plainPrompt}\n\n${end}`, maxLength: maxMrkdwnLength });
     return { text, ...unlessPlain([markdownBlock(prompt), section(end)]) };
   }
-  const hint = hintOf({ question, locale, isPlain: task.mrkdwnFallback === true });
+  const hint = createHint({ question, locale, isPlain: task.mrkdwnFallback === true });
   return {
     text: cut({ text: `${plainPrompt}\n\n${hint}`, maxLength: maxMrkdwnLength }),
-    ...unlessPlain([markdownBlock(prompt), ...buttonsOf({ task, question }), context(hint)]),
+    ...unlessPlain([markdownBlock(prompt), ...createButtons({ task, question }), context(hint)]),
   };
 
   function answered(): string {
     const { option, text = "", ...given } = question.answer ?? { user: "", atMs: 0 };
-    const label = option === undefined ? undefined : labelOf({ question, index: option });
+    const label = option === undefined ? undefined : formatLabel({ question, index: option });
     const words = answeredText({ ...given, label, locale });
     return text === "" ? words : `${words}\n> ${escapeMrkdwn(shorten({ text, maxLength: maxAnswerLength }))}`;
   }
 
-  function unlessPlain(blocks: Block[]): { blocks?: Block[] } {
+  function unlessPlain(blocks: SlackBlock[]): { blocks?: SlackBlock[] } {
     return task.mrkdwnFallback ? {} : { blocks };
   }
 }
 
 /** In Markdown. A prompt may be as long as a response: first of all it is cut. */
-function promptOf({ question, locale }: { question: AgentQuestion; locale: Locale }): string {
+function formatPrompt({ question, locale }: { question: AgentQuestion; locale: Locale }): string {
   const written = cut({ text: question.prompt, maxLength: maxPromptLength }).trim();
   const markdown = fencedTables(safeMarkdown(written));
   // An ellipsis says only that it was cut.
@@ -62,34 +62,46 @@ function promptOf({ question, locale }: { question: AgentQuestion; locale: Local
   return safePart({ part: cut({ text: prompt, maxLength: maxPromptLength }), maxLength: maxPromptLength });
 }
 
-function standingOf({ task, question, nowMs }: Omit<Asked, "locale"> & { nowMs: number }): Standing {
+function toQuestionStatus({
+  task,
+  question,
+  nowMs,
+}: Omit<ShownQuestion, "locale"> & { nowMs: number }): QuestionStatus {
   if (task.cancelReason === "unanswered" || task.outcome?.type === "unanswered") return "expired";
   if (task.cancelReason !== undefined || task.outcome !== undefined) return "over";
   return nowMs >= question.expiresAtMs ? "expired" : "open";
 }
 
-function closed(standing: Standing): Exclude<Standing, "open"> {
+function toClosedStatus(standing: QuestionStatus): Exclude<QuestionStatus, "open"> {
   return standing === "open" ? "over" : standing;
 }
 
 /** Credentials are never given here. */
-function buttonsOf({ task, question }: Omit<Asked, "locale">): Block[] {
+function createButtons({ task, question }: Omit<ShownQuestion, "locale">): SlackBlock[] {
   if (question.kind === "auth" || question.options.length === 0) return [];
   const looks = question.options.map(
     ({ style }, option): ButtonLook => ({
       requestId: task.id,
       button: { type: "answer", question: question.index, option },
-      label: labelOf({ question, index: option }),
+      label: formatLabel({ question, index: option }),
       style,
     }),
   );
   return [buttons(looks)];
 }
 
-function hintOf({ question, locale, isPlain }: { question: AgentQuestion; locale: Locale; isPlain: boolean }): string {
+function createHint({
+  question,
+  locale,
+  isPlain,
+}: {
+  question: AgentQuestion;
+  locale: Locale;
+  isPlain: boolean;
+}): string {
   const until = untilText({ expiresAtMs: question.expiresAtMs, locale });
   if (question.kind === "auth") return hintText({ kind: "auth", locale });
-  const labels = question.options.map((_, index) => escapeMrkdwn(labelOf({ question, index })));
+  const labels = question.options.map((_, index) => escapeMrkdwn(formatLabel({ question, index })));
   const further = (isPlain ? labels : labels.slice(maxButtons)).slice(0, maxFurther).map((label) => `• ${label}`);
   const kind = isPlain || labels.length === 0 ? "words" : further.length > 0 ? "more" : "buttons";
   const hint = hintText({ kind, locale });
@@ -97,7 +109,7 @@ function hintOf({ question, locale, isPlain }: { question: AgentQuestion; locale
   return (further.length === 0 ? [hint, until] : [until, hint, ...further]).join("\n");
 }
 
-function labelOf({ question, index }: { question: AgentQuestion; index: number }): string {
+function formatLabel({ question, index }: { question: AgentQuestion; index: number }): string {
   const { id = "", label = "" } = question.options[index] ?? {};
   const [text = String(index + 1)] = [label, id]
     .map((said) => shorten({ text: said, maxLength: 75 }))
@@ -108,7 +120,7 @@ function labelOf({ question, index }: { question: AgentQuestion; index: number }
 type Words = Record<Locale, string>;
 
 /** How a question stands. */
-export type Standing = "open" | "expired" | "over";
+export type QuestionStatus = "open" | "expired" | "over";
 
 const hints: Record<"buttons" | "words" | "more" | "auth", Words> = {
   buttons: {
@@ -128,7 +140,7 @@ const hints: Record<"buttons" | "words" | "more" | "auth", Words> = {
 
 const noPrompt: Words = { en: "The agent needs an answer to go on.", ja: "続けるには回答が必要です。" };
 
-const closingText: Record<Exclude<Standing, "open">, Words> = {
+const closingText: Record<Exclude<QuestionStatus, "open">, Words> = {
   expired: { en: "⌛ Nobody answered in time.", ja: "⌛ 期限までに回答がありませんでした。" },
   over: { en: "The task is over; this needs no answer any more.", ja: "タスクは終了しました。回答は不要です。" },
 };
@@ -152,7 +164,7 @@ function untilText({ expiresAtMs, locale }: { expiresAtMs: number; locale: Local
   return until[locale](slackDate({ atMs: expiresAtMs, locale }));
 }
 
-function closedText({ standing, locale }: { standing: Exclude<Standing, "open">; locale: Locale }): string {
+function closedText({ standing, locale }: { standing: Exclude<QuestionStatus, "open">; locale: Locale }): string {
   return closingText[standing][locale];
 }
 
@@ -177,7 +189,7 @@ const answered: Record<Locale, (by: string, date: string) => string> = {
 };
 
 /** A refusal without words does not compile. */
-export function refusalText({ refusal, locale }: { refusal: ButtonClickRefusal; locale: Locale }): string {
+export function replyRefusalText({ refusal, locale }: { refusal: ButtonClickRefusal; locale: Locale }): string {
   switch (refusal.type) {
     case "not_yours":
       return notYours[locale];

@@ -81,7 +81,7 @@ function divideBlock({ block, room }: { block: TextBlock; room: number }): { kep
   if (frame > room * mostHead) {
     // The header of a table in a fence is told once; the fence is opened in each message.
     if (block.kind === "fence" && head.length > 1) return divideBlock({ block: withoutHeader(block), room });
-    return dividedText({ block: asText(block), room });
+    return dividedText({ block: toText(block), room });
   }
   const lines = linesThatFit({ lines: block.body, room: room - frame });
   if (lines > 0) {
@@ -110,7 +110,7 @@ function withoutHeader({ head, body, ...block }: TextBlock): TextBlock {
   return { ...block, head: head.slice(0, 1), body: [...head.slice(1), ...body] };
 }
 
-function asText(block: TextBlock): TextBlock {
+function toText(block: TextBlock): TextBlock {
   return { ...block, kind: "text", head: [], body: [blockText(block)], tail: [] };
 }
 
@@ -254,16 +254,16 @@ export function jointBefore({ block, isFirst }: { block: TextBlock; isFirst: boo
 /** The line that opens the code in which the text ends, with its line end; "" where it ends in none. */
 export function openFence(text: string): string {
   let opening = "";
-  let closing: ReturnType<typeof closingOf>;
+  let closing: ReturnType<typeof findFenceClosing>;
   for (const line of text.split("\n")) {
     if (closing?.test(line)) closing = undefined;
-    else if (closing === undefined) [opening, closing] = [line, closingOf(line)];
+    else if (closing === undefined) [opening, closing] = [line, findFenceClosing(line)];
   }
   return closing === undefined ? "" : `${opening}\n`;
 }
 
 /** Tells which lines end the fence that `line` opens; nothing where it opens none. */
-function closingOf(line: string): { test(line: string): boolean } | undefined {
+function findFenceClosing(line: string): { test(line: string): boolean } | undefined {
   const ticks = fenceOpening.exec(line)?.groups?.ticks;
   if (ticks === undefined) return undefined;
   return {
@@ -280,9 +280,9 @@ type Place = { lines: readonly string[]; at: number };
 /** One that nobody closed is closed. */
 function fenceAt({ lines, at }: Place): Found | undefined {
   const open = lines[at] ?? "";
-  const closing = closingOf(open);
+  const closing = findFenceClosing(open);
   if (closing === undefined) return undefined;
-  const end = endOf({ lines, at: at + 1, ends: (line) => closing.test(line) });
+  const end = findEnd({ lines, at: at + 1, ends: (line) => closing.test(line) });
   const isTable = fencedRule.test(lines[at + 2] ?? "") && at + 2 < end;
   const first = at + (isTable ? 3 : 1);
   const tail = lines[end] ?? /^[ \t>]*(?:`+|~+)/.exec(open)?.[0] ?? "";
@@ -295,7 +295,7 @@ function fenceAt({ lines, at }: Place): Found | undefined {
 function tableAt({ lines, at }: Place): Found | undefined {
   const rule = lines[at + 1] ?? "";
   if (!lines[at]?.includes("|") || !isTableRule(rule)) return undefined;
-  const end = endOf({ lines, at: at + 2, ends: (line) => isEmpty(line) || !line.includes("|") });
+  const end = findEnd({ lines, at: at + 2, ends: (line) => isEmpty(line) || !line.includes("|") });
   return {
     block: { kind: "table", head: lines.slice(at, at + 2), body: lines.slice(at + 2, end), tail: [] },
     next: end,
@@ -318,11 +318,11 @@ function textAt({ lines, at }: Place): Found {
     fenceOpening.test(line) ||
     (kind === "text" && listItem.test(line)) ||
     tableAt({ lines, at: index }) !== undefined;
-  const end = kind === "heading" ? at + 1 : endOf({ lines, at: at + 1, ends });
+  const end = kind === "heading" ? at + 1 : findEnd({ lines, at: at + 1, ends });
   return { block: { kind, head: [], body: lines.slice(at, end), tail: [] }, next: end };
 }
 
-function endOf({ lines, at, ends }: Place & { ends: (line: string, index: number) => boolean }): number {
+function findEnd({ lines, at, ends }: Place & { ends: (line: string, index: number) => boolean }): number {
   for (let index = at; index < lines.length; index += 1) if (ends(lines[index] ?? "", index)) return index;
   return lines.length;
 }

@@ -5,10 +5,10 @@ import { isVisible } from "../markdown/visible-text.ts";
 import { openFence } from "./split.ts";
 
 /** What a message of the stream shows: Markdown of that `length`, made of the text from there on. */
-export type StreamShows = { from: number; length: number; digest: string };
+export type StreamContent = { from: number; length: number; digest: string };
 
-export type Piece =
-  | { type: "piece"; markdown: string; shows: StreamShows; end: number }
+export type StreamPiece =
+  | { type: "piece"; markdown: string; shows: StreamContent; end: number }
   /** Nothing yet that could be shown. */
   | { type: "none" }
   /** The text does not go on from what is shown: it was written anew, or what came makes something else of it. */
@@ -21,22 +21,26 @@ const maxPieceLength = 12_000;
  * `from` says up to where the text is shown already, in this message or in former ones; `shows` is of this message, and absent for
  * a new one. The agent decides where its text ends at the moment: so never a piece is made safe, but all that the message shows.
  */
-export function nextPiece(request: { text: string; from: number; shows: StreamShows | undefined }): Piece {
+export function nextStreamPiece(request: {
+  text: string;
+  from: number;
+  shows: StreamContent | undefined;
+}): StreamPiece {
   const { text, from, shows } = request;
   if (text.length < from) return { type: "broken" };
-  const end = endOfPiece({ text, from });
+  const end = findPieceEnd({ text, from });
   if (text.slice(from, end).trim() === "") return { type: "none" };
   const start = shows?.from ?? from;
   const whole = safeMarkdown(openFence(text.slice(0, start)) + text.slice(start, end));
   const shown = shows?.length ?? 0;
-  if (shows !== undefined && digestOf(whole.slice(0, shown)) !== shows.digest) return { type: "broken" };
+  if (shows !== undefined && createDigest(whole.slice(0, shown)) !== shows.digest) return { type: "broken" };
   const markdown = whole.slice(shown);
   if (markdown.length > maxPieceLength) return { type: "broken" };
   if (!isVisible(markdown)) return { type: "none" };
-  return { type: "piece", markdown, shows: { from: start, length: whole.length, digest: digestOf(whole) }, end };
+  return { type: "piece", markdown, shows: { from: start, length: whole.length, digest: createDigest(whole) }, end };
 }
 
-function digestOf(text: string): string {
+function createDigest(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
 
@@ -56,7 +60,7 @@ const wholeLine = /^[ \t>]*(?:\||`{3}|~{3})/;
 const place = /[ \t\u3000]+|[。、！？]+|(?<![.!?])[.!?]+$/g;
 
 /** At least `from`; the text up to there is whole lines, or whole words of its last line. No pair of surrogates is parted. */
-export function endOfPiece({ text, from }: { text: string; from: number }): number {
+export function findPieceEnd({ text, from }: { text: string; from: number }): number {
   const rest = text.slice(from, from + mostLength);
   const lineEnd = from + rest.lastIndexOf("\n") + 1;
   const lineStart = Math.max(lineEnd > from ? lineEnd : text.lastIndexOf("\n", from - 1) + 1, from - lookBehind);

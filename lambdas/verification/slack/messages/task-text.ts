@@ -3,15 +3,15 @@
  * task is under way. Pure functions of the task's record, so that every try at a post says the same.
  */
 import { hasFailedDelivery, type Locale, type Task } from "../../task/task.ts";
-import type { Block, Content } from "../api/slack.ts";
+import type { MessageContent, SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
-import { hasVisibleText, isVisible, withoutComments } from "../markdown/visible-text.ts";
+import { hasVisibleText, isVisible, removeComments } from "../markdown/visible-text.ts";
 import { answerParts, plainLast, withBlocks } from "./answer.ts";
 import { buttons, context, markdownBlock, section, shorten } from "./blocks.ts";
-import { referenceText, replacedText, retriedText, sentencesFor, undeliveredText } from "./outcome-text.ts";
-import { type ButtonClickRefusal, questionContent, refusalText } from "./question.ts";
+import { createOutcomeText, referenceText, replacedText, retriedText, undeliveredText } from "./outcome-text.ts";
+import { type ButtonClickRefusal, questionContent, replyRefusalText } from "./question.ts";
 import {
   blockText,
   joinBlocks,
@@ -26,7 +26,7 @@ import {
 export function createTaskText(options: { locale: Locale; contact?: string | undefined }): TaskText {
   const localeOf = (task: Task) => task.locale ?? options.locale;
 
-  function parts(task: Task): Content[] {
+  function parts(task: Task): MessageContent[] {
     const { outcome, retryOf } = task;
     const locale = localeOf(task);
     const isUndelivered = hasFailedDelivery(task);
@@ -34,7 +34,7 @@ export function createTaskText(options: { locale: Locale; contact?: string | und
     const words =
       outcome?.type === "answer"
         ? undeliveredText({ locale })
-        : sentencesFor({ task, outcome, locale, contact: options.contact });
+        : createOutcomeText({ task, outcome, locale, contact: options.contact });
     const text = retryOf === undefined ? words : `${retriedText({ locale, retryOf })}\n${words}`;
     const reference = referenceText({ locale, requestId: task.id });
     const plain = plainLast({ text, reference });
@@ -56,22 +56,22 @@ export function createTaskText(options: { locale: Locale; contact?: string | und
     replaced: (task) => ({ text: replacedText({ locale: localeOf(task) }) }),
     opening: (task) => ({ text: openingText({ task, locale: localeOf(task) }) }),
     status: (task) => statusText({ task, locale: localeOf(task) }),
-    pressRefused: ({ refusal, locale }) => refusalText({ refusal, locale: locale ?? options.locale }),
+    pressRefused: ({ refusal, locale }) => replyRefusalText({ refusal, locale: locale ?? options.locale }),
   };
 }
 
 /** In the task's own `locale`, or the workspace's where it has none yet. */
 export type TaskText = {
   /** The placeholder: queued, at work, with its progress; with a button to cancel. Carries the request id and `button` values. */
-  placeholder(task: Task): Content;
+  placeholder(task: Task): MessageContent;
   /** The outcome in parts that Slack takes, at least one; of a task with `mrkdwnFallback` without blocks. */
-  parts(task: Task): Content[];
+  parts(task: Task): MessageContent[];
   /** The question of the agent: open with its buttons, or how it was answered, or that its time is over. `nowMs` decides the last. */
-  question(request: { task: Task; nowMs: number }): Content;
+  question(request: { task: Task; nowMs: number }): MessageContent;
   /** Stands in a message that is to go and that Slack does not delete. */
-  replaced(task: Task): Content;
+  replaced(task: Task): MessageContent;
   /** What opens the thread of a slash command. */
-  opening(task: Task): Content;
+  opening(task: Task): MessageContent;
   /** The assistant's status while the task is under way. */
   status(task: Task): string;
   /** In mrkdwn. */
@@ -109,30 +109,30 @@ const maxReadLength = 50_000;
 type Request = { task: Task; locale: Locale };
 
 /** What is done, how far, and either the agent's words about it or the answer as far as it is written. */
-function placeholderContent({ task, locale }: Request): Content {
+function placeholderContent({ task, locale }: Request): MessageContent {
   const words = placeholderText({ task, locale });
   const written = writtenSoFar(task);
   const cancel = cancelButton({ task, locale });
   if (task.mrkdwnFallback)
-    return { text: filled([words, written === undefined ? "" : plainNewest(written)]).join("\n") };
-  const blocks = written === undefined ? [section(words)] : [markdownBlock(newest(written)), context(words)];
+    return { text: fillEmptyText([words, written === undefined ? "" : cutPlainNewest(written)]).join("\n") };
+  const blocks = written === undefined ? [section(words)] : [markdownBlock(cutNewest(written)), context(words)];
   return { text: words, blocks: [...blocks, ...cancel] };
 }
 
 /** Of the assistant; in plain text. */
 function statusText({ task, locale }: Request): string {
-  return statusWords({ what: doingOf(task), ahead: aheadOf(task), locale });
+  return statusWords({ what: toActivity(task), ahead: visibleQueuePosition(task), locale });
 }
 
 function placeholderText({ task, locale }: Request): string {
   const { text = "", percent } = task.progress ?? {};
-  const doing = doingText({ what: doingOf(task), ahead: aheadOf(task), locale });
+  const doing = doingText({ what: toActivity(task), ahead: visibleQueuePosition(task), locale });
   const line = task.cancelReason === undefined ? shorten({ text, maxLength: maxProgressLength }) : "";
   const said = isVisible(line) ? escapeMrkdwn(line) : "";
-  return filled([doing, said, percent === undefined ? "" : percentBar(percent)]).join("\n");
+  return fillEmptyText([doing, said, percent === undefined ? "" : percentBar(percent)]).join("\n");
 }
 
-function doingOf({ cancelReason, question, retryOf, progress, state }: Task): Doing {
+function toActivity({ cancelReason, question, retryOf, progress, state }: Task): TaskActivity {
   if (cancelReason !== undefined) return cancelReason === "asked" ? "canceling" : "ending";
   if (state === "asking" && question?.answer === undefined) return "asking";
   if (progress?.partialText !== undefined && progress.partialText !== "") return "writing";
@@ -140,7 +140,7 @@ function doingOf({ cancelReason, question, retryOf, progress, state }: Task): Do
 }
 
 /** How many go before it, as long as it waits for its turn. */
-function aheadOf({ queuePosition = 0, state }: Task): number {
+function visibleQueuePosition({ queuePosition = 0, state }: Task): number {
   return state === "received" || state === "queued" || state === "announced" ? queuePosition : 0;
 }
 
@@ -149,10 +149,10 @@ function writtenSoFar({ progress, stream }: Task): string | undefined {
   const isStreamed = stream !== undefined && stream.refused === undefined && stream.messages.length > 0;
   const text = progress?.partialText ?? "";
   // An ellipsis says only that it was cut.
-  return isStreamed || !hasVisibleText(newest(text).replace(/^…/, "")) ? undefined : text;
+  return isStreamed || !hasVisibleText(cutNewest(text).replace(/^…/, "")) ? undefined : text;
 }
 
-function newest(text: string): string {
+function cutNewest(text: string): string {
   const markdown = fencedTables(safeMarkdown(end(text)));
   return safePart({ part: newestText({ text: markdown, maxLength: maxMarkdownLength }), maxLength: maxMarkdownLength });
 }
@@ -161,27 +161,27 @@ function newest(text: string): string {
 function end(text: string): string {
   // A comment that is cut would be shown.
   const hasCutComment = text.length > maxMarkdownLength && text.includes("<!--");
-  const read = hasCutComment ? withoutComments(lastPart({ text, maxLength: maxReadLength })) : text;
+  const read = hasCutComment ? removeComments(lastPart({ text, maxLength: maxReadLength })) : text;
   return newestText({ text: read, maxLength: maxMarkdownLength });
 }
 
-function plainNewest(text: string): string {
+function cutPlainNewest(text: string): string {
   return newestText({ text: toMrkdwn(safeMarkdown(end(text))), maxLength: maxMrkdwnLength - aroundLength * 5 });
 }
 
-function cancelButton({ task, locale }: Request): Block[] {
+function cancelButton({ task, locale }: Request): SlackBlock[] {
   if (task.cancelReason !== undefined) return [];
   return [buttons([{ requestId: task.id, button: { type: "cancel" }, label: cancelLabel(locale) }])];
 }
 
-function filled(texts: readonly string[]): string[] {
+function fillEmptyText(texts: readonly string[]): string[] {
   return texts.filter((text) => text !== "");
 }
 
 /** What the task does at the moment. */
-type Doing = "working" | "retrying" | "writing" | "asking" | "canceling" | "ending";
+type TaskActivity = "working" | "retrying" | "writing" | "asking" | "canceling" | "ending";
 
-const doing: Record<Doing, Record<Locale, string>> = {
+const doing: Record<TaskActivity, Record<Locale, string>> = {
   working: { en: "Working on it …", ja: "取りかかっています…" },
   retrying: { en: "Trying again …", ja: "もう一度取りかかっています…" },
   writing: { en: "Writing …", ja: "回答を書いています…" },
@@ -191,7 +191,7 @@ const doing: Record<Doing, Record<Locale, string>> = {
 };
 
 /** Slack puts the app's name before it. */
-const status: Record<Doing, Record<Locale, string>> = {
+const status: Record<TaskActivity, Record<Locale, string>> = {
   working: { en: "is working on it…", ja: "が取りかかっています…" },
   retrying: { en: "is trying again…", ja: "がもう一度取りかかっています…" },
   writing: { en: "is writing…", ja: "が回答を書いています…" },
@@ -215,17 +215,17 @@ function cancelLabel(locale: Locale): string {
 }
 
 /** `ahead` tasks of the thread go before it. */
-function doingText({ what, ahead, locale }: { what: Doing; ahead: number; locale: Locale }): string {
+function doingText({ what, ahead, locale }: { what: TaskActivity; ahead: number; locale: Locale }): string {
   const now = doing[what][locale];
   if (ahead === 0 || isOver(what)) return now;
   return what === "retrying" ? `${now} ${queued[locale](ahead)}` : queued[locale](ahead);
 }
 
-function statusWords({ what, ahead, locale }: { what: Doing; ahead: number; locale: Locale }): string {
+function statusWords({ what, ahead, locale }: { what: TaskActivity; ahead: number; locale: Locale }): string {
   return ahead > 0 && !isOver(what) ? queuedStatus[locale] : status[what][locale];
 }
 
-function isOver(what: Doing): boolean {
+function isOver(what: TaskActivity): boolean {
   return what === "canceling" || what === "ending";
 }
 

@@ -2,10 +2,10 @@
 
 import { maxHistoryBytes, maxHistoryItems, maxHistoryTextLength } from "../../../../contracts/limits.ts";
 import type { ExecuteTaskParams } from "../../../../contracts/methods.ts";
-import type { AskedMessage } from "../../task/messages.ts";
+import type { UserMessage } from "../../task/messages.ts";
 import type { Locale } from "../../task/task.ts";
 import type { PostedMessage, PostKey } from "../api/slack.ts";
-import { askedText, unescapeMrkdwn } from "../api/user-text.ts";
+import { readUserText, unescapeMrkdwn } from "../api/user-text.ts";
 import { answerPart, insteadPart, plainPart } from "./message-marks.ts";
 import { referenceText } from "./outcome-text.ts";
 
@@ -17,32 +17,32 @@ type HistoryItem = NonNullable<ExecuteTaskParams["history"]>[number];
  * Of people what they wrote before `message`, of the bot what the agents answered: no placeholders, no questions, no
  * refusals. Other bots are left out: what they write is not of this conversation, and may be anything.
  */
-export function threadHistory({
+export function createThreadHistory({
   messages,
   message,
 }: {
   /** Of the thread, in any order. */
   messages: readonly PostedMessage[];
-  message: Pick<AskedMessage, "ts" | "botUsers">;
+  message: Pick<UserMessage, "ts" | "botUsers">;
 }): HistoryItem[] {
   const earlier = messages
     .filter(({ ts }) => Number(ts) < Number(message.ts))
     .sort((a, b) => Number(a.ts) - Number(b.ts))
-    .flatMap((posted) => itemOf(posted, message.botUsers ?? []));
-  return newestWithin(earlier);
+    .flatMap((posted) => toHistoryItem(posted, message.botUsers ?? []));
+  return keepNewest(earlier);
 }
 
-function itemOf({ ts, text, from, user, key }: PostedMessage, botUsers: readonly string[]): HistoryItem[] {
+function toHistoryItem({ ts, text, from, user, key }: PostedMessage, botUsers: readonly string[]): HistoryItem[] {
   if (from === "other_bot") return [];
   if (from === "self" && (key === undefined || !isAnswer(key.part))) return [];
-  const said = key === undefined ? askedText({ text, botUsers }) : answerIn({ text: unescapeMrkdwn(text), key });
+  const said = key === undefined ? readUserText({ text, botUsers }) : findAnswer({ text: unescapeMrkdwn(text), key });
   if (said.trim() === "") return [];
   const role = from === "self" ? "assistant" : "user";
   return [{ role, text: cut(said), ...(from === "person" && user ? { user_id: user } : {}), ts }];
 }
 
 /** Nothing of words of ours: their text ends with the reference, which an answer in blocks has in a block of its own. */
-function answerIn({ text, key: { requestId, part } }: { text: string; key: PostKey }): string {
+function findAnswer({ text, key: { requestId, part } }: { text: string; key: PostKey }): string {
   const references = locales.map((locale) => `_${referenceText({ locale, requestId })}_`);
   const reference = references.find((words) => text.endsWith(words));
   if (reference === undefined) return text;
@@ -60,7 +60,7 @@ function cut(text: string): string {
   return /[\uD800-\uDBFF]$/.test(short) ? short.slice(0, -1) : short;
 }
 
-function newestWithin(items: readonly HistoryItem[]): HistoryItem[] {
+function keepNewest(items: readonly HistoryItem[]): HistoryItem[] {
   const kept: HistoryItem[] = [];
   let bytes = 2;
   for (const item of items.slice(-maxHistoryItems).reverse()) {

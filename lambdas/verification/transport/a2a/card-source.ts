@@ -8,10 +8,10 @@ import { SekishoError } from "../../../../contracts/errors.ts";
 import { abortable } from "../../../shared/async/abortable.ts";
 import { createCachedCredential } from "../../../shared/async/cached-credential.ts";
 import { parseUrl } from "../../../shared/untrusted-input.ts";
-import { checkedUrl } from "../authorizer/authorizer.ts";
+import { parseCheckedUrl } from "../authorizer/authorizer.ts";
 import type { AuthorizedSend, HttpResponse } from "../http/transport.ts";
-import { isRedirection, type Refuse, refusalOf, statusToReason } from "../read-response.ts";
-import { undelivered, unusableCard } from "./interfaces.ts";
+import { type CheckResponseHead, checkResponseHead, isRedirection, statusToReason } from "../read-response.ts";
+import { createUnusableCardError, toUndeliveredError } from "./interfaces.ts";
 
 /** For the whole fetch, its redirects included. */
 const fetchTimeoutMs = 5000;
@@ -66,7 +66,7 @@ export function createCardSource({
         const card = kept.current();
         return card instanceof Promise ? await abortable({ promise: card, signal }) : card;
       } catch (thrown) {
-        throw undelivered(thrown);
+        throw toUndeliveredError(thrown);
       }
     },
     forget: (card) => kept.forget((known) => known === card),
@@ -84,7 +84,7 @@ function read({ status, retryAfterMs: retry_after_ms, body }: HttpResponse): Rea
     });
   }
   const card = readCardSchema.safeParse(parse(body)).data;
-  if (card === undefined) throw unusableCard("what is at the card's URL is no agent card");
+  if (card === undefined) throw createUnusableCardError("what is at the card's URL is no agent card");
   return card;
 }
 
@@ -135,19 +135,19 @@ async function fetchCard({
     if (response.status === 304 && etag !== undefined) return response;
     url = redirected({ from: url, location: response.headers.location });
   }
-  throw unusableCard("the card's URL redirects too often");
+  throw createUnusableCardError("the card's URL redirects too often");
 }
 
-const refuse: Refuse = (head) => (isRedirection(head.status) ? undefined : refusalOf(head));
+const refuse: CheckResponseHead = (head) => (isRedirection(head.status) ? undefined : checkResponseHead(head));
 
 function redirected({ from, location }: { from: URL; location: string | undefined }): URL {
   const to = location === undefined ? null : parseUrl(location, from.href);
-  if (to === null) throw unusableCard("the card's URL redirects to nowhere");
-  if (to.origin !== from.origin) throw unusableCard("the card's URL redirects to another origin");
+  if (to === null) throw createUnusableCardError("the card's URL redirects to nowhere");
+  if (to.origin !== from.origin) throw createUnusableCardError("the card's URL redirects to another origin");
   try {
-    return checkedUrl(to.href);
+    return parseCheckedUrl(to.href);
   } catch {
-    throw unusableCard("the card's URL redirects to one that holds credentials");
+    throw createUnusableCardError("the card's URL redirects to one that holds credentials");
   }
 }
 

@@ -5,7 +5,7 @@ import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
 import { listInterfaces } from "../../../../contracts/a2a/v03/card.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { parseUrl } from "../../../shared/untrusted-input.ts";
-import { checkedUrl } from "../authorizer/authorizer.ts";
+import { parseCheckedUrl } from "../authorizer/authorizer.ts";
 
 /** `tenant` is echoed in every request (A2A 1.0, section 4.4.6). */
 export type UsableInterface = { url: URL; version: A2aVersion; tenant: string | undefined };
@@ -27,7 +27,7 @@ export function usableInterfaces({
   version: A2aVersion | undefined;
 }): readonly [UsableInterface, ...UsableInterface[]] {
   const spoken = listInterfaces(card).flatMap(({ url: address, protocolBinding, protocolVersion, tenant }) => {
-    const version = versionOf(protocolVersion);
+    const version = readVersion(protocolVersion);
     const isSpoken = protocolBinding.toUpperCase() === "JSONRPC" && version !== undefined;
     return isSpoken && version === (pinned ?? version) ? [{ address, version, tenant }] : [];
   });
@@ -42,13 +42,13 @@ export function usableInterfaces({
     })
     .toSorted((one, other) => Number(other.version) - Number(one.version));
   if (first === undefined) {
-    throw unusableCard("the card's interface is at another origin than the card: set the destination's url");
+    throw createUnusableCardError("the card's interface is at another origin than the card: set the destination's url");
   }
   return [first, ...others.filter(({ tenant }) => tenant === first.tenant)];
 }
 
 /** 1.x is read as 1.0; what was before 0.3 had other shapes. */
-function versionOf(protocolVersion: string): A2aVersion | undefined {
+function readVersion(protocolVersion: string): A2aVersion | undefined {
   if (/^1(\.|$)/.test(protocolVersion)) return "1.0";
   return /^0\.3(\.|$)/.test(protocolVersion) ? "0.3" : undefined;
 }
@@ -56,14 +56,14 @@ function versionOf(protocolVersion: string): A2aVersion | undefined {
 function addressWithin({ origin, address }: { origin: string; address: string }): URL | undefined {
   if (parseUrl(address)?.origin !== origin) return undefined;
   try {
-    return checkedUrl(address);
+    return parseCheckedUrl(address);
   } catch {
     return undefined;
   }
 }
 
 /** What fetching the card came to, as what it means for the message: never in doubt, and never about the message's own size. */
-export function undelivered(thrown: unknown): SekishoError {
+export function toUndeliveredError(thrown: unknown): SekishoError {
   if (!(thrown instanceof SekishoError)) return new SekishoError("unavailable", { cause: thrown, undelivered: true });
   const { reason, details, exact, cause } = thrown;
   const told = reason === "ambiguous" ? "unavailable" : reason === "payload_too_large" ? "invalid_response" : reason;
@@ -71,6 +71,6 @@ export function undelivered(thrown: unknown): SekishoError {
 }
 
 /** The card is of no use; `why` is for whoever debugs, and names what to change. */
-export function unusableCard(why: string): SekishoError {
+export function createUnusableCardError(why: string): SekishoError {
   return new SekishoError("invalid_response", { cause: new Error(why), undelivered: true });
 }

@@ -11,7 +11,7 @@ type SendParams = OperationParams<"SendMessage">;
 export const historyLength = 5;
 
 /** `messageId` is the request id, `contextId` the session's. The params' `bot_token` has no place here. */
-export function taskToSend({
+export function createTaskMessage({
   messageId,
   contextId,
   params: { text, attachments = [], channel, thread_ts, team_id, user_id, correlation_id, history, timeout_ms },
@@ -30,11 +30,11 @@ export function taskToSend({
     [slackMessageKey]: { channel, thread_ts, team_id, user_id, correlation_id, history },
     ...(timeout_ms !== undefined && { [taskKey]: { timeout_ms } }),
   };
-  return sending({ messageId, contextId, parts, metadata });
+  return createSendParams({ messageId, contextId, parts, metadata });
 }
 
 /** The context is the task's, which the agent knows best. */
-export function answerToSend({
+export function createAnswerParams({
   messageId,
   params: { task_id: taskId, option_id, text, user_id },
 }: {
@@ -45,10 +45,12 @@ export function answerToSend({
     ...(user_id !== undefined && { [slackMessageKey]: { user_id } }),
     ...(option_id !== undefined && { [questionKey]: { option_id } }),
   };
-  return sending({ messageId, taskId, parts: [{ text: text ?? option_id ?? "" }], metadata });
+  return createSendParams({ messageId, taskId, parts: [{ text: text ?? option_id ?? "" }], metadata });
 }
 
-function sending(message: Pick<Message, "messageId" | "metadata"> & Partial<Message> & { parts: Part[] }): SendParams {
+function createSendParams(
+  message: Pick<Message, "messageId" | "metadata"> & Partial<Message> & { parts: Part[] },
+): SendParams {
   return {
     message: { role: "ROLE_USER", ...message },
     configuration: { returnImmediately: true, historyLength },

@@ -9,7 +9,7 @@ import { v03ReadAnswerSchema, v03ReadTaskSchema } from "../../../../contracts/a2
 import { idSchema, optionalText, readableList } from "../../../../contracts/a2a/values.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { type AuthorizedSend, requestHeaders } from "../http/transport.ts";
-import { parseEnvelope, tooLarge } from "../read-response.ts";
+import { createTooLargeError, parseEnvelope } from "../read-response.ts";
 import type { TransportRequest, TransportResponse } from "../transport.ts";
 import type { UsableInterface } from "./interfaces.ts";
 
@@ -21,13 +21,13 @@ const extensionsHeader = { "1.0": "a2a-extensions", "0.3": "x-a2a-extensions" } 
 export type PeerCall = Omit<TransportRequest, "body"> & { id: string };
 
 /** What came back without a result of this call: an error, another id, no JSON-RPC at all. It says itself what it means. */
-export type Passed = { passed: TransportResponse };
-export type Asked<O extends Operation> =
-  | ({ result: ResultOf<O>; retryAfterMs: number | undefined } & Pick<TransportResponse, "shortened">)
-  | Passed;
+export type PassedResponse = { passed: TransportResponse };
+export type OperationAnswer<O extends CalledOperation> =
+  | ({ result: OperationResult<O>; retryAfterMs: number | undefined } & Pick<TransportResponse, "shortened">)
+  | PassedResponse;
 
 /** The interface's tenant goes with `params`. Throws `unsupported_operation` for what its version lacks. */
-export async function postOperation<O extends Operation>({
+export async function postOperation<O extends CalledOperation>({
   to: { url, version, tenant },
   operation,
   params,
@@ -41,7 +41,7 @@ export async function postOperation<O extends Operation>({
   call: PeerCall;
   http: AuthorizedSend;
   maxResponseBytes: number;
-}): Promise<Asked<O>> {
+}): Promise<OperationAnswer<O>> {
   const method = toA2aMethod({ operation, version });
   if (method === undefined) throw new SekishoError("unsupported_operation");
   // What 0.3 lacks has ended here already.
@@ -68,12 +68,12 @@ export async function postOperation<O extends Operation>({
     return { result: readResult({ operation, version, result: envelope.result }), retryAfterMs, shortened };
   } catch (thrown) {
     // A string that is cut need not fit any more.
-    throw shortened ? tooLarge() : thrown;
+    throw shortened ? createTooLargeError() : thrown;
   }
 }
 
 /** The operations that Sekisho calls. */
-export type Operation = "SendMessage" | "GetTask" | "CancelTask" | "ListTasks";
+export type CalledOperation = "SendMessage" | "GetTask" | "CancelTask" | "ListTasks";
 
 /** A page of a listing: of each task only what finds one again, so that another one that is broken does no harm. */
 const listedTaskSchema = z.object({
@@ -100,13 +100,13 @@ const schemas = {
   },
 } as const;
 
-type ResultOf<O extends Operation> = z.output<(typeof schemas)["1.0"][O]>;
+type OperationResult<O extends CalledOperation> = z.output<(typeof schemas)["1.0"][O]>;
 
 /**
  * Throws `invalid_response` for a shape that the operation does not have, or a state that nobody knows. Of a task that is
  * completed it ends the task: the agent would say the same again.
  */
-export function readResult<O extends Operation>({
+export function readResult<O extends CalledOperation>({
   operation,
   version,
   result,
@@ -114,10 +114,10 @@ export function readResult<O extends Operation>({
   operation: O;
   version: A2aVersion;
   result: unknown;
-}): ResultOf<O> {
+}): OperationResult<O> {
   if (hasTooManyEntries(result)) throw new SekishoError("invalid_response", { endsTask: isCompleted(result) });
   const parsed = schemas[version][operation].safeParse(result);
-  if (parsed.success) return parsed.data as ResultOf<O>;
+  if (parsed.success) return parsed.data as OperationResult<O>;
   throw new SekishoError("invalid_response", { cause: parsed.error, endsTask: isCompleted(result) });
 }
 

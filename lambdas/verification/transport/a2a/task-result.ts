@@ -43,12 +43,12 @@ export function toZoneResult({
   result: ReadAnswer;
   retryAfterMs: number | undefined;
 }): TaskResult | SekishoError {
-  if ("task" in result) return ofTask({ task: result.task, retryAfterMs });
+  if ("task" in result) return toTaskResult({ task: result.task, retryAfterMs });
   const { parts } = result.message;
-  return { status: "success", response_text: saidIn(parts), ...artifactsIn([{ parts }]) };
+  return { status: "success", response_text: readAnswerText(parts), ...readArtifacts([{ parts }]) };
 }
 
-function ofTask({
+function toTaskResult({
   task,
   retryAfterMs,
 }: {
@@ -60,36 +60,49 @@ function ofTask({
   const { state, kind } = fromA2aState(status.state);
   switch (state) {
     case "completed": {
-      const said = artifacts.map(({ parts }) => saidIn(parts)).filter((text) => text !== "");
+      const said = artifacts.map(({ parts }) => readAnswerText(parts)).filter((text) => text !== "");
       const response_text = said.length > 0 ? said.join("\n\n") : lastText(task);
-      return { status: "success", response_text, ...artifactsIn(artifacts) };
+      return { status: "success", response_text, ...readArtifacts(artifacts) };
     }
     case "input_required": {
       const { options } = questionSchema.parse(status.message?.metadata?.[questionKey]);
-      const question_id = questionIdOf(status.message?.messageId);
-      return { status: "input_required", task_id, prompt: lastText(task), ...defined({ options, kind, question_id }) };
+      const question_id = createQuestionId(status.message?.messageId);
+      return {
+        status: "input_required",
+        task_id,
+        prompt: lastText(task),
+        ...dropUndefined({ options, kind, question_id }),
+      };
     }
     case "submitted":
     case "working": {
       const text = status.message && joinTextParts(status.message.parts);
-      const progress = defined({ text: text === "" ? undefined : text, percent: notes.percent });
+      const progress = dropUndefined({ text: text === "" ? undefined : text, percent: notes.percent });
       return {
         status: "accepted",
         task_id,
-        ...defined({ poll_after_ms: notes.poll_after_ms ?? retryAfterMs }),
+        ...dropUndefined({ poll_after_ms: notes.poll_after_ms ?? retryAfterMs }),
         ...(Object.keys(progress).length > 0 && { progress }),
       };
     }
     default:
-      return ended({ task_id, state, notes });
+      return createEndedError({ task_id, state, notes });
   }
 }
 
 /** Without a result: the state is a reason of its own, of which only a failure may be told more closely. */
-function ended({ task_id, state, notes }: { task_id: string; state: TaskState; notes: Notes }): SekishoError {
+function createEndedError({
+  task_id,
+  state,
+  notes,
+}: {
+  task_id: string;
+  state: TaskState;
+  notes: Notes;
+}): SekishoError {
   const { reason, lost } = state === "failed" ? notes : {};
   const usual = findReasonOfState({ state, dialect: "a2a" });
-  return new SekishoError(reason ?? usual ?? "execution_failed", { details: { task_id, ...defined({ lost }) } });
+  return new SekishoError(reason ?? usual ?? "execution_failed", { details: { task_id, ...dropUndefined({ lost }) } });
 }
 
 /** Canceling is best effort (A2A 1.0, section 3.1.5): only the state says whether it came to pass. */
@@ -100,7 +113,7 @@ export function toCancelResult({ id, status }: ReadTask): ResultOf<"cancel_task"
 }
 
 /** The message that asks is the question. An older one, of the history, may have asked before: it names none. */
-function questionIdOf(messageId: string | undefined): string | undefined {
+function createQuestionId(messageId: string | undefined): string | undefined {
   const isTooLong = messageId !== undefined && messageId.length > maxQuestionIdLength;
   return isTooLong ? hash("sha256", messageId) : messageId;
 }
@@ -112,19 +125,19 @@ function lastText({ status, history }: ReadTask): string {
   return texts.find((text) => text !== "") ?? "";
 }
 
-function defined<T extends object>(members: T): Partial<{ [K in keyof T]: Exclude<T[K], undefined> }> {
+function dropUndefined<T extends object>(members: T): Partial<{ [K in keyof T]: Exclude<T[K], undefined> }> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 }
 
 const maxNameLength = 255;
 
 /** The answer itself: all text but what has a file's name. */
-function saidIn(parts: readonly Part[]): string {
+function readAnswerText(parts: readonly Part[]): string {
   return joinTextParts(parts.filter((part) => !isTextFile(part)));
 }
 
 /** What is said is not among them. Absent where there are none. */
-function artifactsIn(sources: readonly { name?: string | undefined; parts: readonly Part[] }[]): {
+function readArtifacts(sources: readonly { name?: string | undefined; parts: readonly Part[] }[]): {
   artifacts?: Artifact[];
 } {
   const artifacts = sources.flatMap(({ name, parts }) => parts.flatMap((part) => toArtifact({ name, part })));

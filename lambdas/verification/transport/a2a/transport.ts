@@ -5,14 +5,14 @@ import { requestSchema } from "../../../../contracts/envelope.ts";
 import { encodeError } from "../../../../contracts/error-data.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { methods, type ParamsOf, type ResultOf, type TaskResult } from "../../../../contracts/methods.ts";
-import { type Authorizer, checkedUrl } from "../authorizer/authorizer.ts";
+import { type Authorizer, parseCheckedUrl } from "../authorizer/authorizer.ts";
 import { createAuthorizedSend } from "../http/transport.ts";
 import { defaultMaxResponseBytes } from "../read-response.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
-import { createAsk, findTask } from "./ask.ts";
+import { createCallOperation, findTaskByMessage } from "./call-operation.ts";
 import { createCardSource } from "./card-source.ts";
 import { usableInterfaces } from "./interfaces.ts";
-import { answerToSend, historyLength, taskToSend } from "./messages.ts";
+import { createAnswerParams, createTaskMessage, historyLength } from "./messages.ts";
 import type { PeerCall } from "./post-operation.ts";
 import { toCancelResult, toZoneResult } from "./task-result.ts";
 
@@ -40,12 +40,12 @@ export function createA2aTransport({
   now?: () => number;
   random?: () => number;
 }): Transport {
-  const cardUrl = checkedUrl(cardAddress);
-  const url = address === undefined ? undefined : checkedUrl(address);
+  const cardUrl = parseCheckedUrl(cardAddress);
+  const url = address === undefined ? undefined : parseCheckedUrl(address);
   const http = createAuthorizedSend({ authorizer, connectTimeoutMs, now });
   const cards = createCardSource({ cardUrl, version: version ?? "1.0", http, now, random });
   const interfacesOf = (card: ReadCard) => usableInterfaces({ card, cardUrl, url, version });
-  const ask = createAsk({ cards, interfacesOf, http, maxResponseBytes });
+  const ask = createCallOperation({ cards, interfacesOf, http, maxResponseBytes });
 
   async function say({ params, call }: { params: OperationParams<"SendMessage">; call: PeerCall }) {
     const asked = await ask({ operation: "SendMessage", params, call });
@@ -57,7 +57,7 @@ export function createA2aTransport({
 
   /** By its id, or by that of the message that began it. */
   async function find({ key: { task_id, request_id = "" }, call }: { key: ParamsOf<"get_task">; call: PeerCall }) {
-    return task_id === undefined ? findTask({ messageId: request_id, ask, call }) : { taskId: task_id };
+    return task_id === undefined ? findTaskByMessage({ messageId: request_id, ask, call }) : { taskId: task_id };
   }
 
   async function get({ key, call }: { key: ParamsOf<"get_task">; call: PeerCall }) {
@@ -87,10 +87,10 @@ export function createA2aTransport({
       switch (method) {
         case "execute_task": {
           const task = methods[method].params.parse(params);
-          return say({ params: taskToSend({ messageId, contextId: way.sessionId, params: task }), call });
+          return say({ params: createTaskMessage({ messageId, contextId: way.sessionId, params: task }), call });
         }
         case "answer_task":
-          return say({ params: answerToSend({ messageId, params: methods[method].params.parse(params) }), call });
+          return say({ params: createAnswerParams({ messageId, params: methods[method].params.parse(params) }), call });
         case "get_task":
           return get({ key: methods[method].params.parse(params), call });
         case "cancel_task":

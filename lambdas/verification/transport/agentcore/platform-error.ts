@@ -39,7 +39,7 @@ export function classify({
   }
   const retryAfterMs = parseRetryAfter({ header: data.$response?.headers["retry-after"], nowMs });
   const fromBody = data.error === undefined ? undefined : platformReason(data.error);
-  return new SekishoError(fromBody ?? reasonOf({ status, name: data.name }), {
+  return new SekishoError(fromBody ?? readReason({ status, name: data.name }), {
     // Not the SDK's error itself: it holds whatever the body held.
     cause: { name: data.name, status, requestId: data.$metadata.requestId },
     details: retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs },
@@ -53,7 +53,7 @@ export function classify({
 const notConnected =
   /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|ERR_TLS_CERT_\w+|CERT_\w+|UNABLE_TO_\w+|\w*SELF_SIGNED_CERT\w*)$/;
 
-function reasonOf({ status, name }: { status: number; name: string }): ClientReason {
+function readReason({ status, name }: { status: number; name: string }): ClientReason {
   switch (status) {
     case 400:
       return "invalid_request";

@@ -37,7 +37,7 @@ export function createAgentCoreTransport({
   const target = { agentRuntimeArn, qualifier };
 
   async function stopSession({ sessionId, signal }: { sessionId: string; signal: AbortSignal }): Promise<void> {
-    const input = { ...target, runtimeSessionId: checked(sessionId) };
+    const input = { ...target, runtimeSessionId: checkAnswer(sessionId) };
     await client
       .stop({ command: ({ StopRuntimeSessionCommand }) => new StopRuntimeSessionCommand(input), signal })
       .catch((error: SekishoError) => {
@@ -51,7 +51,7 @@ export function createAgentCoreTransport({
       const input = {
         ...target,
         payload,
-        runtimeSessionId: checked(sessionId),
+        runtimeSessionId: checkAnswer(sessionId),
         contentType: "application/json",
         accept: "application/json",
         traceParent: trace.traceparent,
@@ -68,7 +68,7 @@ export function createAgentCoreTransport({
   };
 }
 
-function checked(sessionId: string): string {
+function checkAnswer(sessionId: string): string {
   if (!sessionIdSchema.safeParse(sessionId).success) throw new SekishoError("internal");
   return sessionId;
 }

@@ -8,7 +8,7 @@ import {
 import type { AwsCredentials } from "../../../shared/aws/credentials.ts";
 import { AwsCallError } from "../../../shared/aws/json-call.ts";
 import type { Sts } from "../../../shared/aws/sts.ts";
-import { codeOf, credentialFailure } from "./authorizer.ts";
+import { codeOf, createCredentialError } from "./authorizer.ts";
 
 /** `externalId` is what the role's trust asks for beside the caller. */
 export type AssumedRole = { sts: Pick<Sts, "assumeRole">; roleArn: string; externalId?: string | undefined };
@@ -16,7 +16,7 @@ export type AssumedRole = { sts: Pick<Sts, "assumeRole">; roleArn: string; exter
 /** What every role allows, and the most for a role that is assumed by another, as here. */
 const durationSeconds = 3600;
 
-export function keepAssumedRole({
+export function cacheAssumedRole({
   sts,
   roleArn,
   externalId,
@@ -32,10 +32,10 @@ export function keepAssumedRole({
 }
 
 /** STS says 400 to what is asked too often, and to what will do later. */
-const passing = /throttl|limitexceeded|toomanyrequests|requesttimeout|expiredtoken/i;
+const transientErrors = /throttl|limitexceeded|toomanyrequests|requesttimeout|expiredtoken/i;
 
-/** For `catch`: throws what `credentialFailure` makes of it. */
+/** For `catch`: throws what `createCredentialError` makes of it. */
 export function throwStsFailure(thrown: unknown): never {
-  const refused = thrown instanceof AwsCallError && !passing.test(thrown.name) ? thrown.status : 0;
-  throw credentialFailure({ status: refused, code: codeOf(thrown) });
+  const refused = thrown instanceof AwsCallError && !transientErrors.test(thrown.name) ? thrown.status : 0;
+  throw createCredentialError({ status: refused, code: codeOf(thrown) });
 }

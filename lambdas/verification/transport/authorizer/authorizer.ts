@@ -41,7 +41,7 @@ export const noAuthorizer: Authorizer = {
 };
 
 /** Throws for a URL that is not https (http on loopback) or that holds credentials; the message repeats neither. */
-export function checkedUrl(address: string): URL {
+export function parseCheckedUrl(address: string): URL {
   const url = parseUrl(address);
   if (url === null) throw new Error("The url must be an absolute URL.");
   const isAllowed = url.protocol === "https:" || (url.protocol === "http:" && isLoopbackHost(url.hostname));
@@ -65,7 +65,7 @@ export class CredentialError extends Error {
  * `unauthenticated` where the issuer refused for good (a 4xx besides 408 and 429), else `unavailable`: never `ambiguous`, since
  * the call's own request was not sent.
  */
-export function credentialFailure({
+export function createCredentialError({
   status = 0,
   code,
   retryAfterMs,

@@ -6,7 +6,7 @@ import { decodeJwt } from "jose";
 import type { KeepSeams } from "../../../shared/async/cached-credential.ts";
 import type { Sts } from "../../../shared/aws/sts.ts";
 import { throwStsFailure } from "./assumed-role.ts";
-import { type Authorizer, credentialFailure } from "./authorizer.ts";
+import { type Authorizer, createCredentialError } from "./authorizer.ts";
 import { postToIssuer } from "./post-to-issuer.ts";
 import { createTokenAuthorizer, type FreshToken, isToken, readTokenResponse } from "./token-authorizer.ts";
 
@@ -65,6 +65,6 @@ function withLifetime(token: unknown): FreshToken {
     if (!(exp > iat)) throw new TypeError();
     return { token, lifetimeMs: (exp - iat) * 1000 };
   } catch {
-    throw credentialFailure({ code: "NoToken" });
+    throw createCredentialError({ code: "NoToken" });
   }
 }

@@ -5,7 +5,7 @@ import { urlToHttpOptions } from "node:url";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { sendOnce } from "../http/transport.ts";
 import type { TransportResponse } from "../transport.ts";
-import { checkedUrl, codeOf, credentialFailure } from "./authorizer.ts";
+import { codeOf, createCredentialError, parseCheckedUrl } from "./authorizer.ts";
 
 const maxResponseBytes = 64 * 1024;
 
@@ -26,7 +26,7 @@ export async function postToIssuer({
   signal: AbortSignal;
   now?: () => number;
 }): Promise<Record<string, unknown>> {
-  const url = checkedUrl(String(address));
+  const url = parseCheckedUrl(String(address));
   const isForm = body instanceof URLSearchParams;
   const agent = new (url.protocol === "https:" ? HttpsAgent : HttpAgent)({ keepAlive: false });
   const response = await sendOnce({
@@ -42,21 +42,21 @@ export async function postToIssuer({
     maxResponseBytes,
     nowMs: now(),
   }).catch((thrown) => {
-    throw credentialFailure({ code: signal.aborted ? "TimeoutError" : wayOf(thrown) });
+    throw createCredentialError({ code: signal.aborted ? "TimeoutError" : readFailureCode(thrown) });
   });
-  return answerOf(response);
+  return readAnswer(response);
 }
 
 /** What `sendOnce` says of it matters to the issuer's request alone; where the network said more, that is told. */
-function wayOf(thrown: unknown): string {
+function readFailureCode(thrown: unknown): string {
   if (!(thrown instanceof SekishoError)) return codeOf(thrown);
   return thrown.cause === undefined ? thrown.reason : codeOf(thrown.cause);
 }
 
-function answerOf({ status, body, retryAfterMs }: TransportResponse & { status: number }): Record<string, unknown> {
+function readAnswer({ status, body, retryAfterMs }: TransportResponse & { status: number }): Record<string, unknown> {
   const answer = parse(body);
   if (status < 300 && answer !== undefined) return answer;
-  throw credentialFailure({ status, code: refusalOf(answer) ?? `Http${status}`, retryAfterMs });
+  throw createCredentialError({ status, code: readRefusal(answer) ?? `Http${status}`, retryAfterMs });
 }
 
 function parse(body: Uint8Array): Record<string, unknown> | undefined {
@@ -72,7 +72,7 @@ function parse(body: Uint8Array): Record<string, unknown> | undefined {
  * `error` of OAuth 2 (RFC 6749, section 5.2), or `error.status` of Google's APIs. Only what has the form of such a word: an issuer
  * may repeat anything that it was shown.
  */
-function refusalOf(answer: Record<string, unknown> | undefined): string | undefined {
+function readRefusal(answer: Record<string, unknown> | undefined): string | undefined {
   const error = answer?.error;
   const [code, form] = isObject(error) ? [error.status, /^[A-Z]+(_[A-Z]+)*$/] : [error, /^[a-z]+(_[a-z]+)+$/];
   return typeof code === "string" && code.length <= 40 && form.test(code) ? code : undefined;

@@ -4,7 +4,7 @@ import type { KeepSeams } from "../../../shared/async/cached-credential.ts";
 import type { AwsCredentialsProvider } from "../../../shared/aws/credentials.ts";
 import { defaultAwsCredentials } from "../../../shared/aws/default-credentials.ts";
 import { createSigner } from "../../../shared/aws/signer.ts";
-import { type AssumedRole, keepAssumedRole } from "./assumed-role.ts";
+import { type AssumedRole, cacheAssumedRole } from "./assumed-role.ts";
 import type { Authorizer } from "./authorizer.ts";
 
 /** Proxies on the way may rewrite these (W3C Trace Context, section 3.4), which must not break the signature. */
@@ -24,7 +24,7 @@ export function createSigV4Authorizer({
   credentials?: AwsCredentialsProvider;
   assumeRole?: AssumedRole | undefined;
 }): Authorizer {
-  const role = assumeRole && keepAssumedRole({ ...assumeRole, ...seams, now });
+  const role = assumeRole && cacheAssumedRole({ ...assumeRole, ...seams, now });
   const provider = role === undefined ? credentials : async () => role.current();
   const sign = createSigner({ service, region, credentials: provider, unsigned, now });
   return {

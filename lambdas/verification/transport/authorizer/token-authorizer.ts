@@ -4,7 +4,7 @@
  */
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { createCachedCredential, type KeepSeams } from "../../../shared/async/cached-credential.ts";
-import { type AddedCredentials, type Authorizer, credentialFailure } from "./authorizer.ts";
+import { type AddedCredentials, type Authorizer, createCredentialError } from "./authorizer.ts";
 
 type FetchToken = (request: { signal: AbortSignal }) => Promise<FreshToken>;
 
@@ -47,7 +47,7 @@ const unsaidLifetimeSeconds = 300;
  */
 export function readTokenResponse({ access_token, token_type, expires_in }: Record<string, unknown>): FreshToken {
   const isBearer = typeof token_type === "string" && token_type.toLowerCase() === "bearer";
-  if (!isBearer || !isToken(access_token)) throw credentialFailure({ code: "NoToken" });
+  if (!isBearer || !isToken(access_token)) throw createCredentialError({ code: "NoToken" });
   const seconds = Number(expires_in ?? unsaidLifetimeSeconds);
   return { token: access_token, lifetimeMs: 1000 * (seconds > 0 ? seconds : unsaidLifetimeSeconds) };
 }

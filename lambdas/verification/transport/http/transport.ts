@@ -15,20 +15,20 @@ import { urlToHttpOptions } from "node:url";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { abortable } from "../../../shared/async/abortable.ts";
 import { parseRetryAfter } from "../../../shared/async/retry-delay.ts";
-import { traceHeaders } from "../../../shared/telemetry/telemetry.ts";
+import { createTraceHeaders } from "../../../shared/telemetry/telemetry.ts";
 import {
   type AddedCredentials,
   type AuthorizableRequest,
   type Authorizer,
-  checkedUrl,
+  parseCheckedUrl,
 } from "../authorizer/authorizer.ts";
 import {
   type CappedBody,
+  type CheckResponseHead,
+  checkResponseHead,
   createResponseCollector,
   defaultMaxResponseBytes,
   maxShortening,
-  type Refuse,
-  refusalOf,
 } from "../read-response.ts";
 import type { Transport, TransportRequest, TransportResponse } from "../transport.ts";
 
@@ -46,7 +46,7 @@ export function createHttpsTransport({
   connectTimeoutMs?: number;
   now?: () => number;
 }): Transport {
-  const url = checkedUrl(address);
+  const url = parseCheckedUrl(address);
   const http = createAuthorizedSend({ authorizer, connectTimeoutMs, now });
   return {
     async send({ body, sessionId, signal, trace }) {
@@ -62,10 +62,10 @@ export function createHttpsTransport({
 }
 
 /** Where to: what node:http makes of the URL, once for all requests, and the certificate to show. */
-type Target = RequestOptions & { agent: Agent };
+type SendTarget = RequestOptions & { agent: Agent };
 
 type SendOnceRequest = {
-  target: Target;
+  target: SendTarget;
   headers: Readonly<Record<string, string>>;
   /** Empty where the method has none. */
   body: Uint8Array;
@@ -76,7 +76,7 @@ type SendOnceRequest = {
   nowMs: number;
   /** For the address, the connection and TLS together: who is not there by then is not waited for. */
   connectTimeoutMs?: number | undefined;
-  refuse?: Refuse | undefined;
+  refuse?: CheckResponseHead | undefined;
 };
 
 export type HttpResponse = TransportResponse & { status: number; headers: IncomingHttpHeaders };
@@ -100,7 +100,7 @@ export async function sendOnce({
   shortens = false,
   nowMs,
   connectTimeoutMs = 5000,
-  refuse = refusalOf,
+  refuse = checkResponseHead,
 }: SendOnceRequest): Promise<HttpResponse> {
   if (signal.aborted) throw new SekishoError("unavailable", { cause: signal.reason, undelivered: true });
   const send = target.protocol === "https:" ? httpsRequest : httpRequest;
@@ -157,7 +157,7 @@ async function read({
   maxResponseBytes: number;
   shortens: boolean;
   nowMs: number;
-  refuse: Refuse;
+  refuse: CheckResponseHead;
 }): Promise<HttpResponse> {
   const { statusCode: status = 0, headers } = response;
   const retryAfterMs = parseRetryAfter({ header: headers["retry-after"], nowMs });
@@ -203,12 +203,12 @@ function codeOf(thrown: unknown): string {
 /** Kept connections are dropped before common peers drop them (node:http after 5 s), since a write into a closing one is ambiguous. */
 const idleMs = 4000;
 
-/** `url` must be a checked one (checked-url.ts). `refuse` says which responses are not to be read (`refusalOf` where absent). */
+/** `url` must be a checked one (checked-url.ts). `refuse` says which responses are not to be read (`checkResponseHead` where absent). */
 type AuthorizedRequest = AuthorizableRequest & {
   maxResponseBytes: number;
   /** A larger response is read without its long strings. */
   shortens?: boolean;
-  refuse?: Refuse;
+  refuse?: CheckResponseHead;
 };
 
 export type AuthorizedSend = {
@@ -299,6 +299,6 @@ export function requestHeaders({
     "content-type": "application/json",
     accept: "application/json",
     [sessionHeader]: sessionId,
-    ...traceHeaders(trace),
+    ...createTraceHeaders(trace),
   };
 }

@@ -1,7 +1,7 @@
 /** Can a destination be used, with the credentials that it is called with? No task is run. */
 import { isOwnExecution } from "../../../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../../../lambdas/shared/config/destination-schema.ts";
-import type { Checked } from "../../../../lambdas/verification/checks/check-destination.ts";
+import type { DestinationCheck } from "../../../../lambdas/verification/checks/check-destination.ts";
 import { type CheckDependencies, checkFromHere } from "../../destinations/check.ts";
 import { type Check, type CheckGroup, failedFinding, okFinding, skippedFinding, toFailedFinding } from "../check.ts";
 
@@ -52,7 +52,7 @@ export function stageDestinationCheck({
   /** Whether the worker answers at all. Its own check says what to do where it does not. */
   isAnswering: () => Promise<boolean>;
   /** Is asked afterwards: two invocations at once may be more than a new account allows. */
-  ask: () => Promise<Checked[]>;
+  ask: () => Promise<DestinationCheck[]>;
   stageName: string;
   timeoutMs: number;
 }): Check {

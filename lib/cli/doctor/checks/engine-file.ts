@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type Database, openDatabase } from "../../../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteQueue, createSqliteTaskStore } from "../../../../lambdas/shared/engine/sqlite/engine.ts";
-import { EngineFileError, fileErrorOf } from "../../../../lambdas/shared/engine/sqlite/file-error.ts";
+import { EngineFileError, toFileError } from "../../../../lambdas/shared/engine/sqlite/file-error.ts";
 import { parseStored } from "../../tasks/stored-task.ts";
 import { type Check, failedFinding, okFinding } from "../check.ts";
 
@@ -69,7 +69,7 @@ async function withDatabase<T>(
     try {
       return await work(database, isNew);
     } catch (error) {
-      throw fileErrorOf({ error, file }) ?? error;
+      throw toFileError({ error, file }) ?? error;
     } finally {
       await database.close();
     }

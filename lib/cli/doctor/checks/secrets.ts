@@ -1,7 +1,7 @@
 /** Are the secrets there that the configuration refers to? Names only, never values. */
 
 import { randomUUID } from "node:crypto";
-import { nameOfSecret } from "../../../../lambdas/shared/config/secrets.ts";
+import { formatSecretName } from "../../../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../../../lambdas/shared/config/values.ts";
 import { findExpectedShape } from "../../aws/secret-shape.ts";
 import { readSecretState, type SecretState } from "../../aws/secret-store.ts";
@@ -20,7 +20,7 @@ export function secretsHere({
   references: readonly SecretReference[];
   readSecret: (reference: SecretReference) => Promise<string>;
 }): Check {
-  const named = new Map(references.map((reference) => [nameOfSecret(reference), reference]));
+  const named = new Map(references.map((reference) => [formatSecretName(reference), reference]));
   return {
     name: "secrets",
     async run() {
@@ -101,7 +101,7 @@ export function signingSecret({
   newChallenge?: () => string;
 }): Check {
   const reference = slack.config.slack.signingSecret;
-  const name = nameOfSecret(reference);
+  const name = formatSecretName(reference);
   return {
     name: "signing secret",
     async run({ signal }) {

@@ -1,6 +1,6 @@
 /** Does Slack take the bot token, and whose is it? */
-import { nameOfSecret } from "../../../../lambdas/shared/config/secrets.ts";
-import { printable } from "../../../../lambdas/verification/checks/question.ts";
+import { formatSecretName } from "../../../../lambdas/shared/config/secrets.ts";
+import { toPrintable } from "../../../../lambdas/verification/checks/question.ts";
 import { botScopes } from "../../../../lambdas/verification/slack/api/manifest.ts";
 import { tokenRefusalText } from "../../../local/socket-mode-identity.ts";
 import { askSlack } from "../ask-slack.ts";
@@ -10,7 +10,7 @@ import { isHeaderSafe, type SlackSide } from "../slack-side.ts";
 /** `timeoutMs`: where the usual time is too short. */
 export function botToken({ slack, timeoutMs }: { slack: SlackSide; timeoutMs?: number }): Check {
   const { botToken: reference, apiUrl, install } = slack.config.slack;
-  const name = nameOfSecret(reference);
+  const name = formatSecretName(reference);
   const whereFrom = tokenRefusalText({ error: "not_allowed_token_type", kind: "bot" });
   return {
     name: "bot token",
@@ -55,7 +55,7 @@ function withoutToken({ missing, install }: { missing: string; install: unknown 
 
 /** Slack's words go to a terminal. */
 function identityText({ user, team, team_id }: Record<string, unknown>): string {
-  const [bot, name, id] = [user, team, team_id].map((text) => printable(typeof text === "string" ? text : "unknown"));
+  const [bot, name, id] = [user, team, team_id].map((text) => toPrintable(typeof text === "string" ? text : "unknown"));
   return `@${bot} in ${name} (${id}).`;
 }
 
@@ -63,7 +63,7 @@ function identityText({ user, team, team_id }: Record<string, unknown>): string 
 
 export function appToken({ slack }: { slack: SlackSide }): Check {
   const { appToken: reference, apiUrl } = slack.config.slack;
-  const name = nameOfSecret(reference);
+  const name = formatSecretName(reference);
   return {
     name: "app token",
     async run({ signal }) {

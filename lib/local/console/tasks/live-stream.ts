@@ -1,6 +1,6 @@
 /** The live list as streams of server-sent events, one for each tab that looks at it. */
 import type { ServerResponse } from "node:http";
-import { safeReplacer } from "../../../../lambdas/shared/untrusted-input.ts";
+import { sanitizeJsonValue } from "../../../../lambdas/shared/untrusted-input.ts";
 import { commonHeaders } from "../../web/common-headers.ts";
 import type { LiveTasks, TaskListUpdate } from "./live-tasks.ts";
 
@@ -55,5 +55,5 @@ export function createLiveStream({ live }: { live: LiveTasks }): LiveStream {
 
 /** JSON has no line ends of its own, so one `data` line holds it. */
 function format(news: TaskListUpdate): string {
-  return `data: ${JSON.stringify(news, safeReplacer)}\n\n`;
+  return `data: ${JSON.stringify(news, sanitizeJsonValue)}\n\n`;
 }

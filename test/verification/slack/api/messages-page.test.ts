@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
 import { readMessagesPage } from "../../../../lambdas/verification/slack/api/messages.ts";
-import { metadataOf } from "../../../../lambdas/verification/slack/api/posts.ts";
+import { createMetadata } from "../../../../lambdas/verification/slack/api/posts.ts";
 import { SlackError } from "../../../../lambdas/verification/slack/api/slack.ts";
 
 const appId = "A0APP00001";
 const key = { requestId: "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d", part: 1 };
-const ours = { ts: "2.000001", text: "Done.", metadata: metadataOf(key), app_id: appId };
+const ours = { ts: "2.000001", text: "Done.", metadata: createMetadata(key), app_id: appId };
 const read = (page: unknown) => readMessagesPage({ page, appId });
 const keysOf = (...messages: object[]) => read({ messages }).posts.map((post) => post.key);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { retryDelayMs } from "../../../../lambdas/verification/slack/api/call.ts";
+import { slackRetryDelayMs } from "../../../../lambdas/verification/slack/api/call.ts";
 import type { SlackErrorKind } from "../../../../lambdas/verification/task/events.ts";
 
 const kinds: readonly SlackErrorKind[] = [
@@ -21,7 +21,7 @@ const input = fc.record({
 });
 
 function delayOf({ kind, retryAfterMs, ...rest }: Given) {
-  return retryDelayMs({ error: { kind, retryAfterMs }, ...rest });
+  return slackRetryDelayMs({ error: { kind, retryAfterMs }, ...rest });
 }
 
 type Given = typeof input extends fc.Arbitrary<infer T> ? T : never;

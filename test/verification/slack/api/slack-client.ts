@@ -1,7 +1,7 @@
 /** The Slack client of each test, over a fake Slack of its own; what it called, logged and waited for. */
 import { afterEach, beforeEach } from "@jest/globals";
 import { createLog } from "../../../../lambdas/shared/log.ts";
-import { createTokens } from "../../../../lambdas/verification/installations/installations.ts";
+import { createBotTokens } from "../../../../lambdas/verification/installations/installations.ts";
 import { type SlackApi, SlackError } from "../../../../lambdas/verification/slack/api/slack.ts";
 import { createSlackApi } from "../../../../lambdas/verification/slack/api/web-api.ts";
 import { type FakeSlack, startFakeSlack } from "../../../../lib/local/fake-slack/fake-slack.ts";
@@ -56,7 +56,7 @@ async function open(options: Partial<Parameters<typeof startFakeSlack>[0]>): Pro
   const common = { installation, channel, requestId, signal: AbortSignal.timeout(20_000) };
   const api = (changed: Partial<Options> = {}) =>
     createSlackApi({
-      tokens: createTokens({ botToken: async () => botToken }),
+      tokens: createBotTokens({ botToken: async () => botToken }),
       apiUrl: fakeSlack.apiUrl,
       log: createLog({ service: "verification", level: "debug", write: (line) => lines.push(line) }),
       sleep: async (ms) => void waits.push(ms),

@@ -1,6 +1,6 @@
 /** Every error that Slack documents for a method that is called here has a kind that somebody decided on. */
 import { describe, expect, it } from "@jest/globals";
-import { kindOfSlackError } from "../../../../lambdas/verification/slack/api/slack-errors.ts";
+import { toSlackErrorKind } from "../../../../lambdas/verification/slack/api/slack-errors.ts";
 
 /** By method ("Errors" of its page), without those about arguments that are never sent and those that say that it is done already. */
 const documented: readonly (readonly [method: string, names: string])[] = [
@@ -154,12 +154,12 @@ const documented: readonly (readonly [method: string, names: string])[] = [
 
 describe("an error of Slack", () => {
   it.each(documented)("that is documented for %s says what became of the call", (_method, names) => {
-    const undecided = names.split(/\s+/).filter((name) => name !== "" && kindOfSlackError(name) === "ambiguous");
+    const undecided = names.split(/\s+/).filter((name) => name !== "" && toSlackErrorKind(name) === "ambiguous");
     expect(undecided).toEqual([]);
   });
 
   it.each(["fatal_error", "internal_error", "messaging_processing_failed", "file_update_failed", "update_failed"])(
     "%s leaves open what became of it",
-    (name) => expect(kindOfSlackError(name)).toBe("ambiguous"),
+    (name) => expect(toSlackErrorKind(name)).toBe("ambiguous"),
   );
 });

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "@jest/globals";
-import type { Tokens } from "../../../../lambdas/verification/slack/api/slack.ts";
+import type { BotTokens } from "../../../../lambdas/verification/slack/api/slack.ts";
 import { SlackError } from "../../../../lambdas/verification/slack/api/slack.ts";
 import { startFakeSlack } from "../../../../lib/local/fake-slack/fake-slack.ts";
 import { appId, botToken, failure, requestId, slackClient, text } from "./slack-client.ts";
@@ -10,7 +10,7 @@ const client = slackClient();
 const key = { requestId, part: 1 };
 const content = { text: "Done." };
 
-function tokensOf(tokenOf: Tokens["tokenOf"], newerThan: Tokens["newerThan"] = async () => undefined) {
+function tokensOf(tokenOf: BotTokens["tokenOf"], newerThan: BotTokens["newerThan"] = async () => undefined) {
   return { tokens: { tokenOf, newerThan } };
 }
 
@@ -149,7 +149,7 @@ describe("what goes wrong on the way", () => {
   it("is asked once more with a newer token where Slack does not take the kept one, also for a post", async () => {
     const { api, post, common, answers, lines } = client();
     const tried: unknown[] = [];
-    const newer: Tokens["newerThan"] = async (request) => {
+    const newer: BotTokens["newerThan"] = async (request) => {
       tried.push(request);
       return botToken;
     };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { createTokens } from "../../../../lambdas/verification/installations/installations.ts";
+import { createBotTokens } from "../../../../lambdas/verification/installations/installations.ts";
 import { workspace } from "../../../../lib/local/fake-slack/workspace.ts";
 import { failure, slackClient } from "./slack-client.ts";
 
@@ -24,7 +24,7 @@ describe("what Slack knows of people", () => {
     const args: unknown[] = [];
     fakeSlack.onCall((call) => args.push(call.args.team_id));
     await api().groupMembers({ ...common, group: "SNOBODY" });
-    const slack = api({ tokens: createTokens({ botToken: async () => organizationToken }) });
+    const slack = api({ tokens: createBotTokens({ botToken: async () => organizationToken }) });
     const installation = { team: "TGRID", enterprise: "ESTANDIN" };
     await slack.groupMembers({ ...common, installation, group: "S1" }).catch(() => {});
     expect(args).toEqual([undefined, "TGRID"]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { createTokens } from "../../../../lambdas/verification/installations/installations.ts";
+import { createBotTokens } from "../../../../lambdas/verification/installations/installations.ts";
 import { workspace } from "../../../../lib/local/fake-slack/workspace.ts";
 import { appId, botToken, failure, requestId, slackClient, text } from "./slack-client.ts";
 
@@ -78,7 +78,7 @@ describe("the Slack API", () => {
 
   it("asks for the token at every call, and for that of the installation", async () => {
     const { api, common, post, answers } = client();
-    const tokens = createTokens({ botToken: async () => botToken });
+    const tokens = createBotTokens({ botToken: async () => botToken });
     const asked: unknown[] = [];
     const slack = api({
       tokens: {

@@ -1,15 +1,15 @@
 /** What is long or acts on a screen is bounded before it is looked at, or taken out before it is shown. */
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
 import { safeMarkdown } from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
-import { mayNameAddress, tellsAnotherAddress } from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
+import { canNameAddress, isNamingOtherAddress } from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
 import { shorten } from "../../../../lambdas/verification/slack/messages/blocks.ts";
 
 describe("a long label", () => {
   it("shows the address beside it without being compared word by word", () => {
-    expect(tellsAnotherAddress({ label: "word ".repeat(200), address: "https://x.example/" })).toBe(true);
-    expect(tellsAnotherAddress({ label: "a word", address: "https://x.example/" })).toBe(false);
+    expect(isNamingOtherAddress({ label: "word ".repeat(200), address: "https://x.example/" })).toBe(true);
+    expect(isNamingOtherAddress({ label: "a word", address: "https://x.example/" })).toBe(false);
     const long = `https://x.example/${"a".repeat(1000)}`;
-    expect(tellsAnotherAddress({ label: long, address: long })).toBe(false);
+    expect(isNamingOtherAddress({ label: long, address: long })).toBe(false);
   });
 });
 
@@ -21,8 +21,8 @@ describe("the address of a link", () => {
 
   it("is parsed once, however many words the label has", () => {
     const address = "https://x.example/";
-    tellsAnotherAddress({ label: "a b ".repeat(100), address: "https://x.example/" });
-    tellsAnotherAddress({ label: "a.b ".repeat(100), address });
+    isNamingOtherAddress({ label: "a b ".repeat(100), address: "https://x.example/" });
+    isNamingOtherAddress({ label: "a.b ".repeat(100), address });
     expect(parse.mock.calls.filter(([given]) => given === address)).toHaveLength(1);
   });
 
@@ -40,14 +40,14 @@ describe("a text with very many marks on a letter", () => {
     ["that normalization makes", "\u0301\uFF9E".repeat(20_000)],
   ])("counts as an address without being normalized: %s", (_what, marks) => {
     const normalize = jest.spyOn(String.prototype, "normalize");
-    expect(mayNameAddress(`x${marks}`)).toBe(true);
+    expect(canNameAddress(`x${marks}`)).toBe(true);
     expect(normalize).not.toHaveBeenCalled();
     normalize.mockRestore();
     expect(safeMarkdown(`[x${marks}](https://evil.example)`)).toContain("(https://evil.example)");
   });
 
   it("stays a label with as many as languages use", () => {
-    expect(mayNameAddress(`x${"\u0301\u0323".repeat(14)}`)).toBe(false);
+    expect(canNameAddress(`x${"\u0301\u0323".repeat(14)}`)).toBe(false);
   });
 });
 

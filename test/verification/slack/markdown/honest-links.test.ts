@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { lexer, walkTokens } from "marked";
 import { toMrkdwn } from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
 import { exposeLinkTargets, safeMarkdown } from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
-import { tellsAnotherAddress } from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
+import { isNamingOtherAddress } from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
 
 /** The labels of all links that lead to the wrong place, as the parser by itself reads them. */
 function labelsToEvil(markdown: string): string[] {
@@ -118,7 +118,7 @@ describe("a link whose label is an address of elsewhere", () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
         const labels = labelsToEvil(safeMarkdown(pieces.join("")));
-        expect(labels.filter((said) => tellsAnotherAddress({ label: said, address: "https://evil.example" }))).toEqual(
+        expect(labels.filter((said) => isNamingOtherAddress({ label: said, address: "https://evil.example" }))).toEqual(
           [],
         );
       }),

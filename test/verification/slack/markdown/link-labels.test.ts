@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { decodeEntities } from "../../../../lambdas/verification/slack/markdown/characters.ts";
 import { toMrkdwn } from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
 import { safeMarkdown } from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
-import { shownAddress, tellsAnotherAddress } from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
-import { nextPiece } from "../../../../lambdas/verification/slack/messages/stream-piece.ts";
+import { isNamingOtherAddress, shownAddress } from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
+import { nextStreamPiece } from "../../../../lambdas/verification/slack/messages/stream-piece.ts";
 import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
 import { askedAtMs, sampleTask } from "../../task/sample.ts";
 
@@ -173,7 +173,7 @@ describe("a label that may be taken for another address", () => {
             letters[index] = change(letters[index] ?? "");
           }
           const label = decodeEntities(`${before}${letters.join("")}${after}`);
-          expect(tellsAnotherAddress({ label, address: target })).toBe(true);
+          expect(isNamingOtherAddress({ label, address: target })).toBe(true);
         },
       ),
       { numRuns: 1000 },
@@ -225,7 +225,7 @@ describe("a label that names no other address", () => {
     ["1 / 2", target],
     ["and/or", target],
   ])("stays a label: %s", (label, address) => {
-    expect(tellsAnotherAddress({ label, address })).toBe(false);
+    expect(isNamingOtherAddress({ label, address })).toBe(false);
   });
 });
 
@@ -238,7 +238,7 @@ function placesOf(markdown: string): string[] {
     placeholder(sampleTask({ state: "waiting", progress: { partialText: markdown, shownAtMs: askedAtMs }, ...form })),
     question({ task: sampleTask({ state: "asking", question: asked, ...form }), nowMs: askedAtMs }),
   ]);
-  const piece = nextPiece({ text: `${markdown}\n`, from: 0, shows: undefined });
+  const piece = nextStreamPiece({ text: `${markdown}\n`, from: 0, shows: undefined });
   const shown = contents.map(({ text, blocks }) => JSON.stringify(blocks ?? text));
   return [...shown, ...(piece.type === "piece" ? [piece.markdown] : [])];
 }

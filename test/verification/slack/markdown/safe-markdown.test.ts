@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { decodeEntities, withoutJoiners } from "../../../../lambdas/verification/slack/markdown/characters.ts";
+import { decodeEntities, removeJoiners } from "../../../../lambdas/verification/slack/markdown/characters.ts";
 import { toMrkdwn } from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
 import { safeMarkdown } from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
 
@@ -136,6 +136,6 @@ describe("an agent's Markdown", () => {
   });
 
   it("comes back as it was typed where it is escaped anyway", () => {
-    expect(withoutJoiners(safeMarkdown("<!channel> <@U1>"))).toBe("<!channel> <@U1>");
+    expect(removeJoiners(safeMarkdown("<!channel> <@U1>"))).toBe("<!channel> <@U1>");
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Block, Content } from "../../../../lambdas/verification/slack/api/slack.ts";
+import type { MessageContent, SlackBlock } from "../../../../lambdas/verification/slack/api/slack.ts";
 import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
 import type { Task, TaskOutcome } from "../../../../lambdas/verification/task/task.ts";
 import { sampleTask } from "../../task/sample.ts";
@@ -7,16 +7,16 @@ import { sampleTask } from "../../task/sample.ts";
 const { parts } = createTaskText({ locale: "en", contact: "Hanako" });
 type Answer = Extract<TaskOutcome, { type: "answer" }>;
 
-function partsOf(answer: Partial<Answer>, changes: Partial<Task> = {}): Content[] {
+function partsOf(answer: Partial<Answer>, changes: Partial<Task> = {}): MessageContent[] {
   return parts(sampleTask({ ...changes, outcome: { type: "answer", text: "", ...answer } }));
 }
 
-const typesOf = ({ blocks = [] }: Content) => blocks.map(({ type }) => type);
-const markdownOf = (contents: Content[]) =>
+const typesOf = ({ blocks = [] }: MessageContent) => blocks.map(({ type }) => type);
+const markdownOf = (contents: MessageContent[]) =>
   contents.flatMap(({ blocks = [] }) =>
     blocks.filter(({ type }) => type === "markdown").map(({ text }) => String(text)),
   );
-const wordsIn = (block: Block | undefined) => JSON.stringify(block);
+const wordsIn = (block: SlackBlock | undefined) => JSON.stringify(block);
 const paragraph = "A sekisho was a checkpoint on an old highway. 関所は、街道に設けられた検問所です。";
 const prose = (length: number) => `${paragraph}\n\n`.repeat(Math.ceil(length / paragraph.length)).slice(0, length);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { type ClientReason, reasons } from "../../../../contracts/errors.ts";
-import { sentencesFor } from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
+import { createOutcomeText } from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
 import type { TaskOutcome } from "../../../../lambdas/verification/task/task.ts";
 import { askedAtMs, sampleTask } from "../../task/sample.ts";
 
@@ -28,7 +28,7 @@ const others: Ended[] = [
 ];
 
 function say(outcome: Ended | undefined, locale: "en" | "ja" = "en", contact?: string): string {
-  return sentencesFor({ task: sampleTask(), outcome, locale, contact });
+  return createOutcomeText({ task: sampleTask(), outcome, locale, contact });
 }
 
 /** A file's name has a full stop of its own. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Artifact } from "../../../../contracts/methods.ts";
-import { leftOutCount, outgoingFiles } from "../../../../lambdas/verification/slack/messages/answer.ts";
+import { createOutgoingFiles, leftOutCount } from "../../../../lambdas/verification/slack/messages/answer.ts";
 import { sampleTask } from "../../task/sample.ts";
 
 const filesOf = (artifacts: Artifact[], text = "Here it is.") =>
-  outgoingFiles(sampleTask({ outcome: { type: "answer", text, artifacts } }));
+  createOutgoingFiles(sampleTask({ outcome: { type: "answer", text, artifacts } }));
 const namesOf = (artifacts: Artifact[]) => filesOf(artifacts).map(({ name }) => name);
 const long = "A sekisho was a checkpoint. ".repeat(3000);
 
@@ -38,7 +38,7 @@ describe("the files of an answer", () => {
       sampleTask({ outcome: { ...outcome, artifacts: [{ text: "x" }] }, mrkdwnFallback: true, locale: "ja" }),
       sampleTask({ outcome: { ...outcome, artifacts: [{ text: "x" }], uploads: [{ failed: true }] } }),
     ];
-    expect(outgoingFiles(plain)).toEqual(outgoingFiles(again));
+    expect(createOutgoingFiles(plain)).toEqual(createOutgoingFiles(again));
   });
 
   it("repeat nothing that the message says already, and have no file of nothing", () => {
@@ -53,7 +53,7 @@ describe("the files of an answer", () => {
       text: "",
       artifacts: Array.from({ length: 23 }, (_, index) => ({ text: `file ${index}` })),
     };
-    expect(outgoingFiles(sampleTask({ outcome }))).toHaveLength(20);
+    expect(createOutgoingFiles(sampleTask({ outcome }))).toHaveLength(20);
     expect(leftOutCount(sampleTask({ outcome }))).toBe(3);
     // With what did not get as far as the record.
     expect(leftOutCount(sampleTask({ outcome: { ...outcome, leftOut: 4 } }))).toBe(7);
@@ -67,13 +67,13 @@ describe("the files of an answer", () => {
       },
     });
     const outcome = { type: "answer" as const, text: "", artifacts: Array.from({ length: 30 }, () => ({ data })) };
-    expect(outgoingFiles(sampleTask({ outcome })).map(({ name }) => name)).toContain("file (20).json");
-    expect(outgoingFiles(sampleTask({ outcome }))).toBe(outgoingFiles({ outcome }));
+    expect(createOutgoingFiles(sampleTask({ outcome })).map(({ name }) => name)).toContain("file (20).json");
+    expect(createOutgoingFiles(sampleTask({ outcome }))).toBe(createOutgoingFiles({ outcome }));
   });
 
   it("are none without an answer", () => {
-    expect(outgoingFiles(sampleTask())).toEqual([]);
-    expect(outgoingFiles(sampleTask({ outcome: { type: "refused" } }))).toEqual([]);
+    expect(createOutgoingFiles(sampleTask())).toEqual([]);
+    expect(createOutgoingFiles(sampleTask({ outcome: { type: "refused" } }))).toEqual([]);
   });
 });
 

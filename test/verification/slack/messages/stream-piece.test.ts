@@ -2,19 +2,19 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { safeMarkdown } from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
 import {
-  endOfPiece,
-  nextPiece,
-  type Piece,
-  type StreamShows,
+  findPieceEnd,
+  nextStreamPiece,
+  type StreamContent,
+  type StreamPiece,
 } from "../../../../lambdas/verification/slack/messages/stream-piece.ts";
 
 /** What one message of Slack has in the end, and whether the stream went on to it; `texts` are what the agent tells at each poll. */
 function stream(texts: readonly string[]): { shown: string; pieces: string[]; isBroken: boolean; end: number } {
   const pieces: string[] = [];
-  let shows: StreamShows | undefined;
+  let shows: StreamContent | undefined;
   let end = 0;
   for (const text of texts) {
-    const piece: Piece = nextPiece({ text, from: end, shows });
+    const piece: StreamPiece = nextStreamPiece({ text, from: end, shows });
     if (piece.type === "broken") return { shown: pieces.join(""), pieces, isBroken: true, end };
     if (piece.type === "none") continue;
     pieces.push(piece.markdown);
@@ -111,8 +111,8 @@ describe("a text that is shown as it is written", () => {
 
   it("ends in whatever is held back for too long", () => {
     const text = `[${"a ".repeat(2000)}`;
-    expect(endOfPiece({ text: text.slice(0, 1000), from: 0 })).toBe(0);
-    expect(endOfPiece({ text, from: 0 })).toBe(text.length);
+    expect(findPieceEnd({ text: text.slice(0, 1000), from: 0 })).toBe(0);
+    expect(findPieceEnd({ text, from: 0 })).toBe(text.length);
   });
 });
 
@@ -120,7 +120,7 @@ describe("a further message of it", () => {
   it("begins with what is not shown yet, and with the fence that is open there", () => {
     const text = "Look:\n```ts\nconst a = 1;\n[https://bank.example](https://evil.example)\n";
     const from = text.indexOf("[");
-    expect(nextPiece({ text, from, shows: undefined })).toMatchObject({
+    expect(nextStreamPiece({ text, from, shows: undefined })).toMatchObject({
       type: "piece",
       markdown: "```ts\n[https://bank.example](https://evil.example)\n",
       end: text.length,
@@ -129,16 +129,16 @@ describe("a further message of it", () => {
 
   it("is safe by itself, whatever it was a part of", () => {
     const text = "``code\n[https://bank.example](https://evil.example)\n";
-    expect(nextPiece({ text, from: 7, shows: undefined })).toMatchObject({
+    expect(nextStreamPiece({ text, from: 7, shows: undefined })).toMatchObject({
       markdown: "https://bank.example (https://evil.example)\n",
     });
   });
 
   it("goes on in code that it began with", () => {
     const text = "```\n1\n2\n3\n";
-    const first = nextPiece({ text: text.slice(0, -2), from: 6, shows: undefined });
+    const first = nextStreamPiece({ text: text.slice(0, -2), from: 6, shows: undefined });
     if (first.type !== "piece") throw new Error(first.type);
     expect(first.markdown).toBe("```\n2\n");
-    expect(nextPiece({ text, from: first.end, shows: first.shows })).toMatchObject({ markdown: "3\n" });
+    expect(nextStreamPiece({ text, from: first.end, shows: first.shows })).toMatchObject({ markdown: "3\n" });
   });
 });

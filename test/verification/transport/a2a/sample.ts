@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { afterEach } from "@jest/globals";
 import type { MethodName, ParamsOf, ResultOf } from "../../../../contracts/methods.ts";
 import { silentLog } from "../../../../lambdas/shared/log.ts";
-import { newTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
+import { createTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
 import { createA2aTransport } from "../../../../lambdas/verification/transport/a2a/transport.ts";
 import { noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createClient } from "../../../../lambdas/verification/transport/runner.ts";
@@ -39,7 +39,7 @@ export function clientTo(cardUrl: string, options: Partial<Parameters<typeof cre
       params: ParamsOf<M>,
       { id = randomUUID(), signal }: { id?: string; signal?: AbortSignal } = {},
     ): Promise<ResultOf<M>> {
-      const common = { requestId: id, sessionId, timeoutMs: 5000, trace: newTrace() };
+      const common = { requestId: id, sessionId, timeoutMs: 5000, trace: createTrace() };
       return client.call({ method, params, id, signal, ...common });
     },
   };

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { ClientReason } from "../../../../contracts/errors.ts";
-import { newTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
+import { createTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
 import { createAgentCoreTransport } from "../../../../lambdas/verification/transport/agentcore/transport.ts";
 import { awsError, startAgentCoreStub } from "../../../doubles/agentcore-stub.ts";
 import { json, raw } from "../../../doubles/answers.ts";
@@ -42,7 +42,7 @@ async function open({
   });
   toClose.push(stub.close, () => transport.close?.());
   const send = ({ session = sessionId, signal = AbortSignal.timeout(5000) } = {}) =>
-    transport.send({ body: Buffer.from("{}"), sessionId: session, signal, trace: newTrace() });
+    transport.send({ body: Buffer.from("{}"), sessionId: session, signal, trace: createTrace() });
   return { stub, transport, send, requests: () => faults };
 }
 

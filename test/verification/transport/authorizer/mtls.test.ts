@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import { newTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
+import { createTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
 import { createMtlsAuthorizer } from "../../../../lambdas/verification/transport/authorizer/mtls.ts";
 import { createHttpsTransport } from "../../../../lambdas/verification/transport/http/transport.ts";
 import { type Authority, type Certified, createAuthority } from "../../../doubles/issuers/certificates.ts";
@@ -41,7 +41,7 @@ async function setUp({ certified = alice, required = true } = {}) {
       body: Buffer.from("{}"),
       sessionId: "s".repeat(33),
       signal: AbortSignal.timeout(5000),
-      trace: newTrace(),
+      trace: createTrace(),
     });
   return { peer, store, clock, send };
 }

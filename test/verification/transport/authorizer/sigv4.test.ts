@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { createSts } from "../../../../lambdas/shared/aws/sts.ts";
-import { newTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
+import { createTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
 import { createSigV4Authorizer } from "../../../../lambdas/verification/transport/authorizer/sigv4.ts";
 import { createHttpsTransport } from "../../../../lambdas/verification/transport/http/transport.ts";
 import { json } from "../../../doubles/answers.ts";
@@ -32,7 +32,7 @@ async function received({
   const authorizer = createSigV4Authorizer({ ...scope, service, credentials: async () => credentials, now });
   const transport = createHttpsTransport({ url: `${server.url}${path}`, authorizer });
   const body = Buffer.from('{"text":"関所 🏯"}');
-  await transport.send({ body, sessionId: "s".repeat(33), signal: AbortSignal.timeout(5000), trace: newTrace() });
+  await transport.send({ body, sessionId: "s".repeat(33), signal: AbortSignal.timeout(5000), trace: createTrace() });
   await transport.close?.();
   await server.close();
   const [request] = arrived;

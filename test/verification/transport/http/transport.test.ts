@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { newTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
+import { createTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
 import { type Authorizer, noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
 import { createHttpsTransport } from "../../../../lambdas/verification/transport/http/transport.ts";
@@ -50,7 +50,7 @@ async function socketPeer(serve: (socket: Socket) => void, protocol = "http") {
 }
 
 function send(transport: Transport, { signal = AbortSignal.timeout(5000), body = "{}" } = {}) {
-  return transport.send({ body: Buffer.from(body), sessionId: "s".repeat(33), signal, trace: newTrace() });
+  return transport.send({ body: Buffer.from(body), sessionId: "s".repeat(33), signal, trace: createTrace() });
 }
 
 describe("the https transport", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { type ClientReason, SekishoError } from "../../../../contracts/errors.ts";
 import { type LogFields, silentLog } from "../../../../lambdas/shared/log.ts";
-import { newTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
+import { createTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
 import { circuitBreaker } from "../../../../lambdas/verification/transport/wrappers.ts";
 
 const openMs = 10_000;
@@ -24,7 +24,7 @@ function setUp() {
       id: "1",
       requestId: "1",
       sessionId: "",
-      trace: newTrace(),
+      trace: createTrace(),
       signal,
       endsAtMs: 1,
       attempt: 1,

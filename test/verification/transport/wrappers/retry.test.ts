@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { type ClientReason, reasons, SekishoError } from "../../../../contracts/errors.ts";
-import { newTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
+import { createTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
 import { isRepeatedInCall, retry } from "../../../../lambdas/verification/transport/wrappers.ts";
 import { virtualTime } from "../sample.ts";
 
@@ -35,7 +35,7 @@ async function run(
     id,
     requestId: id,
     sessionId: "",
-    trace: newTrace(),
+    trace: createTrace(),
     signal,
     endsAtMs,
     attempt: 1,

@@ -7,7 +7,7 @@ import {
   maxMrkdwnLength,
   splitAnswer,
 } from "../../../../../lambdas/verification/slack/messages/split.ts";
-import { nextPiece } from "../../../../../lambdas/verification/slack/messages/stream-piece.ts";
+import { nextStreamPiece } from "../../../../../lambdas/verification/slack/messages/stream-piece.ts";
 import { createTaskText, newestText } from "../../../../../lambdas/verification/slack/messages/task-text.ts";
 import { askedAtMs, sampleTask } from "../../../task/sample.ts";
 
@@ -115,9 +115,9 @@ for (const text of texts) {
   ];
   if (JSON.stringify(tasks).length > 100_000) throw new Error(`${JSON.stringify(text.slice(0, 30))} is shown in full`);
   let end = 0;
-  for (let piece = nextPiece({ text, from: 0, shows: undefined }); piece.type === "piece" && piece.end > end; ) {
+  for (let piece = nextStreamPiece({ text, from: 0, shows: undefined }); piece.type === "piece" && piece.end > end; ) {
     ({ end } = piece);
-    piece = nextPiece({ text, from: end, shows: undefined });
+    piece = nextStreamPiece({ text, from: end, shows: undefined });
   }
   const longest = Math.max(...[safe, ...shown, ...parts].map((made) => made.length));
   if (longest > text.length * 60) throw new Error(`${JSON.stringify(text.slice(0, 30))} becomes ${longest}`);

@@ -5,7 +5,7 @@ import type { TaskUpdate } from "./agent.ts";
 const intervalMs = 1000;
 
 /** What there is to tell at this text: nothing while the last time is less than a second ago, nor once all that is told of an answer has been. */
-export function createPartialTeller({ now }: { now: () => number }): (text: string) => TaskUpdate[] {
+export function createPartialReporter({ now }: { now: () => number }): (text: string) => TaskUpdate[] {
   let told = "";
   let toldAtMs = now();
   return (text) => {

@@ -1,7 +1,11 @@
 /** What else than messages Slack sends: slash commands, buttons, conversations with the assistant. */
 import { describe, expect, it } from "@jest/globals";
-import { newTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { type Understood, understand, type VerifiedPayload } from "../../../lambdas/verification/ingress/understand.ts";
+import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import {
+  type InterpretedPayload,
+  interpretPayload,
+  type VerifiedPayload,
+} from "../../../lambdas/verification/ingress/interpret-payload.ts";
 import { encodeButton } from "../../../lambdas/verification/slack/messages/message-marks.ts";
 import { greetingIdOf, requestIdOf } from "../../../lambdas/verification/task/ids.ts";
 import { queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
@@ -9,8 +13,8 @@ import { fixture, nowMs } from "./slack-request.ts";
 
 const taskId = "b712cf0d-e876-58d0-ab39-23ec5761e80e";
 
-function of(type: VerifiedPayload["type"], payload: unknown): Understood {
-  return understand({ verified: { type, payload }, nowMs, newTrace });
+function of(type: VerifiedPayload["type"], payload: unknown): InterpretedPayload {
+  return interpretPayload({ verified: { type, payload }, nowMs, newTrace: createTrace });
 }
 function messageOf(type: VerifiedPayload["type"], payload: unknown) {
   const understood = of(type, payload);

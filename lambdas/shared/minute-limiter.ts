@@ -4,7 +4,7 @@
 const maxRemembered = 1000;
 
 /** True the first time for each key, then once a minute. */
-export function createOnceAMinute({ now }: { now: () => number }): (key: string) => boolean {
+export function createMinuteLimiter({ now }: { now: () => number }): (key: string) => boolean {
   const loggedAtMs = new Map<string, number>();
   return (key) => {
     const nowMs = now();

@@ -8,16 +8,22 @@ import type { TransportResponse } from "../transport.ts";
 import type { CardSource } from "./card-source.ts";
 import type { UsableInterface } from "./interfaces.ts";
 import { createSentMessages } from "./messages.ts";
-import { type Asked, type Operation, type Passed, type PeerCall, postOperation } from "./post-operation.ts";
+import {
+  type CalledOperation,
+  type OperationAnswer,
+  type PassedResponse,
+  type PeerCall,
+  postOperation,
+} from "./post-operation.ts";
 
-export type Ask = <O extends Operation>(request: {
+export type CallOperation = <O extends CalledOperation>(request: {
   operation: O;
   params: OperationParams<O>;
   call: PeerCall;
-}) => Promise<Asked<O>>;
+}) => Promise<OperationAnswer<O>>;
 
 /** `interfacesOf` gives the interfaces of a card that may be used, the best first. */
-export function createAsk({
+export function createCallOperation({
   cards,
   interfacesOf,
   http,
@@ -27,33 +33,33 @@ export function createAsk({
   interfacesOf: (card: ReadCard) => readonly [UsableInterface, ...UsableInterface[]];
   http: AuthorizedSend;
   maxResponseBytes: number;
-}): Ask {
+}): CallOperation {
   /** The last interface that did not take the version that its card names: the others come before it from then on. */
   let refused: string | undefined;
   const sent = createSentMessages();
 
   function choose(card: ReadCard): UsableInterface {
     const interfaces = interfacesOf(card);
-    return interfaces.find((one) => keyOf(one) !== refused) ?? interfaces[0];
+    return interfaces.find((one) => createCallKey(one) !== refused) ?? interfaces[0];
   }
 
   return async ({ operation, params, call }) => {
-    const isRefused = (answer: Asked<typeof operation>) =>
+    const isRefused = (answer: OperationAnswer<typeof operation>) =>
       "passed" in answer && isVersionRefused({ answer: answer.passed, operation, id: call.id });
     const post = (to: UsableInterface) => {
       const once = () => postOperation({ to, operation, params, call, http, maxResponseBytes });
       if (operation !== "SendMessage") return once();
-      return sent.send({ messageId: call.id, place: keyOf(to), post: once, isUntouched: isRefused });
+      return sent.send({ messageId: call.id, place: createCallKey(to), post: once, isUntouched: isRefused });
     };
     const card = await cards.current(call);
     const first = choose(card);
     const answer = await post(first);
     if (!isRefused(answer)) return answer;
     // Nothing was processed. The agent may have been updated since its card was read.
-    refused = keyOf(first);
+    refused = createCallKey(first);
     cards.forget(card);
     const second = choose(await cards.current(call).catch(() => card));
-    const mayFollow = keyOf(second) !== keyOf(first) && second.tenant === first.tenant;
+    const mayFollow = createCallKey(second) !== createCallKey(first) && second.tenant === first.tenant;
     return mayFollow ? post(second) : answer;
   };
 }
@@ -71,7 +77,7 @@ function isVersionRefused({
   id,
 }: {
   answer: TransportResponse;
-  operation: Operation;
+  operation: CalledOperation;
   id: string;
 }): boolean {
   const envelope = parseEnvelope(answer.body);
@@ -82,7 +88,7 @@ function isVersionRefused({
   return code === methodNotFound && operation === "SendMessage" && envelope.id === id;
 }
 
-function keyOf({ url, version, tenant }: UsableInterface): string {
+function createCallKey({ url, version, tenant }: UsableInterface): string {
   return JSON.stringify([url.href, version, tenant]);
 }
 
@@ -97,15 +103,15 @@ const historyLength = 20;
  * agent need not list a task at once, nor keep its history, nor make a task of every message. So it must never read as
  * `task_not_found`, by which a task is taken to be nowhere.
  */
-export async function findTask({
+export async function findTaskByMessage({
   messageId,
   ask,
   call,
 }: {
   messageId: string;
-  ask: Ask;
+  ask: CallOperation;
   call: PeerCall;
-}): Promise<{ taskId: string } | Passed> {
+}): Promise<{ taskId: string } | PassedResponse> {
   let pageToken: string | undefined;
   for (let page = 0; page < maxPages; page += 1) {
     const params = { contextId: call.sessionId, pageSize, pageToken, historyLength };

@@ -4,27 +4,27 @@
 import * as z from "zod/mini";
 import type { Trace } from "../../shared/telemetry/telemetry.ts";
 import {
-  askedFiles,
-  askedText,
-  beginsWithOther,
-  mentions,
-  mentionsSomebody,
-  otherBotUser,
+  findOtherBotUser,
+  hasMention,
+  isAddressedToOther,
+  isMentioned,
+  readUserFiles,
+  readUserText,
   slackId,
 } from "../slack/api/user-text.ts";
 import { decodeButton } from "../slack/messages/message-marks.ts";
 import { greetingIdOf, requestIdOf } from "../task/ids.ts";
-import type { Ask, AskedMessage, ButtonClick, ConversationOpened } from "../task/messages.ts";
+import type { AskMessage, ButtonClick, ConversationOpened, UserMessage } from "../task/messages.ts";
 
 const slackTs = z.string().check(z.maxLength(32), z.regex(/^\d+\.\d+$/));
 
 /** By Socket Mode's names (https://docs.slack.dev/apis/events-api/using-socket-mode). Over HTTP: the signature fits. */
 export type VerifiedPayload = { type: "events_api" | "slash_commands" | "interactive"; payload: unknown };
 
-export type Understood = { message: Ask | ButtonClick | ConversationOpened } | { drop: string };
+export type InterpretedPayload = { message: AskMessage | ButtonClick | ConversationOpened } | { drop: string };
 
 /** `unknown_payload` is what has not the form that Slack documents. */
-export function understand({
+export function interpretPayload({
   verified: { type, payload },
   nowMs,
   newTrace,
@@ -32,18 +32,18 @@ export function understand({
   verified: VerifiedPayload;
   nowMs: number;
   newTrace: () => Trace;
-}): Understood {
-  const ask = (requestId: string, message: AskedMessage): Understood => ({
+}): InterpretedPayload {
+  const ask = (requestId: string, message: UserMessage): InterpretedPayload => ({
     message: { type: "ask", requestId, receivedAtMs: nowMs, trace: newTrace(), message },
   });
-  if (type === "interactive") return pressOf({ payload, nowMs });
+  if (type === "interactive") return toButtonClick({ payload, nowMs });
   if (type === "slash_commands") {
-    const command = slashCommandOf({ payload, nowMs });
+    const command = toSlashCommand({ payload, nowMs });
     return "drop" in command ? command : ask(command.requestId, command.asked);
   }
   const { data: callback } = eventCallbackSchema.safeParse(payload);
   if (callback === undefined) return { drop: "unknown_payload" };
-  if (callback.event.type === "assistant_thread_started") return greetOf(callback);
+  if (callback.event.type === "assistant_thread_started") return toConversationOpened(callback);
   const filtered = filterEvent(callback);
   return "drop" in filtered ? filtered : ask(requestIdOf(filtered.asked), filtered.asked);
 }
@@ -58,18 +58,18 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 export function parseBody(body: Uint8Array): VerifiedPayload | { challenge: string } | undefined {
   try {
     const text = strictUtf8.decode(body);
-    return text.startsWith("{") ? ofJson(JSON.parse(text)) : ofForm(new URLSearchParams(text));
+    return text.startsWith("{") ? readJsonPayload(JSON.parse(text)) : readFormPayload(new URLSearchParams(text));
   } catch {
     return undefined;
   }
 }
 
-function ofJson(payload: unknown): VerifiedPayload | { challenge: string } {
+function readJsonPayload(payload: unknown): VerifiedPayload | { challenge: string } {
   const { data } = urlVerificationSchema.safeParse(payload);
   return data === undefined ? { type: "events_api", payload } : { challenge: data.challenge };
 }
 
-function ofForm(form: URLSearchParams): VerifiedPayload | undefined {
+function readFormPayload(form: URLSearchParams): VerifiedPayload | undefined {
   const interaction = form.get("payload");
   if (interaction !== null) return { type: "interactive", payload: JSON.parse(interaction) };
   return form.has("command") ? { type: "slash_commands", payload: Object.fromEntries(form) } : undefined;
@@ -79,7 +79,7 @@ function ofForm(form: URLSearchParams): VerifiedPayload | undefined {
 type InstallationFields = { team: string; enterprise?: string };
 
 /** With Slack Connect `team_id` may be the author's; where the app is installed in the organization, the authorization says so. */
-function installationOfEvent(callback: EventCallback): InstallationFields {
+function readInstallation(callback: EventCallback): InstallationFields {
   const authorization = (callback.authorizations ?? []).find(({ is_enterprise_install }) => is_enterprise_install);
   const organization =
     authorization && (authorization.enterprise_id ?? callback.context_enterprise_id ?? callback.enterprise_id);
@@ -97,7 +97,7 @@ function installationFields({
 }
 
 /** Why an event is no message for the bot. */
-type Drop =
+type DropReason =
   | "other_event"
   | "malformed_message"
   | "from_bot"
@@ -107,7 +107,7 @@ type Drop =
   | "no_user"
   | "not_mentioned";
 
-export type Filtered = { asked: AskedMessage } | { drop: Drop };
+export type FilteredEvent = { asked: UserMessage } | { drop: DropReason };
 
 /** Subtypes that are a person's own new message: with files, a thread's reply that is also shown in the channel, `/me`. */
 const personalSubtypes: readonly string[] = ["file_share", "thread_broadcast", "me_message"];
@@ -120,37 +120,43 @@ const slackbot = "USLACKBOT";
  * Any other reply in a thread goes on as unaddressed, unless it begins by speaking to somebody else: whether the thread is one of
  * the bot, and what is meant (an answer, a further question, the word to cancel), the worker knows; else it is forgotten there.
  */
-export function filterEvent(callback: EventCallback): Filtered {
+export function filterEvent(callback: EventCallback): FilteredEvent {
   if (callback.event.type !== "message" && callback.event.type !== "app_mention") return { drop: "other_event" };
   const { data: event } = messageEventSchema.safeParse(callback.event);
   if (event === undefined) return { drop: "malformed_message" };
-  const botUsers = botUsersOf({ callback, event });
+  const botUsers = listBotUsers({ callback, event });
   const { user, thread_ts: threadTs } = event;
-  const drop = dropOf({ event, botUsers });
+  const drop = findDropReason({ event, botUsers });
   const unaddressed = drop === "not_mentioned" && isReplyToAnyone({ event, botUsers });
   if (drop !== undefined && !unaddressed) return { drop };
   if (!user) return { drop: "no_user" };
   return {
     asked: {
       appId: callback.api_app_id,
-      ...installationOfEvent(callback),
+      ...readInstallation(callback),
       channel: event.channel,
       user,
       ts: event.ts,
       ...(threadTs ? { threadTs } : {}),
       direct: isDirect(event),
-      text: askedText({ text: event.text ?? "", botUsers }),
+      text: readUserText({ text: event.text ?? "", botUsers }),
       ...(botUsers.length > 0 ? { botUsers } : {}),
       ...(unaddressed ? { unaddressed } : {}),
-      ...(unaddressed && callback.is_ext_shared_channel && mentionsSomebody(event.text ?? "")
+      ...(unaddressed && callback.is_ext_shared_channel && hasMention(event.text ?? "")
         ? { perhapsAddressed: true }
         : {}),
-      ...(event.files?.length ? { files: askedFiles(event.files) } : {}),
+      ...(event.files?.length ? { files: readUserFiles(event.files) } : {}),
     },
   };
 }
 
-function dropOf({ event, botUsers }: { event: MessageEvent; botUsers: readonly string[] }): Drop | undefined {
+function findDropReason({
+  event,
+  botUsers,
+}: {
+  event: MessageEvent;
+  botUsers: readonly string[];
+}): DropReason | undefined {
   if (event.bot_id || event.bot_profile || event.user === slackbot) return "from_bot";
   if (event.user && botUsers.includes(event.user)) return "from_bot";
   if (event.subtype && !personalSubtypes.includes(event.subtype)) return "subtype";
@@ -163,12 +169,12 @@ function isAddressed({ event, botUsers }: { event: MessageEvent; botUsers: reado
   if (event.type === "app_mention") return true;
   // Delivered for a person's token, a direct message is one between people.
   if (isDirect(event)) return botUsers.length > 0;
-  return mentions({ text: event.text ?? "", botUsers });
+  return isMentioned({ text: event.text ?? "", botUsers });
 }
 
 /** What was delivered for a person's token alone is a conversation between people, thread or not. */
 function isReplyToAnyone({ event, botUsers }: { event: MessageEvent; botUsers: readonly string[] }): boolean {
-  return botUsers.length > 0 && Boolean(event.thread_ts) && !beginsWithOther({ text: event.text ?? "", botUsers });
+  return botUsers.length > 0 && Boolean(event.thread_ts) && !isAddressedToOther({ text: event.text ?? "", botUsers });
 }
 
 /** `app_mention` carries no `channel_type`; ids of direct messages start with D. */
@@ -176,10 +182,10 @@ function isDirect(event: MessageEvent): boolean {
   return event.channel_type === "im" || event.channel.startsWith("D");
 }
 
-function botUsersOf({ callback, event }: { callback: EventCallback; event: MessageEvent }): string[] {
+function listBotUsers({ callback, event }: { callback: EventCallback; event: MessageEvent }): string[] {
   const users = (callback.authorizations ?? []).filter(({ is_bot }) => is_bot !== false).map(({ user_id }) => user_id);
   if (event.type !== "app_mention" || !callback.is_ext_shared_channel) return users;
-  return [...users, ...otherBotUser({ text: event.text ?? "", botUsers: users, author: event.user })];
+  return [...users, ...findOtherBotUser({ text: event.text ?? "", botUsers: users, author: event.user })];
 }
 
 const startedSchema = z.object({
@@ -187,12 +193,12 @@ const startedSchema = z.object({
 });
 
 /** A conversation with the assistant that a person opened (https://docs.slack.dev/reference/events/assistant_thread_started). */
-function greetOf(callback: EventCallback): { message: ConversationOpened } | { drop: "unknown_payload" } {
+function toConversationOpened(callback: EventCallback): { message: ConversationOpened } | { drop: "unknown_payload" } {
   const { data } = startedSchema.safeParse(callback.event);
   if (data === undefined) return { drop: "unknown_payload" };
   const { user_id: user, channel_id: channel, thread_ts: threadTs } = data.assistant_thread;
   const requestId = greetingIdOf({ appId: callback.api_app_id, channel, threadTs });
-  return { message: { type: "greet", requestId, ...installationOfEvent(callback), channel, threadTs, user } };
+  return { message: { type: "greet", requestId, ...readInstallation(callback), channel, threadTs, user } };
 }
 
 const blockActionsSchema = z.object({
@@ -212,7 +218,7 @@ const blockActionsSchema = z.object({
  * A button of ours that a person pressed (https://docs.slack.dev/reference/interaction-payloads/block_actions-payload). Other
  * interactions than presses of our buttons are none of the bot's; Slack sends one action at a time.
  */
-function pressOf({
+function toButtonClick({
   payload,
   nowMs,
 }: {
@@ -261,13 +267,13 @@ const slashCommandSchema = z.object({
 });
 
 /** The request id is derived from the trigger, which Slack gives out once for each use of the command. */
-function slashCommandOf({
+function toSlashCommand({
   payload,
   nowMs,
 }: {
   payload: unknown;
   nowMs: number;
-}): { requestId: string; asked: AskedMessage } | { drop: "unknown_payload" } {
+}): { requestId: string; asked: UserMessage } | { drop: "unknown_payload" } {
   const { data } = slashCommandSchema.safeParse(payload);
   if (data === undefined) return { drop: "unknown_payload" };
   const { api_app_id: appId, channel_id: channel, trigger_id, user_id: user } = data;
@@ -281,7 +287,7 @@ function slashCommandOf({
       user,
       ts: (nowMs / 1000).toFixed(6),
       direct: channel.startsWith("D"),
-      text: askedText({ text: data.text ?? "", botUsers: [] }),
+      text: readUserText({ text: data.text ?? "", botUsers: [] }),
       command: true,
     },
   };

@@ -1,6 +1,6 @@
 /** A task as a stream of A2A's events: the task itself, then what changes. */
 import type { A2aTask, StreamEvent } from "../../../contracts/a2a/task.ts";
-import { recordsBetween } from "../tasks/changes.ts";
+import { listRecordsBetween } from "../tasks/changes.ts";
 import type { ExecutionTask } from "../tasks/execution-task.ts";
 import type { Tasks } from "../tasks/tasks.ts";
 
@@ -8,7 +8,7 @@ import type { Tasks } from "../tasks/tasks.ts";
  * `shown` is the first event's record, `task` the newest that is known. Ends where `until` holds, or where it is not given with
  * the event that says that the task is over or asks; when `signal` aborts, and when the host stops.
  */
-export async function* follow({
+export async function* streamTaskEvents({
   tasks,
   shown,
   task,
@@ -26,8 +26,8 @@ export async function* follow({
   let known = shown;
   yield { task: view(known) };
   for await (const latest of tasks.watch({ task, until, signal })) {
-    for (const next of recordsBetween({ previous: known, next: latest })) {
-      yield* eventsBetween({ previous: view(known), next: view(next) });
+    for (const next of listRecordsBetween({ previous: known, next: latest })) {
+      yield* diffTaskEvents({ previous: view(known), next: view(next) });
       known = next;
     }
   }
@@ -37,7 +37,7 @@ export async function* follow({
  * What a client that has seen `previous` must hear to know `next`: every artifact that is new or another, whole, and then the
  * status where it or what is noted beside it differs. None where nothing visible changed.
  */
-export function eventsBetween({ previous, next }: { previous: A2aTask; next: A2aTask }): StreamEvent[] {
+export function diffTaskEvents({ previous, next }: { previous: A2aTask; next: A2aTask }): StreamEvent[] {
   const { id: taskId, contextId, status, metadata } = next;
   const known = new Map((previous.artifacts ?? []).map((artifact) => [artifact.artifactId, artifact]));
   const made = (next.artifacts ?? []).filter((artifact) => !isSame(artifact, known.get(artifact.artifactId)));
