@@ -34,7 +34,7 @@ withBrowser("the site of the documents in a browser", () => {
   beforeAll(async () => {
     ({ pages } = buildSite({ root: join(import.meta.dirname, "../.."), out: folder }));
     browser = await openBrowser();
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     rmSync(folder, { recursive: true, force: true });
@@ -56,7 +56,7 @@ withBrowser("the site of the documents in a browser", () => {
       await page.close();
     }
     expect(grounds.size).toBe(2);
-  }, 60_000);
+  });
 
   it('finds "redrive", by keyboard, and leads there', async () => {
     const page = await open();

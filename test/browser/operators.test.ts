@@ -45,7 +45,7 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     await person.say("fail");
     await person.thread().getByTitle(":x:").waitFor();
     await person.say("slow 60s");
-  }, 60_000);
+  });
   afterAll(() => started?.close());
   beforeEach(async () => {
     page = await openTab();
@@ -221,7 +221,7 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
     await Promise.all(numbers.map((number) => tasks.change(number, { state: "done" })));
     await open.getByText("0", { exact: true }).waitFor({ timeout: 15_000 });
     await context.clearCookies();
-  }, 30_000);
+  });
 
   it("takes a link that was cut for one to the list", async () => {
     await signIn();

@@ -30,7 +30,7 @@ withBrowser("the page in a browser", () => {
     page.on("console", (message) => message.type() === "error" && complain(message.text()));
     page.on("request", (request) => isElsewhere(request.url()) && complain(request.url()));
     person = await openPage({ page, url: started.address("/") });
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await started?.close();

@@ -77,5 +77,5 @@ describe("the CDK app", () => {
       expect.arrayContaining(["Identity.template.json", "Verification.template.json"]),
     );
     rmSync(directory, { recursive: true });
-  }, 120_000);
+  });
 });

@@ -14,7 +14,7 @@ type Statement = { Effect: string; Action: unknown; Resource: unknown; Principal
 let made = new Map<Variant, Synthesized>();
 beforeAll(async () => {
   made = await synthAll(chosen);
-}, 100_000);
+});
 
 function resourcesOf(name: Variant, zone: string, type: string): Resource[] {
   return (

@@ -19,7 +19,7 @@ beforeAll(async () => {
     .filter(({ logicalId }) => logicalId.startsWith("DeadLettersStuck"));
   if (found === undefined) throw new Error("there is no such alarm");
   alarm = found;
-}, 120_000);
+});
 
 /** One value per minute; undefined where SQS has none. The state at the end. */
 function lastState(values: { visible: (minute: number) => number | undefined; hidden: (minute: number) => number }) {

@@ -16,5 +16,5 @@ describe("what a task costs in operations of the engines", () => {
     }
     expect(few.cost.pollsPerTask).toBeGreaterThan(0);
     expect(few.cost.perTask["verification replace"]).toBeGreaterThan(0);
-  }, 120_000);
+  });
 });

@@ -28,7 +28,7 @@ beforeAll(async () => {
   ]);
   closing.push(...synthesized.map(({ remove }) => remove));
   [good, goodAgentCore] = synthesized.map(({ folder }) => readAssembly({ folder })) as [Assembly, Assembly];
-}, 90_000);
+});
 
 afterEach(async () => {
   await world?.close();

@@ -20,7 +20,7 @@ suite.each(["lambda", "agentcore"] as const)("a new stage of kind %s", (kind) =>
     closing.push(made.remove);
     world = await startWorld({ assembly: readAssembly(made) });
     closing.push(world.close);
-  }, 90_000);
+  });
   afterAll(async () => {
     for (const step of closing.reverse()) await step();
   });

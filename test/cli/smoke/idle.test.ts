@@ -9,7 +9,7 @@ const type = "AWS::SQS::Queue";
 let stage: Synthesized | undefined;
 beforeAll(async () => {
   stage = (await synthAll({ only: variants["lambda in one account"] })).get("only");
-}, 120_000);
+});
 
 describe("a metric of a smoke test", () => {
   it("is idle where its queue is one of the template that no function polls, and only there", () => {
