@@ -2,7 +2,6 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, describe, it } from "@jest/globals";
-import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { dynamoDbSettings, sqsSettings } from "../../../lambdas/shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
@@ -12,6 +11,7 @@ import { taskStoreCases } from "../../conformance/task-store.ts";
 import type { SampleItem, StoreCase } from "../../conformance/task-store-case.ts";
 import { type Emulator, emulatorAccess, startDynamoDbEmulator, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
+import { patientHandler } from "../../doubles/aws/patient-handler.ts";
 import { startStaleReads } from "../../doubles/aws/stale-reads.ts";
 import { type StillSqs, startStillSqs } from "../../doubles/aws/still-sqs.ts";
 
@@ -48,17 +48,6 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     await run({ store: open(), openAgain: async () => open(), clock });
   });
 });
-
-/** Waits for a late answer of the emulator: a request that is sent again counts twice in the queue. */
-function patientHandler() {
-  const handler = new NodeHttpHandler();
-  return {
-    metadata: handler.metadata,
-    handle: (...[request, options]: Parameters<NodeHttpHandler["handle"]>) =>
-      handler.handle(request, { ...options, requestTimeout: 0 }),
-    destroy: () => handler.destroy(),
-  };
-}
 
 describe("the SQS task queue", () => {
   let sqs: StillSqs;
