@@ -1,4 +1,4 @@
-/** How a conformance case lets time pass: an engine with an injected clock sets it on, a real service is waited for. */
+/** How a conformance case lets time pass: by a clock that only the case sets on, of the engine or of the service's emulator. */
 
 /** `advance` resolves when at least `ms` have passed on the clock that the engine reads. Cases use whole seconds, as SQS does. */
 export type Clock = {

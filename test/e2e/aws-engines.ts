@@ -7,6 +7,7 @@ import { createDynamoTaskStore } from "../../lambdas/shared/engine/aws/task-stor
 import type { Engine } from "../../lib/local/engine.ts";
 import { emulatorAccess, startDynamoDbEmulator, startSqsEmulator } from "../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../doubles/aws/emulators-resources.ts";
+import { patientHandler } from "../doubles/aws/patient-handler.ts";
 
 /** As in `limits.maxReceiveCount` of the configuration. */
 const maxReceiveCount = 5;
@@ -19,8 +20,9 @@ export type AwsEngines = {
 
 export async function startAwsEngines(): Promise<AwsEngines> {
   const [dynamoDb, sqs] = await Promise.all([startDynamoDbEmulator(), startSqsEmulator()]);
-  const tables = new DynamoDBClient({ ...dynamoDbSettings, ...emulatorAccess, endpoint: dynamoDb.endpoint });
-  const queues = new SQSClient({ ...sqsSettings, ...emulatorAccess, endpoint: sqs.endpoint });
+  const access = () => ({ ...emulatorAccess, requestHandler: patientHandler() });
+  const tables = new DynamoDBClient({ ...dynamoDbSettings, ...access(), endpoint: dynamoDb.endpoint });
+  const queues = new SQSClient({ ...sqsSettings, ...access(), endpoint: sqs.endpoint });
   return {
     async open() {
       const names = {

@@ -21,30 +21,32 @@ function shownBy({ text, blocks = [] }: FakeSlackMessage): string {
 
 type Engine = "sqlite" | "aws";
 const engines: readonly Engine[] = whyNoDynamoDb === undefined ? ["sqlite", "aws"] : ["sqlite"];
-/** A story may begin late on a busy machine: it waits for those before it. */
-jest.setTimeout(120_000);
+/** Bounds a story that hangs. One may begin late: it waits for those before it. */
+jest.setTimeout(600_000);
 
 type Story = ReturnType<HostileWorld["askFor"]>;
 const worlds = new Map<Engine, HostileWorld[]>();
 const stories = new Map<Engine, Map<Entry, Story>>();
 let aws: AwsEngines | undefined;
 
-/** So many at once: most of each story is waiting, and a busy machine still answers its calls in time. */
+/** So many at once, in all worlds: most of each story is waiting. */
 const atOnce = 12;
 const slow = corpus.filter(({ isOutage }) => isOutage);
-/** A call that never ends is given up soon; every other call has time, however busy the machine is. */
+/** A call that never ends is given up soon; every other call has time, however busy the machine is. The slow ones begin first. */
 const groups = [
-  { entries: corpus.filter((entry) => !slow.includes(entry)), callTimeoutMs: 15_000 },
-  { entries: slow, callTimeoutMs: 1500 },
+  { entries: slow, callTimeoutMs: 1500, deadlineMs: 60_000 },
+  { entries: corpus.filter((entry) => !slow.includes(entry)), callTimeoutMs: 100_000, deadlineMs: 900_000 },
 ];
+
+/** By their number, each begun and over. */
+const begun: Promise<unknown>[] = [];
 
 /** Begins the next story when one of those under way has ended. */
 function tellAll(world: HostileWorld, entries: readonly Entry[], told: Map<Entry, Story>): void {
-  const running: Promise<unknown>[] = [];
   for (const [number, entry] of entries.entries()) {
-    const before = running[number - atOnce] ?? Promise.resolve();
+    const before = begun[begun.length - atOnce] ?? Promise.resolve();
     const story = before.then(() => world.askFor(number));
-    running.push(story.catch(() => {}));
+    begun.push(story.catch(() => {}));
     told.set(entry, story);
   }
 }
@@ -52,21 +54,22 @@ function tellAll(world: HostileWorld, entries: readonly Entry[], told: Map<Entry
 beforeAll(async () => {
   for (const engine of engines) {
     if (engine === "aws") aws = await startAwsEngines();
-    const told = new Map<Entry, Story>();
-    stories.set(engine, told);
-    for (const group of groups) {
+    stories.set(engine, new Map());
+  }
+  for (const group of groups) {
+    for (const engine of engines) {
       const openEngine = engine === "aws" ? await aws?.open() : undefined;
       const world = await startHostileWorld({ ...group, openEngine });
       worlds.set(engine, [...(worlds.get(engine) ?? []), world]);
-      tellAll(world, group.entries, told);
+      tellAll(world, group.entries, stories.get(engine) ?? new Map());
     }
   }
-}, 60_000);
+}, 120_000);
 
 afterAll(async () => {
   for (const world of [...worlds.values()].flat()) await world.close();
   await aws?.close();
-}, 30_000);
+}, 120_000);
 
 describe.each(engines)("on %s, one visible answer follows", (engine) => {
   it.each(corpus)("$name", async (entry) => {
@@ -88,7 +91,7 @@ describe.each(engines)("on %s, one visible answer follows", (engine) => {
 
   it("a further message, and nothing has failed in silence", async () => {
     const opened = worlds.get(engine) ?? [];
-    const again = await opened[0]?.askFor(0);
+    const again = await opened.at(-1)?.askFor(0);
     expect(again?.task.outcome).toMatchObject({ type: "answer" });
     const lines = opened.flatMap((world) => world.lines);
     const names = new Set(lines.map((line) => (JSON.parse(line) as { message: string }).message));

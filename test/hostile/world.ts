@@ -20,10 +20,12 @@ export type HostileWorld = Awaited<ReturnType<typeof startHostileWorld>>;
 export async function startHostileWorld({
   entries,
   callTimeoutMs,
+  deadlineMs,
   openEngine,
 }: {
   entries: readonly Entry[];
   callTimeoutMs: number;
+  deadlineMs: number;
   /** sqlite where absent. */
   openEngine?: ((zone: "verification" | "execution") => Engine) | undefined;
 }) {
@@ -48,13 +50,13 @@ export async function startHostileWorld({
   // What looks like an outage to the circuit breaker of one destination is no business of the others.
   const wordOf = (number: number) => `away${number}`;
   const away = entries.flatMap(({ isOutage }, number) => (isOutage ? [wordOf(number)] : []));
-  const destination = { transport: "https", url: peer.url, deadlineMs: 60_000 };
+  const destination = { transport: "https", url: peer.url, deadlineMs };
   const zones = await startBothZones({
     config: parseConfig({
       json: {
         destinations: Object.fromEntries(["peer", ...away].map((name) => [name, destination])),
         routes: [...away.map((word) => ({ word, destination: word })), { destination: "peer" }],
-        limits: { callTimeoutMs, leaseMs: 20_000, visibilityTimeoutMs: 25_000 },
+        limits: { callTimeoutMs, leaseMs: 2 * callTimeoutMs + 20_000, visibilityTimeoutMs: 2 * callTimeoutMs + 25_000 },
       },
     }),
     directory: join(__dirname, "../.."),

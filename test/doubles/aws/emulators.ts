@@ -22,9 +22,9 @@ export const whyNoDynamoDb = reasonWithoutDynamoDb();
 /** Empty; queues are kept in memory. */
 export async function startSqsEmulator(): Promise<Emulator> {
   const child = spawn(process.execPath, [join(__dirname, "children/sqs.ts")], { stdio: ["pipe", "pipe", "inherit"] });
-  const line = await firstLine(child);
+  const line = await readFirstLine(child);
   if (line === undefined) throw new Error("SQS's emulator did not start.");
-  return { endpoint: line, close: () => end(child) };
+  return { endpoint: line, close: () => endEmulator(child) };
 }
 
 /** Empty; tables are kept in memory. Rejects where the platform has no binary. */
@@ -35,9 +35,9 @@ export async function startDynamoDbEmulator({ triesLeft = 4 }: { triesLeft?: num
   // A shell that waits for the end of its input ends the binary then, whatever became of this process.
   const script = '"$0" --host 127.0.0.1 --port "$1" 2>&1 & read -r _; kill $!; wait';
   const child = spawn("/bin/sh", ["-c", script, binary, String(port)], { stdio: ["pipe", "pipe", "inherit"] });
-  const line = await firstLine(child);
-  if (line?.includes("listening")) return { endpoint: `http://127.0.0.1:${port}`, close: () => end(child) };
-  await end(child);
+  const line = await readFirstLine(child);
+  if (line?.includes("listening")) return { endpoint: `http://127.0.0.1:${port}`, close: () => endEmulator(child) };
+  await endEmulator(child);
   // Somebody else may have taken the port meanwhile.
   if (triesLeft === 0) throw new Error(`DynamoDB's emulator did not start: ${line}`);
   return startDynamoDbEmulator({ triesLeft: triesLeft - 1 });
@@ -72,14 +72,14 @@ async function freePort(): Promise<number> {
 }
 
 /** Undefined where the output ends without one. */
-async function firstLine(child: ChildProcess): Promise<string | undefined> {
+export async function readFirstLine(child: ChildProcess): Promise<string | undefined> {
   if (child.stdout === null) return undefined;
   const lines = createInterface({ input: child.stdout });
   const [line] = await Promise.race([once(lines, "line"), once(lines, "close")]);
   return line;
 }
 
-async function end(child: ChildProcess): Promise<void> {
+export async function endEmulator(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, "exit");
   child.stdin?.end();

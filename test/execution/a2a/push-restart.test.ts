@@ -19,7 +19,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 /** What one process does with the file until it ends, without time to finish anything. */
-function startProcess() {
+function startProcess({ visibilityTimeoutMs }: { visibilityTimeoutMs: number }) {
   const database = openDatabase({ file: join(folder, "execution.db") });
   const queue = createSqliteQueue({ database, name: "notifications" });
   const zone = createPushZone({ queue, store: createSqliteTaskStore({ database, parse: parseExecutionTask }) });
@@ -28,7 +28,7 @@ function startProcess() {
     consumer: queue,
     handle: ({ body }, signal) => zone.delivery.handle({ body, signal }),
     concurrency: 4,
-    visibilityTimeoutMs: 300,
+    visibilityTimeoutMs,
     signal: ending.signal,
     log: silentLog,
     graceMs: 0,
@@ -52,13 +52,13 @@ describe("a notification survives the end of its process", () => {
     const { url, received, close } = await startReceiver({
       answers: new Array(8).fill(() => (isBack ? new Response() : answer())),
     });
-    const first = startProcess();
+    const first = startProcess({ visibilityTimeoutMs: 300 });
     await first.begin({ pushConfigs: [configOf({ url })] });
     await eventually(() => statesOf(received).includes("TASK_STATE_COMPLETED"));
     await first.end();
     isBack = true;
     const told = received.length;
-    const second = startProcess();
+    const second = startProcess({ visibilityTimeoutMs: 30_000 });
     await eventually(() => received.length > told);
     await second.end();
     await close();

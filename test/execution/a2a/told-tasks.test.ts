@@ -57,11 +57,11 @@ describe("a message with a push configuration", () => {
 
   it("that goes on with a task adds it, and one that is refused leaves none", async () => {
     const agents = { asking: yielding({ type: "question", prompt: "Which?" }), working: createGate().agent };
-    for (const [agent, count] of [
-      [agents.asking, 1],
-      [agents.working, 0],
+    for (const [agent, count, syncBudgetMs] of [
+      [agents.asking, 1, 20_000],
+      [agents.working, 0, 30],
     ] as const) {
-      const { host } = await serve({ agent, syncBudgetMs: 30 });
+      const { host } = await serve({ agent, syncBudgetMs });
       const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message: userMessage("hi") });
       const configuration = { taskPushNotificationConfig: { url } };
       const { error } = await host.ask("SendMessage", {

@@ -62,13 +62,18 @@ describe("an answer in pieces", () => {
     }
   });
 
-  it("is made no faster than the client reads, and the client that takes nothing is cut off", async () => {
-    const { answer, seen } = endless({ size: 100_000 });
-    const { port } = await serve({ answer, stallMs: 150 });
+  function takeNothing(port: number) {
     const socket = connect(port, "127.0.0.1");
     socket.on("error", () => {});
     socket.pause();
     socket.write("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    return socket;
+  }
+
+  it("is made no faster than the client reads", async () => {
+    const { answer, seen } = endless({ size: 100_000 });
+    const { port } = await serve({ answer, stallMs: 60_000 });
+    const socket = takeNothing(port);
     let before = -1;
     await eventually(async () => {
       const isStill = seen.made > 0 && seen.made === before;
@@ -77,8 +82,16 @@ describe("an answer in pieces", () => {
       return isStill;
     });
     expect(seen.isReturned).toBe(false);
+    socket.destroy();
     await eventually(() => seen.isReturned);
     expect(seen.made - before).toBeLessThanOrEqual(1);
+  });
+
+  it("ends where the client takes nothing for too long", async () => {
+    const { answer, seen } = endless({ size: 100_000 });
+    const { port } = await serve({ answer, stallMs: 150 });
+    const socket = takeNothing(port);
+    await eventually(() => seen.isReturned);
     socket.destroy();
   });
 

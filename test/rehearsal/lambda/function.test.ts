@@ -57,7 +57,8 @@ const payloadOf = async (outcome: Promise<unknown>) => ((await outcome) as { pay
 describe("a function", () => {
   it("gets the event and a context, and the next one finds it warm", async () => {
     const { running, starts } = deploy({
-      code: "let calls = 0; exports.handler = async ({ name }, { getRemainingTimeInMillis, awsRequestId }) => ({ name, calls: ++calls, left: getRemainingTimeInMillis() > 4000, id: awsRequestId.length });",
+      timeoutMs: 60_000,
+      code: "let calls = 0; exports.handler = async ({ name }, { getRemainingTimeInMillis, awsRequestId }) => ({ name, calls: ++calls, left: getRemainingTimeInMillis() > 0 && getRemainingTimeInMillis() <= 60_000, id: awsRequestId.length });",
     });
     expect(await payloadOf(running.invoke({ name: "a" }))).toEqual({ name: "a", calls: 1, left: true, id: 36 });
     expect(await payloadOf(running.invoke({ name: "b" }))).toMatchObject({ name: "b", calls: 2 });

@@ -1,24 +1,19 @@
 /** The aws engine against the suites that every engine must pass, over real sockets to emulators of its services. */
-import { setTimeout as wait } from "node:timers/promises";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, describe, it } from "@jest/globals";
 import { dynamoDbSettings, sqsSettings } from "../../../lambdas/shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
-import { type Clock, createVirtualClock } from "../../conformance/clock.ts";
+import { createVirtualClock } from "../../conformance/clock.ts";
 import { maxReceiveCount, type QueueCase, taskQueueCases } from "../../conformance/task-queue.ts";
 import { taskStoreCases } from "../../conformance/task-store.ts";
 import type { SampleItem, StoreCase } from "../../conformance/task-store-case.ts";
-import {
-  type Emulator,
-  emulatorAccess,
-  startDynamoDbEmulator,
-  startSqsEmulator,
-  whyNoDynamoDb,
-} from "../../doubles/aws/emulators.ts";
+import { type Emulator, emulatorAccess, startDynamoDbEmulator, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
+import { patientHandler } from "../../doubles/aws/patient-handler.ts";
 import { startStaleReads } from "../../doubles/aws/stale-reads.ts";
+import { type StillSqs, startStillSqs } from "../../doubles/aws/still-sqs.ts";
 
 const describeWithDynamoDb = whyNoDynamoDb === undefined ? describe : describe.skip;
 const leftOut = whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`;
@@ -55,40 +50,35 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
 });
 
 describe("the SQS task queue", () => {
-  let emulator: Emulator;
+  let sqs: StillSqs;
   const clients: SQSClient[] = [];
   const newClient = () => {
-    const client = new SQSClient({ ...sqsSettings, ...emulatorAccess, endpoint: emulator.endpoint });
+    const client = new SQSClient({
+      ...sqsSettings,
+      ...emulatorAccess,
+      endpoint: sqs.endpoint,
+      requestHandler: patientHandler(),
+    });
     clients.push(client);
     return client;
   };
-  const clock: Clock = { nowMs: Date.now, advance: ({ ms }) => wait(ms) };
-  /** Time is the clock on the wall here: so all cases run at the same time, each with queues of its own. */
-  const running = new Map<string, Promise<void>>();
-
-  async function runCase({ run }: QueueCase): Promise<void> {
-    const { queueUrl, deadLettersUrl } = await createQueuePair({ client: newClient(), maxReceiveCount });
-    const open = (url: string) => createSqsQueue({ client: newClient(), queueUrl: url });
-    const openAgain = async () => open(queueUrl);
-    await run({ queue: open(queueUrl), deadLetters: open(deadLettersUrl), openAgain, clock });
-  }
 
   beforeAll(async () => {
-    emulator = await startSqsEmulator();
-    for (const one of taskQueueCases) {
-      const result = runCase(one);
-      result.catch(() => {});
-      running.set(one.name, result);
-    }
+    sqs = await startStillSqs();
   });
   afterAll(async () => {
-    await Promise.allSettled(running.values());
     for (const client of clients) client.destroy();
-    await emulator.close();
+    await sqs.close();
   });
 
-  it.each<QueueCase>(taskQueueCases)("$name", async ({ name }) => {
-    await running.get(name);
-    expect(running.has(name)).toBe(true);
+  it.each<QueueCase>(taskQueueCases)("$name", async ({ run }) => {
+    const { queueUrl, deadLettersUrl } = await createQueuePair({ client: newClient(), maxReceiveCount });
+    const open = (url: string) => sqs.watch(createSqsQueue({ client: newClient(), queueUrl: url, now: sqs.nowMs }));
+    await run({
+      queue: open(queueUrl),
+      deadLetters: open(deadLettersUrl),
+      openAgain: async () => open(queueUrl),
+      clock: sqs,
+    });
   });
 });

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
@@ -89,14 +90,15 @@ describe("a dead letter", () => {
 
 describe("a worker that is told to stop", () => {
   it("ends its call, writes down that it is in doubt, and leaves neither a lease nor a silent task", async () => {
-    const { store, task, sent, worker } = await heldTask();
+    const { store, task, sent, acts, worker } = await heldTask();
     const stored = await store.get({ id: task.id });
     if (stored === undefined) throw new Error("no task");
     const { lease: _lease, ...free } = stored;
     await store.replace({ item: free });
     const stop = new AbortController();
     const handled = worker.handle({ body: wake(task.id, 2), signal: stop.signal });
-    setTimeout(() => stop.abort(), 20);
+    while (acts.length === 0) await setImmediate();
+    stop.abort();
     await handled;
     const left = await store.get({ id: task.id });
     expect(left).toMatchObject({ state: "sent", call: { arrival: "in_doubt" }, wakeSeq: 3 });

@@ -95,8 +95,9 @@ export async function callWebApi({
   timeoutMs: number;
   signal: AbortSignal;
 }): Promise<unknown> {
-  const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const { WebClient } = await import("@slack/web-api");
+  // Begins after the load, which can take seconds on a busy machine and is no part of the exchange.
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const secret = await abortable({ promise: token(), signal: bounded }).catch((cause: unknown) => {
     throw cause instanceof SlackError ? cause : new SlackError("unavailable", { cause });
   });

@@ -1,5 +1,12 @@
-/** SQS's emulator as a process of its own, since its package cannot be loaded by tests; says its address, ends with its input. */
-import { buildApp } from "fauxqs";
+/**
+ * SQS's emulator as a process of its own, since its package cannot be loaded by tests. It prints its address, and ends with its input.
+ * Its argument, if any, is the time at which its clock stands still.
+ */
+import { stopClock } from "./still-clock.ts";
+
+const [, , stillAtMs] = process.argv;
+if (stillAtMs !== undefined) stopClock({ atMs: Number(stillAtMs) });
+const { buildApp } = await import("fauxqs");
 
 // The emulator takes characters beyond U+FFFF for surrogates; SQS accepts them (SendMessage, "valid Unicode characters").
 const types = (await import(new URL("sqs/sqsTypes.js", import.meta.resolve("fauxqs")).href)) as {

@@ -53,7 +53,7 @@ async function open(options: Partial<Parameters<typeof startFakeSlack>[0]>): Pro
   const lines: string[] = [];
   const waits: number[] = [];
   const installation = { team: workspace.team };
-  const common = { installation, channel, requestId, signal: AbortSignal.timeout(20_000) };
+  const common = { installation, channel, requestId, signal: new AbortController().signal };
   const api = (changed: Partial<Options> = {}) =>
     createSlackApi({
       tokens: createBotTokens({ botToken: async () => botToken }),

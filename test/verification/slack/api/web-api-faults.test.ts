@@ -53,13 +53,19 @@ describe("what goes wrong on the way", () => {
     expect(answers()).toEqual(type === "lost_answer" ? [text] : []);
   });
 
-  it("calls a post ambiguous that lands after the time-out", async () => {
-    const { fakeSlack, post, api, answers } = client();
-    fakeSlack.inject({ method: "chat.postMessage", type: "late", delayMs: 300 });
-    const landed = Promise.withResolvers<void>();
-    fakeSlack.onChange(() => landed.resolve());
+  it("calls a post ambiguous that is not answered in time", async () => {
+    const { fakeSlack, post, api, waits } = client();
+    fakeSlack.inject({ method: "chat.postMessage", type: "late", delayMs: 60_000 });
     expect((await failure(post(api({ timeoutMs: 50 })))).kind).toBe("ambiguous");
-    await landed.promise;
+    expect(waits).toEqual([]);
+  });
+
+  it("calls a post ambiguous that has landed when its caller gives up", async () => {
+    const { fakeSlack, api, common, asked, answers } = client();
+    const caller = new AbortController();
+    fakeSlack.onChange(() => caller.abort());
+    const call = api().post({ ...common, threadTs: asked.ts, content: { text }, key, signal: caller.signal });
+    expect((await failure(call)).kind).toBe("ambiguous");
     expect(answers()).toEqual([text]);
   });
 

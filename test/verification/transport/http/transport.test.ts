@@ -1,5 +1,5 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, it, jest } from "@jest/globals";
 import { createTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
 import { type Authorizer, noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
@@ -12,6 +12,9 @@ const toClose: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of toClose.splice(0).reverse()) await close();
 });
+
+/** All but `setTimeout`. */
+const realTimeButTimers = ["Date", "hrtime", "nextTick", "performance", "queueMicrotask", "setImmediate"] as const;
 
 function transportTo(url: string, authorizer: Authorizer = noAuthorizer): Transport {
   const transport = createHttpsTransport({ url, authorizer, maxResponseBytes: 4096 });
@@ -164,11 +167,14 @@ describe("the https transport", () => {
   });
 
   it("waits for the answer as long as the call may take, however soon it must be connected", async () => {
-    const { url } = await peer(async () => {
-      await new Promise((resolve) => setTimeout(resolve, 200));
+    jest.useFakeTimers({ doNotFake: [...realTimeButTimers] });
+    toClose.push(async () => void jest.useRealTimers());
+    const connectTimeoutMs = 1000;
+    const { url } = await peer(() => {
+      jest.advanceTimersByTime(2 * connectTimeoutMs);
       return json({});
     });
-    const transport = createHttpsTransport({ url, authorizer: noAuthorizer, connectTimeoutMs: 100 });
+    const transport = createHttpsTransport({ url, authorizer: noAuthorizer, connectTimeoutMs });
     toClose.push(async () => transport.close?.());
     for (const _connection of ["new", "kept"]) await expect(send(transport)).resolves.toMatchObject({ status: 200 });
   });
