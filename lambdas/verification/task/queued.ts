@@ -112,7 +112,7 @@ function missingFileOutcome({ name }: UserFile): TaskOutcome {
   return { type: "file_refused", why: "not_to_be_had", name };
 }
 
-/** The task with what will be sent, which stays as it is. */
+/** The task with what will be sent, which stays as it is but for the time that is left when it is sent. */
 function withParams(task: Task, { context, policy }: { context: Context; policy: Policy }): Task {
   const { message, id, place, call } = task;
   const threadTs = place?.threadTs ?? message.threadTs;
@@ -127,7 +127,8 @@ function withParams(task: Task, { context, policy }: { context: Context; policy:
     ...(attachments.length === 0 ? {} : { attachments }),
     ...(history.length === 0 ? {} : { history }),
     session_id: call?.sessionId,
-    timeout_ms: destinationOf(task, policy).deadlineMs,
+    // A destination that the configuration no longer names has no time; a record with that could not be read again.
+    timeout_ms: Math.max(1, destinationOf(task, policy).deadlineMs),
     callback: true,
   };
   return withCall(task, { params });

@@ -98,6 +98,7 @@ export function onStepFailed(task: Task): Transition {
 }
 
 const { shape } = taskSchema;
+const { shape: callShape } = callSchema;
 
 /** Without these nobody knows where the words would go, or whether they are there. */
 const coreSchema = taskSchema.pick({
@@ -115,10 +116,21 @@ const restSchema = z.object({
   state: shape.state.catch("received"),
   lease: shape.lease.catch(undefined),
   retryOf: shape.retryOf.catch(undefined),
-  call: callSchema.pick({ destination: true, sessionId: true, taskId: true }).optional().catch(undefined),
+  call: z
+    .object({
+      destination: callShape.destination,
+      // A host that needs no session can be asked to cancel all the same.
+      sessionId: callShape.sessionId.catch(""),
+      taskId: callShape.taskId.catch(undefined),
+    })
+    .optional()
+    .catch(undefined),
   locale: shape.locale.catch(undefined),
   place: shape.place.catch(undefined),
-  placeholder: shape.placeholder.catch(undefined),
+  placeholder: z
+    .object({ ts: z.string(), postedAtMs: z.int().optional().catch(undefined) })
+    .optional()
+    .catch(undefined),
   stream: shape.stream.catch(undefined),
   cleanupDone: shape.cleanupDone.catch(false),
   textsErased: shape.textsErased.catch(undefined),
@@ -130,12 +142,13 @@ export function salvageTask(json: unknown): Task | undefined {
   const rest = restSchema.safeParse(json).data;
   if (core === undefined || rest === undefined) return undefined;
   const { id: requestId, receivedAtMs, trace, message } = core;
-  const { call, ...others } = rest;
+  const { call, placeholder, ...others } = rest;
   const known = Object.fromEntries(Object.entries(others).filter(([, member]) => member !== undefined));
   return {
     ...receivedTask({ type: "ask", requestId, receivedAtMs, trace, message }),
     ...known,
     ...(call && { call: { ...call, arrival: "none" } }),
+    ...(placeholder && { placeholder: { ...placeholder, postedAtMs: placeholder.postedAtMs ?? receivedAtMs } }),
     ...core,
   };
 }

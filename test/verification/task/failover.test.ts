@@ -1,6 +1,7 @@
 /** Where a task goes when its destination cannot be reached: to the next one of its route, but never once it may have arrived. */
 import { describe, expect, it } from "@jest/globals";
 import type { Policy } from "../../../lambdas/verification/task/routing.ts";
+import { taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { accepted, ambiguous, announced, failure, lookedUp, nowMs, play, resumed, success, woken } from "./play.ts";
 import { sampleCall, samplePolicy, sampleTask } from "./sample.ts";
 
@@ -228,6 +229,18 @@ describe("a destination that leads elsewhere by now", () => {
     const gone = policyOf(["second"], { known: ["second"] });
     const { task, last } = play([woken], { policy: gone, task: play([woken, announced], { policy }).task });
     expect([task.call?.destination, last]).toEqual(["second", [{ type: "send" }]]);
+  });
+
+  it("is replaced where it goes while the thread is read: the record in between can be read again", () => {
+    const changed = policyOf(["second"], { known: ["second"] });
+    const message = { ...sampleTask().message, threadTs: "1.1" };
+    const reading = play([woken, announced, woken], { policy, task: sampleTask({ message }) });
+    expect(reading.last).toEqual([{ type: "prepare" }]);
+    const prepared = play([{ type: "prepared", context: {} }], { policy: changed, task: reading.task });
+    const stored = taskSchema.parse(JSON.parse(JSON.stringify(prepared.task)));
+    const { task, last } = play([woken], { policy: changed, task: stored });
+    expect(task.call).toMatchObject({ destination: "second", params: { timeout_ms: 60_000 } });
+    expect(last).toEqual([{ type: "send" }]);
   });
 });
 

@@ -4,7 +4,7 @@ import type { Artifact } from "../../../contracts/methods.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { salvageTask } from "../../../lambdas/verification/task/recovery.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { sampleAsk, sampleTask } from "../task/sample.ts";
+import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 import { worldText } from "./world-people.ts";
 
@@ -165,5 +165,18 @@ describe("a record that cannot be read", () => {
       state: "received",
       placeholder,
     });
+  });
+
+  it.each<[string, object, object]>([
+    ["the task id", { taskId: 17 }, { destination: "host", sessionId: "s-1" }],
+    ["the session id", { sessionId: 17 }, { destination: "host", taskId: "t-1" }],
+  ])("keeps the destination where %s cannot be read: what may be at work there is canceled", (_what, damage, kept) => {
+    const call = { ...sampleCall({ taskId: "t-1" }), ...damage };
+    expect(salvageTask({ ...sampleTask({ state: "waiting" }), call })).toMatchObject({ call: kept });
+  });
+
+  it("keeps the placeholder where its time cannot be read: it becomes the words", () => {
+    const placeholder = { ts: "1.1", postedAtMs: "yesterday" };
+    expect(salvageTask({ ...sampleTask(), placeholder })).toMatchObject({ placeholder: { ts: "1.1" } });
   });
 });
