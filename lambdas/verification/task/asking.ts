@@ -31,20 +31,20 @@ import {
 } from "./step.ts";
 import type { AgentQuestion, GivenAnswer, Task } from "./task.ts";
 
-/** How often is looked whether the credentials that the agent lacks are there. */
+/** The gap between two polls of an agent that waits for credentials. */
 const authPollMs = 30_000;
 
-/** However early another zone's clock says that it ends. */
+/** A question stays open for at least this long, even if the Execution zone's clock says that it ends earlier. */
 const leastOpenMs = 60_000;
-/** A call that was given up may arrive for so long; only then it is believed that it has not. */
+/** A call that was given up may still arrive within this time. */
 const lateMs = 60_000;
 const maxPromptLength = 10_000;
 const maxOptions = 50;
 const maxLabelLength = 200;
-/** What `answer_task` takes. */
+/** The longest option id that `answer_task` accepts. */
 const maxIdLength = 128;
 
-/** The question is in the record before anybody sees it. */
+/** Stores the question in the record before anybody sees it. */
 export function startAsking(
   task: Task,
   { result, nowMs, policy }: { result: InputRequiredResult; nowMs: number; policy: Policy },
@@ -65,19 +65,19 @@ export function startAsking(
     ...(earlier?.ts === undefined ? {} : { ts: earlier.ts }),
   };
   const { progress: _progress, stream, ...rest } = withCall(withoutParams(task), { taskId });
-  // What is written after the answer begins a message of its own.
+  // Text that the agent writes after the reply begins a stream message of its own.
   const messages = stream?.messages.map((message) => ({ ...message, startedAtMs: 0 })) ?? [];
   const anew = stream === undefined ? {} : { stream: { ...stream, messages, length: 0 } };
   const asking = advance({ ...rest, ...anew }, { state: "asking", question });
   return { task: asking, effects: question.ts === undefined ? [wake(0)] : [{ type: "show_question" }] };
 }
 
-/** A peer may word anew at every read which credentials it lacks: that is still one question, with one message and one end. */
+/** A peer may word its request for credentials differently at every poll: it is still one question, with one message and one expiry. */
 function openAuth({ state, question }: Task): AgentQuestion | undefined {
   return state === "asking" && question?.kind === "auth" && question.answer === undefined ? question : undefined;
 }
 
-/** As much as Slack shows, and a record holds beside everything else. */
+/** The question cut to the lengths that Slack shows and a record can hold. */
 function shownQuestion({ prompt, options = [] }: Pick<InputRequiredResult, "prompt" | "options">) {
   const shown = options.slice(0, maxOptions).map(({ id, label, style }) => ({
     id: id.length > maxIdLength ? "" : id,
@@ -87,7 +87,7 @@ function shownQuestion({ prompt, options = [] }: Pick<InputRequiredResult, "prom
   return { prompt: prompt.slice(0, maxPromptLength), options: shown };
 }
 
-/** What an open question needs next. `resumed`: its message may be there already. */
+/** Decides what an open question needs next. `resumed`: its message may be in the thread already. */
 export function onWokenAsking(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
   const { question } = task;
   if (question === undefined) return { task, effects: [{ type: "cancel" }] };
@@ -97,7 +97,7 @@ export function onWokenAsking(task: Task, { nowMs, resumed }: EventOf<"woken">, 
   }
   if (nowMs >= question.expiresAtMs) return requestCancel(task, "unanswered");
   if (question.ts === undefined) {
-    // It holds its thread for as long as the question is open, and the time that it has left after that.
+    // The task holds its thread while the question is open, and for the time that it has left after that.
     const untilMs = question.expiresAtMs + untilDeadlineMs(task, question.askedAtMs) + graceMs + deliveryMs;
     return { task: resumed ? markForReconcile(task) : task, effects: [{ type: "hold_thread", untilMs }] };
   }
@@ -120,18 +120,18 @@ export function onQuestionAsked(task: Task, { ts, nowMs }: EventOf<"question_ask
 export function onQuestionNotAsked(task: Task, event: EventOf<"slack_failed">): Transition {
   const { again, isGivenUp } = countSlackFailure(task, event);
   if (event.kind === "refused" && task.mrkdwnFallback === undefined) return fallBackToMrkdwn(again);
-  // Nobody can be asked where nobody can post; what waits for an answer is not to wait in vain.
+  // Where the bot cannot post it cannot ask, so the agent must not wait for a reply.
   return isGivenUp ? requestCancel(task, "unanswered") : retrySlack(again, event);
 }
 
-/** Its message shows the question as it is by now. */
+/** The question's message in the thread is up to date. */
 export function onQuestionShown(task: Task, { nowMs }: EventOf<"question_shown">): Transition {
   const { question } = task;
   if (question === undefined || question.answer !== undefined) return { task, effects: [{ type: "answer" }] };
   return { task, effects: [wake(Math.min(authPollMs, untilExpiryMs(question, nowMs)))] };
 }
 
-/** The reply on its way. A peer that may not know a repetition would take it for the reply to what it asks next. */
+/** Sends the reply. A peer that does not deduplicate could take a repeated reply for the reply to its next question: that one is polled. */
 function sendReply(task: Task, policy: Policy): Transition {
   if (mayDouble(task, policy)) return { task, effects: [{ type: "poll", by: "task_id" }] };
   const isFirstTry = task.attempts === 0 && task.question?.answer?.stillAskedTimes === undefined;
@@ -144,12 +144,12 @@ export function onAnsweredAsking(entered: Task, event: EventOf<"answered">, poli
   if (result.status === "input_required") return onStillAsking(task, { act, result, nowMs, policy });
   const known = extendDeadline(task, nowMs);
   if (result.status === "success") return setAnswer(known, result);
-  // The person who just replied is not to wait as long as for a task that has been at work since the question was asked.
+  // Polls start over at short gaps, so that the person who just replied does not wait as long as for an old task.
   const wait = { ...waitOf(known), workStartedAtMs: nowMs };
   return startWaiting({ ...known, wait }, { result, nowMs, policy });
 }
 
-/** A poll, or the reply's own call, found it asking: the same as before, or something else. */
+/** A poll, or the call with the reply, found the agent asking: the same question as before, or another one. */
 function onStillAsking(
   task: Task,
   request: { act: CallAct; result: InputRequiredResult; nowMs: number; policy: Policy },
@@ -158,7 +158,7 @@ function onStillAsking(
   const { act, result, nowMs } = request;
   if (question === undefined) return startAsking(task, request);
   const isSameId = question.id !== undefined && result.question_id === question.id;
-  // Some peers have another id at every read. One that deduplicates has its ids in order, and may ask the same twice.
+  // Some peers give another id at every poll. A peer that deduplicates has stable ids, and may ask the same text twice.
   const hasIds = question.id !== undefined && result.question_id !== undefined;
   const isSteady = hasIds && destinationOf(task, request.policy).idempotent;
   const isAlike = isSameId || (!isSteady && isSameText(question, result));
@@ -172,7 +172,7 @@ function onStillAsking(
     effects: [wake(taskRetryDelayMs(stillAskedTimes, undefined))],
   });
   if (act === "answer") return pollLater({ ...counted, arrival: { type: "arrived" } });
-  // It has arrived, and the agent has not looked yet; or the same is asked once more.
+  // The reply has arrived and the agent has not read it yet, or the agent asks the same question again.
   const { arrival, ...unheard } = counted;
   if (arrival?.type === "arrived")
     return stillAskedTimes < maxAttempts ? pollLater(counted) : startAsking(task, request);
@@ -198,31 +198,31 @@ export function onCallFailedAsking(
   return act === "answer" ? afterFailedReply(task, { nowMs, error, policy }) : afterFailedLook(task, { nowMs, error });
 }
 
-/** The reply's call failed; it is repeated under its own id, where that is known to be safe, as long as the task has time. */
+/** The call with the reply failed. It is repeated under the same id where that is safe, as long as the task has time. */
 function afterFailedReply(
   task: Task,
   { nowMs, error, policy }: { nowMs: number; error: CallFailure; policy: Policy },
 ): Transition {
   if (isEndOfTask(error) || error.reason === "task_not_found") return setOutcome(task, failedOutcome(error));
-  // It has gone on, or is over: what it came to is there.
+  // The task has gone on, or is over: a poll finds its result.
   if (error.reason === "invalid_state") return { task, effects: [{ type: "poll", by: "task_id" }] };
   const isInDoubt = error.reason === "ambiguous" || error.reason === "invalid_response" || error.unread;
   const again = countFailure(isInDoubt ? markReplyInDoubt(task, nowMs) : task, error);
   if (isGivenUp(again, nowMs)) {
     const isUnheard = again.question?.answer?.arrival !== undefined;
-    // What is given up is not to go on later.
+    // A task that is given up must not go on later.
     return {
       task: setOutcome(again, isUnheard ? ambiguousOutcome : failedOutcome(error)).task,
       effects: [{ type: "cancel" }],
     };
   }
-  // Whether it still asks says whether the reply arrived.
+  // A poll shows whether the agent still asks, and so whether the reply arrived.
   return mayDouble(again, policy)
     ? { task: again, effects: [{ type: "poll", by: "task_id" }] }
     : retryLater(again, error, nowMs);
 }
 
-/** Looking at a task that asks failed: for its credentials, or for whether its reply arrived. */
+/** The poll of an asking task failed. It looked for the credentials, or for whether the reply arrived. */
 function afterFailedLook(task: Task, { error, nowMs }: { error: CallFailure; nowMs: number }): Transition {
   if (isEndOfTask(error) || error.reason === "task_not_found") return setOutcome(task, failedOutcome(error));
   const again = countFailure(task, error);
@@ -232,7 +232,7 @@ function afterFailedLook(task: Task, { error, nowMs }: { error: CallFailure; now
   return retryLater(again, error, nowMs);
 }
 
-/** A peer that is away may come back; one that lets us in no more, or answers nonsense, hardly does. */
+/** A peer that is unreachable may come back. One that rejects our credentials or breaks the contract hardly does. */
 function isGivenUp(task: Task, nowMs: number): boolean {
   return (task.nonTransientFailures ?? 0) >= maxAttempts || isPastDeadline(task, nowMs - graceMs);
 }
@@ -242,7 +242,7 @@ function mayDouble(task: Task, policy: Policy): boolean {
   return arrival?.type === "arrived" || (arrival !== undefined && !destinationOf(task, policy).idempotent);
 }
 
-/** A call may have brought the answer to the agent. */
+/** Marks that a call may have brought the reply to the agent. */
 export function markReplyInDoubt(task: Task, nowMs: number): Task {
   const { question } = task;
   if (question?.answer === undefined || question.answer.arrival?.type === "arrived") return task;
@@ -250,14 +250,14 @@ export function markReplyInDoubt(task: Task, nowMs: number): Task {
   return { ...task, question: { ...question, answer: { ...question.answer, arrival } } };
 }
 
-/** Why a question does not take an answer (any more). `past`: it was another question that is no more. */
+/** Why a question does not take an answer (any more). `past`: the answer was meant for an earlier question. */
 export type ReplyRefusal =
   | { type: "answered"; by: string; atMs: number }
   | { type: "expired" }
   | { type: "past" }
   | { type: "over" };
 
-/** The record with the answer in it: of all that are given the first one counts. Pure; whoever stores it wakes the task. */
+/** The record with the answer in it. The first answer counts. The caller stores the record and wakes the task. */
 export function takeAnswer({
   task,
   index,
@@ -265,7 +265,7 @@ export function takeAnswer({
   nowMs,
 }: {
   task: Task;
-  /** Of the question that is meant; undefined: the open one. */
+  /** The index of the question that is answered; undefined: the open one. */
   index?: number;
   answer: GivenAnswer;
   nowMs: number;
@@ -287,7 +287,7 @@ export function takeAnswer({
   };
 }
 
-/** Whether what was said at `ts` was said when the question stood in the thread, by Slack's own clock where that is known. */
+/** Whether the message with this `ts` was written after the question was posted. Compares by Slack's clock where the post is known. */
 export function isSaidAfter({ askedAtMs, ts: questionTs }: AgentQuestion, ts: string): boolean {
   return Number(ts) > Number(questionTs ?? askedAtMs / 1000);
 }

@@ -1,6 +1,6 @@
 /**
- * The states `delivering` and `done`: the outcome goes into the thread, first its files, then its posts. Then the thread goes to its
- * next task, the posts are looked at once more, and the texts go.
+ * The states `delivering` and `done`: the outcome is posted in the thread, first its files, then its messages. Then the thread's next
+ * task may begin, the posts are checked once more, and the texts are erased.
  */
 import type { EventOf } from "./events.ts";
 import { destinationOf, type Policy, withoutParams } from "./routing.ts";
@@ -19,19 +19,19 @@ import {
 import { type AgentQuestion, hasFailedDelivery, type Task } from "./task.ts";
 import { leastGapMs } from "./waiting.ts";
 
-/** Tries to upload a file, before the answer comes without it. */
+/** Tries to upload a file before the answer is posted without it. */
 const maxUploadTries = 4;
 
 export function onWokenDelivering(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
   return continueDelivery(task, { nowMs, reconcile: resumed || task.reconcile === true, policy });
 }
 
-/** Files first: only then is it known what the answer's words have to say of them. Each is in the record before the next. */
+/** Uploads the files first, because the answer's text names those that failed. Each is in the record before the next one is uploaded. */
 export function continueDelivery(
   task: Task,
   { nowMs, reconcile, policy }: { nowMs: number; reconcile: boolean; policy: Policy },
 ): Transition {
-  // What was refused, or failed early, is nobody else's business.
+  // A refusal or an early failure is shown to the person alone.
   if (needsThread(task)) return { task, effects: [{ type: "open_thread", privately: true, reconcile }] };
   const index = pendingUpload(task, policy);
   if (index !== undefined) return { task, effects: [{ type: "upload", index }] };
@@ -40,18 +40,18 @@ export function continueDelivery(
   return { task, effects: [{ type: "deliver", reconcile }] };
 }
 
-/** How long the answer waits, so that an edit of the placeholder is not the one that comes last. */
+/** How long the answer waits, so that an earlier edit of the placeholder does not land after it. */
 function settlesInMs({ progress }: Task, nowMs: number): number {
   if (progress === undefined) return 0;
   return Math.min(leastGapMs, Math.max(0, progress.shownAtMs + leastGapMs - nowMs));
 }
 
-/** A slash command leaves no message that could be answered. */
+/** Whether a thread must be opened for the task: a slash command leaves no message in the channel. */
 export function needsThread({ message, place }: Task): boolean {
   return message.command === true && place === undefined;
 }
 
-/** Everything goes there from now on, follow-ups too. */
+/** The task and its follow-ups are posted in the opened thread from now on. */
 export function onThreadOpened(task: Task, { place }: EventOf<"thread_opened">): Transition {
   return { task: { ...task, place, thread: `${place.channel}/${place.threadTs}` }, effects: [wake(0)] };
 }
@@ -67,11 +67,11 @@ export function onUploaded(task: Task, { fileId }: Pick<EventOf<"uploaded">, "fi
   const { outcome } = task;
   if (outcome?.type !== "answer") return { task, effects: [wake(0)] };
   const uploads = [...(outcome.uploads ?? []), fileId === undefined ? { failed: true as const } : { fileId }];
-  // What an earlier try at the delivery may have left in the thread is still to be looked for.
+  // `resetFailures` keeps the mark for reconciling: an earlier delivery may have left posts in the thread.
   return { task: { ...resetFailures(task), outcome: { ...outcome, uploads } }, effects: [wake(0)] };
 }
 
-/** The files are there, and nobody is to see them: the words say that they could not be attached. */
+/** Slack has the files and does not let them into the thread: the answer's text says that they could not be attached. */
 export function onShareRefused(task: Task): Transition {
   const { outcome } = task;
   if (outcome?.type !== "answer") return { task, effects: [wake(0)] };
@@ -85,7 +85,7 @@ export function onDelivered(task: Task): Transition {
   return releaseThread(advance(task, { state: "done" }));
 }
 
-/** The outcome is fixed, and the call that ended in this event was best effort. */
+/** The call was best effort: the outcome was fixed before it. */
 export function onCallOver(task: Task): Transition {
   return { task, effects: [wake(0)] };
 }
@@ -98,29 +98,29 @@ export function onDeliveryFailed(task: Task, event: EventOf<"slack_failed">): Tr
   }
   if (hasFailedDelivery(task)) return giveUpDelivery(task);
   if (event.kind === "refused" && task.mrkdwnFallback === undefined) return fallBackToMrkdwn(again);
-  // An answer that Slack does not take is told in words of ours.
+  // Where Slack refuses the answer's content, a text of ours stands instead.
   if (event.kind === "refused" && task.outcome?.type === "answer") return replaceAnswer(task);
   if (event.kind === "gone") return giveUpDelivery(task);
   return isGivenUp ? sayLastText(task) : retrySlack(again, event);
 }
 
-/** Words of ours stand instead of the outcome. Parts of it may be there. */
+/** Replaces the answer by a text of ours. Parts of the answer may be in the thread already. */
 export function replaceAnswer(task: Task): Transition {
   return setOutcome(task, { ...internalOutcome, insteadOfAnswer: true }, { reconcile: true });
 }
 
-/** The thread is not looked at for it, and nothing is edited: whatever made the delivery fail is left out. */
+/** Posts one plain text instead, without edits and look-ups, so that the cause of the failed delivery is left out. */
 function sayLastText(task: Task): Transition {
   return { task: advance(task, { delivery: { ...task.delivery, status: "last_words" } }), effects: [wake(0)] };
 }
 
-/** The task is done: the next one of its thread may begin; then what is left to do for this one. */
+/** The task is done: lets the next task of its thread begin. The cleanup follows. */
 export function releaseThread(task: Task): Transition {
-  // A worker may have died between taking the place, or being counted, and writing that down.
+  // Always, since a worker may have died after it joined the thread or counted the task, and before it saved that.
   return { task, effects: [{ type: "leave_thread" }] };
 }
 
-/** Nobody can post there. What was posted before is still cleaned up, and the outcome stays in the record. */
+/** Ends the task without a delivery. Earlier posts are still cleaned up, and the outcome stays in the record. */
 export function giveUpDelivery(task: Task): Transition {
   const status = task.delivery?.status === "last_words" ? "last_words" : "given_up";
   return releaseThread(advance(task, { state: "done", delivery: { ...task.delivery, status } }));
@@ -150,14 +150,14 @@ export function onCleanupFailed(task: Task, event: EventOf<"slack_failed">): Tra
   return isGivenUp ? onCleanedUp(task) : retrySlack(again, event);
 }
 
-/** Nothing is left to do for the task: there is no further wake-up, and the texts go. */
+/** Nothing is left to do for the task: there is no further wake-up, and the texts are erased. */
 export function endCleanup(task: Task): Task {
   return { ...eraseTexts(task), cleanupDone: true };
 }
 
 /**
- * The task is over: the texts go, the ids stay until the record expires, so that a late redelivery is still known. An answer
- * that Slack did not take stays too, so that it can be delivered once the cause is gone.
+ * Erases the texts. The ids stay until the record expires, so that a late redelivery is recognized. An answer that Slack did not take
+ * stays too, so that it can be delivered once the cause is gone.
  */
 function eraseTexts(task: Task): Task {
   const { progress: _progress, stream: _stream, outcome, question, message, ...rest } = withoutParams(task);
@@ -172,7 +172,7 @@ function eraseTexts(task: Task): Task {
   };
 }
 
-/** Who answered, and when, stays. */
+/** Erases the question's texts. Who answered, and when, stays. */
 function eraseQuestion({ answer, ...question }: AgentQuestion): AgentQuestion {
   const { text: _text, ...given } = answer ?? {};
   return { ...question, prompt: "", options: [], ...(answer && { answer: { ...answer, ...given, text: undefined } }) };

@@ -12,10 +12,10 @@ import type { Locale, Task, TaskOutcome } from "./task.ts";
  */
 export type SlackErrorKind = "gone" | "no_such_message" | "refused" | "rate_limited" | "unavailable" | "ambiguous";
 
-/** Too much was asked for: by one user, or in one channel. Without `retryAtMs` it is that too many are under way at once. */
+/** A quota of a user or a channel is used up. Without `retryAtMs` too many tasks are under way at once. */
 export type OverQuota = { by: "user" | "channel"; retryAtMs?: number | undefined };
 
-/** `queuePosition` tasks go before it, at the longest until `freeAtMs`; with 0 it may begin. */
+/** `queuePosition` tasks go before the task, until `freeAtMs` at the latest. With 0 it may begin. */
 export type ThreadPosition = { queuePosition: number; freeAtMs: number };
 
 export type Delay = { delayMs: number; jitterMs?: number };
@@ -24,75 +24,75 @@ export type Delay = { delayMs: number; jitterMs?: number };
 export type CallAct = "send" | "poll" | "cancel" | "answer";
 
 export type TaskEvent =
-  /** A wake-up arrived and the lease is ours. `resumed`: the worker before us died while it acted. */
+  /** A wake-up arrived and this worker holds the lease. `resumed`: the worker before died while it acted. */
   | { type: "woken"; nowMs: number; resumed: boolean }
-  /** Whether the person may ask, and the language to tell them in. */
+  /** Whether the person may ask, and the language for texts to them. */
   | { type: "permitted"; nowMs: number; allowed: boolean; locale: Locale }
-  /** The person was told that they may not ask, as far as they are to be told. */
+  /** The refusal was shown to the person, or was left out because of the limit on refusals. */
   | { type: "refusal_shown" }
-  /** Whether the message was an answer that its thread waits for. It may wait for another person's, or for one that says something. */
+  /** Whether the message replied to a question in its thread. `not_yours`: another person is asked; `says_nothing`: it has no text. */
   | { type: "reply_given"; nowMs: number; verdict: "taken" | "none" | "not_yours" | "says_nothing" }
-  /** It is counted, or too much was asked for. */
+  /** The task is counted in its quotas, or a quota is used up. */
   | { type: "charged"; over: OverQuota | undefined }
-  /** There is a thread for what has none of its own. */
+  /** A thread was opened for a slash command. */
   | { type: "thread_opened"; place: NonNullable<Task["place"]> }
-  /** The task has its place in the thread; with nobody ahead it may begin. */
+  /** The task has its position in the thread. With position 0 it may begin. */
   | ({ type: "thread_joined"; nowMs: number } & ThreadPosition)
   /** Too many wait in the thread already. */
   | { type: "thread_full" }
   | { type: "announced"; nowMs: number; ts: string }
-  /** What goes along with the message. */
+  /** The thread's history and the message's files were gathered. */
   | { type: "prepared"; context: Context }
   | { type: "file_refused"; outcome: Extract<TaskOutcome, { type: "file_refused" }> }
   | { type: "answered"; nowMs: number; act: CallAct; result: TaskResult }
   | { type: "call_failed"; nowMs: number; act: CallAct; error: CallFailure }
-  /** All calls that the destination may have at once are under way: nothing was sent. There is likely room after `delayMs`. */
+  /** The destination has its maximum of concurrent calls: nothing was sent. There is likely room after `delayMs`. */
   | { type: "busy"; delayMs: number }
-  /** The thread shows how far it is, as far as Slack took it. */
+  /** The thread shows the progress, as far as Slack took it. */
   | { type: "progress_shown"; nowMs: number; shown: ProgressShown }
-  /** Replies in the thread are answers to the task's question from now on. */
+  /** Replies in the thread count as answers to the task's question from now on. */
   | { type: "thread_held" }
   | { type: "question_asked"; nowMs: number; ts: string }
-  /** The message of the question says how it was answered. */
+  /** The question's message shows its present state. */
   | { type: "question_shown"; nowMs: number }
   | { type: "canceled"; nowMs: number }
-  /** The text of the message that is to be tried again; undefined where it is gone. */
+  /** The text of the message that an operator retries; undefined where the message is gone. */
   | { type: "message_read"; nowMs: number; text: string | undefined }
-  /** So many tasks of the thread are asked to end. */
+  /** `count` tasks of the thread were asked to end. `isRepeated`: an earlier message had asked all of them. */
   | { type: "thread_canceled"; count: number; isRepeated: boolean }
-  /** Slack has the file of that index (undefined: it cannot have it), and nobody sees it yet. */
+  /** Slack has the file of that index, not yet shared (`fileId` undefined: it cannot be uploaded). */
   | { type: "uploaded"; index: number; fileId: string | undefined }
   | { type: "delivered" }
-  /** Slack does not let the files into the thread; the answer's words are there, or not yet. */
+  /** Slack does not let the files into the thread. The answer's text may be there already. */
   | { type: "share_refused" }
   | { type: "thread_left" }
   | { type: "cleaned_up" }
   | { type: "slack_failed"; nowMs: number; act: Act["type"]; kind: SlackErrorKind; retryAfterMs?: number | undefined }
-  /** Our own code failed on the task's data. `causeKind` is the class of the error. */
+  /** Sekisho's own code failed on the task's data. `causeKind` is the class of the error. */
   | { type: "step_failed"; nowMs: number; causeKind: string }
   /** The queue gave up on the task's wake-up. */
   | { type: "dead_lettered"; nowMs: number }
-  /** Somebody wants it to end; the lease is ours. */
+  /** Somebody asked to cancel the task; this worker holds the lease. */
   | { type: "cancel_asked"; nowMs: number; resumed: boolean }
-  /** An operator wants it to go on; the lease is ours. */
+  /** An operator redrives the task; this worker holds the lease. */
   | { type: "redriven"; nowMs: number; resumed: boolean };
 
 export type EventOf<E extends TaskEvent["type"]> = Extract<TaskEvent, { type: E }>;
 
-/** A result of the Execution zone: the task is taken and has no outcome yet. */
+/** A result of the Execution zone: the task is accepted and has no outcome yet. */
 export type AcceptedResult = Extract<TaskResult, { status: "accepted" }>;
 export type InputRequiredResult = Extract<TaskResult, { status: "input_required" }>;
 
 /** The earlier messages of the thread, and the files of the message where the Execution zone can read them. */
 export type Context = Pick<ExecuteTaskParams, "history" | "attachments">;
 
-/** What became of showing progress. `delayMs`: Slack wants to be left alone for that long. */
+/** How an attempt to show progress ended. `inDoubt`: an edit may still land. `delayMs`: Slack asked to wait this long. */
 export type ProgressShown = { stream?: Task["stream"]; inDoubt?: boolean; delayMs?: number | undefined };
 
 /**
  * A SekishoError as data. `retryable`: certainly not processed, may be repeated with the same id. `undelivered`: it certainly
- * left nothing at the destination either, so that another one may be tried. `unread`: the response could not be read, so it says
- * nothing of the task.
+ * left nothing at the destination, so another destination may be tried. `unread`: the response could not be read, so it says
+ * nothing about the task.
  */
 export type CallFailure = {
   reason: ClientReason;
@@ -101,12 +101,12 @@ export type CallFailure = {
   unread?: boolean | undefined;
   retryAfterMs?: number | undefined;
   lost: boolean;
-  /** The task is over there with something unusable: asking again brings the same. */
+  /** The task has ended with an unusable result: another poll returns the same. */
   endsTask?: boolean | undefined;
 };
 
 /**
- * At most one act at a time, then at most one `wake`. `reconcile`: an earlier try may have left something behind, look first.
+ * The task machine asks for at most one act at a time, then at most one `wake`. `reconcile`: an earlier try may have posted: look first.
  * Each act ends in exactly one event; `stop_session` and `wake` end in none.
  */
 export type TaskEffect =
@@ -114,7 +114,7 @@ export type TaskEffect =
   | { type: "refuse" }
   | { type: "give_reply"; reconcile: boolean }
   | { type: "charge"; untilMs: number }
-  /** `privately`: where only the person reads it. */
+  /** `privately`: in the direct message with the person. */
   | { type: "open_thread"; privately: boolean; reconcile: boolean }
   | { type: "join_thread"; turnMs: number; parallel: boolean }
   | { type: "leave_thread" }

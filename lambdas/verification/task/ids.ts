@@ -7,19 +7,19 @@ const namespace = "5e1be58b-d86d-4b02-a7c9-f1c9c9286957";
 
 /**
  * The request id is a UUIDv5 (RFC 9562 section 5.5) of what names a Slack post, so that every delivery of the post gives the same id.
- * `app_mention` and `message`, redeliveries and retries: the same app, channel and `ts` give the same id. Of a slash command
- * `ts` is the trigger's id, which never looks like a post's.
+ * `app_mention` and `message`, redeliveries and Slack's retries have the same app, channel and `ts`. For a slash command `ts` is the
+ * trigger's id, which never looks like a post's.
  */
 export function requestIdOf({ appId, channel, ts }: { appId: string; channel: string; ts: string }): string {
   return uuidV5({ namespace, name: JSON.stringify([appId, channel, ts]) });
 }
 
-/** Of a conversation with the assistant that was opened: four parts, so that it is the id of no post. */
+/** The id of the message that a conversation with the assistant was opened. Its name has four parts, so that it equals no post's id. */
 export function greetingIdOf(thread: { appId: string; channel: string; threadTs: string }): string {
   return uuidV5({ namespace, name: JSON.stringify(["assistant", thread.appId, thread.channel, thread.threadTs]) });
 }
 
-/** SHA-1 of the namespace's bytes and the name's UTF-8, its first 16 bytes, with version 5 and the RFC's variant set. */
+/** UUIDv5: the first 16 bytes of the SHA-1 of the namespace's bytes and the name's UTF-8, with version 5 and the RFC's variant set. */
 export function uuidV5({ namespace, name }: { namespace: string; name: string }): string {
   const bytes = createHash("sha1")
     .update(Buffer.from(namespace.replaceAll("-", ""), "hex"))
@@ -32,7 +32,7 @@ export function uuidV5({ namespace, name }: { namespace: string; name: string })
 }
 
 /**
- * The request id of an operator's retry: derived, so that asking for the same retry twice is asking for one task.
+ * The request id of an operator's retry. It is derived, so that the same retry asked for twice is one task.
  * `originalId` is the id of the post's own task, never that of a retry; `count` is 1 for its first retry.
  */
 export function retryIdOf({ originalId, count }: { originalId: string; count: number }): string {
@@ -42,7 +42,7 @@ export function retryIdOf({ originalId, count }: { originalId: string; count: nu
 /**
  * The session id keeps a conversation on one warm runtime. It is derived from app, channel and thread (in a direct message: the
  * channel): 66 characters of `sessionIdSchema`. Keyed with the zone's secret, so that nobody who knows the thread can compute it.
- * With `perTask` the request id joins in, so that stopping the session can hit nothing else.
+ * With `perTask` (a request id) each task has a session of its own, so that stopping it affects no other task.
  */
 export function sessionIdOf({
   message,
@@ -50,7 +50,7 @@ export function sessionIdOf({
   perTask,
   zoneSecret,
 }: Pick<Task, "message" | "place"> & { perTask: string | undefined; zoneSecret: string | undefined }): string {
-  // Fails rather than make an id that anybody can compute.
+  // Without the secret anybody could compute the id.
   if (!zoneSecret) throw new Error("A session id needs the zone's secret.");
   const { channel, threadTs } = place ?? { channel: message.channel, threadTs: message.threadTs ?? message.ts };
   const conversation = message.direct ? channel : [channel, threadTs];

@@ -1,4 +1,4 @@
-/** The task machine: what a task does next. A pure function of the record and one event; the interpreter runs its effects. */
+/** The task machine: a pure function from a task and one event to the next task and its effects. `worker/run-step.ts` runs the effects. */
 import {
   onAnsweredAsking,
   onCallFailedAsking,
@@ -57,10 +57,10 @@ type Handlers = {
   readonly [E in TaskEvent["type"]]?: (task: Task, event: EventOf<E>, policy: Policy) => Transition;
 };
 
-/** The state, or that a task which was sent is asked to end. */
+/** The state, or `canceling`: the task was sent and has a `cancelReason`. */
 type Phase = Task["state"] | "canceling";
 
-/** In every phase. */
+/** Handlers of events that can meet a task in every phase. */
 const everywhere: Handlers = {
   cancel_asked: onCancelAsked,
   dead_lettered: onDeadLettered,
@@ -146,15 +146,15 @@ const handlersOf: { readonly [P in Phase]: Handlers } = {
 };
 
 /**
- * The next record and what to do. The record is to be stored before the first act of a step is begun: so it says `sent`
- * before anything is sent. All other acts can be repeated by whoever finds the record as it was before them.
+ * Returns the next record and its effects. The caller stores the record before it begins the first act, so that the record says
+ * `sent` before anything is sent. All other acts can be repeated by a worker that finds the record as it was before them.
  */
 export function next({ task, event, policy }: { task: Task; event: TaskEvent; policy: Policy }): Transition {
-  // A task that is not over goes on as if it was woken.
+  // A redrive of a task that is not over is a wake-up.
   if (event.type === "redriven" && task.state !== "done")
     return next({ task, event: { ...event, type: "woken" }, policy });
   if (event.type === "woken" && task.owed !== undefined) {
-    // Out of the record before it is done, so that an act that kills its worker is not done again.
+    // Removed from the record before it is run, so that an act that kills its worker is not repeated.
     const { owed, ...rest } = task;
     return { task: rest, effects: [{ type: owed }] };
   }
@@ -169,7 +169,7 @@ function phaseOf({ state, cancelReason }: Task): Phase {
   return isSent && cancelReason !== undefined ? "canceling" : state;
 }
 
-/** The compiler does not see that the event of that name is the one that its handler takes. */
+/** The cast is needed because the compiler does not connect the event's type with its handler. */
 function handlerOf(phase: Phase, { type }: TaskEvent) {
   const handler = handlersOf[phase][type] ?? everywhere[type];
   return handler as ((task: Task, event: TaskEvent, policy: Policy) => Transition) | undefined;

@@ -1,13 +1,16 @@
-/** What the verification queue carries: a message asked for by the ingress, a wake-up of a task that exists, or a wish about one. */
+/**
+ * The messages of the verification queue: a user message, a wake-up of a task, a request to cancel or redrive one, a button click, and
+ * an opened conversation.
+ */
 import * as z from "zod";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 
-/** Whose token is used: that of the workspace, or of the organization where the app is installed as a whole. */
+/** Where the app is installed, and so whose bot token is used: one workspace, or a whole organization (Enterprise Grid). */
 export type Installation = { team: string; enterprise?: string | undefined };
 
 const requestId = z.string().regex(uuidPattern);
 
-/** Whose token is used: the app is installed in a workspace, or in an organization (Enterprise Grid) as a whole. */
+/** The fields of `Installation`, in every message that calls Slack. */
 const installation = {
   /** The installation's workspace: `context_team_id`, or `team_id` where Slack sends none. */
   team: z.string(),
@@ -21,7 +24,7 @@ const userFileSchema = z.object({
   name: z.string(),
   mimetype: z.string(),
   size: z.int().min(0),
-  /** Absent where the file is not Slack's own, or is not to be had. */
+  /** Absent where Slack does not store the file, or does not let the bot read it. */
   url: z.string().optional(),
 });
 export type UserFile = z.infer<typeof userFileSchema>;
@@ -39,15 +42,15 @@ export const userMessageSchema = z.object({
   text: z.string(),
   /** The bot's own users, whose mentions were taken out of the text. */
   botUsers: z.array(z.string()).optional(),
-  /** A reply that does not speak to the bot: answered where it is in a thread of the bot and for it. */
+  /** A reply that does not mention the bot. It is answered only in a thread in which the bot was asked before. */
   unaddressed: z.literal(true).optional(),
   /**
-   * It mentions somebody in a channel of Slack Connect. That may be the bot's own user in another workspace: then the same message
-   * comes as a mention too, and counts as that.
+   * It mentions somebody in a channel of Slack Connect. That may be the bot's user in another workspace: then Slack sends the same
+   * message as `app_mention` too, and that event counts.
    */
   perhapsAddressed: z.literal(true).optional(),
   files: z.array(userFileSchema).optional(),
-  /** A slash command: `ts` is of its receipt, and there is no message of it in the channel. */
+  /** A slash command: `ts` is the time of its receipt, and the channel has no message of it. */
   command: z.literal(true).optional(),
 });
 export type UserMessage = z.infer<typeof userMessageSchema>;
@@ -60,9 +63,9 @@ export const askMessageSchema = z.object({
   message: userMessageSchema,
   /** An operator's retry of the task with this request id: the text is read anew from Slack. */
   retryOf: requestId.optional(),
-  /** It was a dead letter before: a copy has been kept for an operator, and this one goes on by itself. */
+  /** It was a dead letter before: a copy is stored for an operator, and this one is tried again by itself. */
   buried: z.boolean().optional(),
-  /** It does not mention the bot, and its thread was looked up so often without the bot being known there. */
+  /** For a message that does not mention the bot: how often its thread was looked up, and the bot had not been asked there. */
   looks: z.int().optional(),
 });
 export type AskMessage = z.infer<typeof askMessageSchema>;
@@ -72,20 +75,20 @@ const wakeSchema = z.object({
   type: z.literal("wake"),
   requestId,
   seq: z.int().min(1),
-  /** How often it came while the record was not saved yet. A link that a push made starts with more. */
+  /** How often it arrived before the record was saved. A wake-up of a completion push starts higher (`worker/completion.ts`). */
   early: z.int().optional(),
 });
 
-/** An operator's wish that a task goes on from where it stands, whatever its wake-ups came to. */
+/** An operator redrives a task: it goes on from its present state, even if its wake-ups are lost. */
 const redriveSchema = z.object({ type: z.literal("redrive"), requestId });
 
-/** Somebody's wish that a task ends. `early`: how often it came without having come to anything. */
+/** Somebody asked to cancel a task. `early`: how often it arrived while a worker held the task's lease. */
 const cancelSchema = z.object({ type: z.literal("cancel"), requestId, early: z.int().optional() });
 
-/** The task before this one in its thread is over. */
+/** The task before this one in its thread is over, so this one may begin. */
 const threadFreeSchema = z.object({ type: z.literal("thread_free"), requestId });
 
-/** A button of one of our messages was pressed. `question` and `option` count from 0. */
+/** A person clicked a button of one of the bot's messages. `question` and `option` count from 0. */
 const buttonClickSchema = z.object({
   type: z.literal("press"),
   requestId,
@@ -101,7 +104,7 @@ const buttonClickSchema = z.object({
 });
 export type ButtonClick = z.infer<typeof buttonClickSchema>;
 
-/** A conversation with the assistant was opened; `requestId` only tells one from the other. */
+/** A person opened a conversation with the assistant. */
 const conversationOpenedSchema = z.object({
   type: z.literal("greet"),
   requestId,
@@ -123,16 +126,16 @@ export const queueMessageSchema = z.discriminatedUnion("type", [
 ]);
 export type QueueMessage = z.infer<typeof queueMessageSchema>;
 
-/** Those that move the task that they name. */
+/** The messages that move the task that they name. */
 export type TaskMessage = Exclude<QueueMessage, ButtonClick | ConversationOpened>;
 
-/** Which link of the task's chain of wake-ups a message is. What is none of the chain takes the place of the next one. */
+/** The number of the message in the task's chain of wake-ups. A message that is not part of the chain counts as the next one. */
 export function toWakeSeq({ message, task }: { message: TaskMessage; task: { wakeSeq: number } }): number {
   if (message.type === "wake") return message.seq;
   return message.type === "ask" ? 0 : task.wakeSeq;
 }
 
-/** Undefined for what is no message of ours, or one of another version. */
+/** Undefined for anything but a message of this version. */
 export function parseQueueMessage(body: string): QueueMessage | undefined {
   try {
     return queueMessageSchema.parse(JSON.parse(body));

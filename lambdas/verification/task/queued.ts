@@ -1,4 +1,4 @@
-/** The states `queued` and `announced`: the task waits for its turn in the thread, then what goes along with it is gathered. */
+/** The states `queued` and `announced`: the task waits for its turn in the thread, then its history and files are gathered. */
 import type { Context, Delay, EventOf } from "./events.ts";
 import type { UserFile } from "./messages.ts";
 import { chooseDestination, destinationOf, type Policy, withCall } from "./routing.ts";
@@ -21,7 +21,7 @@ import {
 import type { Task, TaskOutcome } from "./task.ts";
 import { withShownProgress } from "./waiting.ts";
 
-/** Tries to read what goes along with a message: about a quarter of a minute. */
+/** Tries to read the thread's history and the message's files: about 15 seconds. */
 export const maxContextTries = 4;
 
 export function onWokenQueued(task: Task, { nowMs }: EventOf<"woken">, policy: Policy): Transition {
@@ -29,7 +29,7 @@ export function onWokenQueued(task: Task, { nowMs }: EventOf<"woken">, policy: P
   return requestThreadPlace(task, policy);
 }
 
-/** On its way to its destination, it is given its place in its thread; where it cannot go anywhere, that is told. */
+/** Chooses the destination and asks for a position in the thread. Without a destination the task fails. */
 export function requestThreadPlace(unrouted: Task, policy: Policy): Transition {
   const task = chooseDestination(unrouted, policy);
   if (task === undefined) return setOutcome(unrouted, failedOutcome({ reason: "agent_not_found", lost: false }));
@@ -38,7 +38,7 @@ export function requestThreadPlace(unrouted: Task, policy: Policy): Transition {
   return { task, effects: [{ type: "join_thread", turnMs, parallel: concurrency === "parallel" }] };
 }
 
-/** Its time begins when nobody is before it. */
+/** The task begins, and its deadline counts, once no other task is before it. */
 export function onQueuePosition(
   task: Task,
   { queuePosition, freeAtMs, nowMs }: EventOf<"thread_joined">,
@@ -47,29 +47,29 @@ export function onQueuePosition(
   const placed = { ...task, queuePosition };
   if (queuePosition > 0) return { task: placed, effects: [wake(turnDelay({ freeAtMs, nowMs }))] };
   const begun = advance(startDeadline(placed, { nowMs, policy }), { state: "announced" });
-  // The placeholder said that it waits.
+  // The placeholder says that the task waits: it is edited.
   return { task: begun, effects: [{ type: "show_progress" }] };
 }
 
-/** Nobody is before it any more: from now on its time counts. */
+/** Sets the deadline: the task may begin now. */
 export function startDeadline(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Task {
   return withCall(task, { deadlineAtMs: nowMs + destinationOf(task, policy).deadlineMs });
 }
 
 /**
- * A task that waits for its turn is told when it comes. This is for the case that nobody tells it: it looks often enough to see
- * that the task before it has an outcome before that one's time is over.
+ * The delay of the next look at the thread. A waiting task gets a `thread_free` message when its turn comes. In case that message is
+ * lost, it also looks often enough to notice that the task before it has an outcome.
  */
 export function turnDelay({ freeAtMs, nowMs }: { freeAtMs: number; nowMs: number }): Required<Delay> {
   return { delayMs: Math.min(Math.max(freeAtMs - nowMs, 0) + 1000, threadReleaseMs), jitterMs: 10_000 };
 }
 
-/** The task has a placeholder already, which becomes the answer. */
+/** The thread is full. The task has a placeholder already, so the failure is posted in the thread. */
 export function onThreadFullQueued(task: Task): Transition {
   return setOutcome(task, failedOutcome({ reason: "rate_limited", lost: false }));
 }
 
-/** What is to be sent is in the record before it is sent. */
+/** Gathers the context first, and sends the task once its params are in the record. */
 export function onWokenAnnounced(task: Task, { nowMs }: EventOf<"woken">, policy: Policy): Transition {
   if (isPastDeadline(task, nowMs)) return setOutcome(task, unavailableOutcome);
   if (task.call?.params !== undefined) return sendTask(advance(task, {}), { nowMs, policy });
@@ -77,7 +77,7 @@ export function onWokenAnnounced(task: Task, { nowMs }: EventOf<"woken">, policy
   return sendTask(advance(withParams(task, { context: {}, policy }), {}), { nowMs, policy });
 }
 
-/** Whether there may be more to send along than the message's text. */
+/** Whether there may be a history or files to send with the message's text. */
 function hasContext({ message: { threadTs, command, files = [] } }: Task): boolean {
   return (threadTs !== undefined && !command) || files.length > 0;
 }
@@ -87,7 +87,7 @@ export function onTurnShown(task: Task, event: EventOf<"progress_shown">): Trans
   return { task: withShownProgress(task, event), effects: [wake(0)] };
 }
 
-/** A message is executed with all of its files or refused in words: with one missing it would be another message, or none at all. */
+/** A message is executed with all of its files or refused: without one of them it could mean something else. */
 export function onPrepared(task: Task, { context }: EventOf<"prepared">, policy: Policy): Transition {
   const attached = new Set(context.attachments?.map(({ id }) => id));
   const missing = task.message.files?.find(({ id }) => !attached.has(id));
@@ -99,7 +99,7 @@ export function onFileRefused(task: Task, { outcome }: EventOf<"file_refused">):
   return setOutcome(task, outcome);
 }
 
-/** A thread that cannot be read is no reason not to do what was asked; without its files the message is another one. */
+/** The history or the files could not be read. The task goes on without the history, and fails without its files. */
 export function onPrepareFailed(task: Task, event: EventOf<"slack_failed">, policy: Policy): Transition {
   const { again, isTerminal } = countSlackFailure(task, event);
   if (!isTerminal && again.attempts < maxContextTries) return retrySlack(again, event);
@@ -112,7 +112,7 @@ function missingFileOutcome({ name }: UserFile): TaskOutcome {
   return { type: "file_refused", why: "not_to_be_had", name };
 }
 
-/** The task with what will be sent, which stays as it is but for the time that is left when it is sent. */
+/** The task with the params of `execute_task`, which are the same at every repetition but for the time that is left. */
 function withParams(task: Task, { context, policy }: { context: Context; policy: Policy }): Task {
   const { message, id, place, call } = task;
   const threadTs = place?.threadTs ?? message.threadTs;

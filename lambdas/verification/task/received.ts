@@ -1,4 +1,4 @@
-/** The state `received`: the message is refused, taken as a reply or as a wish to cancel, or let in and announced in its thread. */
+/** The state `received`: the message is refused, taken as a reply or as a request to cancel, or accepted and announced in its thread. */
 import { maxTextLength } from "../../../contracts/limits.ts";
 import { endCleanup, giveUpDelivery, needsThread, releaseThread } from "./delivering.ts";
 import type { EventOf } from "./events.ts";
@@ -20,27 +20,27 @@ import {
 } from "./step.ts";
 import type { Task, TaskOutcome } from "./task.ts";
 
-/** Whether the person may ask is found out at each try: a rule may have changed meanwhile. */
+/** Checks the permission at each try, because the rules may have changed. */
 export function onWokenReceived(task: Task, { resumed }: EventOf<"woken">): Transition {
   return { task: resumed ? markForReconcile(task) : task, effects: [{ type: "permit" }] };
 }
 
-/** A person who may not ask is told where nobody else reads it. A person who did not speak to the bot is told nothing. */
+/** A person who may not ask gets a private refusal, unless the message did not mention the bot. */
 export function onPermitted(task: Task, { allowed, locale, nowMs }: EventOf<"permitted">, policy: Policy): Transition {
   const { message } = task;
   const known = { ...task, locale };
   if (!allowed) return message.unaddressed ? ignore(known) : turnAway(known, { type: "refused" });
-  // Whether the bot is to answer a message that does not mention it is found out first.
+  // A message that does not mention the bot may not be for it: it must not be called too old before that is known.
   if (isOutdated(task, nowMs) && !message.unaddressed) return setOutcome(known, { type: "too_old" });
   if (isCancelWord(message.text)) return { task: known, effects: [{ type: "cancel_thread" }] };
   if (task.retryOf !== undefined && message.text === "") return { task: known, effects: [{ type: "read_message" }] };
   const { threadTs, command } = message;
   if (threadTs === undefined || command) return acceptMessage(known, { nowMs, policy });
-  // In a thread it may be what the thread waits for.
+  // In a thread the message may reply to a question.
   return { task: known, effects: [{ type: "give_reply", reconcile: known.reconcile === true }] };
 }
 
-/** A message in a thread that waits for an answer is none but that answer: never a new task behind it. */
+/** In a thread that waits for an answer, the message is that answer and never a new task. */
 export function onReplyGiven(task: Task, { verdict, nowMs }: EventOf<"reply_given">, policy: Policy): Transition {
   const isSilent = task.message.unaddressed === true;
   if (verdict === "taken") return ignore(task);
@@ -51,7 +51,7 @@ export function onReplyGiven(task: Task, { verdict, nowMs }: EventOf<"reply_give
   return turnAway(task, failedOutcome({ reason: "invalid_params", lost: false }));
 }
 
-/** What is to be tried again has its text, as it reads now. */
+/** The text of the message that an operator retries, as it reads now. */
 export function onMessageRead(task: Task, { text, nowMs }: EventOf<"message_read">, policy: Policy): Transition {
   if (text === undefined) return setOutcome(task, { type: "unreadable" });
   if (isCancelWord(text)) return { task, effects: [{ type: "cancel_thread" }] };
@@ -59,7 +59,7 @@ export function onMessageRead(task: Task, { text, nowMs }: EventOf<"message_read
   return acceptMessage({ ...task, message: { ...task.message, text } }, { nowMs, policy });
 }
 
-/** It says what is to be done, or it is told that it does not; then it counts. */
+/** Accepts the message as a task: checks age, text and destination, then counts it in the quotas. */
 function acceptMessage(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Transition {
   const { text, files = [] } = task.message;
   if (isOutdated(task, nowMs)) return setOutcome(task, { type: "too_old" });
@@ -79,7 +79,7 @@ export function onCharged(task: Task, { over }: EventOf<"charged">, policy: Poli
   return { task, effects: [{ type: "open_thread", privately: policy.commandsPrivately, reconcile }] };
 }
 
-/** The deadline counts from now on if nobody is before it. */
+/** The deadline counts from now on if no task is before this one. */
 export function onThreadJoined(
   task: Task,
   { queuePosition, nowMs }: EventOf<"thread_joined">,
@@ -98,13 +98,14 @@ export function onThreadFull(task: Task): Transition {
 
 export function onAnnounced(task: Task, { ts, nowMs }: EventOf<"announced">): Transition {
   const state = task.queuePosition === 0 ? "announced" : "queued";
-  // One that waits looks once more at once: the one before it may have left meanwhile, and knew of nobody to tell.
+  // A waiting task looks again at once: the task before it may have left meanwhile, when no task was waiting yet.
   return { task: advance(task, { placeholder: { ts, postedAtMs: nowMs }, state }), effects: [wake(0)] };
 }
 
 /**
- * The wish to cancel has gone to the tasks of its thread. Where there was none, and nobody was spoken to, nobody answers. A wish that
- * meets nothing new is no news for others. An earlier try of this one may have met it: then it is answered in the thread.
+ * The tasks of the thread were asked to end. Without any, a message that does not mention the bot gets no answer. Where an earlier
+ * message had canceled them already, only the writer is told. An earlier try of this message may have canceled them: then the answer
+ * goes in the thread.
  */
 export function onThreadCanceled(task: Task, { count, isRepeated }: EventOf<"thread_canceled">): Transition {
   if (count === 0 && task.message.unaddressed) return ignore(task);
@@ -112,47 +113,46 @@ export function onThreadCanceled(task: Task, { count, isRepeated }: EventOf<"thr
   return (isNews ? setOutcome : turnAway)(task, { type: "canceling", count });
 }
 
-/** An earlier try may have announced it: what that left in the thread is cleaned up. */
+/** An earlier try may have posted a placeholder: that one is cleaned up. */
 export function onRefusalShown(task: Task): Transition {
   return releaseThread(advance(task.reconcile ? task : endCleanup(task), { state: "done" }));
 }
 
-/** Nothing was sent anywhere yet. */
+/** A Slack call failed before anything was sent to the Execution zone. */
 export function onSlackFailedReceived(task: Task, event: EventOf<"slack_failed">): Transition {
   const { again, isGivenUp } = countSlackFailure(task, event);
   if (!isGivenUp) return retrySlack(again, event);
   if (event.act === "read_message") return setOutcome(task, { type: "unreadable" });
-  // A placeholder has blocks.
+  // Slack may have refused the placeholder's blocks.
   if (event.kind === "refused" && task.mrkdwnFallback === undefined) return fallBackToMrkdwn(again);
   if (event.kind === "gone" || isPerhapsForNobody(task)) return giveUpDelivery(task);
   return setOutcome(task, internalOutcome, { reconcile: true });
 }
 
-/** Whether a message that does not mention the bot is for it is known once it has its place in the thread. */
+/** Whether it is still unknown that the message is for the bot: it does not mention the bot, and has no position in its thread yet. */
 export function isPerhapsForNobody({ message, queuePosition }: Task): boolean {
   return message.unaddressed === true && queuePosition === undefined;
 }
 
-/** The message becomes no task. Its writer alone is told why, at most once in a while (`gate/refusals.ts`). */
+/** Refuses the message. Its writer alone is told why, within the limits of `gate/refusals.ts`. */
 function turnAway(task: Task, outcome: TaskOutcome): Transition {
   return { task: { ...task, outcome }, effects: [{ type: "refuse" }] };
 }
 
 /**
- * There is nothing to be said, or it is said elsewhere. An earlier try may have taken it for a task: what that left in the
- * thread is cleaned up.
+ * Ends the task without an answer. An earlier try may have accepted the message as a task: what that posted is cleaned up.
  */
 function ignore(task: Task): Transition {
   if (task.reconcile) return releaseThread(advance(task, { state: "done" }));
   return { task: advance(endCleanup(task), { state: "done" }), effects: [] };
 }
 
-/** Normalizing a long text of combining marks takes time that grows with the square of its length. */
+/** A longer text is not checked: normalizing combining marks takes time that grows with the square of the length. */
 const maxCancelWordLength = 60;
 
 /**
- * Whether the text is the word by which a person ends what a thread waits for: alone in the message, in any case and width, with
- * or without emphasis or an end of sentence.
+ * Whether the text is the word that cancels the tasks of a thread: alone in the message, in any case and width, with or without
+ * emphasis or an end of sentence.
  */
 export function isCancelWord(text: string): boolean {
   const written = text.trim();

@@ -1,4 +1,4 @@
-/** Events that may meet a task in every state: a dead letter, a failure of our own code, an operator's wish that it goes on. */
+/** Recovery: a dead letter, a failure of Sekisho's own code, an operator's redrive, and a record that can be read only in part. */
 import * as z from "zod";
 import { markReplyInDoubt } from "./asking.ts";
 import { continueDelivery, giveUpDelivery, onCleanedUp, replaceAnswer } from "./delivering.ts";
@@ -22,13 +22,12 @@ import { callSchema, receivedTask, type Task, type TaskOutcome, taskSchema } fro
 import { markStreamInDoubt } from "./waiting.ts";
 
 /**
- * Before the outcome is known, the failure is the outcome: it is in the record before the host is asked to cancel what may be
- * running there, and whatever that comes to, the user is told. But a task that only waits, for its turn or its result, has
- * until its deadline, whatever was out of reach meanwhile. So has a message that does not mention the bot, until it is known
- * whether the bot is to answer it. A delivery is taken up again later.
+ * A dead letter fails a task that has no outcome: the failure is in the record before the host is asked to cancel, so the user is told
+ * in any case. But a task that only waits, for its turn, its result or a reply, has until its deadline. A message that does not mention
+ * the bot waits until it is known whether the bot should answer. A delivery is tried again later.
  */
 export function onDeadLettered(entered: Task, { nowMs }: EventOf<"dead_lettered">, policy: Policy): Transition {
-  // A dead letter is all that is heard of workers that failed or died: whatever they were doing may be done.
+  // The workers that failed or died before may have completed their act.
   const task = markInterrupted(entered, { nowMs, policy });
   const { state, cleanupDone, message } = task;
   const isOpen =
@@ -40,7 +39,7 @@ export function onDeadLettered(entered: Task, { nowMs }: EventOf<"dead_lettered"
     (state === "done" && !cleanupDone);
   if (isOpen) return { task, effects: [wake(afterDeadLetterMs)] };
   if (state === "done") return { task, effects: [] };
-  // An announcement may have been made by a worker that died of it.
+  // A worker may have died after it posted the placeholder.
   const step = setOutcome(task, mayRun(task) ? ambiguousOutcome : internalOutcome, { reconcile: true });
   return mayRun(task) ? { ...step, effects: [{ type: "cancel" }] } : step;
 }
@@ -65,12 +64,12 @@ function mayRun({ state }: Task): boolean {
   return state === "sent" || state === "waiting" || state === "asking";
 }
 
-/** Outcomes that a person was told alone, at most once in a while. */
+/** Outcomes that were shown to one person alone, within a limit. */
 const privateOutcomes: ReadonlySet<TaskOutcome["type"]> = new Set(["refused", "limited", "not_yours"]);
 
 /**
- * Only the delivery of a task that has ended is repeated: of a failure, or of an answer that is still in the record because the
- * cleanup is to come or the answer was never delivered.
+ * A redrive of a task that has ended repeats the delivery: of a failure, or of an answer that is still in the record because the
+ * cleanup is not done or the answer was never delivered.
  */
 export function onRedrivenDone(task: Task, { nowMs }: EventOf<"redriven">, policy: Policy): Transition {
   const hasNothingToTell = task.outcome === undefined || privateOutcomes.has(task.outcome.type);
@@ -81,9 +80,9 @@ export function onRedrivenDone(task: Task, { nowMs }: EventOf<"redriven">, polic
 }
 
 /**
- * Our own code failed on the task's data. Every try would fail again, so the task ends in words. An outcome that cannot be shown is
- * replaced by words of ours, which depend on no data. Where even those fail, the delivery is given up. Like a dead letter, a task
- * that may be at work is canceled at its host.
+ * Sekisho's own code failed on the task's data. Every try would fail again, so the task fails. An outcome that cannot be shown is
+ * replaced by a text that depends on no data. Where even that fails, the delivery is given up. A task that may be at work is canceled
+ * at its host.
  */
 export function onStepFailed(task: Task): Transition {
   const { state, outcome } = task;
@@ -92,7 +91,7 @@ export function onStepFailed(task: Task): Transition {
   if (state === "delivering") {
     return outcome?.type === "failed" && outcome.insteadOfAnswer ? giveUpDelivery(task) : replaceAnswer(task);
   }
-  // What was posted before is looked for.
+  // With `reconcile`, because the failed step may have posted.
   const step = setOutcome(task, internalOutcome, { reconcile: true });
   return mayRun(task) ? { ...step, effects: [{ type: "cancel" }] } : step;
 }
@@ -100,7 +99,7 @@ export function onStepFailed(task: Task): Transition {
 const { shape } = taskSchema;
 const { shape: callShape } = callSchema;
 
-/** Without these nobody knows where the words would go, or whether they are there. */
+/** The fields without which no message can be posted. */
 const coreSchema = taskSchema.pick({
   id: true,
   revision: true,
@@ -111,7 +110,7 @@ const coreSchema = taskSchema.pick({
   message: true,
 });
 
-/** What helps to end it, as far as it can be read. */
+/** The fields that help to end the task, as far as each can be read. */
 const restSchema = z.object({
   state: shape.state.catch("received"),
   lease: shape.lease.catch(undefined),
@@ -136,7 +135,7 @@ const restSchema = z.object({
   textsErased: shape.textsErased.catch(undefined),
 });
 
-/** As much of a record as can still be read, to end its task with. Undefined where nobody could be told. */
+/** The readable part of a broken record, so that its task can be ended. Undefined where no message could be posted. */
 export function salvageTask(json: unknown): Task | undefined {
   const core = coreSchema.safeParse(json).data;
   const rest = restSchema.safeParse(json).data;

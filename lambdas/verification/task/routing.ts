@@ -4,39 +4,39 @@ import type { Task, TaskCall } from "./task.ts";
 
 /** The part of the configuration and of the zone that the task machine needs. */
 export type Policy = {
-  /** The destinations that the routes give, of which the first is to be tried first; none where no route fits. */
+  /** The names of the destinations in the order of preference; none where no route fits. */
   routeOf(message: Task["message"]): readonly string[];
   destinations: ReadonlyMap<string, DestinationPolicy>;
-  /** How many files the answer comes with. The same at every call for the same outcome. */
+  /** How many files the answer has. The same at every call for the same outcome. */
   fileCountOf(task: Pick<Task, "outcome">): number;
-  /** A reply in a thread of the bot is for the bot, without a mention. */
+  /** Whether a reply without a mention is for the bot in a thread where the bot was asked before. */
   threadReplies: boolean;
-  /** A slash command is answered where only the person reads it. */
+  /** Whether a slash command is answered in the direct message with the person. */
   commandsPrivately: boolean;
-  /** When the thread is looked at once more after the delivery: a post that timed out must have landed by then. */
+  /** The time between delivery and cleanup. A post that timed out must have landed by then. */
   sweepAfterMs: number;
-  /** Session ids are keyed with it. Absent where no task is sent anywhere: in the handler of dead letters. */
+  /** The key of session ids. Absent in the handler of dead letters, which sends no task. */
   zoneSecret?: string | undefined;
 };
 
 export type DestinationPolicy = {
-  /** Time that a task may take from its turn on, in milliseconds; the time in which it waits for a person does not count. */
+  /** The time that a task may take from its turn on. The time in which it waits for a person does not count. */
   deadlineMs: number;
-  /** A digest of where it leads: another one is another peer. */
+  /** A digest of the address. A changed digest means another peer. */
   address: string;
   /** The peer deduplicates by request id, so that an ambiguous send may be repeated. */
   idempotent: boolean;
-  /** End the session when the task is over; the session is then the task's own. */
+  /** End the session when the task is over. Each task then has a session of its own. */
   stopAfterResult: boolean;
-  /** `thread`: the tasks of one thread one at a time, in order. */
+  /** `thread`: the tasks of one thread run one at a time, in order. */
   concurrency: "thread" | "parallel";
-  /** How long a question stays open at the longest. */
+  /** The longest time that a question stays open. */
   questionMs: number;
-  /** How long a poll may wait at the destination for news; 0: it answers at once. */
+  /** How long a poll may wait at the destination for news; 0: no long poll. */
   longPollMs: number;
 };
 
-/** A destination that the configuration no longer names is treated as one that cannot be asked twice. */
+/** The policy of the task's destination. One that was removed from the configuration counts as one that does not deduplicate. */
 export function destinationOf(task: Task, policy: Policy): DestinationPolicy {
   const known = task.call === undefined ? undefined : policy.destinations.get(task.call.destination);
   return known ?? removedDestination;
@@ -52,14 +52,14 @@ const removedDestination: DestinationPolicy = {
   longPollMs: 0,
 };
 
-/** The task with its destination: the one chosen before while the configuration has it, else by its route. Undefined where there is none. */
+/** The task with its destination: the present one while the configuration has it, else the first of its route. Undefined without any. */
 export function chooseDestination(task: Task, policy: Policy): Task | undefined {
   const names = task.call === undefined ? [] : [task.call.destination];
   const to = [...names, ...policy.routeOf(task.message)].find((name) => policy.destinations.has(name));
   return to === undefined ? undefined : directTo(task, { to, policy });
 }
 
-/** Where the task may be sent, its present destination first, then the others of its route in their order. At least one. */
+/** The names of the destinations that the task may go to: the present one first, then the others of its route in order. */
 export function targetsOf(task: Task, policy: Policy): string[] {
   const present = task.call?.destination ?? "";
   if (isPinned(task)) return [present];
@@ -69,8 +69,8 @@ export function targetsOf(task: Task, policy: Policy): string[] {
 }
 
 /**
- * The session is that of the destination; a session that the task had to begin elsewhere is left. The agent is told the
- * conversation, which is the same in every session.
+ * The task with `to` as its destination, and the session there. A session that the task began at another destination is dropped. The
+ * params name the thread's session, so that the agent knows the conversation whichever session runs it.
  */
 export function directTo(task: Task, { to, policy }: { to: string; policy: Policy }): Task {
   const isOwn = policy.destinations.get(to)?.stopAfterResult === true;
@@ -109,21 +109,21 @@ export function withCall(task: Task, changes: Partial<TaskCall>): Task {
   return task.call === undefined ? task : { ...task, call: { ...task.call, ...changes } };
 }
 
-/** What was to be sent is needed no longer. */
+/** The task without the params of `execute_task`, which are not needed once the task is accepted. */
 export function withoutParams(task: Task): Task {
   if (task.call === undefined) return task;
   const { params: _params, ...call } = task.call;
   return { ...task, call };
 }
 
-/** The session was reached: from now on its age is unknown. */
+/** The task after its session answered a call: the session no longer counts as new. */
 export function inKnownSession(task: Task): Task {
   if (task.call === undefined) return task;
   const { isSessionNew: _isNew, ...call } = task.call;
   return { ...task, call };
 }
 
-/** The next session of the task's own: the one before refused, because it may end before the task does. */
+/** The task with a new session of its own: the present one refused, because it would end before the task. */
 export function inNewSession(task: Task, policy: Policy): Task {
   const ownSessions = (task.call?.ownSessions ?? 0) + 1;
   const sessionId = sessionOf(task, { isOwn: true, ownSessions, policy });

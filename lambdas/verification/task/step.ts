@@ -1,4 +1,4 @@
-/** One step of the task machine, and what the handlers of several states share: failures, delays, deadlines, the history. */
+/** Helpers that the handlers of several states share: transitions, outcomes, failures, delays, deadlines, polls and the history. */
 import type { ClientReason } from "../../../contracts/errors.ts";
 import type { TaskResult } from "../../../contracts/methods.ts";
 import type { AcceptedResult, CallAct, CallFailure, Delay, EventOf, TaskEffect, TaskEvent } from "./events.ts";
@@ -8,44 +8,42 @@ import { leftOutCountOf, type Task, type TaskOutcome, tokensOf } from "./task.ts
 /** The next record and what it asks for. */
 export type Transition = { task: Task; effects: TaskEffect[] };
 
-/** What the host is given beyond the deadline to say `timeout` itself. */
+/** The time after the deadline in which the host may still report `timeout` itself. */
 export const graceMs = 15_000;
-/** What a task may take beyond its deadline to bring its answer into the thread, before the next one begins all the same. */
+/** The time after the deadline in which a task may post its answer, before the thread's next task begins. */
 export const deliveryMs = 60_000;
-/** How long a task whose outcome is known may take to bring it into the thread, before the next one begins all the same. */
+/** The time after its outcome is known in which a task may post it, before the thread's next task begins. */
 export const threadReleaseMs = 75_000;
-/** What the queue gave up on comes again that much later. */
+/** The delay before a dead letter is tried again. */
 export const afterDeadLetterMs = 5 * 60_000;
-/** Failed acts in a row after which sending, looking up or sweeping is given up. */
+/** Failed calls in a row after which sending, polling or canceling is given up. */
 export const maxAttempts = 8;
 /**
- * Tries of what Slack does not take. Retries are a minute apart at most, so this is a day of trying; where Slack asks for longer
- * waits (a quarter of an hour is the longest that is obeyed), two weeks. The tries count, not the clock: time in which nothing ran
- * is no time in which Slack refused.
+ * Tries of an act that Slack does not take. Retries are a minute apart at most, so this is a day of trying; where Slack asks for longer
+ * waits (at most 15 minutes are obeyed), two weeks. It counts tries and not time, so that a pause in which nothing ran does not count.
  */
 export const maxSlackTries = 1440;
-/** A record's bytes as JSON: an item of DynamoDB holds 400 KB, with its keys. */
+/** The most bytes of a record as JSON: an item of DynamoDB holds 400 KB, with its keys. */
 const maxRecordBytes = 390_000;
 
 export function wake(delay: number | Delay): TaskEffect {
   return typeof delay === "number" ? { type: "wake", delayMs: delay } : { type: "wake", ...delay };
 }
 
-/** The task goes on: no failure counts any more, and nothing has to be looked for. */
+/** The task with `changes`, after a success: failures no longer count, and the mark for reconciling is removed. */
 export function advance(task: Task, changes: Partial<Task>): Task {
   const { reconcile: _reconcile, ...settled } = resetFailures(task);
   return { ...settled, ...changes };
 }
 
-/** A try may have posted something. The next one looks at the thread first. `advance` takes the mark away. */
+/** Marks that a try may have posted something, so that the next one looks at the thread first. `advance` removes the mark. */
 export function markForReconcile(task: Task): Task {
   return { ...task, reconcile: true };
 }
 
 /**
- * The outcome is known: what was needed to ask for it goes. An answer that no record can hold is an answer too large.
- * `reconcile`: parts of an outcome may be in the thread already. A message that was
- * only received keeps the mark, because the opening of its thread may be there.
+ * Sets the outcome and drops the params. An answer that no record can hold becomes `payload_too_large`. `reconcile`: parts of an
+ * outcome may be in the thread already. A message that was only received keeps its mark, because its thread may have been opened.
  */
 export function setOutcome(
   task: Task,
@@ -70,11 +68,11 @@ export function failedOutcome({
   return { type: "failed", reason, lost };
 }
 
-/** Nobody knows what became of the task at its destination. */
+/** It is unknown what became of the task at its destination. */
 export const ambiguousOutcome = failedOutcome({ reason: "ambiguous", lost: false });
-/** Its time is over before there was anybody who took it. */
+/** The deadline passed before any destination took the task. */
 export const unavailableOutcome = failedOutcome({ reason: "unavailable", lost: false });
-/** Our own code, or Slack, failed. */
+/** Sekisho's own code, or Slack, failed. */
 export const internalOutcome = failedOutcome({ reason: "internal", lost: false });
 
 /** The agent's answer is the outcome. */
@@ -91,7 +89,7 @@ export function setAnswer(task: Task, result: Extract<TaskResult, { status: "suc
   });
 }
 
-/** The agent is at work: what was sent is needed no longer. */
+/** The agent is at work: drops the params and schedules the first poll. */
 export function startWaiting(
   task: Task,
   { result, nowMs, policy }: { result: AcceptedResult; nowMs: number; policy: Policy },
@@ -107,11 +105,10 @@ export function requestCancel(task: Task, cancelReason: NonNullable<Task["cancel
 }
 
 /**
- * All calls of the destination are under way. Nothing was tried, so nothing counts as a failure; what was certainly not sent still
- * was not.
+ * The destination has its maximum of concurrent calls. Nothing was tried, so nothing counts as a failure.
  */
 export function onBusy(task: Task, { delayMs }: EventOf<"busy">): Transition {
-  // The time of the next poll has passed: kept, it would look as if that poll were due now.
+  // The planned poll was not made. If `nextPollAtMs` stayed, a completion push would take that poll as due now and be dropped.
   const { nextPollAtMs: _passed, ...wait } = waitOf(task);
   const later = task.wait === undefined ? task : { ...task, wait };
   return { task: later, effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 4) })] };
@@ -126,17 +123,17 @@ const taskEndReasons: readonly ClientReason[] = [
   "payload_too_large",
 ];
 
-/** Whether the task itself can have ended with it, as opposed to what can be wrong with a call about it. */
+/** Whether the error is the end of the task itself, and not only of one call about it. */
 export function isEndOfTask({ reason, unread, endsTask = false }: CallFailure): boolean {
   return endsTask || (!unread && taskEndReasons.includes(reason));
 }
 
-/** Nobody knows, or certainly not processed: the same call may be made again. */
+/** Whether the same call may be made again: it is ambiguous, or was certainly not processed. */
 export function isTransient({ reason, retryable }: CallFailure): boolean {
   return reason === "ambiguous" || retryable;
 }
 
-/** One more failure in a row. A non-transient one is answered, and the answer says nothing of the task. */
+/** Counts one more failure in a row. A non-transient failure is a response that says nothing about the task. */
 export function countFailure(task: Task, error: CallFailure): Task {
   return {
     ...task,
@@ -145,12 +142,12 @@ export function countFailure(task: Task, error: CallFailure): Task {
   };
 }
 
-/** A success ends a row of failures. */
+/** Ends a row of failures after a success. */
 export function resetFailures(task: Task): Task {
   return { ...task, attempts: 0, nonTransientFailures: 0 };
 }
 
-/** One more act that Slack did not take. What it did not confirm may be there all the same. */
+/** Counts one more act that Slack did not take, and marks the task for reconciling, because the post may be there all the same. */
 export function countSlackFailure(
   task: Task,
   { kind }: EventOf<"slack_failed">,
@@ -164,20 +161,19 @@ export function retrySlack(task: Task, { retryAfterMs }: EventOf<"slack_failed">
   return { task, effects: [wake(taskRetryDelayMs(task.attempts, retryAfterMs))] };
 }
 
-/** Blocks are what Slack is most particular about: the same is shown without them. */
+/** Shows the same content without blocks, the part that Slack refuses most often. */
 export function fallBackToMrkdwn(task: Task): Transition {
   return { task: { ...task, mrkdwnFallback: true }, effects: [wake(0)] };
 }
 
-/** Whether the session refused to begin. An act that begins nothing is repeated where it was. */
+/** Whether the session refused the call because it is about to end. Only `send` and `answer` begin work that needs a session. */
 export function isSessionEnding({ act, error }: { act: CallAct; error: CallFailure }): boolean {
   return error.reason === "session_ending" && error.retryable && (act === "send" || act === "answer");
 }
 
 /**
- * The same call is made again in a new session, which stands in the record before that: later polls, answers and cancels go
- * there too. The thread's next task begins in the thread's own session again. A new session that refuses as well ends the
- * task, unless it may still go to another destination: no session lives long enough for it.
+ * Repeats the call in a new session of the task's own. The session is in the record first, so that later polls, answers and cancels go
+ * there too. The thread's next task uses the thread's session again. Where a new session refuses as well, the task ends.
  */
 export function moveToNewSession(
   task: Task,
@@ -191,12 +187,12 @@ export function moveToNewSession(
   return { task: concluded, effects: isKnown ? [{ type: "cancel" }] : effects };
 }
 
-/** So many responses one after the other that are too large: about seven seconds. */
+/** After this many responses in a row that are too large, the task ends: about seven seconds. */
 const maxUnread = 4;
 
 /**
- * A response that is too large may be progress, a question or the answer. The next one may be smaller. Where none is, the task ends
- * in words, and the host is asked to cancel it, so that no agent goes on unseen.
+ * A response that is too large may be progress, a question or the answer. The next one may be smaller. Where none is, the task fails
+ * and the host is asked to cancel it, so that no agent goes on unseen.
  */
 export function retryUnread(task: Task, { error, nowMs }: { error: CallFailure; nowMs: number }): Transition {
   const again = countFailure(task, error);
@@ -204,7 +200,7 @@ export function retryUnread(task: Task, { error, nowMs }: { error: CallFailure; 
   return { task: setOutcome(again, failedOutcome(error)).task, effects: [{ type: "cancel" }] };
 }
 
-/** No wait is longer: at its deadline somebody waits for words. */
+/** The longest that any wait may take. Infinite before the deadline is set. */
 export function untilDeadlineMs({ call }: Task, nowMs: number): number {
   return Math.max(0, (call?.deadlineAtMs ?? Number.POSITIVE_INFINITY) - nowMs);
 }
@@ -213,14 +209,14 @@ export function isPastDeadline(task: Task, nowMs: number): boolean {
   return untilDeadlineMs(task, nowMs) === 0;
 }
 
-/** The time in which the task waited for a person is not its own. */
+/** Adds the time in which the task waited for a person to its deadline. */
 export function extendDeadline(task: Task, nowMs: number): Task {
   const { question, call } = task;
   if (question === undefined || question.answer !== undefined || call?.deadlineAtMs === undefined) return task;
   return withCall(task, { deadlineAtMs: call.deadlineAtMs + Math.max(0, nowMs - question.askedAtMs) });
 }
 
-/** A message that waited longer for its worker is answered with an apology, never executed. */
+/** A message that waited longer than this for a worker is answered with an apology and never executed. */
 export const maxAgeMs = 24 * 3600_000;
 
 /** By Slack's `ts` (seconds since the epoch) or by the receipt, whichever is earlier. A `ts` that is no number counts as too old. */
@@ -237,7 +233,7 @@ export function isOutdated({ message, receivedAtMs, retryOf }: Task, nowMs: numb
 
 const retryBaseMs = 1000;
 const retryCapMs = 60_000;
-/** A peer that asks for more time than this is asked again all the same. */
+/** The longest `retryAfterMs` of a peer that is obeyed. */
 const mostObeyedMs = 15 * 60_000;
 
 /** Before a failed act is repeated: 1 s, 2 s, 4 s up to a minute, and never before the peer's own `retryAfterMs`. */
@@ -246,7 +242,7 @@ export function taskRetryDelayMs(attempts: number, retryAfterMs: number | undefi
   return Math.max(backoff, Math.min(retryAfterMs ?? 0, mostObeyedMs));
 }
 
-/** How long a call waits before it is repeated. After the deadline a peer that asks for more time gets no more than any other. */
+/** How long a call waits before it is repeated. A peer's `retryAfterMs` never delays it past the deadline. */
 export function againMs(task: Task, { retryAfterMs }: CallFailure, nowMs: number): number {
   const mostMs = Math.max(taskRetryDelayMs(task.attempts, undefined), untilDeadlineMs(task, nowMs - graceMs));
   return Math.min(taskRetryDelayMs(task.attempts, retryAfterMs), mostMs);
@@ -263,9 +259,9 @@ const pollGrowth = 1.5;
 const pollAgeShare = 0.2;
 /** The longest gap between two polls, however old the task is. */
 const pollCeilingMs = 10 * 60_000;
-/** The part of a gap that is left to chance, so that tasks that were sent together are not polled together. */
+/** The random share of a gap, so that tasks that were sent together are not polled together. */
 const pollJitterShare = 0.5;
-/** The longest gap between two polls of a destination that holds polls for news: somebody wants them soon. */
+/** The longest gap between two polls of a destination with long polls. */
 const longPollGapMs = 30_000;
 
 /**
@@ -292,8 +288,7 @@ export function pollDelay({
 }
 
 /**
- * The next poll, by the schedule of `pollDelay`, but not after the time in which the host has to end the task. `ceilingMs`: a
- * shorter gap than that schedule has.
+ * Schedules the next poll by `pollDelay`, but not after the time in which the host has to end the task. `ceilingMs` shortens the gap.
  */
 export function schedulePoll(
   task: Task,
@@ -311,17 +306,17 @@ export function schedulePoll(
   };
 }
 
-/** A task that was never sent, and of which the Execution zone knows all the same, has been at work since it was received. */
+/** The task's `wait`. A task without one, which the Execution zone knows all the same, counts as at work since it was received. */
 export function waitOf({ wait, receivedAtMs }: Task): NonNullable<Task["wait"]> {
   return wait ?? { workStartedAtMs: receivedAtMs, polls: 0 };
 }
 
-/** A task that is redriven for ever would outgrow its record: the beginning and the latest stay. */
+/** The most entries of a history: the first and the latest stay, so that a task that is redriven again and again fits its record. */
 const maxEntries = 40;
 
-const keptEvents: readonly TaskEvent["type"][] = ["cancel_asked", "redriven", "dead_lettered", "step_failed"];
+const recordedEvents: readonly TaskEvent["type"][] = ["cancel_asked", "redriven", "dead_lettered", "step_failed"];
 
-/** The history has each change of the task's state, and each wish of a person. */
+/** Adds an entry to the history for each change of the state, and for each event of `recordedEvents`. */
 export function withHistory({
   before,
   after,
@@ -333,12 +328,12 @@ export function withHistory({
   event: TaskEvent;
   atMs: number;
 }): Task {
-  if (after.state === before.state && !keptEvents.includes(event.type)) return after;
+  if (after.state === before.state && !recordedEvents.includes(event.type)) return after;
   const history = [...after.history, { atMs, event: event.type, state: after.state }];
   return { ...after, history: history.length > maxEntries ? [...history.slice(0, 1), ...history.slice(2)] : history };
 }
 
-/** When the outcome was known that is, or was last, on its way into the thread. */
+/** When the task last entered `delivering`; undefined before. */
 export function concludedAtMs({ history }: Pick<Task, "history">): number | undefined {
   const last = history.findLastIndex(({ state }) => state === "delivering");
   const before = history.slice(0, last + 1).findLastIndex(({ state }) => state !== "delivering");

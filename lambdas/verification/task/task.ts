@@ -19,17 +19,17 @@ export const tokensSchema = z.object({
 });
 export type TokenUsage = z.infer<typeof tokensSchema>;
 
-/** What the user will read: the agent's words, or which words of ours. */
+/** What the user will read: the agent's answer, or which text of Sekisho's. */
 const outcomeSchema = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("answer"),
     text: z.string(),
     artifacts: z.array(artifactSchema).optional(),
-    /** How many artifacts could not be carried here. */
+    /** How many artifacts were left out, because they break the contract or are too many. */
     leftOut: z.int().optional(),
-    /** What its agent says that it took. */
+    /** The token usage that the agent reports. */
     tokens: tokensSchema.optional(),
-    /** Of the files that the answer comes with (`slack/messages/answer.ts`), in their order: Slack's id, or that it cannot be had. */
+    /** The answer's files (`slack/messages/answer.ts`) in their order, each with Slack's id, or marked as failed. */
     uploads: z.array(z.union([z.object({ fileId: z.string() }), z.object({ failed: z.literal(true) })])).optional(),
   }),
   z.object({
@@ -37,35 +37,35 @@ const outcomeSchema = z.discriminatedUnion("type", [
     reason: z.union([reasonSchema, z.literal("ambiguous")]),
     /** The Execution zone lost the task on the way. */
     lost: z.boolean(),
-    /** Slack did not take the agent's answer: of that no part is to stay. */
+    /** Slack did not take the agent's answer: no part of it may stay in the thread. */
     insteadOfAnswer: z.literal(true).optional(),
   }),
   z.object({ type: z.literal("refused") }),
   z.object({ type: z.literal("too_old") }),
-  /** The message was the wish to cancel what its thread waits for: so many tasks. */
+  /** The message was a request to cancel the tasks of its thread: `count` of them. */
   z.object({ type: z.literal("canceling"), count: z.int() }),
-  /** The message that was to be tried again is gone, or cannot be read. */
+  /** The message that an operator retries is gone, or cannot be read. */
   z.object({ type: z.literal("unreadable") }),
-  /** Too many tasks of that person, or in that channel: accepted within a time (then `retryAtMs` says when again), or at once. */
+  /** A quota of the user or the channel is used up: of tasks within a time (then `retryAtMs` is when there is room), or at once. */
   z.object({ type: z.literal("limited"), by: z.enum(["user", "channel"]), retryAtMs: z.int().optional() }),
-  /** A file of the message cannot be taken along. */
+  /** A file of the message cannot be sent to the agent. */
   z.object({
     type: z.literal("file_refused"),
     why: z.enum(["too_large", "too_many", "not_to_be_had"]),
     name: z.string(),
-    /** What would fit: bytes, or files. */
+    /** The limit: bytes, or files. */
     most: z.int().optional(),
   }),
-  /** Nobody answered what the agent asked. */
+  /** Nobody answered the agent's question. */
   z.object({ type: z.literal("unanswered") }),
-  /** The thread waits for an answer that somebody else is to give. */
+  /** The thread waits for another person's answer. */
   z.object({ type: z.literal("not_yours") }),
 ]);
 export type TaskOutcome = z.infer<typeof outcomeSchema>;
 
 const stateSchema = z.enum(["received", "queued", "announced", "sent", "waiting", "asking", "delivering", "done"]);
 
-/** How far the agent says it is, and what of that the thread shows. */
+/** The agent's progress as the thread shows it. */
 const shownProgressSchema = z.object({
   text: z.string().optional(),
   percent: z.number().optional(),
@@ -73,54 +73,54 @@ const shownProgressSchema = z.object({
   partialText: z.string().optional(),
   /** When the thread was last changed for it. */
   shownAtMs: z.int(),
-  /** An edit may land late: what it would change is not to be the answer. */
+  /** An edit may land late, so the answer must be a new message. */
   inDoubt: z.literal(true).optional(),
 });
 
-/** A native stream of Slack: its messages, the latest last, and how much of the partial text they hold together. */
+/** A native stream of Slack: its messages, the latest last, and the length of the partial text that they hold together. */
 const streamSchema = z.object({
   messages: z.array(
     z.object({
       ts: z.string(),
       startedAtMs: z.int(),
-      /** Which Markdown it shows (`slack/stream-piece.ts`). */
+      /** Which part of the Markdown it shows (`slack/messages/stream-piece.ts`). */
       shows: z.object({ from: z.int(), length: z.int(), digest: z.string() }).optional(),
     }),
   ),
   length: z.int(),
-  /** Slack does not take it: edits of the placeholder must do. */
+  /** Slack refuses the stream: the placeholder is edited instead. */
   refused: z.literal(true).optional(),
-  /** A message of it may be there that nobody knows of. */
+  /** The thread may have a message of it that is not in the record. */
   inDoubt: z.literal(true).optional(),
 });
 
 const givenAnswerSchema = z.object({
   user: z.string(),
   atMs: z.int(),
-  /** Counts from 0; absent where it was answered in words. */
+  /** The index of the option; absent where it was answered in words. */
   option: z.int().optional(),
   text: z.string().optional(),
-  /** The request id of the message that answered. */
+  /** The request id of the message that answered; absent for a click. */
   from: z.string().optional(),
-  /** The id of the call that brings it: the same at every repetition. */
+  /** The JSON-RPC id of the call with the answer: the same at every repetition. */
   callId: z.string(),
-  /** What is known of the calls that bring it to the agent; absent before the first one, and where none can have brought it. */
+  /** Whether a call has brought it to the agent; absent while no call can have brought it. */
   arrival: z
     .discriminatedUnion("type", [
       z.object({ type: z.literal("in_doubt"), sinceMs: z.int() }),
       z.object({ type: z.literal("arrived") }),
     ])
     .optional(),
-  /** How often the agent was found still asking since it was given: it may not have looked yet. */
+  /** How often a poll found the agent still asking since the answer was given. */
   stillAskedTimes: z.int().optional(),
 });
 export type GivenAnswer = z.infer<typeof givenAnswerSchema>;
 
-/** What the agent asks: open until `expiresAtMs`, answered once. */
+/** The agent's question: open until `expiresAtMs`, answered once. */
 const questionSchema = z.object({
   /** Counts from 0. */
   index: z.int(),
-  /** The Execution zone's own, where it has one. */
+  /** The Execution zone's id of the question, where it has one. */
   id: z.string().optional(),
   prompt: z.string(),
   options: z.array(questionOptionSchema),
@@ -136,27 +136,27 @@ export type AgentQuestion = z.infer<typeof questionSchema>;
 /** The message in the thread that says that the task is under way. */
 const placeholderSchema = z.object({ ts: z.string(), postedAtMs: z.int() });
 
-/** Where the task goes in the Execution zone, what is sent, and what is known of its arrival. Present once it has a destination. */
+/** The task's destination, the params that are sent, and what is known of their arrival. Present once it has a destination. */
 export const callSchema = z.object({
-  /** Chosen before the first byte is sent, another one only while nothing can have arrived. */
+  /** Chosen before the first byte is sent, and changed only while nothing can have arrived. */
   destination: z.string(),
   sessionId: z.string(),
-  /** So many sessions of its own it has begun, because those before may have ended before the task. */
+  /** How many sessions of its own it has begun, because the earlier ones would have ended before the task. */
   ownSessions: z.int().optional(),
-  /** The latest of them has answered nothing yet. */
+  /** The latest of them has answered no call yet. */
   isSessionNew: z.literal(true).optional(),
   /** Sent, and re-sent unchanged, until the task is accepted. */
   params: executeTaskParamsSchema.optional(),
-  /** Its time counts from its turn in the thread on. */
+  /** Set when the task's turn in the thread comes. */
   deadlineAtMs: z.int().optional(),
-  /** Where the destination led when the task was sent there. */
+  /** The digest of the destination's address when the task was sent. */
   address: z.string().optional(),
   /**
-   * What a send may have left at the destination. `none`: nothing, so that the task may go elsewhere. `refused`: it was answered
-   * that the task could not be taken, and it may have been taken down all the same. `in_doubt`: no answer came, so it is looked up.
+   * What a send may have left at the destination. `none`: nothing, so the task may go elsewhere. `refused`: the destination refused the
+   * task, and may have stored it all the same. `in_doubt`: no answer came, so the task is looked up.
    */
   arrival: z.enum(["none", "refused", "in_doubt"]),
-  /** By destination that it certainly did not reach: how often that was tried, and when it may be again. */
+  /** By destination that it certainly did not reach: the number of tries, and when the next one may be. */
   undeliveredAttempts: z.record(z.string(), z.object({ times: z.int(), notBeforeMs: z.int() })).optional(),
   /** The Execution zone's id of the accepted task. */
   taskId: z.string().optional(),
@@ -165,28 +165,28 @@ export type TaskCall = z.infer<typeof callSchema>;
 
 /** How long the agent has been at work, and how often it was polled. Present once the task was sent. */
 const waitSchema = z.object({
-  /** Since when its agent may be at work: it was sent then, or went on after a question. Polls grow apart with this age. */
+  /** When the task was sent, or went on after a question. The gaps of polls grow with this age. */
   workStartedAtMs: z.int(),
   polls: z.int(),
   polledAtMs: z.int().optional(),
-  /** When the next poll is due at the earliest, as it was planned last. */
+  /** The planned time of the next poll. */
   nextPollAtMs: z.int().optional(),
-  /** What the host advised last. */
+  /** The gap that the host advised last. */
   pollAfterMs: z.int().optional(),
 });
 
-/** How far the outcome is on its way into the thread. Present from then on that it goes there. */
+/** The state of the delivery. Present once the outcome is set. */
 const deliverySchema = z.object({
   /**
-   * `posting`: it is posted, or was. Where Slack took it at none of its tries: `last_words`, one plain text says so in its place;
-   * `given_up`, nothing more is posted. Then the outcome stays in the record, so that an operator can have it delivered.
+   * `posting`: the outcome is being posted, or was. After Slack refused every try: `last_words`, one plain text says so instead;
+   * `given_up`, nothing more is posted. In both cases the outcome stays in the record, so that an operator can have it delivered.
    */
   status: z.enum(["posting", "last_words", "given_up"]),
-  /** The answer's words are others than when its first parts were posted: those are edited. */
+  /** The answer's text has changed since its first parts were posted: those are edited. */
   rewriteParts: z.literal(true).optional(),
 });
 
-/** What led to which state, and when. */
+/** An event, the state that it led to, and when. */
 const historyEntrySchema = z.object({ atMs: z.int(), event: z.string(), state: stateSchema });
 
 export const taskSchema = z.object({
@@ -197,57 +197,57 @@ export const taskSchema = z.object({
   thread: z.string(),
   principal: z.string(),
   expiresAtMs: z.int(),
-  /** Wake-ups below this are of a link of the chain that has been finished. */
+  /** The number of the next wake-up in the task's chain. Wake-ups with a lower number are finished, and are dropped. */
   wakeSeq: z.int(),
-  /** Held while a worker acts on the task; one that has lapsed says that a worker died in the act. */
+  /** Held while a worker acts on the task. A lease that has expired means that the worker died during an act. */
   lease: z.object({ owner: z.string(), untilMs: z.int() }).optional(),
-  /** Failed acts in a row in this state; grows the delay before the next one. */
+  /** Failed acts in a row in this state. The delay before the next try grows with it. */
   attempts: z.int(),
   /** An earlier try in this state may have posted something: look at the thread before posting again. */
   reconcile: z.literal(true).optional(),
-  /** Those of them, the latest, whose answers say nothing of the task: that break the contract, or refuse to speak of it. */
+  /** The latest of these failures that were answered and say nothing about the task, such as a response that breaks the contract. */
   nonTransientFailures: z.int().optional(),
 
   receivedAtMs: z.int(),
-  /** In order, the latest last; changes of the state and the wishes of people, not every poll. */
+  /** Changes of the state and requests of people, not every poll. The latest last. */
   history: z.array(historyEntrySchema).default([]),
   /** The task that this one is an operator's retry of. */
   retryOf: z.string().optional(),
   trace: askMessageSchema.shape.trace,
   message: askMessageSchema.shape.message,
 
-  /** How many tasks of the thread went before it when it was last looked. */
+  /** How many tasks of the thread were before it at the last look. */
   queuePosition: z.int().optional(),
   placeholder: placeholderSchema.optional(),
   call: callSchema.optional(),
   wait: waitSchema.optional(),
-  /** Why the task is being canceled; only a result that is there already still counts. */
+  /** Why the task is being canceled. Only a result that exists already still counts. */
   cancelReason: z.enum(["deadline", "asked", "unanswered"]).optional(),
 
-  /** The language of the words for whoever asked. */
+  /** The language of texts for the person who asked. */
   locale: z.enum(["en", "ja"]).optional(),
-  /** Where the answer goes if not to the message's own thread: a slash command has none. */
+  /** The thread that was opened for a slash command, which has none of its own. */
   place: z.object({ channel: z.string(), threadTs: z.string() }).optional(),
   progress: shownProgressSchema.optional(),
   stream: streamSchema.optional(),
   question: questionSchema.optional(),
   /** The request ids of the messages that have answered its questions. */
   answeredBy: z.array(z.string()).optional(),
-  /** Slack does not take the answer's blocks: it is told in mrkdwn alone. */
+  /** Slack refuses the blocks: texts are posted as mrkdwn alone. */
   mrkdwnFallback: z.literal(true).optional(),
 
   outcome: outcomeSchema.optional(),
   delivery: deliverySchema.optional(),
-  /** An act that the handler of dead letters may not do itself. The next wake-up does it, once, before anything else. */
+  /** An act that the handler of dead letters has no permission for. The next wake-up runs it, once, before anything else. */
   owed: z.enum(["cancel", "leave_thread"]).optional(),
-  /** Nothing is left to do: the cleanup has looked at the thread once more, or nothing was ever posted. */
+  /** Nothing is left to do: the cleanup has run, or nothing was ever posted. */
   cleanupDone: z.boolean(),
-  /** The texts of the message, and of an answer that was delivered, are gone. A redrive cannot bring them back. */
+  /** The texts of the message, and of a delivered answer, are erased. A redrive cannot restore them. */
   textsErased: z.literal(true).optional(),
 });
 export type Task = z.infer<typeof taskSchema>;
 
-/** The record as it is when the conditional create claims the message. */
+/** The first record of a message, which the conditional create stores. */
 export function receivedTask(ask: AskMessage): Task {
   const { message } = ask;
   return {
@@ -268,37 +268,37 @@ export function receivedTask(ask: AskMessage): Task {
   };
 }
 
-/** Whose turns a task's queue messages take: a destination that is slow holds up no other, and a team no other team. */
+/** The group of a task's queue messages: a slow destination holds up no other destination, and a team no other team. */
 export function queueGroupOf({ message, call }: Pick<Task, "message" | "call">): string {
   return call === undefined ? message.team : `${message.team}/${call.destination}`;
 }
 
-/** Names the thread among all threads. */
+/** The key of the message's thread. */
 export function threadKeyOf(message: { channel: string; ts: string; threadTs?: string | undefined }): string {
   return `${message.channel}/${threadOf(message)}`;
 }
 
-/** Whose token is used for the task. */
+/** The installation whose bot token is used for the task. */
 export function installationOf({ message: { team, enterprise } }: Pick<Task, "message">): Installation {
   return { team, enterprise };
 }
 
-/** Where everything of the task is posted. */
+/** The thread that the task's posts go to. */
 export function placeOf({ message, place }: Pick<Task, "message" | "place">): { channel: string; threadTs: string } {
   return place ?? { channel: message.channel, threadTs: threadOf(message) };
 }
 
-/** Whether Slack took the outcome at none of its tries. */
+/** Whether the delivery was given up because Slack refused every try. */
 export function hasFailedDelivery({ delivery }: Pick<Task, "delivery">): boolean {
   return delivery !== undefined && delivery.status !== "posting";
 }
 
-/** The thread that the answer goes to: the message's own, or the one that starts with it. */
+/** The `ts` of the message's thread, or of the thread that starts with the message. */
 function threadOf(message: { ts: string; threadTs?: string | undefined }): string {
   return message.threadTs ?? message.ts;
 }
 
-/** The member of a taken result that counts its missing artifacts. A peer's own member of that name is dropped. */
+/** The member that `takeResult` adds to a result: the number of artifacts that it left out. A member of that name from a peer is dropped. */
 export const leftOutMember = "left_out";
 
 /** How many artifacts of the result were left out. */
@@ -307,7 +307,7 @@ export function leftOutCountOf(result: TaskResult): number {
   return typeof count === "number" ? count : 0;
 }
 
-/** Names of token counts as the common interfaces of models call them, without case, dashes and underscores. */
+/** The names of token counts in common model APIs, in lower case, without dashes and underscores. */
 const tokenNames = {
   input: ["inputtokens", "prompttokens", "inputtokencount", "prompttokencount", "promptevalcount"],
   output: ["outputtokens", "completiontokens", "outputtokencount", "candidatestokencount", "evalcount"],
@@ -315,8 +315,8 @@ const tokenNames = {
 } as const;
 
 /**
- * How many tokens a task took, from whatever names its agent gives them. Undefined where nothing in it is a count of tokens. Without
- * a total of its own, that is the sum of what is known.
+ * Reads token counts from the usage that an agent reports, by the usual names. Undefined without any count. A missing total is the sum
+ * of input and output.
  */
 export function tokensOf(usage: Readonly<Record<string, unknown>> | undefined): TokenUsage | undefined {
   if (usage === undefined) return undefined;

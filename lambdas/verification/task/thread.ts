@@ -1,16 +1,16 @@
 /**
  * The order of a thread: one record of the tasks that are under way in it.
- * Tasks of a thread begin one at a time, in the order of their messages; one that holds the thread longer than it may is passed.
+ * Tasks of a thread begin one at a time, in the order of their messages. A task that holds the thread too long is passed over.
  */
 import * as z from "zod";
 import type { ThreadPosition } from "./events.ts";
 import { maxAgeMs } from "./step.ts";
 import type { Task } from "./task.ts";
 
-/** A thread in which so many wait is no conversation any more. */
+/** The most tasks in one thread. Further ones are refused. */
 const maxTasks = 200;
 const maxAsked = 10;
-/** For so long a reply in the thread is known to be one in a thread of the bot. */
+/** For this long the thread is known as one in which the bot was asked. */
 const recordLifeMs = 30 * 24 * 3600_000;
 
 const entrySchema = z.object({
@@ -18,11 +18,11 @@ const entrySchema = z.object({
   id: z.string(),
   ts: z.string(),
   begun: z.boolean(),
-  /** Neither waits for others nor do they wait for it; it is here so that it can be canceled. */
+  /** It waits for no task, and no task waits for it. It is listed so that it can be canceled. */
   parallel: z.boolean(),
-  /** From then on nobody waits for it any longer. */
+  /** No task waits for it after this time. */
   untilMs: z.int(),
-  /** It has asked a person: a message in the thread may be the answer. */
+  /** It has asked a person a question: a message in the thread may be the answer. */
   asks: z.literal(true).optional(),
   /** A message in the thread has asked it to end. */
   canceled: z.literal(true).optional(),
@@ -34,9 +34,9 @@ export const threadSchema = z.object({
   revision: z.int(),
   state: z.literal("thread"),
   expiresAtMs: z.int(),
-  /** The `ts` of the first message by which the bot was asked here. */
+  /** The `ts` of the first message that asked the bot in this thread. */
   sinceTs: z.string().optional(),
-  /** The latest tasks that asked a person and have left, or were passed: whose answer came last may still be found out. */
+  /** The latest tasks that asked a person and are not listed any more. A message that is processed again may have answered one of them. */
   asked: z.array(z.string()).optional(),
   tasks: z.array(entrySchema),
 });
@@ -52,7 +52,7 @@ export function emptyThread({ id }: { id: string }): Thread {
   return { id, revision: 1, state: "thread", expiresAtMs: 0, tasks: [] };
 }
 
-/** What a task waits for: those that began, in front, then those whose message is earlier. */
+/** The ids of the tasks that this one waits for: those that have begun, and those whose message is earlier. */
 export function tasksBefore({ thread, task, nowMs }: { thread: Thread; task: Named; nowMs: number }): string[] {
   const own = thread.tasks.find(({ id }) => id === task.id) ?? { id: task.id, ts: tsOf(task), begun: false };
   if (own.begun) return [];
@@ -63,8 +63,8 @@ export function tasksBefore({ thread, task, nowMs }: { thread: Thread; task: Nam
 }
 
 /**
- * Puts the task in its place, if it is not there yet, and lets it begin when nobody is before it: what has begun stays in
- * front, the others stand in the order of their messages. Undefined where the thread is full.
+ * Adds the task, if it is not listed yet, and lets it begin when no task is before it. Tasks that have begun stay in front, the
+ * others follow in the order of their messages. Undefined where the thread is full.
  */
 export function addToThread({
   thread,
@@ -76,7 +76,7 @@ export function addToThread({
 }: {
   thread: Thread;
   task: Named;
-  /** By request id: when a task whose outcome is known is waited for no longer. */
+  /** By request id: the time after which no task waits for a task whose outcome is known. */
   releasedAtMs?: ReadonlyMap<string, number>;
   parallel: boolean;
   /** How long it may hold the thread once it has begun. */
@@ -97,7 +97,7 @@ export function addToThread({
   return {
     thread: {
       ...thread,
-      ...askedBy(thread, [...others, own]),
+      ...rememberAsked(thread, [...others, own]),
       sinceTs: thread.sinceTs !== undefined && Number(thread.sinceTs) < Number(own.ts) ? thread.sinceTs : own.ts,
       tasks: [...before, placed, ...after],
       expiresAtMs: nowMs + recordLifeMs,
@@ -106,7 +106,7 @@ export function addToThread({
   };
 }
 
-/** Takes the task out. `next` is the one that may begin now, if it has not. */
+/** Removes the task. `next` is the id of the task that may begin now. */
 export function removeFromThread({ thread, id, nowMs }: { thread: Thread; id: string; nowMs: number }): {
   thread: Thread;
   next: string | undefined;
@@ -115,24 +115,24 @@ export function removeFromThread({ thread, id, nowMs }: { thread: Thread; id: st
   const head = tasks.find(({ parallel }) => !parallel);
   const isSame = tasks.length === thread.tasks.length;
   return {
-    thread: isSame ? thread : { ...thread, ...askedBy(thread, tasks), tasks },
+    thread: isSame ? thread : { ...thread, ...rememberAsked(thread, tasks), tasks },
     next: head?.begun === false ? head.id : undefined,
   };
 }
 
-/** Those that asked and are not among `kept` any more: they left, or were passed. */
-function askedBy({ tasks, asked = [] }: Thread, kept: readonly { id: string }[]): Pick<Thread, "asked"> {
-  const gone = tasks.filter(({ id, asks }) => asks && !kept.some((other) => other.id === id)).map(({ id }) => id);
+/** Adds the tasks that asked a person and are not among `remaining` to `asked`. */
+function rememberAsked({ tasks, asked = [] }: Thread, remaining: readonly { id: string }[]): Pick<Thread, "asked"> {
+  const gone = tasks.filter(({ id, asks }) => asks && !remaining.some((other) => other.id === id)).map(({ id }) => id);
   return gone.length === 0 ? {} : { asked: [...asked, ...gone].slice(-maxAsked) };
 }
 
-/** The task asks, and holds its place for as long as that may take. */
+/** Marks that the task asks a person, and extends its hold of the thread. */
 export function holdThread({ thread, id, untilMs }: { thread: Thread; id: string; untilMs: number }): Thread {
   const tasks = thread.tasks.map((task) => (task.id === id ? { ...task, untilMs, asks: true as const } : task));
   return { ...thread, tasks, expiresAtMs: Math.max(thread.expiresAtMs, untilMs) };
 }
 
-/** Those tasks were asked to end. The same object where all of them were before. */
+/** Marks the tasks that were asked to end. Returns the same object where all of them were marked before. */
 export function markCanceled({ thread, ids }: { thread: Thread; ids: readonly string[] }): Thread {
   const isNew = (task: Thread["tasks"][number]) => ids.includes(task.id) && !task.canceled;
   if (!thread.tasks.some(isNew)) return thread;
@@ -140,8 +140,8 @@ export function markCanceled({ thread, ids }: { thread: Thread; ids: readonly st
 }
 
 /**
- * The tasks that may wait for the answer that the message `id` may be, the first in the thread first; and those that did not
- * long ago. None where the message has a place of its own: it is a task already.
+ * Finds the tasks that the message `id` may answer, in the order of the thread: those that ask `now`, and those that asked `before`.
+ * None where the message is a task of the thread already.
  */
 export function findAskingTasks({
   thread,
@@ -160,7 +160,7 @@ export function findAskingTasks({
 /** By request id. */
 export type AskingTasks = { now: string[]; before: string[] };
 
-/** By Slack's clock, as the replies: that of a slash command's receipt is ours. */
+/** The `ts` by Slack's clock, as replies have it. A slash command's own `ts` is by our clock, so its thread's is used. */
 function tsOf({ place, message }: Named): string {
   return place?.threadTs ?? message.ts;
 }

@@ -1,6 +1,6 @@
 /**
- * The state `waiting`: the agent is at work, and is polled until it has an outcome or a question. The thread shows how far it is, at
- * most once a second, and never just before the answer.
+ * The state `waiting`: the agent is at work, and is polled until it has an outcome or a question. The thread shows its progress, at
+ * most once a second.
  */
 import { startAsking } from "./asking.ts";
 import type { AcceptedResult, EventOf } from "./events.ts";
@@ -27,17 +27,17 @@ import {
 } from "./step.ts";
 import type { Task } from "./task.ts";
 
-/** Slack's own advice for edits of one message (https://docs.slack.dev/apis/web-api/rate-limits). */
+/** The shortest gap between two edits of one message, as Slack advises (https://docs.slack.dev/apis/web-api/rate-limits). */
 export const leastGapMs = 1000;
 
-/** The thread shows less. */
+/** The most of a progress text that the record holds. */
 const maxTextLength = 1000;
 
 /** The longest gap before the next poll of a task whose last poll brought news. */
 const newsGapMs = 30_000;
 
 export function onWokenWaiting(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
-  // However it goes on: a worker that died may have begun a stream.
+  // A worker that died may have begun a stream.
   const known = resumed ? markStreamInDoubt(task, policy) : task;
   if (isPastDeadline(task, nowMs - graceMs)) return requestCancel(known, "deadline");
   const wait = { ...waitOf(task), polls: waitOf(task).polls + 1, polledAtMs: nowMs };
@@ -52,7 +52,7 @@ export function onAnsweredWaiting(entered: Task, { nowMs, result }: EventOf<"ans
   return goOnWaiting(accepted, { result, nowMs, policy });
 }
 
-/** The poll found it at work: what is new is shown, if it is time, and then it is polled again. */
+/** The poll found the agent at work. New progress is shown if the last edit is long enough ago, and the next poll is scheduled. */
 function goOnWaiting(
   task: Task,
   { result, nowMs, policy }: { result: AcceptedResult; nowMs: number; policy: Policy },
@@ -91,41 +91,41 @@ export function withShownProgress(task: Task, { shown, nowMs }: EventOf<"progres
   };
 }
 
-/** Somebody may watch how far it is. */
+/** Polls soon after news, because a person may watch the progress. */
 function pollAfterNews(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Transition {
   const ceilingMs = Math.min(newsGapMs, writingGapMs(task, nowMs) ?? newsGapMs);
   return schedulePoll(task, { nowMs, policy, ceilingMs });
 }
 
 /**
- * While an answer is being written, the next poll comes after at most as long as nothing of it has come: at once after a new
- * part, and less and less often where the agent has paused. Undefined where nothing is being written.
+ * The gap of polls while an answer is being written: at most the time since its last new part, so polls are frequent after news and
+ * rarer while the agent pauses. Undefined where nothing is being written.
  */
 function writingGapMs({ progress }: Task, nowMs: number): number | undefined {
   return progress?.partialText === undefined ? undefined : Math.max(0, nowMs - progress.shownAtMs);
 }
 
-/** A worker that died may have begun a stream, or a further message of it, that nobody knows of. */
+/** Marks that a worker that died may have begun a stream, or a further message of one, that is not in the record. */
 export function markStreamInDoubt(task: Task, policy: Policy): Task {
-  // Beside others in its thread nobody could tell whose it is: then what was begun unknown to us stays.
+  // With parallel tasks in the thread, an unrecorded stream cannot be assigned to one of them: it stays.
   if (destinationOf(task, policy).concurrency === "parallel") return task;
   return { ...task, stream: { messages: [], length: 0, ...task.stream, inDoubt: true } };
 }
 
-/** Reading is safe to repeat: only what the task itself ended with, or its absence, ends the wait before the deadline. */
+/** A poll is safe to repeat: only the end of the task, or a host that does not know it, ends the wait before the deadline. */
 export function onPollFailed(task: Task, { nowMs, error }: EventOf<"call_failed">, policy: Policy): Transition {
   if (error.unread) return retryUnread(task, { error, nowMs });
-  // Another peer that does not know the task says nothing of the one that took it.
+  // A peer at another address that does not know the task says nothing about the one that took it.
   const isForeign = error.reason === "task_not_found" && hasMoved(task, policy);
   if (isForeign) return setOutcome(task, ambiguousOutcome);
   if (isEndOfTask(error) || error.reason === "task_not_found") return setOutcome(task, failedOutcome(error));
   const again = countFailure(task, error);
-  // A peer that cannot be reached may come back; one that answers nonsense, or lets us in no more, hardly does.
+  // A peer that is unreachable may come back. One that rejects our credentials or breaks the contract hardly does.
   if ((again.nonTransientFailures ?? 0) >= maxAttempts) {
     return { task: setOutcome(task, ambiguousOutcome).task, effects: [{ type: "cancel" }] };
   }
   const mostMs = untilDeadlineMs(task, nowMs - graceMs);
   const delayMs = Math.min(taskRetryDelayMs(again.attempts, error.retryAfterMs), mostMs);
-  // All tasks of a host that is away would ask it again at the same moment.
+  // With jitter, so that the tasks of an unreachable host do not poll it at the same moment.
   return { task: again, effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 2) })] };
 }
