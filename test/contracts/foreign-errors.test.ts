@@ -228,7 +228,7 @@ describe("an error of another system", () => {
     "$name is $reason",
     async ({ index, dialect, status, reason, exact, details = {} }) => {
       const { port } = server.address() as AddressInfo;
-      const answer = await fetch(`http://127.0.0.1:${port}/${index}`, { signal: AbortSignal.timeout(5000) });
+      const answer = await fetch(`http://127.0.0.1:${port}/${index}`, { signal: AbortSignal.timeout(25_000) });
       const response = responseSchema.parse(await answer.json());
       expect(answer.status).toBe(status);
       if (!("error" in response)) throw new Error("no error in the response");

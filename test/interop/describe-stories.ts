@@ -45,7 +45,7 @@ export function describeStories({
     });
 
     it("knows it by its card", async () => {
-      const described = await transport?.describe?.({ signal: AbortSignal.timeout(5000) });
+      const described = await transport?.describe?.({ signal: AbortSignal.timeout(25_000) });
       expect(described).toMatchObject({ name: expect.any(String), version: speaks });
     });
 

@@ -8,7 +8,7 @@ import { connectionReset, type Received, startWebServer, type WebServer } from "
 
 const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "an-aws-secret", sessionToken: "a-session" };
 const region = "eu-central-1";
-const signal = AbortSignal.timeout(10_000);
+const { signal } = new AbortController();
 let server: WebServer | undefined;
 
 afterEach(async () => {

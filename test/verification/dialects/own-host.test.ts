@@ -94,7 +94,7 @@ describe.each(dialects)("a path of our host with the dialect %s", (dialect: Dial
   it("has the status and the id on the wire that the dialect asks for", async () => {
     const body = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "get_task", params: { task_id: "t-1" } });
     const headers = { "content-type": "application/json" };
-    const signal = AbortSignal.timeout(5000);
+    const signal = AbortSignal.timeout(25_000);
     const response = await fetch(`${url}/in/${dialect}`, { method: "POST", headers, body, signal });
     const answer = (await response.json()) as { id?: string };
     const isVapora = dialect === "vapora";

@@ -33,7 +33,7 @@ describe("a task that VAPORA does not know", () => {
   it("is -32000 with HTTP 404 and no id on the wire, and task_not_found to who asked", async () => {
     const { url, call } = await vapora();
     const body = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "get_task", params: { task_id: "t-1" } });
-    const raw = await fetch(url, { method: "POST", body, signal: AbortSignal.timeout(5000) });
+    const raw = await fetch(url, { method: "POST", body, signal: AbortSignal.timeout(25_000) });
     expect(raw.status).toBe(404);
     expect(await raw.json()).toEqual({ jsonrpc: "2.0", error: { code: -32000, message: "Task not found" } });
     expect(await call({ method: "get_task", params: { task_id: "t-1" } })).toMatchObject({

@@ -50,7 +50,7 @@ function fetchFor({
   });
   const task = sampleTask(destination === undefined ? {} : { call: sampleCall({ destination }) });
   const { signal } = new AbortController();
-  const request = { url, maxBytes: 100, timeoutMs: 2000, signal };
+  const request = { url, maxBytes: 100, timeoutMs: 20_000, signal };
   return createArtifactFetch({ destinations, ...(executionUrl && { executionUrl }) })(task)(request);
 }
 

@@ -33,7 +33,7 @@ afterEach(() => server.close());
 
 function storeWith({ held = credentials, bucket = "files" }: { held?: AwsCredentials; bucket?: string } = {}) {
   const aws = { region, credentials: async () => held, endpointOf: () => new URL(server.url) };
-  return createS3FileStore({ bucket, aws, now: () => nowMs, timeoutMs: 2000 });
+  return createS3FileStore({ bucket, aws, now: () => nowMs, timeoutMs: 20_000 });
 }
 
 function put({ store = storeWith(), bytes = png, mimetype = "image/png", lifeMs = hourMs } = {}) {

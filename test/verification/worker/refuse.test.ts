@@ -6,7 +6,7 @@ import { createNotify, postRefusalOnce } from "../../../lambdas/verification/wor
 import { sampleTask } from "../task/sample.ts";
 import { worldGate, worldText } from "./world-people.ts";
 
-const signal = AbortSignal.timeout(60_000);
+const { signal } = new AbortController();
 
 async function refusedWhere(kind: SlackErrorKind): Promise<unknown[]> {
   const told: unknown[] = [];

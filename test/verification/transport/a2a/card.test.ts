@@ -189,7 +189,7 @@ describe("the card of an A2A agent", () => {
   it("is told to whoever asks what there is", async () => {
     const agent = await agentOf({});
     const { transport } = clientTo(agent.cardUrl);
-    expect(await transport.describe?.({ signal: AbortSignal.timeout(5000) })).toEqual({
+    expect(await transport.describe?.({ signal: AbortSignal.timeout(25_000) })).toEqual({
       name: "an agent",
       url: `${agent.url}/a2a`,
       version: "1.0",

@@ -28,7 +28,7 @@ export function clientTo(cardUrl: string, options: Partial<Parameters<typeof cre
   toClose.push(async () => transport.close?.());
   const client = createClient({
     transport,
-    destination: { name: "agent", dialect: "a2a", idempotent: false, callTimeoutMs: 5000 },
+    destination: { name: "agent", dialect: "a2a", idempotent: false, callTimeoutMs: 25_000 },
     log: silentLog,
     sleep: () => Promise.reject(new Error("no repetition here")),
   });
@@ -39,7 +39,7 @@ export function clientTo(cardUrl: string, options: Partial<Parameters<typeof cre
       params: ParamsOf<M>,
       { id = randomUUID(), signal }: { id?: string; signal?: AbortSignal } = {},
     ): Promise<ResultOf<M>> {
-      const common = { requestId: id, sessionId, timeoutMs: 5000, trace: createTrace() };
+      const common = { requestId: id, sessionId, timeoutMs: 25_000, trace: createTrace() };
       return client.call({ method, params, id, signal, ...common });
     },
   };

@@ -9,7 +9,7 @@ function request(url: string) {
     url: new URL(url),
     headers: {},
     body: new Uint8Array(),
-    signal: AbortSignal.timeout(1000),
+    signal: AbortSignal.timeout(25_000),
   } as const;
 }
 

@@ -40,7 +40,7 @@ async function setUp({ certified = alice, required = true } = {}) {
     transport.send({
       body: Buffer.from("{}"),
       sessionId: "s".repeat(33),
-      signal: AbortSignal.timeout(5000),
+      signal: AbortSignal.timeout(25_000),
       trace: createTrace(),
     });
   return { peer, store, clock, send };

@@ -19,7 +19,7 @@ export async function added(authorizer: Authorizer, url = "https://agent.example
     url: new URL(url),
     headers: {},
     body: new Uint8Array(),
-    signal: AbortSignal.timeout(5000),
+    signal: AbortSignal.timeout(25_000),
   });
 }
 

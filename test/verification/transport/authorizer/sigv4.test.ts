@@ -32,7 +32,7 @@ async function received({
   const authorizer = createSigV4Authorizer({ ...scope, service, credentials: async () => credentials, now });
   const transport = createHttpsTransport({ url: `${server.url}${path}`, authorizer });
   const body = Buffer.from('{"text":"関所 🏯"}');
-  await transport.send({ body, sessionId: "s".repeat(33), signal: AbortSignal.timeout(5000), trace: createTrace() });
+  await transport.send({ body, sessionId: "s".repeat(33), signal: AbortSignal.timeout(25_000), trace: createTrace() });
   await transport.close?.();
   await server.close();
   const [request] = arrived;

@@ -25,7 +25,7 @@ function send({ tls, agent = new Agent() }: { tls: { cert?: string; key?: string
     },
     headers: {},
     body: Buffer.from("{}"),
-    signal: AbortSignal.timeout(5000),
+    signal: AbortSignal.timeout(25_000),
     maxResponseBytes: 1000,
     nowMs: 0,
   });

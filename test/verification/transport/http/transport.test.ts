@@ -52,7 +52,7 @@ async function socketPeer(serve: (socket: Socket) => void, protocol = "http") {
   return { url, transport: transportTo(url), connections: () => connections };
 }
 
-function send(transport: Transport, { signal = AbortSignal.timeout(5000), body = "{}" } = {}) {
+function send(transport: Transport, { signal = AbortSignal.timeout(25_000), body = "{}" } = {}) {
   return transport.send({ body: Buffer.from(body), sessionId: "s".repeat(33), signal, trace: createTrace() });
 }
 
