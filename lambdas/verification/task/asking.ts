@@ -90,7 +90,7 @@ function shownQuestion({ prompt, options = [] }: Pick<InputRequiredResult, "prom
 /** Decides what an open question needs next. `resumed`: its message may be in the thread already. */
 export function onWokenAsking(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
   const { question } = task;
-  if (question === undefined) return { task, effects: [{ type: "cancel" }] };
+  if (question === undefined) return requestCancel(task, "deadline");
   if (question.answer !== undefined) {
     if (isPastDeadline(task, nowMs - graceMs)) return requestCancel(task, "deadline");
     return sendReply(resumed ? markReplyInDoubt(task, nowMs) : task, policy);

@@ -2,7 +2,7 @@
  * The states `delivering` and `done`: the outcome is posted in the thread, first its files, then its messages. Then the thread's next
  * task may begin, the posts are checked once more, and the texts are erased.
  */
-import type { EventOf } from "./events.ts";
+import type { EventOf, TaskEffect, TaskEvent } from "./events.ts";
 import { destinationOf, type Policy, withoutParams } from "./routing.ts";
 import {
   advance,
@@ -85,8 +85,8 @@ export function onDelivered(task: Task): Transition {
   return releaseThread(advance(task, { state: "done" }));
 }
 
-/** The call was best effort: the outcome was fixed before it. */
-export function onCallOver(task: Task): Transition {
+/** The outcome is fixed, and the act that ended in this event was best effort: a cancel, or one that the record noted as owed. */
+export function onActOver(task: Task): Transition {
   return { task, effects: [wake(0)] };
 }
 
@@ -130,11 +130,18 @@ export function onThreadLeft(task: Task, _event: EventOf<"thread_left">, policy:
   const stopsSession = destinationOf(task, policy).stopAfterResult;
   return {
     task,
-    effects: [
-      ...(stopsSession ? [{ type: "stop_session" } as const] : []),
-      ...(task.cleanupDone ? [] : [wake(policy.sweepAfterMs)]),
-    ],
+    effects: [...(stopsSession ? [{ type: "stop_session" } as const] : []), ...planCleanup(task, policy)],
   };
+}
+
+/** A cancel that the record noted as owed, of a task that has ended meanwhile: what it came to changes nothing. */
+export function onCallOverDone(task: Task, _event: TaskEvent, policy: Policy): Transition {
+  return { task, effects: planCleanup(task, policy) };
+}
+
+/** The wake-up that looks at the thread once more, unless that was done. */
+export function planCleanup({ cleanupDone }: Task, { sweepAfterMs }: Policy): TaskEffect[] {
+  return cleanupDone ? [] : [wake(sweepAfterMs)];
 }
 
 export function onWokenDone(task: Task): Transition {

@@ -10,7 +10,8 @@ import {
 } from "./asking.ts";
 import { onAnsweredCanceling, onCancelAsked, onCanceled, onCancelFailed, onWokenCanceling } from "./canceling.ts";
 import {
-  onCallOver,
+  onActOver,
+  onCallOverDone,
   onCleanedUp,
   onCleanupFailed,
   onDelivered,
@@ -132,9 +133,10 @@ const handlersOf: { readonly [P in Phase]: Handlers } = {
     share_refused: onShareRefused,
     delivered: onDelivered,
     slack_failed: onDeliveryFailed,
-    canceled: onCallOver,
-    call_failed: onCallOver,
-    busy: onCallOver,
+    canceled: onActOver,
+    call_failed: onActOver,
+    busy: onActOver,
+    thread_left: onActOver,
   },
   done: {
     woken: onWokenDone,
@@ -142,6 +144,9 @@ const handlersOf: { readonly [P in Phase]: Handlers } = {
     cleaned_up: onCleanedUp,
     slack_failed: onCleanupFailed,
     redriven: onRedrivenDone,
+    canceled: onCallOverDone,
+    call_failed: onCallOverDone,
+    busy: onCallOverDone,
   },
 };
 

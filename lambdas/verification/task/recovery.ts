@@ -1,7 +1,7 @@
 /** Recovery: a dead letter, a failure of Sekisho's own code, an operator's redrive, and a record that can be read only in part. */
 import * as z from "zod";
 import { markReplyInDoubt } from "./asking.ts";
-import { continueDelivery, giveUpDelivery, onCleanedUp, replaceAnswer } from "./delivering.ts";
+import { continueDelivery, giveUpDelivery, onCleanedUp, planCleanup, replaceAnswer } from "./delivering.ts";
 import type { EventOf } from "./events.ts";
 import { isPerhapsForNobody } from "./received.ts";
 import type { Policy } from "./routing.ts";
@@ -73,7 +73,7 @@ const privateOutcomes: ReadonlySet<TaskOutcome["type"]> = new Set(["refused", "l
  */
 export function onRedrivenDone(task: Task, { nowMs }: EventOf<"redriven">, policy: Policy): Transition {
   const hasNothingToTell = task.outcome === undefined || privateOutcomes.has(task.outcome.type);
-  if (hasNothingToTell) return { task, effects: task.cleanupDone ? [] : [wake(policy.sweepAfterMs)] };
+  if (hasNothingToTell) return { task, effects: planCleanup(task, policy) };
   const delivery = { ...task.delivery, status: "posting" } as const;
   const again = markForReconcile(advance(task, { state: "delivering", delivery, cleanupDone: false }));
   return continueDelivery(again, { nowMs, reconcile: true, policy });

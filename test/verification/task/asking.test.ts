@@ -40,6 +40,13 @@ describe("a question of the agent", () => {
     });
   });
 
+  it("that is not in the record ends the task in words", () => {
+    const { question: _lost, ...task } = open();
+    const { asked, task: ended } = play([woken, { type: "canceled", nowMs }], { task });
+    expect(typesOf(asked)).toEqual([["cancel"], ["wake"]]);
+    expect(ended).toMatchObject({ state: "delivering", outcome: { type: "failed", reason: "timeout" } });
+  });
+
   it("holds its thread for as long as it may stay open and the task has time left then", () => {
     const { task } = play([...sent, asking()]);
     const { effects } = next({ task, event: woken, policy: samplePolicy() });

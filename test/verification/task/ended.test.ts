@@ -74,3 +74,30 @@ describe("the record of a task", () => {
     expect(lettered).toMatchObject({ state: "done", outcome: { type: "failed", reason: "ambiguous" } });
   });
 });
+
+describe("an act that was left to the next wake-up", () => {
+  const ended = recordAfter(sent(), answered("A checkpoint."), woken, {
+    type: "slack_failed",
+    nowMs,
+    act: "deliver",
+    kind: "gone",
+  });
+  const cancelFailed = { reason: "unavailable", retryable: true, undelivered: true, lost: false } as const;
+
+  it.each<[string, TaskEvent]>([
+    ["done", { type: "canceled", nowMs }],
+    ["failed", { type: "call_failed", nowMs, act: "cancel", error: cancelFailed }],
+    ["not tried", { type: "busy", delayMs: 100 }],
+  ])("changes nothing of a task that has ended meanwhile: a cancel that was %s", (_how, event) => {
+    const { task, asked } = play([woken, event], { task: { ...ended, owed: "cancel" } });
+    expect(task).toEqual(ended);
+    expect(asked).toEqual([[{ type: "cancel" }], [{ type: "wake", delayMs: 120_000 }]]);
+  });
+
+  it("changes nothing of a task that is delivered once more: to leave its thread", () => {
+    const again = recordAfter(ended, { type: "redriven", nowMs, resumed: false });
+    const { task, last } = play([woken], { task: { ...again, owed: "leave_thread" } });
+    expect(task).toEqual(again);
+    expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
+  });
+});
