@@ -52,14 +52,14 @@ export function createOtelSpans({
     async within({ name, kind, trace, attributes }, work) {
       const parent = toParentContext(trace);
       // What is called outside of every trace, such as Slack for the members of a group, makes none of its own.
-      if (parent === undefined && kind !== "server") return work(eraseQuestion(createTrace({ sampleRatio })));
+      if (parent === undefined && kind !== "server") return work(createUnrecordedSpan(createTrace({ sampleRatio })));
       const span = tracer.startSpan(name, { kind: kinds[kind], ...(attributes && { attributes }) }, runAround(parent));
       const ids = span.spanContext();
       // Nobody makes spans here: what comes back is the parent's own.
       const isMade = isSpanContextValid(ids) && ids.spanId !== parent?.spanId;
       if (!isMade)
-        return work(eraseQuestion(trace === undefined ? createTrace({ sampleRatio }) : createChildTrace(trace)));
-      return runWithin({ span, dependencies: api.setSpan(context.active(), span), work });
+        return work(createUnrecordedSpan(trace === undefined ? createTrace({ sampleRatio }) : createChildTrace(trace)));
+      return runWithin({ span, inside: api.setSpan(context.active(), span), work });
     },
     root({ name, kind, trace, attributes, startMs, endMs, failed }) {
       const ids = spanContextOf(trace);
@@ -88,11 +88,11 @@ function runAround(parent: SpanContext | undefined): Context {
 
 async function runWithin<T>({
   span,
-  dependencies,
+  inside,
   work,
 }: {
   span: Span;
-  dependencies: Context;
+  inside: Context;
   work: (span: OpenSpan) => Promise<T>;
 }): Promise<T> {
   let failed = false;
@@ -106,7 +106,7 @@ async function runWithin<T>({
     fail,
   };
   try {
-    return await context.with(dependencies, () => work(open));
+    return await context.with(inside, () => work(open));
   } catch (thrown) {
     fail(errorType(thrown));
     throw thrown;
@@ -121,7 +121,7 @@ function markFailed(span: Span, kind: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR });
 }
 
-function eraseQuestion(trace: Trace): OpenSpan {
+function createUnrecordedSpan(trace: Trace): OpenSpan {
   return { trace, set() {}, fail() {} };
 }
 
