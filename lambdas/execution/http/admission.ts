@@ -1,6 +1,6 @@
 /**
- * Admits callers before a byte of the body is read, and fails closed: the seam of authenticators with the two that need no token, one log
- * line for those who were refused, and limits on the runs and the held calls of each caller in this process.
+ * Admits callers before a byte of the body is read, and fails closed: the authenticator type, the two authenticators without a token, a
+ * log line for refused callers, and each caller's limits on runs and open calls in this process.
  */
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
@@ -16,9 +16,9 @@ export type AdmitCaller = (
 ) => Promise<string>;
 
 /**
- * A right token is let in however many wrong ones came from the same address. A wrong token always gets the same final answer:
- * `rate_limited` would invite the caller to try it again. Where nobody can tell who calls (the tokens or the keys cannot be
- * read), the answer is `unavailable`, and the caller may try again.
+ * Admits a valid token however many wrong ones came from the same address. A wrong token always gets the same final answer, because
+ * `rate_limited` would invite the caller to try it again. Where the caller cannot be identified (the tokens or the keys cannot be read),
+ * the answer is `unavailable`, and the caller may try again.
  */
 export function createAdmitCaller({
   authenticator,
@@ -51,7 +51,7 @@ export function createAdmitCaller({
   };
 }
 
-/** The admission has logged such a refusal, or has left it out on purpose. */
+/** Whether the admission has logged the refusal already, or left it out on purpose. */
 export function isRefusedCaller({ reason }: SekishoError): boolean {
   return reason === "unauthenticated" || reason === "permission_denied";
 }
@@ -64,11 +64,11 @@ export type CallerLimits = {
 };
 
 /**
- * A place belongs to an id. Whoever takes a place that is held already shares it, and it is free again when all of them have
- * released it.
+ * Counts the places that each caller holds. A place belongs to an id. A place that is taken again is shared, and is free once all
+ * holders have released it.
  */
 export type PlaceCount = {
-  /** Undefined where the caller has as many places as it may, and none for this id. */
+  /** Undefined where the caller has reached its limit and holds no place for this id. */
   take(place: CallerPlace): Release | undefined;
   /** Takes a place even where none is left. */
   occupy(place: CallerPlace): Release;
@@ -78,7 +78,7 @@ type CallerPlace = { principal: string; id: string };
 /** Gives back what was taken, once. */
 type Release = () => void;
 
-/** Counts are kept in memory alone: whatever ends the process ends what they count. */
+/** Counts in memory alone, since the counted work ends with the process. */
 export function createPlaceCount({ max }: { max: number }): PlaceCount {
   /** For each principal and id: how many hold the place. */
   const held = new Map<string, Map<string, number>>();
@@ -117,7 +117,7 @@ export const unlimitedPlaces: PlaceCount = { take: () => nothing, occupy: () => 
 /** Long enough that a caller that tries a few times waits some minutes in all. */
 const leastRetryMs = 15_000;
 
-/** Nothing was begun and nothing stored: the same request may come again. A random part keeps callers from coming back together. */
+/** Nothing was begun or stored, so the same request may be repeated. The delay is random, so that callers do not come back together. */
 export function createTooManyCallsError({ random }: { random: () => number }): SekishoError {
   const retry_after_ms = Math.floor(leastRetryMs * (1 + random()));
   return new SekishoError("rate_limited", { details: { retry_after_ms } });
@@ -131,9 +131,8 @@ type Asked = Pick<Exchange, "header" | "platformPrincipal">;
 export type Authenticator = {
   kind: AuthenticatorConfig["type"];
   /**
-   * Undefined for everyone who is not to be let in. Rejects with `permission_denied` where it is known who calls and that
-   * one may not, with `unauthenticated` where the log may say more than the answer, and with anything else where nothing can
-   * be told for now.
+   * Resolves to undefined for a caller that is not admitted. Rejects with `permission_denied` for a known caller that may not call, with
+   * `unauthenticated` where the log may say more than the answer, and with any other error where the caller cannot be checked now.
    */
   authenticate(request: Asked): Promise<Principal | undefined>;
 };
@@ -143,8 +142,7 @@ const maxTokenBytes = 8 * 1024;
 const scheme = "Bearer ";
 
 /**
- * The token of a request, RFC 6750, section 2.1. Undefined where there is none, or where it is longer than any token that could be meant:
- * that is not looked at.
+ * Reads the token of a request (RFC 6750, section 2.1). Undefined where there is none, or where it is too long to be one.
  */
 export function readBearerToken({ header }: Asked): string | undefined {
   const value = header("authorization");
@@ -153,8 +151,8 @@ export function readBearerToken({ header }: Asked): string | undefined {
 }
 
 /**
- * Anyone who can connect, which is why a server refuses it beyond loopback. But no page in a browser: those send an
- * `Origin`, or a `Host` that only DNS made point here.
+ * Admits anyone who can connect, so a server refuses it beyond loopback. It refuses pages in a browser: those send an `Origin`, or a
+ * `Host` whose DNS name points here.
  */
 export function createNoneAuthenticator(): Authenticator {
   return {
@@ -169,13 +167,13 @@ export function createNoneAuthenticator(): Authenticator {
   };
 }
 
-/** The platform lets nobody through whom it does not know, and the entry passes on who it is. */
+/** Admits the principal that the platform in front of the host has authenticated, as the entry passes it on. */
 export function createPlatformAuthenticator(): Authenticator {
   return {
     kind: "platform",
     async authenticate({ platformPrincipal }) {
       if (platformPrincipal !== undefined) return platformPrincipal;
-      // Whom the platform does not vouch for cannot help it by sending something else.
+      // Final: no other token can change what the platform says.
       throw new SekishoError("permission_denied");
     },
   };

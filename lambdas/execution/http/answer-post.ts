@@ -1,4 +1,4 @@
-/** Answers one POST of a JSON-RPC request: lets the caller in, reads the request within limits, and gives it to the method or to A2A. */
+/** Answers one POST of a JSON-RPC request: admits the caller, reads the request within limits, and passes it to the method or to A2A. */
 import * as z from "zod";
 import { toA2aOperation } from "../../../contracts/a2a/operations.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";
@@ -31,7 +31,7 @@ import {
   type ExchangeResponse,
 } from "./exchange.ts";
 
-/** What is spoken at a path: the zone contract with errors in `zoneDialect`, A2A, or both, told apart by each request. */
+/** The protocols at a path: the zone contract with errors in `zoneDialect`, A2A, or both, where each request says which one it is. */
 export type PathProtocols =
   | { zoneDialect: Dialect; a2a?: A2aEndpoint | undefined }
   | { zoneDialect?: undefined; a2a: A2aEndpoint };
@@ -49,7 +49,7 @@ export type PostSettings = {
 
 type PostRequest = { exchange: Exchange; face: PathProtocols };
 
-/** Never rejects. Nothing is read before the caller is known. */
+/** Never rejects. Reads nothing before the caller is admitted. */
 export function createPostHandler(settings: PostSettings): (asked: PostRequest) => Promise<ExchangeResponse> {
   const { dispatch, admit, maxRequestBytes, bodyTime, now, metrics, spans, log } = settings;
   return async (asked) => {
@@ -65,7 +65,7 @@ export function createPostHandler(settings: PostSettings): (asked: PostRequest) 
       );
       const { id } = request;
       const a2a = selectA2aEndpoint({ ...asked, method: request.method });
-      // Of a request that was not let in, or is none, nothing is told: anybody could send many.
+      // Refused or malformed requests have no span, because anybody could send many.
       return await spans.within(serverSpan({ request, trace }), async (span) => {
         const caller: AuthenticatedCaller = { principal, trace: span.trace, receivedAtMs };
         if (a2a !== undefined) return a2a({ request, caller, exchange });
@@ -85,19 +85,19 @@ export function createPostHandler(settings: PostSettings): (asked: PostRequest) 
   };
 }
 
-/** A name that nobody knows is an A2A client's where the request says its version. */
+/** At a path with both protocols, an unknown method belongs to A2A where the request names a version of A2A. */
 function selectA2aEndpoint({ exchange, face, method }: PostRequest & { method: string }): A2aEndpoint | undefined {
   if (face.a2a === undefined || face.zoneDialect === undefined || toA2aOperation(method) !== undefined) return face.a2a;
   return !isMethodName(method) && readRequestedVersion(exchange) !== undefined ? face.a2a : undefined;
 }
 
-/** Before the method is known, where both are spoken, only a version says that A2A is. */
+/** The dialect of an error before the method is known: A2A's only where the request names a version of A2A. */
 function selectErrorDialect({ exchange, face }: PostRequest): Dialect {
   const asked = face.a2a && readRequestedVersion(exchange);
   return face.zoneDialect !== undefined && asked === undefined ? face.zoneDialect : toDialect(asked);
 }
 
-/** A body that is no request at all is its sender's mistake. */
+/** Logs a malformed body at `info`, because it is its sender's mistake. */
 function logRefusal({ error: { reason, cause }, log }: { error: SekishoError; log: Log }): void {
   const isMistake = reason === "parse_error" || reason === "invalid_request";
   log[isMistake ? "info" : "warn"]("request_refused", {
@@ -106,7 +106,7 @@ function logRefusal({ error: { reason, cause }, log }: { error: SekishoError; lo
   });
 }
 
-/** A body without a declared type is taken for JSON. A2A has a type of its own for it as well. */
+/** A body without a content type counts as JSON. A2A has a JSON type of its own as well. */
 function isJson({ contentType, face }: { contentType: string | undefined; face: PathProtocols }): boolean {
   if (contentType === undefined) return true;
   const [type = ""] = contentType.trim().toLowerCase().split(/ *;/, 1);
@@ -114,10 +114,10 @@ function isJson({ contentType, face }: { contentType: string | undefined; face: 
 }
 
 const compiledSchema = z.compile(requestSchema);
-/** A byte order mark is no JSON either. */
+/** Keeps a byte order mark, so that it fails as JSON. */
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Throws `parse_error` for what is no JSON in UTF-8, and `invalid_request` for JSON that is no Request or nested too deeply. */
+/** Throws `parse_error` for anything but JSON in UTF-8, and `invalid_request` for JSON that is not a Request or is nested too deeply. */
 export function parseRequest(body: Uint8Array): JsonRpcRequest {
   const parsed = compiledSchema.safeParse(parseJson(body));
   if (!parsed.success || isTooDeep(body)) throw new SekishoError("invalid_request");
@@ -132,7 +132,7 @@ function parseJson(body: Uint8Array): unknown {
   }
 }
 
-/** The span of one POST, below its caller's: what the host was asked, and how that ended. By the conventions of JSON-RPC. */
+/** The span of one POST, a child of its caller's, by OpenTelemetry's semantic conventions of JSON-RPC. */
 function serverSpan({ request, trace }: { request: JsonRpcRequest; trace: Trace | undefined }): SpanStart {
   const method = toMetricMethod(request.method);
   const id = toLoggableId(request.id);
@@ -155,7 +155,7 @@ function failWith({ span, error, dialect }: { span: OpenSpan; error: SekishoErro
   span.fail(error.reason);
 }
 
-/** A name that nobody knows is whatever a caller liked to send. */
+/** Replaces an unknown method name, which a caller chooses freely. */
 function toMetricMethod(method: string): string {
   return isMethodName(method) || toA2aOperation(method) !== undefined ? method : "_OTHER";
 }

@@ -1,6 +1,6 @@
 /**
- * One HTTP exchange in the plainest shape, which each server gives and takes without ceremony, the methods that answer it, and answers in
- * one piece.
+ * One HTTP exchange in a shape that every server can provide: its request and response, the types of the methods that answer it, and the
+ * constructors of common answers.
  */
 
 import type { Dialect } from "../../../contracts/dialects.ts";
@@ -18,21 +18,21 @@ export type Exchange = {
   query(name: string): string | undefined;
   /** By lower-case name. */
   header(name: string): string | undefined;
-  /** Whom the platform in front of the entry has authenticated; nothing that the request itself says gets here. */
+  /** The principal that the platform in front of the entry has authenticated; never taken from the request itself. */
   platformPrincipal?: string | undefined;
-  /** The address of the peer: behind a proxy, the proxy's. What a header says of it is not believed. */
+  /** The address of the peer: behind a proxy, the proxy's. Headers about it are not trusted. */
   sourceAddress?: string | undefined;
   /** Called at most once. The body of a request that is refused before is not read at all. */
   readBody(request: { maxBytes: number }): Promise<Uint8Array | "too_large">;
   /** Whether an answer may come piece by piece. */
   canStream: boolean;
-  /** Aborts when the client goes away or the server closes. Made when it is asked for: most answers need none. */
+  /** Aborts when the client goes away or the server closes. Created when it is read, since most answers need none. */
   readonly signal: AbortSignal;
 };
 
 export type WholeResponse = { status: number; headers: Record<string, string>; body: string };
 
-/** A body in pieces is read to its end or returned; only for those who `canStream`. */
+/** A body in pieces is read to its end, or its iterator is returned. Only where the exchange `canStream`. */
 export type ExchangeResponse = Omit<WholeResponse, "body"> & { body: string | AsyncIterable<string> };
 
 /** `principal` is who was authenticated; `receivedAtMs` is when the request was, before its body was read. */
@@ -47,12 +47,12 @@ const headers = {
   "x-content-type-options": "nosniff",
 };
 
-/** The host's answers in one piece: JSON, an error of a dialect, or nothing but a status. */
+/** An answer of JSON with status 200. */
 export function createJsonAnswer(body: unknown): WholeResponse {
   return { status: 200, headers, body: JSON.stringify(body) };
 }
 
-/** With the status that the dialect gives the error. RFC 9110, section 15.5.2: a 401 says how one would be let in. */
+/** An error answer with the status of its dialect. A 401 names the authentication scheme (RFC 9110, section 15.5.2). */
 export function createErrorAnswer(request: {
   error: SekishoError;
   id: RequestId | null;
@@ -69,8 +69,8 @@ export function createEmptyAnswer({ status, allow }: { status: number; allow?: s
 
 const maxIssues = 20;
 
-/** Where and what is wrong, in zod's fixed words, which repeat no value. */
+/** Lists where the params are wrong and why, in zod's fixed messages, which repeat no value. */
 export function createParamsError(issues: readonly { path: readonly PropertyKey[]; message: string }[]): SekishoError {
-  const told = issues.slice(0, maxIssues).map(({ path, message }) => ({ path: path.join("."), message }));
-  return new SekishoError("invalid_params", { details: { issues: told } });
+  const listed = issues.slice(0, maxIssues).map(({ path, message }) => ({ path: path.join("."), message }));
+  return new SekishoError("invalid_params", { details: { issues: listed } });
 }

@@ -1,4 +1,4 @@
-/** The event of a Lambda Function URL (payload 2.0) as an exchange, and the answer as the event's response. */
+/** Turns the event of a Lambda Function URL (payload 2.0) into an exchange, and an answer into the event's response. */
 import * as z from "zod";
 import type { Exchange, ExchangeResponse } from "./exchange.ts";
 
@@ -35,7 +35,7 @@ export function toExchange(event: unknown): Exchange | undefined {
   return {
     method: requestContext.http.method,
     path: rawPath,
-    query: (name) => createQueryReader({ search, name }),
+    query: (name) => readQueryParameter({ search, name }),
     header: (name) => headers[name],
     platformPrincipal,
     sourceAddress: requestContext.http.sourceIp,
@@ -48,7 +48,7 @@ export function toExchange(event: unknown): Exchange | undefined {
   };
 }
 
-/** An answer goes out in one piece, whatever it came in. */
+/** Joins the pieces of an answer, because a Function URL returns one body. */
 export async function toFunctionUrlResponse({ status, headers, body }: ExchangeResponse): Promise<FunctionUrlResponse> {
   let whole = "";
   for await (const piece of typeof body === "string" ? [body] : body) whole += piece;
@@ -56,8 +56,8 @@ export async function toFunctionUrlResponse({ status, headers, body }: ExchangeR
 }
 
 /**
- * Who calls, the same for all sessions of a role: the name of an assumed role's session changes by itself, and a repeated
- * request must find its task. Undefined for what is no caller's ARN of that account.
+ * The caller's principal, the same for all sessions of a role: the name of a session changes by itself, and a repeated request must find
+ * its task. Undefined for anything but a caller's ARN of that account.
  */
 function readPrincipal({ userArn, accountId }: { userArn: string; accountId: string }): string | undefined {
   const [, account, caller] = /^arn:aws[a-z-]*:(?:iam|sts)::(\d{12}):([^\s]+)$/.exec(userArn) ?? [];
@@ -66,15 +66,15 @@ function readPrincipal({ userArn, accountId }: { userArn: string; accountId: str
   return `${account}:${role === undefined ? caller : `role/${role}`}`;
 }
 
-/** The role as `toExchange` names it when it calls. A role's name is unique in its account, whatever its path. */
+/** The principal of a role, as `toExchange` names it. A role's name is unique in its account, whatever its path. */
 export function toRolePrincipal(roleArn: string): string {
   const [, account = "", name = ""] = /^arn:aws[a-z-]*:iam::(\d{12}):role\/(?:[^\s]*\/)?([^/\s]+)$/.exec(roleArn) ?? [];
   if (name === "") throw new Error(`${roleArn} is not the ARN of a role.`);
   return `${account}:role/${name}`;
 }
 
-/** `search` with or without its question mark. The first of that name, in any letter case; undefined where there is none. */
-export function createQueryReader({ search, name }: { search: string; name: string }): string | undefined {
+/** Reads the first parameter of that name, in any letter case, from `search` (with or without its question mark). */
+export function readQueryParameter({ search, name }: { search: string; name: string }): string | undefined {
   if (search === "") return undefined;
   const wanted = name.toLowerCase();
   for (const [key, value] of new URLSearchParams(search)) if (key.toLowerCase() === wanted) return value;

@@ -1,4 +1,4 @@
-/** Asks the server of the same container whether it is well: for images without a shell, let alone curl. */
+/** The health check of a container: asks the server in the same container, for images without a shell or curl. */
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 
@@ -15,14 +15,14 @@ export async function checkHealth({
   port: number;
   timeoutMs?: number;
 }): Promise<void> {
-  const url = `http://${checkReachable(hostname)}:${port}/healthz`;
-  const status = await toHealthStatus({ url, timeoutMs }).catch((cause: unknown) => {
+  const url = `http://${toReachableHost(hostname)}:${port}/healthz`;
+  const status = await fetchStatus({ url, timeoutMs }).catch((cause: unknown) => {
     throw new Error(`${url} does not answer.`, { cause });
   });
   if (status !== 200) throw new Error(`${url} answers ${status}.`);
 }
 
-async function toHealthStatus({ url, timeoutMs }: { url: string; timeoutMs: number }): Promise<number | undefined> {
+async function fetchStatus({ url, timeoutMs }: { url: string; timeoutMs: number }): Promise<number | undefined> {
   const request = get(url, { agent: false });
   const timer = setTimeout(() => request.destroy(new Error("The time is over.")), timeoutMs);
   try {
@@ -30,13 +30,13 @@ async function toHealthStatus({ url, timeoutMs }: { url: string; timeoutMs: numb
     return response.statusCode;
   } finally {
     clearTimeout(timer);
-    // What else there is to read is nobody's concern.
+    // The rest of the response is not needed.
     request.destroy();
   }
 }
 
-/** What listens everywhere is reached on loopback. */
-function checkReachable(hostname: string): string {
+/** The host of the URL: a server that listens on every address is reached on loopback. */
+function toReachableHost(hostname: string): string {
   if (hostname === "0.0.0.0") return "127.0.0.1";
   if (hostname === "::") return "[::1]";
   return hostname.includes(":") ? `[${hostname}]` : hostname;

@@ -1,4 +1,4 @@
-/** The routes of the host: which path does what, for node:http and for web-standard requests, the metrics page among them. */
+/** The routes of the host: maps each path to its protocols or its page, with the metrics page and the adapter for web-standard requests. */
 
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
@@ -14,7 +14,7 @@ import { openRpc } from "../methods/methods.ts";
 import type { AdmitCaller } from "./admission.ts";
 import { createPostHandler, type PathProtocols, type PostSettings } from "./answer-post.ts";
 import { createEmptyAnswer, createJsonAnswer, type Exchange, type ExchangeResponse } from "./exchange.ts";
-import { createQueryReader } from "./function-url-event.ts";
+import { readQueryParameter } from "./function-url-event.ts";
 
 type Settings = PostSettings & {
   /** Without it the host is no A2A agent. */
@@ -41,7 +41,7 @@ export function createRoutes({
     ["/invocations", { zoneDialect: "zone", a2a: a2aEndpoint }],
   ]);
   const pages = new Map<string, (exchange: Exchange) => ExchangeResponse | Promise<ExchangeResponse>>([
-    // Only the platform in front of the entry learns whether an agent is at work. Anyone else learns that the host is up.
+    // Only a caller that the platform has authenticated learns whether an agent is at work.
     [
       "/ping",
       ({ platformPrincipal: known }) =>
@@ -75,7 +75,7 @@ export function createRoutes({
   };
 }
 
-/** The web-standard rim: Request in, Response out. */
+/** The adapter for web-standard servers: Request in, Response out. */
 export function createWebHandler(
   exchange: (exchange: Exchange) => Promise<ExchangeResponse>,
 ): (request: Request) => Promise<Response> {
@@ -85,7 +85,7 @@ export function createWebHandler(
     const { status, headers, body } = await exchange({
       method: request.method,
       path: pathname,
-      query: (name) => createQueryReader({ search, name }),
+      query: (name) => readQueryParameter({ search, name }),
       header: (name) => request.headers.get(name) ?? undefined,
       readBody: ({ maxBytes }) => readBody({ body: request.body ?? noBody(), maxBytes }),
       canStream: true,
@@ -130,7 +130,7 @@ function toWebStream({
 
 async function* noBody(): AsyncGenerator<Uint8Array> {}
 
-/** Absent where the process is not one that goes on running. */
+/** Undefined in a process that does not keep running, such as a Lambda function. */
 export type Exposition = ProcessTelemetry["exposition"] | undefined;
 
 const statuses: { readonly [reason: string]: number | undefined } = {
@@ -139,8 +139,8 @@ const statuses: { readonly [reason: string]: number | undefined } = {
 };
 
 /**
- * The same authenticator as for a request: on loopback without one anybody on this machine, elsewhere whoever may run tasks. 404
- * where metrics are switched off, 503 where nobody can tell for now who asks. Never rejects.
+ * The metrics page, with the same authenticator as requests. 404 where metrics are switched off, 503 where the caller cannot be
+ * identified now. Never rejects.
  */
 function createMetricsPage({
   exposition = async () => undefined,

@@ -9,18 +9,18 @@ import { type Log, silentLog } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Host } from "../host.ts";
 import type { Exchange } from "./exchange.ts";
-import { createQueryReader } from "./function-url-event.ts";
+import { readQueryParameter } from "./function-url-event.ts";
 
 export type ExecutionServer = { url: string; port: number; close(): Promise<void> };
 
 /** A client gets this long for its headers, and for the whole request, which is more than the host waits for a body. */
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
-/** Longer than clients keep theirs, so that it is they who close. */
+/** Longer than clients keep connections, so that the client is the one that closes. */
 const keepAliveTimeoutMs = 65_000;
 /** After an answer to a request that is still being sent, the rest is read and dropped for this long. */
 const lingerMs = 1000;
-/** A client that takes nothing of a stream for so long is cut off. */
+/** A client that reads nothing of a stream for this long is cut off. */
 const defaultStallMs = 60_000;
 
 /**
@@ -42,7 +42,7 @@ export async function startExecutionServer({
   port: number;
   /** How another port is chosen, for the message where this one is taken. */
   portSetting?: string;
-  /** Who everyone is that gets through to this server, where a platform in front of it has authenticated them. */
+  /** The principal of all callers, where a platform in front of this server has authenticated them. */
   platformPrincipal?: string;
   stallMs?: number;
   log?: Log;
@@ -100,7 +100,7 @@ async function answer(asked: ServerRequest): Promise<void> {
   } else {
     response.writeHead(status, headers);
     await streamResponse({ response, pieces: body, stallMs });
-    // Kept for a next request, the connection would hold up the close.
+    // A kept connection would delay the close.
     if (closing.aborted) request.socket.end();
   }
   if (!request.complete) linger(request);
@@ -112,8 +112,8 @@ function createExchange({ platformPrincipal, closing, request, response }: Serve
   return {
     method,
     path: search === -1 ? url : url.slice(0, search),
-    query: (name) => (search === -1 ? undefined : createQueryReader({ search: url.slice(search), name })),
-    header: (name) => createHeaderReader(request, name),
+    query: (name) => (search === -1 ? undefined : readQueryParameter({ search: url.slice(search), name })),
+    header: (name) => readHeader(request, name),
     platformPrincipal,
     sourceAddress: request.socket.remoteAddress,
     readBody: ({ maxBytes }) => readIncomingMessage({ message: request, maxBytes }),
@@ -131,7 +131,7 @@ function createExchange({ platformPrincipal, closing, request, response }: Serve
 function linger(request: IncomingMessage): void {
   const { socket } = request;
   const timer = setTimeout(() => request.destroy(), lingerMs);
-  // A request whose answer has been sent hears nothing of the end of its connection.
+  // After its answer was sent, a request emits no event for the end of its connection: the socket does.
   const over = () => {
     clearTimeout(timer);
     socket.off("close", over);
@@ -141,14 +141,14 @@ function linger(request: IncomingMessage): void {
   request.resume();
 }
 
-function createHeaderReader(request: IncomingMessage, name: string): string | undefined {
+function readHeader(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value.join(", ") : value;
 }
 
 /**
- * Resolves when all is written, or the client is gone, or it has taken nothing for `stallMs`: then its connection is cut.
- * Whichever it is, `pieces` is at its end or returned. Rejects as `pieces` does.
+ * Resolves when all is written, or the client is gone, or it has read nothing for `stallMs`: then its connection is cut. In each case
+ * `pieces` is read to its end or returned. Rejects as `pieces` does.
  */
 async function streamResponse({
   response,

@@ -1,4 +1,4 @@
-/** The methods of the zone contract: one request goes in, its result or its error comes out. Knows no HTTP and no dialect. */
+/** The methods of the zone contract: validates one request, runs its method, and returns the result or the error. Knows no HTTP. */
 import * as z from "zod";
 import type { JsonRpcRequest } from "../../../contracts/envelope.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
@@ -21,7 +21,7 @@ import type { Tasks } from "../tasks/tasks.ts";
 type DispatchResult = { result: unknown } | { error: SekishoError };
 export type Dispatch = (call: { request: JsonRpcRequest; caller: AuthenticatedCaller }) => Promise<DispatchResult>;
 
-/** Compiled, what fits takes an eighth of the time; what does not goes through the schema itself, so that issues stay the same. */
+/** Compiled schemas check valid params in an eighth of the time. Invalid params are checked by the schema itself, with the same issues. */
 const paramsSchemas = Object.fromEntries(
   Object.entries(contract).map(([name, { params }]) => [name, z.compile<z.ZodType>(params)]),
 ) as { [M in MethodName]: (typeof contract)[M]["params"] };
@@ -50,7 +50,7 @@ export function createDispatch({
   };
 }
 
-/** How a task ended was logged when it did, and is told to everyone who asks. */
+/** Whether the error is a task's outcome, which was logged when the task ended, and not a refused request. */
 function isOutcome({ reason, details }: SekishoError): boolean {
   return details.correlation_id !== undefined && reason !== "invalid_state";
 }
@@ -68,7 +68,7 @@ function logRefusedRequest({
 }): void {
   const { task_id: taskId, request_id: requestId } = Object(params) as { task_id?: unknown; request_id?: unknown };
   const fields = {
-    // A name that is none of ours is whatever a caller liked to send.
+    // A caller chooses an unknown method's name freely, so it is not logged.
     operation: isMethodName(method) ? method : undefined,
     task_id: error.details.task_id ?? toLoggableId(taskId),
     request_id: toLoggableId(method === "execute_task" ? id : (requestId ?? error.details.correlation_id)),
@@ -98,7 +98,7 @@ export function isMethodName(name: string): name is MethodName {
   return Object.hasOwn(contract, name);
 }
 
-/** A host that stops takes nothing new: `unavailable`, and the same id may be sent to the next one. */
+/** `execute_task`: stores the task, starts it, and waits up to `syncBudgetMs` for its result. A stopping host answers `unavailable`. */
 export function sendExecuteTask({
   tasks,
   syncBudgetMs,
@@ -123,13 +123,13 @@ export function sendExecuteTask({
       trace: trace ?? createTrace(),
       receivedAtMs,
     });
-    // What was taken is never refused: where it cannot be watched, the caller polls.
+    // A stored task is never refused: where the wait fails, the caller polls.
     const latest = await tasks.wait({ task, until: isAsking, timeoutMs: syncBudgetMs }).catch(() => task);
     return taskResult({ task: latest, pollAfterMs });
   };
 }
 
-/** `get_task`: how a task stands; with `wait_ms` the answer is held until its state or its progress changes. */
+/** `get_task`: the task's present state; with `wait_ms` the answer waits until its state or progress changes. */
 export function getTask({ tasks, pollAfterMs }: { tasks: Tasks; pollAfterMs: number }): MethodHandler<"get_task"> {
   return async ({
     params: { task_id: taskId, request_id: requestId, wait_ms: timeoutMs = 0 },
@@ -154,7 +154,7 @@ export function cancelTask({ tasks }: { tasks: Tasks }): MethodHandler<"cancel_t
   };
 }
 
-/** An id that is no UUID says nothing of repetitions: many clients count from 1, or have one for all. */
+/** `answer_task`: gives a person's answer. A JSON-RPC id that is not a UUID does not identify repetitions, so it gets a new answer id. */
 export function answerTask({
   tasks,
   pollAfterMs,

@@ -1,4 +1,4 @@
-/** Runs the agent to its end: updates go in, one outcome comes out, whatever the agent does. */
+/** Runs the agent's function to its end, checks its updates, and turns them into one outcome or question. */
 
 import * as z from "zod";
 import { SekishoError } from "../../../contracts/errors.ts";
@@ -14,7 +14,7 @@ import { type ExecutionOutcome, type ExecutionTask, type OpenQuestion, toLoggabl
 
 const maxProgressLength = 1000;
 
-/** As JSON, with the escapes that a text may need: an item of DynamoDB holds 400 KB, and the record's own fields are small. */
+/** The most bytes of an outcome with its artifacts as JSON. An item of DynamoDB holds 400 KB with the record's other fields. */
 const maxStoredBytes = 384_000;
 
 /** How a turn of the agent ended: with the task's outcome, or with a question. */
@@ -22,9 +22,9 @@ type TurnEnd = ExecutionOutcome | ({ type: "question" } & Omit<OpenQuestion, "me
 export type AgentTurn = { ended: TurnEnd; artifacts: Artifact[] };
 
 /**
- * Never rejects: a throw, an update that is none, and an end without an answer are `execution_failed`; more than
- * `maxResultBytes` of text and inline artifacts, or more than a record holds, is `payload_too_large`. After an abort nothing
- * more is taken from the agent. `made` is what earlier turns of the task left.
+ * Never rejects: a throw, an invalid update, and an end without an answer are `execution_failed`; more than `maxResultBytes` of text and
+ * inline artifacts, or more than a record holds, is `payload_too_large`. After an abort no more updates are read. `made` are the
+ * artifacts of the task's earlier turns.
  */
 export async function collectOutcome({
   agent,
@@ -74,7 +74,7 @@ export async function collectOutcome({
     }
     context.log.warn("agent_without_answer", { reason: "execution_failed" });
   } catch (error) {
-    // What an agent throws because it was told to stop is no fault of it.
+    // An agent that throws because it was stopped has not failed.
     if (!context.signal.aborted) {
       context.log.warn("agent_threw", { reason: "execution_failed", cause_kind: errorKind(error) });
     }
@@ -92,7 +92,7 @@ function answerBytes({ text, usage }: Answer): number {
   return Buffer.byteLength(text) + (usage === undefined ? 0 : jsonBytes(usage));
 }
 
-/** Throws for what JSON cannot say, such as a cycle, and for what is nested too deeply. */
+/** Throws for a value that JSON cannot express, such as a cycle, and for one that is nested too deeply. */
 function jsonBytes(value: unknown): number {
   const json = Buffer.from(JSON.stringify(value));
   if (isTooDeep(json)) throw new SekishoError("invalid_params");
@@ -101,7 +101,7 @@ function jsonBytes(value: unknown): number {
 
 type Progress = { text?: string | undefined; percent?: number | undefined; partial?: string | undefined };
 
-/** It replaces the last one; only what is written of the answer stays written. */
+/** The update replaces the last progress; only a partial text stays until there is a newer one. */
 function nextProgress({ update, known }: { update: Progress; known: RunReport["progress"] }): RunReport["progress"] {
   const { text, percent, partial } = update;
   const written = partial === undefined ? known?.partial_text : cutText({ text: partial, most: maxPartialTextLength });
@@ -112,7 +112,7 @@ function nextProgress({ update, known }: { update: Progress; known: RunReport["p
   };
 }
 
-/** Never half a character at its end, wherever it was cut: a reader of JSON need not take one. */
+/** Cuts a text without leaving half a surrogate pair at its end, which readers of JSON may refuse. */
 function cutText({ text, most }: { text: string; most: number }): string {
   return text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
 }
@@ -149,7 +149,7 @@ const updateSchema = z.discriminatedUnion("type", [
 ]);
 type Update = z.infer<typeof updateSchema>;
 
-/** Undefined for what is no update; the log says what is wrong at which place (`options.0.id: too_big`), and no value. */
+/** Undefined for an invalid update. The log says where and why (`options.0.id: too_big`), without a value. */
 function readUpdate({ yielded, log }: { yielded: unknown; log: Log }): Update | undefined {
   const { data, error } = updateSchema.safeParse(yielded);
   const [issue] = error?.issues ?? [];
@@ -159,7 +159,7 @@ function readUpdate({ yielded, log }: { yielded: unknown; log: Log }): Update | 
   return undefined;
 }
 
-/** It goes on with the trace of the record, whichever process runs the agent. */
+/** The span of one run, in the trace of the record, whichever process runs the agent. */
 export function startAgentSpan(request: {
   agentName: string;
   task: Pick<ExecutionTask, "id" | "requestId" | "trace">;
@@ -195,7 +195,7 @@ export function endAgentSpan(request: {
   if (ended === undefined) span.fail(cause ?? "stopped");
 }
 
-/** Every maker of models names them otherwise. */
+/** Reads the token counts, which model APIs name differently. */
 function readTokenCounts(usage: Record<string, unknown> = {}): Record<string, number | undefined> {
   const first = (...names: string[]) => names.map((name) => usage[name]).find((value) => typeof value === "number");
   return {

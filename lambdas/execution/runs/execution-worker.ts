@@ -1,4 +1,4 @@
-/** The Execution worker: runs the tasks whose ids come out of the queue of tasks, each to its stored outcome, and looks after others. */
+/** The Execution worker: runs each task whose id it receives from the queue to its stored outcome, and does what is due for other tasks. */
 import { randomUUID } from "node:crypto";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
@@ -13,13 +13,12 @@ import { createAdvanceIfDue, createQueuedRuns, createRuns } from "./runs.ts";
 
 export type ExecutionWorker = {
   /**
-   * Resolves when the task's run is over, its outcome stored and its push done with; at once for a task that is over, unknown,
-   * or run by
-   * someone else. When `signal` aborts, the agent is stopped and the task stored as lost. Rejects with `unavailable`
-   * where the store is away, and as the signal says where it aborted before: then nothing was started.
+   * Resolves when the task's run is over, its outcome is stored and its push is sent; at once for a task that is over, unknown or run by
+   * another worker. When `signal` aborts, the agent is stopped and the task is stored as lost. Rejects with `unavailable` where the store
+   * is away, and with the signal's reason where it aborted before anything was started.
    */
   run(request: { taskId: string; signal: AbortSignal }): Promise<void>;
-  /** Does what is due to a task whose caller waits for notifications; nothing without `notifications`. */
+  /** Does what is due for a task whose caller waits for notifications; nothing without `notifications`. */
   look: HandleLook;
 };
 
@@ -47,9 +46,9 @@ export function createExecutionWorker({
   agent: Agent;
   agentName?: string;
   store: ExecutionStore;
-  /** Where the ends of accepted tasks are pushed to. */
+  /** The queue for completion pushes. */
   completions?: TaskQueue | undefined;
-  /** The queue of tasks itself, where notices for the push configurations of A2A are queued as well. */
+  /** The task queue itself, which also carries notices for A2A push configurations. */
   notifications?: TaskQueue | undefined;
   /** How long the host waits before it accepts a task. */
   syncBudgetMs?: number;
@@ -57,7 +56,6 @@ export function createExecutionWorker({
   renewMs?: number;
   lostAfterMs?: number;
   retentionMs?: number;
-  /** As the host's, which has no say in it where workers run its tasks. */
   questionMs?: number;
   progressMs?: number;
   storeTimeoutMs?: number;

@@ -1,6 +1,6 @@
 /**
- * One run of one task: the agent works and may read attachments, the lease is renewed, progress is stored, and the outcome is, exactly
- * once.
+ * One run of one task: the agent works and may read attachments, the lease is renewed, progress is stored, and the outcome is stored
+ * exactly once.
  */
 
 import { createHash } from "node:crypto";
@@ -33,7 +33,7 @@ import {
 import { type ChangeTask, createFittingChange, dropHistory } from "../tasks/task-store.ts";
 import { type AgentTurn, collectOutcome, endAgentSpan, startAgentSpan } from "./collect-outcome.ts";
 
-/** Why an agent is told to stop before its end. `superseded`: the record is no longer ours to write. */
+/** Why an agent is stopped before its end. `superseded`: another process may have taken the task over. */
 export type StopCause = "timeout" | "canceled" | "stopped" | "superseded";
 
 const reasonsForAgents: Record<StopCause, ClientReason> = {
@@ -45,7 +45,7 @@ const reasonsForAgents: Record<StopCause, ClientReason> = {
 
 export type Run = {
   stop(cause: StopCause): void;
-  /** Resolves when the outcome is stored, or is known not to be ours to store. Never rejects. */
+  /** Resolves when the outcome is stored, or when this run may not store it any more. Never rejects. */
   ended: Promise<void>;
   /** Resolves when the agent's function has returned as well: one that ignores its signal works on after the end. Never rejects. */
   returned: Promise<void>;
@@ -61,21 +61,21 @@ export type RunSettings = {
   /** How long a question may wait; no longer than a task is known after its end. */
   questionMs: number;
   progressMs: number;
-  /** How attachments are read, where not from public addresses alone. */
+  /** Reads attachments; by default from public addresses alone. */
   publicFetch?: PublicFetch;
   now: () => number;
   newId: () => string;
   random: () => number;
-  /** Under which the agent is counted and logged. */
+  /** The name of the agent in metrics and logs. */
   agentName: string;
   metrics: Metrics;
   spans: Spans;
 };
 
-/** What the agent is to do, with the token that the record does not keep. */
+/** The agent's input, with the token that the record does not keep. */
 export type RunInput = TaskInput & { bot_token?: string };
 
-/** `task` holds a lease of `owner`. */
+/** Starts the agent. `task` holds a lease of `owner`. */
 export function startRun(
   request: RunSettings & { task: ExecutionTask; owner: string; params: RunInput; log: Log },
 ): Run {
@@ -98,8 +98,8 @@ export function startRun(
   const abort = new AbortController();
   const { promise: stopped, resolve: resolveStopped } = Promise.withResolvers<undefined>();
   const news = createLatestWriter<RunReport>({
-    // What is not stored is soon replaced; what ends the run shows at the next renewal.
-    write: (value) => write(newsOf(value)).then(noop, noop),
+    // A failure is ignored: newer progress follows soon, and a lost lease shows at the next renewal.
+    write: (value) => write(createReportChange(value)).then(noop, noop),
     intervalMs: progressMs,
   });
   let cause: StopCause | undefined;
@@ -123,14 +123,14 @@ export function startRun(
     news.close();
   }
 
-  /** Stops the agent where the record is no longer ours. */
+  /** Stores a change. Stops the agent where another process has ended the task or taken it over. */
   async function write(change: TaskChange): Promise<void> {
     const { task, changed } = await changeTask({ task: latest, change });
     if (changed && task !== undefined) latest = task;
     else stop(task?.state === "canceled" ? "canceled" : "superseded");
   }
 
-  function doubtedFromMs(): number {
+  function countsAsLostAtMs(): number {
     return (latest.lease?.untilMs ?? 0) + lostAfterMs;
   }
 
@@ -138,21 +138,21 @@ export function startRun(
     try {
       await write(renewChange({ owner, untilMs: now() + leaseMs }));
     } catch {
-      // The store is away; others will give the task up by then.
-      if (now() >= doubtedFromMs()) stop("superseded");
+      // The store is away. From that time on other processes count the task as lost.
+      if (now() >= countsAsLostAtMs()) stop("superseded");
     }
     if (!isSettled) renewTimer = setTimeout(keepLease, renewMs);
   }
 
-  /** Beside what the task works on there may be no room for all that was made or written: then it is stored at the end. */
-  function newsOf(news: RunReport): TaskChange {
+  /** The report, or less of it where the record has no room: then without artifacts and partial text, which are stored at the end. */
+  function createReportChange(news: RunReport): TaskChange {
     const { artifacts: _made, ...rest } = news;
     const { partial_text: _written, ...progress } = news.progress ?? {};
     const least = { ...(news.progress && { progress }) };
     return createFittingChange([news, rest, least].map((each) => reportChange({ owner, news: each })));
   }
 
-  function changeOf({ ended, artifacts: made }: AgentTurn): TaskChange {
+  function createTurnChange({ ended, artifacts: made }: AgentTurn): TaskChange {
     const artifacts = made.length > 0 ? { artifacts: made } : {};
     const ends = (outcome: ExecutionOutcome, rest = {}) =>
       endChange({ owner, outcome, ...rest, expiresAtMs: now() + retentionMs });
@@ -173,9 +173,9 @@ export function startRun(
   async function store(turn: AgentTurn): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       try {
-        return await write(changeOf(turn));
+        return await write(createTurnChange(turn));
       } catch (error) {
-        if (now() >= doubtedFromMs()) {
+        if (now() >= countsAsLostAtMs()) {
           return log.error("outcome_not_stored", { reason: "unavailable", cause_kind: errorKind(error) });
         }
         await sleep(backoffMs({ attempt, baseMs: 100, capMs: 2000, random }));
@@ -229,7 +229,7 @@ export function startRun(
 
 function noop(): void {}
 
-/** Undefined where the record already says how the task ended. */
+/** The outcome of a stopped run; undefined where another process has ended the task. */
 function toStopOutcome(cause: StopCause): ExecutionOutcome | undefined {
   if (cause === "timeout") return { type: "failure", reason: "timeout" };
   if (cause === "stopped") return { type: "failure", reason: "execution_failed", lost: true };
@@ -250,7 +250,7 @@ function createAgentTask({
   return { ...params, text, ...(attachments.length > 0 && { attachments }), parts: parts ?? own, answers: said };
 }
 
-/** `task` is as the run knows it: of a cancel elsewhere it knows the cause alone. What another run took over is that one's to count. */
+/** Counts the run. A cancel from another process is known by its `cause` alone. A superseded run is counted by its successor. */
 function countRun({
   metrics,
   agentName: agent,
@@ -277,7 +277,7 @@ type LatestWriter<T> = {
   close(): void;
 };
 
-/** The first value is written at once; of those that come within the interval, the last one is written when it is over. */
+/** Writes the first value at once, and then the latest value of each interval. */
 export function createLatestWriter<T>({
   write,
   intervalMs,
@@ -297,7 +297,7 @@ export function createLatestWriter<T>({
     const { value } = waiting;
     waiting = undefined;
     await write(value);
-    // It may have been closed meanwhile: a timer would keep the process alive.
+    // After a close, a timer would keep the process alive.
     if (!isClosed) timer = setTimeout(writeWaiting, intervalMs);
   }
 
@@ -317,7 +317,7 @@ const defaultMaxBytes = 16 * 1024 * 1024;
 /** For one attachment; the task's own time bounds it as well. */
 const timeoutMs = 60_000;
 
-/** Stops when the task's `signal` does. */
+/** Creates the function by which an agent reads attachments. It aborts with the task's `signal`. */
 export function createReadAttachment({
   publicFetch,
   signal,
@@ -340,7 +340,7 @@ export function createReadAttachment({
   };
 }
 
-/** Where the Verification zone's server serves them. */
+/** The path at which the Verification zone's server serves files. */
 const localPath = "/files/";
 
 /**
@@ -359,7 +359,7 @@ export function createLocalAttachmentFetch({
   return (request) => (isLocalFile(request.url, verificationPort()) ? onLoopback(request) : elsewhere(request));
 }
 
-/** The parser has resolved `..` in the path, and brought every spelling of an address into one. */
+/** The URL parser has resolved `..` in the path and normalized the address. */
 function isLocalFile(address: string, port: number | undefined): boolean {
   const url = parseUrl(address);
   if (url?.protocol !== "http:" || !isLoopbackHost(url.hostname) || !url.pathname.startsWith(localPath)) return false;

@@ -1,4 +1,4 @@
-/** The runs of this process: starts them by winning the lease, stops them, and does what is due to a task that nobody works on. */
+/** The runs of this process: starts a task by winning its lease, stops it, queues it for a worker, and ends expired or lost tasks. */
 import { SekishoError } from "../../../contracts/errors.ts";
 import { waitAtMost } from "../../shared/async/deadline.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
@@ -25,15 +25,15 @@ import { createTimeLimit } from "./time-limit.ts";
 
 type Start = {
   task: ExecutionTask;
-  /** Whether it is the task's own request that asks, and not a read that finds the task unstarted. */
+  /** Whether the task's own request starts it, and not a read that finds it unstarted. */
   isSubmission: boolean;
-  /** There only while the request that brought it is at hand. */
+  /** Present only in the request that brought it, since it is not stored. */
   botToken?: string | undefined;
 };
 
-/** Where tasks run: in this process, or (queued-runs.ts) wherever their ids are received. */
+/** Runs tasks: in this process (`createRuns`), or in the worker that receives their ids from a queue (`createQueuedRuns`). */
 export type Runs = {
-  /** Does what starts a task that nobody has started. Resolves to the record as it stands then, undefined where it expired. */
+  /** Starts an unstarted task. Resolves to the record as it stands then, or to undefined where it expired. */
   start(request: Start): Promise<ExecutionTask | undefined>;
   stop(request: { id: string; cause: StopCause }): void;
   has(id: string): boolean;
@@ -51,7 +51,7 @@ type AgentRuns = Runs & {
 export function createRuns(
   settings: RunSettings & {
     log: Log;
-    /** Counts the runs of each caller. Whoever asks for a start has looked there before. */
+    /** Counts the runs of each caller. The limit is checked before `start`. */
     places?: PlaceCount;
   },
 ): AgentRuns {
@@ -59,14 +59,14 @@ export function createRuns(
   /** Keeps only the latest run per task, because an answer can arrive before the run that asked has finished. */
   const runs = new Map<string, Run>();
   const underWay = new Set<Run>();
-  /** Leases that are being asked for: a run may come of each. */
+  /** Starts under way, each of which may lead to a run. */
   const starting = new Set<Promise<unknown>>();
   let stopping = false;
 
   async function startOne({ task, botToken }: Start): Promise<ExecutionTask | undefined> {
     const owner = newId();
     const claim = () => changeTask({ task, change: startChange({ owner, untilMs: now() + leaseMs }) });
-    // The store may have given the lease and not have said so: then nobody else would ever start the task.
+    // Tried twice, because the store may have given the lease although the call failed: then no other process would start the task.
     const won = await claim().catch(claim);
     if (!won.changed || won.task?.params === undefined) return won.task;
     const params: RunInput = { ...won.task.params, ...(botToken !== undefined && { bot_token: botToken }) };
@@ -75,7 +75,7 @@ export function createRuns(
     const run = startRun({ ...settings, task: won.task, owner, params, log: ofTask });
     runs.set(task.id, run);
     const release = places.occupy(task);
-    // Not at its end: a caller that cancels agents which ignore their signal would have any number of them at work.
+    // The place is held until the agent has returned. Otherwise a caller could run any number of agents that ignore their signal.
     void run.returned.then(release);
     underWay.add(run);
     metrics.set("sekisho_runs_under_way", {}, underWay.size);
@@ -87,7 +87,7 @@ export function createRuns(
     return won.task;
   }
 
-  async function allEnded(): Promise<void> {
+  async function waitForRuns(): Promise<void> {
     await Promise.allSettled(starting);
     await Promise.all([...underWay].map(({ ended }) => ended));
   }
@@ -109,20 +109,20 @@ export function createRuns(
     count: () => underWay.size,
     async stopAll({ graceMs, settleMs }) {
       stopping = true;
-      await waitAtMost({ work: allEnded(), timeoutMs: graceMs });
+      await waitAtMost({ work: waitForRuns(), timeoutMs: graceMs });
       for (const run of underWay) run.stop("stopped");
-      await waitAtMost({ work: allEnded(), timeoutMs: settleMs });
+      await waitAtMost({ work: waitForRuns(), timeoutMs: settleMs });
     },
   };
 }
 
-/** A task that nobody has started for so long may have lost its message; one that merely waits its turn gets few too many. */
+/** A task that is unstarted for this long may have lost its queue message, and gets another one. */
 const requeueAfterMs = 60_000;
 
 /**
- * A request of its own always enqueues a task that nobody has started, and rejects with `unavailable` where that fails, so
- * that its repetition enqueues again. A read does so once in a while and bears a failure. A message too many is harmless:
- * only the winner of the lease starts. A cancel needs nothing here: the worker sees it when it renews its lease.
+ * Starts tasks by enqueueing their ids for a worker. A submission always enqueues, and rejects with `unavailable` where that fails, so
+ * that its repetition enqueues again. A read enqueues again after a while and ignores a failure. Duplicate messages are harmless, since
+ * only the winner of the lease starts. A worker notices a cancel when it renews its lease.
  */
 export function createQueuedRuns({
   taskQueue,
@@ -172,7 +172,7 @@ export function createQueuedRuns({
 /** Resolves to the record as it stands then. Rejects with `task_not_found` where it has expired. */
 export type AdvanceIfDue = (task: ExecutionTask) => Promise<ExecutionTask>;
 
-/** One that runs here is fine, however late. */
+/** Starts an unstarted task, ends one whose question expired, and ends one that was lost. A task that runs here is never lost. */
 export function createAdvanceIfDue({
   runs,
   changeTask,
@@ -211,12 +211,12 @@ export function createAdvanceIfDue({
   };
 }
 
-/** The record expired between two looks. */
+/** For a record that expired between two reads. */
 export function throwTaskGone(): never {
   throw new SekishoError("task_not_found");
 }
 
-/** How long this process lives. A platform that ends its machines would end their tasks with them. */
+/** How long this process lives, where a platform ends its machines and the tasks on them. */
 export type Lifetime = {
   /** How long a task that begins now may take; infinite where nothing ends the process. */
   leftMs(): number;
@@ -224,13 +224,13 @@ export type Lifetime = {
   canFinish(task: Pick<ExecutionTask, "state" | "deadlineAtMs" | "changedAtMs">): boolean;
 };
 
-/** Between the end of a task's time and the end of the process: the outcome is stored, and the process is a little older than it knows. */
+/** The time between a task's deadline and the end of the process, in which its outcome is stored. */
 const marginMs = 60_000;
 
 /** The process's own clock and the clock of deadlines tick in different steps. */
 const clockStepMs = 1000;
 
-/** Least time for a task whose request names none. */
+/** The least time for a task whose request names no timeout. */
 export const leastUnnamedMs = 15 * 60_000;
 
 /** `processLeftMs` says how long the platform lets the process live from now on. */
@@ -249,7 +249,7 @@ export function createLifetime({ processLeftMs, now }: { processLeftMs: () => nu
 /** The lifetime of a process that only its owner ends. */
 export const endlessLifetime: Lifetime = { leftMs: () => Number.POSITIVE_INFINITY, canFinish: () => true };
 
-/** Nothing was begun and nothing stored: another session may be asked. */
+/** Nothing was begun or stored: the caller may use another session. */
 export function createSessionEndingError(): SekishoError {
   return new SekishoError("session_ending");
 }

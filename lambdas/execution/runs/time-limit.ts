@@ -1,16 +1,16 @@
-/** Bounds many waits by the same time with one timer: a timer for each would be the dearest part of a short request. */
+/** Bounds many waits by the same time with one timer. A timer for each would be the most expensive part of a short request. */
 import { type Reason, SekishoError } from "../../../contracts/errors.ts";
 
 /** Settles as `work` does, or rejects with the limit's reason when the time is over. */
 export type TimeLimit = <T>(work: Promise<T>) => Promise<T>;
 
-/** The timer keeps no process alive; it runs out once after the last wait, and stays away until the next. */
+/** The timer keeps no process alive. It fires once after the last wait and is started again by the next. */
 export function createTimeLimit({ ms, reason }: { ms: number; reason: Reason }): TimeLimit {
-  /** In the order in which they fall due, since all of them get the same time. */
+  /** In the order in which they are due, since all have the same limit. */
   const waits = new Set<{ dueMs: number; end(): void }>();
   let timer: NodeJS.Timeout | undefined;
 
-  function endWhatIsDue(): void {
+  function endDueWaits(): void {
     timer = undefined;
     const nowMs = performance.now();
     for (const wait of waits) {
@@ -24,7 +24,7 @@ export function createTimeLimit({ ms, reason }: { ms: number; reason: Reason }):
   }
 
   function startTimer(afterMs: number): void {
-    timer = setTimeout(endWhatIsDue, Math.ceil(afterMs)).unref();
+    timer = setTimeout(endDueWaits, Math.ceil(afterMs)).unref();
   }
 
   return async (work) => {

@@ -16,20 +16,20 @@ import {
 export type TaskChange = (task: ExecutionTask) => ExecutionTask | undefined;
 
 /**
- * Takes the lease of a task that nobody has started; this is what lets an agent start at most once. Whoever has not heard
- * whether the lease was given may ask again: it is still its own.
+ * Takes the lease of an unstarted task, so that an agent starts at most once. An owner that does not know whether it got the lease may
+ * take it again.
  */
 export function startChange({ owner, untilMs }: { owner: string; untilMs: number }): TaskChange {
   return (task) =>
     isUnstarted(task) || isHeldBy(task, owner) ? { ...task, state: "working", lease: { owner, untilMs } } : undefined;
 }
 
-/** A repetition that was claimed and not sent, because its process died, is made up for after that long. */
+/** The longest gap between two repetitions of a queue message. */
 const longestGapMs = 15 * 60_000;
 
 /**
- * Claims the repetition of a queue message that may have been lost: whoever is first within `everyMs` sends it. The gap
- * doubles each time, up to a quarter of an hour: a message that merely waits its turn is not to be joined by one more every minute.
+ * Claims the repetition of a queue message that may have been lost: the first claimant within `everyMs` sends it. The gap doubles each
+ * time, up to 15 minutes, because a message that only waits its turn needs no copy every minute.
  */
 export function requeueChange({ nowMs, everyMs }: { nowMs: number; everyMs: number }): TaskChange {
   return (task) => {
@@ -43,14 +43,14 @@ export function renewChange({ owner, untilMs }: { owner: string; untilMs: number
   return (task) => (isHeldBy(task, owner) ? { ...task, lease: { owner, untilMs } } : undefined);
 }
 
-/** What the agent tells on its way: the latest progress, and all that it has made. */
+/** The agent's report while it works: the latest progress, and all artifacts so far. */
 export type RunReport = { progress?: ExecutionTask["progress"]; artifacts?: Artifact[] };
 
 export function reportChange({ owner, news }: { owner: string; news: RunReport }): TaskChange {
   return (task) => (isHeldBy(task, owner) ? { ...task, ...news } : undefined);
 }
 
-/** The turn ends with a question: nobody holds the task until it is answered. `expiresAtMs`: the record is needed until then. */
+/** Ends the turn with a question: no run holds the task until it is answered. `expiresAtMs`: the record is needed until then. */
 export function questionChange({
   owner,
   question,
@@ -76,8 +76,8 @@ export function questionChange({
 }
 
 /**
- * The question is answered: whoever wins the lease goes on with the task, which has as much time left as when it asked.
- * `message` is the answer as A2A brought it.
+ * Answers the question. The next run that takes the lease goes on with the task, which has as much time left as when it asked.
+ * `message` is the answer as an A2A message.
  */
 export function answerChange(request: {
   answer: PersonAnswer;
@@ -100,7 +100,7 @@ export function answerChange(request: {
   };
 }
 
-/** The end as its own runner tells it. */
+/** Ends the task with the outcome of its own run. */
 export function endChange(request: {
   owner: string;
   outcome: ExecutionOutcome;
@@ -119,7 +119,7 @@ export function endChange(request: {
       : undefined;
 }
 
-/** A question that nobody answered in its time. */
+/** Ends a task whose question expired. */
 export function expiryChange({ nowMs, expiresAtMs }: { nowMs: number; expiresAtMs: number }): TaskChange {
   const outcome: ExecutionOutcome = { type: "failure", reason: "timeout" };
   return (task) =>
@@ -130,12 +130,12 @@ export function isUnanswered({ task, nowMs }: { task: ExecutionTask; nowMs: numb
   return task.state === "input_required" && nowMs >= questionEndsAtMs(task);
 }
 
-/** When a question ends by itself; one of a record from before questions had an end of their own ends with the task's time. */
+/** When the question ends unanswered: at its own end, or else at the task's deadline. */
 export function questionEndsAtMs({ question, deadlineAtMs }: Pick<ExecutionTask, "question" | "deadlineAtMs">): number {
   return question?.expiresAtMs ?? deadlineAtMs;
 }
 
-/** The end as others tell it: the lease lapsed, and `lostAfterMs` more went by without a word. The agent never runs again. */
+/** Ends a task as lost: its lease expired and `lostAfterMs` passed without a renewal. The agent never runs again. */
 export function lossChange(request: { nowMs: number; lostAfterMs: number; expiresAtMs: number }): TaskChange {
   const outcome: ExecutionOutcome = { type: "failure", reason: "execution_failed", lost: true };
   const { expiresAtMs } = request;
@@ -152,7 +152,7 @@ export function isLost(request: { task: ExecutionTask; nowMs: number; lostAfterM
   return task.state === "working" && task.lease !== undefined && nowMs >= task.lease.untilMs + lostAfterMs;
 }
 
-/** Whoever wins the lease starts it: it is new, or its question was answered. */
+/** Whether the task waits for a run: it is new, or its question was answered. */
 export function isUnstarted({ state, lease }: Pick<ExecutionTask, "state" | "lease">): boolean {
   return state === "submitted" || (state === "working" && lease === undefined);
 }
@@ -161,10 +161,10 @@ export function isOver(task: Pick<ExecutionTask, "state">): boolean {
   return isTerminal(task.state);
 }
 
-/** An answer that needed no task is none to be listed. */
+/** Removes a task from the listing, where its answer needed no task. */
 export const unlistChange: TaskChange = ({ listedAtMs: _listedAtMs, ...task }) => task;
 
-/** The agent has nothing to do for now: the task is over, or it waits for an answer. */
+/** Whether the agent has nothing to do for now: the task is over, or waits for an answer. */
 export function isTurnOver(task: ExecutionTask): boolean {
   return isOver(task) || isAsking(task);
 }
@@ -183,7 +183,7 @@ function stateAfterAnswer(outcome: ExecutionOutcome): TaskState {
   return outcome.reason === "plan_error" ? "rejected" : "failed";
 }
 
-/** What was needed to run the task goes; ids, outcome, what was made and times stay until the record expires. */
+/** Ends the task. Ids, outcome, artifacts and times stay until the record expires; the input is removed. */
 function endTask(request: {
   task: ExecutionTask;
   state: TaskState;
@@ -203,10 +203,10 @@ function endTask(request: {
   return addMessages({ task: ended, messages: asked === undefined ? [] : [asked] });
 }
 
-/** Of a task that is followed no more than a second behind, more do not pass unseen. */
+/** The most passed states in a record. A watcher reads at least once a second, and misses no more. */
 const maxPassed = 10;
 
-/** The record with the state that it is about to leave among those that it has left. Only tasks of A2A are followed so. */
+/** Adds the state that the task leaves to its passed states. Only A2A tasks have them. */
 export function addPassedState({ from, task }: { from: ExecutionTask; task: ExecutionTask }): ExecutionTask {
   if (task.a2a === undefined) return task;
   const { state, changedAtMs: atMs, question } = from;
@@ -219,7 +219,7 @@ export function addPassedState({ from, task }: { from: ExecutionTask; task: Exec
   return { ...task, a2a: { ...task.a2a, passed: [...(task.a2a.passed ?? []), left].slice(-maxPassed) } };
 }
 
-/** The states between two records as records of their own, and then the later record itself. */
+/** Lists the states between two records as records, and then the later record itself. */
 export function listRecordsBetween({
   previous,
   next,

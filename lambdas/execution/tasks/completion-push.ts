@@ -1,4 +1,4 @@
-/** Tells the Verification zone that there is news of an accepted task, as well as it can: polling suffices without. */
+/** Pushes news of accepted tasks to the Verification zone, best effort: without pushes, polls find the news. */
 
 import { isDeepStrictEqual } from "node:util";
 import type { Completion } from "../../../contracts/completion.ts";
@@ -13,8 +13,8 @@ import type { ChangeTask } from "./task-store.ts";
 
 export type CompletionPush = {
   /**
-   * The same changes. The one that ends a task or its turn is followed by its push at once, those that bring progress by one
-   * push in ten seconds. Nobody waits for a push.
+   * Wraps `changeTask`. A change that ends a task or its turn is pushed at once, progress at most once in ten seconds. No change waits for
+   * its push.
    */
   after(changeTask: ChangeTask): ChangeTask;
   /** Resolves when no push is under way. Never rejects, and takes no longer than one push may. */
@@ -22,12 +22,12 @@ export type CompletionPush = {
 };
 
 const pushTimeoutMs = 2000;
-/** Progress of one task is pushed at most that often: what comes in between is pushed when the time is over. */
+/** The shortest gap between two pushes of one task's progress. Progress within the gap is pushed at its end. */
 const progressGapMs = 10_000;
 
 /**
- * Pushed are tasks whose request wished it (`callback`), has a UUID for its id, and has been answered by then: within
- * `syncBudgetMs` of its receipt the request itself brings the outcome. Where to is `queue`, which no request can choose.
+ * Pushes tasks whose request asked for it (`callback`), has a UUID as its id, and was answered already: within `syncBudgetMs` the
+ * response itself has the outcome. Pushes go to `queue`, which no request can choose.
  */
 export function createCompletionPush({
   queue,
@@ -42,7 +42,7 @@ export function createCompletionPush({
 }): CompletionPush {
   const withinTime = createTimeLimit({ ms: pushTimeoutMs, reason: "timeout" });
   const underWay = new Set<Promise<void>>();
-  /** By the ids of tasks whose progress was pushed a moment ago; `waiting` is what came since. */
+  /** By task id: the gap after a push of progress, and the latest record since (`waiting`). */
   const gaps = new Map<string, { timer: NodeJS.Timeout; waiting?: ExecutionTask }>();
 
   async function push({ to, task }: { to: TaskQueue; task: ExecutionTask }): Promise<void> {
@@ -76,17 +76,17 @@ export function createCompletionPush({
     gaps.set(task.id, { timer: timer.unref() });
   }
 
-  /** Its end is pushed, or nobody is to hear of it. */
+  /** Drops waiting progress of a task whose turn is over. */
   function dropProgress(taskId: string): void {
     clearTimeout(gaps.get(taskId)?.timer);
     gaps.delete(taskId);
   }
 
-  function isWished(task: ExecutionTask): boolean {
+  function isPushWanted(task: ExecutionTask): boolean {
     return task.callback === true && uuidPattern.test(readRequestId(task)) && isAnswered(task);
   }
 
-  /** After the user's answer nobody waits: `answer_task` returns at once. */
+  /** Whether the request was answered. After a person's answer it was, because `answer_task` returns at once. */
   function isAnswered(task: ExecutionTask): boolean {
     return task.answers !== undefined || now() - task.createdAtMs >= syncBudgetMs;
   }
@@ -97,7 +97,7 @@ export function createCompletionPush({
       const { task, changed } = result;
       const hasEnded = task === undefined || isTurnOver(task);
       if (hasEnded) dropProgress(request.task.id);
-      if (queue === undefined || task === undefined || !changed || !isWished(task)) return result;
+      if (queue === undefined || task === undefined || !changed || !isPushWanted(task)) return result;
       if (hasEnded) pushNow({ to: queue, task });
       else if (hasNewProgress({ before: request.task, task })) pushProgress({ to: queue, task });
       return result;

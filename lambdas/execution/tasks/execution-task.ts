@@ -1,4 +1,4 @@
-/** The record of one task in the Execution zone's store: all that any instance needs to start it, answer for it or give it up. */
+/** The record of one task in the Execution zone's store, with the ids, messages and defaults that are derived from it. */
 
 import { hash } from "node:crypto";
 import * as z from "zod";
@@ -20,7 +20,7 @@ import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 /** The Slack token of the params is handed to the agent and kept nowhere. */
 const { bot_token: _secret, channel, ...storedParams } = executeTaskParamsSchema.shape;
 
-/** What the agent is asked to do. Without a channel it came over A2A; `parts` are there only where they say more than the rest. */
+/** The agent's input. Absent `channel`: the task came over A2A. `parts` is present only where it says more than the other fields. */
 const taskInputSchema = z.object({
   ...storedParams,
   channel: channel.optional(),
@@ -32,14 +32,14 @@ const questionSchema = z.object({
   prompt: z.string(),
   options: z.array(questionOptionSchema).optional(),
   kind: z.literal("auth").optional(),
-  /** The question's own id, which is that of the message that asks for those who speak A2A. */
+  /** The question's id, which is also the id of the A2A message that asks it. */
   messageId: z.string(),
-  /** When it ends, where nobody answers it. */
+  /** When the question ends unanswered. */
   expiresAtMs: z.number().optional(),
 });
 export type OpenQuestion = z.infer<typeof questionSchema>;
 
-/** `id` is of the request or message that brought it, `questionId` of the question that it answers, `fingerprint` is of what it says. */
+/** `id` is the id of the request or message with the answer; `questionId` names its question; `fingerprint` is of its content. */
 const answerSchema = z.object({
   id: z.string(),
   questionId: z.string().optional(),
@@ -56,7 +56,7 @@ export type PersonAnswer = z.infer<typeof answerSchema>;
 const storedPushConfigSchema = pushConfigSchema.omit({ tenant: true, taskId: true }).extend({
   id: z.string(),
   version: z.enum(["1.0", "0.3"]),
-  /** Of this very registration: one that replaces it has another. */
+  /** The id of this registration: a replacement has another one. */
   registrationId: z.string().optional(),
 });
 export type StoredPushConfig = z.infer<typeof storedPushConfigSchema>;
@@ -70,10 +70,10 @@ const passedStateSchema = z.object({
 });
 export type PassedState = z.infer<typeof passedStateSchema>;
 
-/** What a task has of its own because its caller speaks A2A. */
+/** The fields of a task that came over A2A. */
 const a2aSchema = z.object({
   contextId: z.string(),
-  /** What was said in the task, oldest first; older messages go where there are too many. */
+  /** The messages of the task, oldest first. The oldest are dropped where there are too many. */
   messages: z.array(messageSchema),
   pushConfigs: z.array(storedPushConfigSchema).optional(),
   /** The latest states that it has left, oldest first. */
@@ -94,7 +94,7 @@ const outcomeSchema = z.discriminatedUnion("type", [
     type: z.literal("success"),
     text: z.string(),
     usage: z.looseObject({}).optional(),
-    /** An answer that needs no task: whoever still waits for it over A2A gets a message. */
+    /** An answer that needs no task: a caller that still waits over A2A gets a message instead. */
     direct: z.literal(true).optional(),
   }),
   z.object({ type: z.literal("failure"), reason: failureReasonSchema, lost: z.literal(true).optional() }),
@@ -108,33 +108,33 @@ const executionTaskSchema = z.object({
   state: taskStateSchema,
   principal: z.string(),
   expiresAtMs: z.number(),
-  /** Of the request or the A2A message that began it; the latter may be longer. */
+  /** The id of the request or the A2A message that began the task; the latter may be longer. */
   requestId: requestIdSchema.or(messageSchema.shape.messageId),
   correlationId: z.string(),
-  /** Of the content that a repeated request must share. */
+  /** The fingerprint of the content that a repeated request must share. */
   fingerprint: z.string(),
   trace: z.object({ traceparent: z.string(), tracestate: z.string().optional() }),
   createdAtMs: z.number(),
   /** When the state was last entered. */
   changedAtMs: z.number(),
-  /** The same, where the task is one that its caller may list. */
+  /** The same time, where the caller may list the task. */
   listedAtMs: z.number().optional(),
   /** When a read last sent its id to the queue of tasks; absent where only its own request did, and without a queue. */
   queuedAtMs: z.number().optional(),
-  /** When its own time is over. While it asks that stands still: the answer moves this moment by the time it took. */
+  /** When the task's time is over. An answer to its question moves it by the time that the question was open. */
   deadlineAtMs: z.number(),
   /** Whether its end is to be pushed. */
   callback: z.literal(true).optional(),
-  /** Gone when the task is over, like the text in them. */
+  /** Removed when the task is over, with the texts in them. */
   params: taskInputSchema.optional(),
-  /** Who runs the agent, and until when nobody may doubt it. */
+  /** The run that works on the task, and until when it counts as alive. */
   lease: z.object({ owner: z.string(), untilMs: z.number() }).optional(),
   progress: progressSchema.optional(),
-  /** What the agent made so far. */
+  /** The agent's artifacts so far. */
   artifacts: z.array(artifactSchema).optional(),
   /** Present in the state input_required. */
   question: questionSchema.optional(),
-  /** To the questions so far; when the task is over, their ids and fingerprints stay and their texts go. */
+  /** The answers to the questions so far. When the task is over, ids and fingerprints stay and texts are removed. */
   answers: z.array(answerSchema).optional(),
   /** Present in the states completed, failed and rejected. */
   outcome: outcomeSchema.optional(),
@@ -142,13 +142,13 @@ const executionTaskSchema = z.object({
 });
 export type ExecutionTask = z.infer<typeof executionTaskSchema>;
 
-/** Throws where the stored JSON is none of ours. */
+/** Throws where the stored JSON is not a task. */
 export function parseExecutionTask(json: unknown): ExecutionTask {
-  return executionTaskSchema.parse(upToDate(json));
+  return executionTaskSchema.parse(completeOldRecord(json));
 }
 
 /** A record from before agents could ask did not say when its state was entered, and kept what the agent made in its outcome. */
-function upToDate(json: unknown): unknown {
+function completeOldRecord(json: unknown): unknown {
   if (typeof json !== "object" || json === null || "changedAtMs" in json) return json;
   const { createdAtMs, outcome } = json as { createdAtMs?: unknown; outcome?: { artifacts?: unknown } };
   return { changedAtMs: createdAtMs, artifacts: outcome?.artifacts, ...json };
@@ -176,7 +176,7 @@ export function createFingerprint({ channel, text, thread_ts, user_id, attachmen
   return digest([channel, text, thread_ts ?? null, user_id ?? null, attachments.map(({ id }) => id)]);
 }
 
-/** Of any JSON; members that are undefined do not count. */
+/** A digest of JSON; undefined members do not count. */
 export function digest(content: readonly unknown[]): string {
   return hash("sha256", JSON.stringify(content));
 }
@@ -205,10 +205,10 @@ export function deriveConversationId({ principal, conversation }: { principal: s
   return deriveId(["conversation", principal, conversation]);
 }
 
-/** Beside what the task works on and what it made, a record has room for no more. */
+/** The most bytes of messages in a record, beside the task's input and artifacts. */
 const maxMessagesBytes = 32 * 1024;
 
-/** The newest messages that fit, one that is too large by itself without what is in it. A task of the zone contract keeps none. */
+/** Adds messages and keeps the newest that fit; one that is too large by itself loses its content. Only A2A tasks have messages. */
 export function addMessages({ task, messages }: { task: ExecutionTask; messages: readonly Message[] }): ExecutionTask {
   if (task.a2a === undefined || messages.length === 0) return task;
   const kept: Message[] = [];
@@ -242,7 +242,7 @@ export function createAnswerMessage({
   return { messageId, taskId: id, contextId: a2a?.contextId, role: "ROLE_USER", parts };
 }
 
-/** Its ids are what a client knows it by. */
+/** The message without its parts. Clients recognize it by its ids. */
 function removeContent({ messageId, taskId, contextId, role }: Message): Message {
   return { messageId, taskId, contextId, role, parts: [{ text: "" }] };
 }
@@ -251,13 +251,13 @@ function jsonBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-/** With the operation that began the task. */
+/** The log fields of a task, with the operation that began it. */
 export function createLogIds({ id, requestId, trace, a2a }: ExecutionTask): LogFields {
   const operation = a2a === undefined ? "execute_task" : "SendMessage";
   return { task_id: id, request_id: toLoggableId(requestId), trace_id: readTraceId(trace), operation };
 }
 
-/** An id that is no UUID is whatever a caller liked to send: it stays out of the log. */
+/** Undefined for an id that is not a UUID: a caller chooses it freely, so it stays out of the log. */
 export function toLoggableId(id: unknown): string | undefined {
   return typeof id === "string" && uuidPattern.test(id.toLowerCase()) ? id : undefined;
 }

@@ -1,11 +1,11 @@
-/** The messages of the queues of tasks and notices: ids, and nothing else of a task. What it is about stays in its record. */
+/** The messages of the Execution zone's task queue. They hold ids alone; a task's content stays in its record. */
 import * as z from "zod";
 import { taskStateSchema } from "../../../contracts/methods.ts";
 import { digest } from "./execution-task.ts";
 
 const runSchema = z.object({ taskId: z.string().min(1) });
 
-/** That a task entered a state at a moment, which one of its push configurations is to be told of. `attempt` counts from 0. */
+/** A push configuration is to be notified that its task entered a state. `attempt` counts from 0. */
 const pushNoticeSchema = z.object({
   taskId: z.string().min(1),
   configId: z.string().min(1),
@@ -15,7 +15,7 @@ const pushNoticeSchema = z.object({
 });
 export type PushNotice = z.infer<typeof pushNoticeSchema>;
 
-/** That something may be due to a task that entered a state at a moment, on behalf of a registration of a configuration. */
+/** A task is to be checked for what is due, because a push configuration waits for its next state. */
 const lookSchema = z.object({
   taskId: z.string().min(1),
   configId: z.string().min(1),
@@ -25,7 +25,7 @@ const lookSchema = z.object({
 });
 export type TaskLook = z.infer<typeof lookSchema>;
 
-/** A task to be run, news of one, or a look at one. The latter lie deeper, so that whoever knows none never takes them for a task. */
+/** A task to run, a push notice, or a look at a task. The latter two are nested, so that no reader takes them for a task to run. */
 const taskMessageSchema = z.union([runSchema, z.object({ push: pushNoticeSchema }), z.object({ look: lookSchema })]);
 export type ExecutionMessage = z.infer<typeof taskMessageSchema>;
 
@@ -34,14 +34,14 @@ export function encodeExecutionMessage(message: ExecutionMessage): string {
 }
 
 /**
- * The tenant of a task's messages: its caller. A queue that can be fair gives whoever has few tasks at work the next free place,
- * however many somebody else has waiting. A digest, since principals may hold characters that no queue takes.
+ * The queue group of a task's messages: its caller, so that a fair queue lets no caller hold up the others. A digest, since principals
+ * may hold characters that no queue takes.
  */
 export function deriveCallerGroup({ principal }: { principal: string }): string {
   return digest(["caller", principal]);
 }
 
-/** Throws where it is none. */
+/** Throws for any other body. */
 export function parseExecutionMessage(body: string): ExecutionMessage {
   return taskMessageSchema.parse(JSON.parse(body));
 }

@@ -1,6 +1,6 @@
 /**
- * The task store as the host uses it: every call has a deadline, a record that is too large is cut, a change is a compare-and-set, and
- * whoever waits for a change is woken.
+ * The task store as the host uses it: every call has a deadline, changes are compare-and-set, records have a maximum size, and callers
+ * can wait for a change.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { SekishoError } from "../../../contracts/errors.ts";
@@ -16,8 +16,8 @@ import { type ExecutionTask, toLoggableId } from "./execution-task.ts";
 export type ExecutionStore = Pick<TaskStore<ExecutionTask>, "get" | "create" | "replace" | "list">;
 
 /**
- * The RangeError of a foreign cursor comes through as it is. After the deadline nobody knows whether a write was done; what repeats it compares revisions,
- * so that does no harm.
+ * Bounds every call and maps failures to `unavailable`, except for the RangeError of a foreign cursor. After the deadline a write may
+ * still be done; repeating it is harmless, because writes compare revisions.
  */
 export function createGuardedStore({
   store,
@@ -41,7 +41,7 @@ export function createGuardedStore({
     try {
       return await withinTime(work);
     } catch (error) {
-      // A cursor that is none of the store's is its sender's mistake.
+      // A cursor of another store is its sender's mistake.
       if (operation === "store_list" && error instanceof RangeError) throw error;
       const ids = { task_id: item?.id, request_id: toLoggableId(item?.requestId) };
       log.error("store_failed", { ...ids, operation, reason: "unavailable", cause_kind: errorKind(error) });
@@ -60,7 +60,7 @@ export function createGuardedStore({
 type ChangeResult = { task: ExecutionTask | undefined; changed: boolean };
 export type ChangeTask = (request: { task: ExecutionTask; change: TaskChange }) => Promise<ChangeResult>;
 
-/** Whoever loses often waits a little, by chance: of many writers at once one wins each time. */
+/** The random pause of a writer that lost several times, so that one of many writers wins each time. */
 const pause = { baseMs: 1, capMs: 50 };
 const attemptsAtOnce = 3;
 
@@ -87,7 +87,7 @@ export function createChangeTask({
         const item =
           next.state === known.state
             ? next
-            : hasEnteredState({ task: addPassedState({ from: known, task: next }), nowMs: now() });
+            : withChangeTime({ task: addPassedState({ from: known, task: next }), nowMs: now() });
         const stored = await store.replace({ item });
         if (stored === undefined) return conflict;
         changeSignal.ring(stored);
@@ -98,21 +98,21 @@ export function createChangeTask({
   };
 }
 
-/** The moment of a change of state is in the record, and in the listing where the task is in one. */
-function hasEnteredState({ task, nowMs }: { task: ExecutionTask; nowMs: number }): ExecutionTask {
+/** The task with the time of its change of state, also in the listing where it is listed. */
+function withChangeTime({ task, nowMs }: { task: ExecutionTask; nowMs: number }): ExecutionTask {
   return { ...task, changedAtMs: nowMs, ...(task.listedAtMs !== undefined && { listedAtMs: nowMs }) };
 }
 
-/** An item of DynamoDB holds 400 KB (409,600 bytes); what its indexes repeat, a lease and some numbers come on top. */
+/** Less than DynamoDB's 400 KB (409,600 bytes) per item, since the keys of its indexes and a lease come on top. */
 const maxRecordBytes = 400_000;
 
-/** The same record. Throws `payload_too_large` where none holds it. */
+/** Returns the task, or throws `payload_too_large` where no record can hold it. */
 export function checkSize(task: ExecutionTask): ExecutionTask {
   if (isFitting(task)) return task;
   throw new SekishoError("payload_too_large", { details: { task_id: task.id } });
 }
 
-/** The first of these changes whose record fits, or the last one. */
+/** Makes the first of the changes whose record fits, or the last one. */
 export function createFittingChange(changes: readonly TaskChange[]): TaskChange {
   return (task) => {
     let next: ExecutionTask | undefined;
@@ -124,7 +124,7 @@ export function createFittingChange(changes: readonly TaskChange[]): TaskChange 
   };
 }
 
-/** The same change, and of what was said in the task nothing. */
+/** The same change without the task's A2A messages. */
 export function dropHistory(change: TaskChange): TaskChange {
   return (task) => {
     const next = change(task);
@@ -138,10 +138,10 @@ function isFitting(task: ExecutionTask): boolean {
 
 type Listener = (task: ExecutionTask) => void;
 
-/** Tells whoever waits in this process that a task's record changed; other processes find out by reading the store. */
+/** Notifies waiters in this process that a task's record changed. Other processes read the store. */
 export type TaskSignal = {
   ring(task: ExecutionTask): void;
-  /** Returns what ends the listening. */
+  /** Returns a function that removes the listener. */
   listen(request: { id: string; listener: Listener }): () => void;
 };
 
@@ -212,8 +212,8 @@ const firstLookMs = 100;
 const slowestLookMs = 1000;
 
 /**
- * Yields the task, then every newer record that is seen; of changes that follow each other faster than they are read the last
- * one. Ends after a record for which `until` holds, when `signal` aborts, and when the host stops. Throws as `reread` does.
+ * Yields the task, then each newer record that is seen; changes that are faster than the reader are skipped but for the last. Ends after
+ * a record for which `until` holds, when `signal` aborts, and when the host stops. Throws as `reread` does.
  */
 export async function* watchTask(request: {
   task: ExecutionTask;
@@ -249,7 +249,7 @@ export async function* watchTask(request: {
         }
       }
       if (isStopped()) return;
-      // What changed before anyone listened, or elsewhere, is in the store alone.
+      // Changes from before the listener, or from another process, are in the store alone.
       if (shown === task.revision || !isRunningHere()) see(await reread());
       if (latest.revision > shown) continue;
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -55,7 +55,7 @@ export type Tasks = {
   cancel(name: TaskName): Promise<ExecutionTask>;
   /** Changes what may change in any state, such as where news of it goes. Rejects with `task_not_found`. */
   update(request: TaskName & { change: TaskChange }): Promise<ExecutionTask>;
-  /** Does what is due to a task that was found in another way. */
+  /** Does what is due for a task that was found in another way. */
   advanceIfDue: AdvanceIfDue;
   /** The principal's listed tasks, the newest change of state first. Rejects with a RangeError for a foreign cursor. */
   list(request: {
@@ -117,16 +117,16 @@ export function createTasks(settings: TaskSettings): Tasks {
 
   type Refusal = SekishoError | undefined;
 
-  /** Why the task is not begun here. A repetition of a task that was begun finds it all the same. */
+  /** Creates the task, or finds the one of an earlier request. `refusal` is why a new task may not begin here. */
   async function createOrFind(wanted: ExecutionTask, refusal: Refusal): Promise<ExecutionTask> {
     const created = refusal === undefined ? await store.create({ item: wanted }) : undefined;
     const task = created ?? (await store.get({ id: wanted.id }));
     if (task !== undefined) return task;
-    // Where it was not refused here, it expired between the two: the next attempt creates it.
+    // Without a refusal, the record expired between the two calls: the next attempt creates it.
     throw refusal ?? new SekishoError("unavailable");
   }
 
-  /** Holds a place of the caller while `work` begins the task. A run that comes of it holds the place as well. */
+  /** Takes a place of the caller while `work` begins the task. The run that it starts holds the place as well. */
   async function withPlace<T>(task: ExecutionTask, work: (refusal: Refusal) => Promise<T>): Promise<T> {
     const release = callerLimits.runs.take(task);
     try {
@@ -152,7 +152,7 @@ export function createTasks(settings: TaskSettings): Tasks {
     if (!lifetime.canFinish(task)) throw createSessionEndingError();
   }
 
-  function followed(task: ExecutionTask) {
+  function toWatchRequest(task: ExecutionTask) {
     const isRunningHere = () => runs.has(task.id);
     const reread = async () => advanceIfDue((await store.get({ id: task.id })) ?? throwTaskGone());
     return { task, changeSignal, isRunningHere, isStopped, reread };
@@ -166,7 +166,7 @@ export function createTasks(settings: TaskSettings): Tasks {
         createAndStart(wanted, { submission, refusal: canFinish ? tooMany : createSessionEndingError() });
       return withPlace(wanted, begin).catch((thrown: unknown) => {
         const isUnavailable = thrown instanceof SekishoError && thrown.reason === "unavailable";
-        // The task may be stored, and be started by whoever reads it: who asked is not to ask elsewhere.
+        // The task may be stored, and a later read may start it: the task id tells the caller not to try another destination.
         throw isUnavailable
           ? new SekishoError("unavailable", { details: { task_id: wanted.id }, cause: thrown })
           : thrown;
@@ -206,14 +206,14 @@ export function createTasks(settings: TaskSettings): Tasks {
     async list({ principal, cursor, limit }) {
       return store.list({ index: "principal", key: principal, limit, ...(cursor !== undefined && { cursor }) });
     },
-    watch: ({ task, ...rest }) => watchTask({ ...followed(task), ...rest }),
+    watch: ({ task, ...rest }) => watchTask({ ...toWatchRequest(task), ...rest }),
     async wait({ task, until, timeoutMs }) {
       const isDone = (seen: ExecutionTask) => isOver(seen) || until(seen);
       if (timeoutMs <= 0 || isDone(task) || !mayWait(task.principal)) return task;
       const release = callerLimits.calls.take({ principal: task.principal, id: newId() });
       if (release === undefined) return task;
       try {
-        return await waitForChange({ ...followed(task), until: isDone, timeoutMs });
+        return await waitForChange({ ...toWatchRequest(task), until: isDone, timeoutMs });
       } finally {
         release();
       }
@@ -223,18 +223,18 @@ export function createTasks(settings: TaskSettings): Tasks {
 
 type Submission = {
   principal: string;
-  /** The same for every repetition; undefined where repetitions are not known as such. */
+  /** The same for every repetition; undefined where repetitions are not recognized. */
   taskId: string | undefined;
-  /** Of the request or the message that begins the task. */
+  /** The id of the request or the A2A message that begins the task. */
   requestId: RequestId;
-  /** Of what a repetition must say as well. */
+  /** The fingerprint of the content that a repetition must share. */
   fingerprint: string;
   input: TaskInput;
   /** Handed to the agent and kept nowhere. */
   botToken?: string | undefined;
   trace: Trace;
   receivedAtMs: number;
-  /** Where it came over A2A. */
+  /** Present where the task came over A2A. */
   a2a?: { contextId: string; message: Message; pushConfigs: StoredPushConfig[] | undefined };
 };
 
@@ -285,8 +285,8 @@ export function createExecutionTask({
 }
 
 /**
- * `message` is the answer as A2A brought it, `alongside` what else its record is to say, if it is taken. Without a `questionId`
- * the answer is to whatever the task asks.
+ * `message` is the answer as an A2A message; `alongside` is a further change of the record, made if the answer is taken. Without a
+ * `questionId` the answer is to the open question.
  */
 type AnswerSubmission = {
   answer: Omit<PersonAnswer, "prompt">;
@@ -294,12 +294,12 @@ type AnswerSubmission = {
   alongside?: TaskChange | undefined;
 };
 
-/** When the answer came, and how long a record is kept beyond its task. */
+/** The time of the answer, and how long a record is kept after its task. */
 type Times = { nowMs: number; retentionMs: number };
 
 /**
- * Undefined where the task asks nothing, or not the question that is answered, and where the answer's id came before: a late
- * repetition is no answer to the next question. Throws `invalid_params` for what answers nothing, and `payload_too_large` for more than a record holds.
+ * Undefined where the task does not ask this question, and where the answer's id came before: a late repetition must not answer the
+ * next question. Throws `invalid_params` for an empty or unknown answer, and `payload_too_large` for more than a record holds.
  */
 function createAnswerChange({ answer: said, message, alongside, ...times }: AnswerSubmission & Times): TaskChange {
   return (task) => {
@@ -335,7 +335,7 @@ function checkRepetition({ task, answer: said, message }: AnswerSubmission & { t
   if (!isSameAgain) throw transitionError({ taskId, correlationId, from, to: "working" });
 }
 
-/** Words that are no option are fine: agents take them as they are. */
+/** Checks that the option was offered and that the answer is not empty. Free text is fine beside options. */
 function checkAnswer(request: { said: AnswerSubmission["answer"]; question: OpenQuestion; isMessage: boolean }): void {
   const { said, question, isMessage } = request;
   const { option_id, text, parts = [] } = said;

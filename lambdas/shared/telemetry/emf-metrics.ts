@@ -6,18 +6,18 @@ import { createMetricBound, type Metrics } from "./telemetry.ts";
 /** https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html: an array's most. */
 const maxValues = 100;
 
-type Kept = { name: string; labels: Readonly<Record<string, string>>; values: number[] };
+type Series = { name: string; labels: Readonly<Record<string, string>>; values: number[] };
 
 export type EmfMetrics = {
   metrics: Metrics;
-  /** Writes what was kept since the last time. Never throws. */
+  /** Writes what was series since the last time. Never throws. */
   flush(): void;
 };
 
 /**
  * What is counted within an invocation is one value of its line; what is measured, all values; of a gauge the latest. `zone` is
  * a dimension of each metric, beside those of the table. What has none there, or is not in `table`, is not written; what is no
- * number is not kept.
+ * number is not series.
  */
 export function createEmfMetrics({
   table,
@@ -33,17 +33,17 @@ export function createEmfMetrics({
   now?: () => number;
 }): EmfMetrics {
   const bound = createMetricBound();
-  const kept = new Map<string, Kept>();
+  const series = new Map<string, Series>();
 
-  function keptOf(name: string, given: Readonly<Record<string, string>>): Kept {
+  function seriesOf(name: string, given: Readonly<Record<string, string>>): Series {
     const labels = bound(name, given);
     const key = JSON.stringify([name, labels]);
-    const known = kept.get(key) ?? { name, labels, values: [] };
-    kept.set(key, known);
+    const known = series.get(key) ?? { name, labels, values: [] };
+    series.set(key, known);
     return known;
   }
 
-  function linesOf({ name, labels, values }: Kept): string[] {
+  function formatLines({ name, labels, values }: Series): string[] {
     const { dimensions } = table[name] ?? {};
     if (dimensions === undefined) return [];
     // A set without a name would be none.
@@ -60,20 +60,20 @@ export function createEmfMetrics({
     metrics: {
       add(name, labels, by = 1) {
         if (!(Number.isFinite(by) && by >= 0)) return;
-        const { values } = keptOf(name, labels);
+        const { values } = seriesOf(name, labels);
         values[0] = (values[0] ?? 0) + by;
       },
       observe(name, labels, value) {
-        if (Number.isFinite(value)) keptOf(name, labels).values.push(value);
+        if (Number.isFinite(value)) seriesOf(name, labels).values.push(value);
       },
       set(name, labels, value) {
-        if (Number.isFinite(value)) keptOf(name, labels).values[0] = value;
+        if (Number.isFinite(value)) seriesOf(name, labels).values[0] = value;
       },
     },
     flush() {
-      const all = [...kept.values()];
-      kept.clear();
-      for (const line of all.flatMap(linesOf)) write(line);
+      const all = [...series.values()];
+      series.clear();
+      for (const line of all.flatMap(formatLines)) write(line);
     },
   };
 }

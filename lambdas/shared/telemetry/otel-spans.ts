@@ -59,7 +59,7 @@ export function createOtelSpans({
       const isMade = isSpanContextValid(ids) && ids.spanId !== parent?.spanId;
       if (!isMade)
         return work(createUnrecordedSpan(trace === undefined ? createTrace({ sampleRatio }) : createChildTrace(trace)));
-      return runWithin({ span, dependencies: api.setSpan(context.active(), span), work });
+      return runWithin({ span, inside: api.setSpan(context.active(), span), work });
     },
     root({ name, kind, trace, attributes, startMs, endMs, failed }) {
       const ids = spanContextOf(trace);
@@ -88,11 +88,11 @@ function runAround(parent: SpanContext | undefined): Context {
 
 async function runWithin<T>({
   span,
-  dependencies,
+  inside,
   work,
 }: {
   span: Span;
-  dependencies: Context;
+  inside: Context;
   work: (span: OpenSpan) => Promise<T>;
 }): Promise<T> {
   let failed = false;
@@ -106,7 +106,7 @@ async function runWithin<T>({
     fail,
   };
   try {
-    return await context.with(dependencies, () => work(open));
+    return await context.with(inside, () => work(open));
   } catch (thrown) {
     fail(errorType(thrown));
     throw thrown;

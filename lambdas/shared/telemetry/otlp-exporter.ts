@@ -44,7 +44,7 @@ export function createOtlpExporter({
     dropped = 0;
   }
 
-  function judge(posted: OtlpPostResult, count: number): boolean {
+  function handlePostResult(posted: OtlpPostResult, count: number): boolean {
     if ("failed" in posted) {
       pausedUntilMs = now() + pauseMs;
       drop(count, { cause_kind: posted.failed });
@@ -67,7 +67,7 @@ export function createOtlpExporter({
     }
     const body = JsonTraceSerializer.serializeRequest(spans);
     if (body === undefined) return true;
-    return judge(await post({ body, signal: AbortSignal.timeout(timeoutMs) }), spans.length);
+    return handlePostResult(await post({ body, signal: AbortSignal.timeout(timeoutMs) }), spans.length);
   }
 
   return {

@@ -52,8 +52,8 @@ export function createTracerProvider({
   };
   /** A flag that is there is obeyed; without one the trace begins here. */
   const sampler: Sampler = {
-    shouldSample(dependencies, traceId) {
-      const flagged = root ?? api.getSpanContext(dependencies);
+    shouldSample(parent, traceId) {
+      const flagged = root ?? api.getSpanContext(parent);
       const keeps = flagged === undefined ? isTraceSampled({ traceId, sampleRatio }) : isSampled(flagged);
       return {
         decision: keeps ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD,

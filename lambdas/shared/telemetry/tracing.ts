@@ -55,7 +55,7 @@ export function openTracing({
   });
   enableContextManager();
   // Agents run in the Execution zone: what they trace themselves is of that service, also where both are one process.
-  const takeBack = service === "execution" ? setGlobalProvider(own.provider) : () => {};
+  const restoreProvider = service === "execution" ? setGlobalProvider(own.provider) : () => {};
   const { provider, startRoot, flush, close } = own;
   const settled = async (work: Promise<unknown>) => {
     await waitAtMost({ work, timeoutMs: flushMs }).catch(() => {});
@@ -64,7 +64,7 @@ export function openTracing({
     spans: createOtelSpans({ tracer: provider.getTracer("sekisho"), startRoot, sampleRatio }),
     flush: () => settled(Promise.all([flush(), spanExporter.settled()])),
     async close() {
-      takeBack();
+      restoreProvider();
       await settled(close());
     },
   };

@@ -11,8 +11,8 @@ export type Requester = { team: string; channel: string; user: string };
 const fields = ["team", "channel", "user"] as const;
 
 /**
- * `rule` is the first that lets in by itself, whose every given field matches. `byGroup` are those that fit but for their
- * group, in their order: they let in its members, of whom only Slack knows. A rule without fields fits nobody.
+ * `rule` is the first rule without a group whose every given field matches. `byGroup` are the matching rules with a group, in order:
+ * they allow the group's members, whom only Slack knows. A rule without fields matches nobody.
  */
 export function matchRules<Rule extends AllowlistRule>({
   rules,
@@ -40,7 +40,7 @@ export const maxRulesBytes = 300_000;
 const neverMs = Date.UTC(9999, 0);
 
 const slackIdSchema = z.string().regex(/^[A-Z0-9]{1,64}$/);
-/** As in the configuration, whose own shape would bring all of it along. */
+/** The same shape as in the configuration, whose schema would load all of the configuration's schemas. */
 const ruleSchema = z
   .strictObject({
     team: slackIdSchema.optional(),
@@ -51,7 +51,7 @@ const ruleSchema = z
   })
   .refine(({ team, channel, user, group }) => team ?? channel ?? user ?? group) satisfies z.ZodType<AllowlistRule>;
 
-/** `number` is given once and never again, so that who removes by number never meets another rule. */
+/** `number` is never used again, so that removing by number cannot hit another rule. */
 const storedRuleSchema = z.strictObject({ rule: ruleSchema, number: z.int().min(1), addedAtMs: z.int() });
 export type StoredRule = z.infer<typeof storedRuleSchema>;
 
@@ -87,10 +87,10 @@ export function noStoredRules(): StoredRules {
 
 /** A rule that was added or removed holds after that long. */
 export const rulesKeepMs = 15_000;
-/** So long the rules that are known go on where the store is away. */
+/** How long known rules hold while the store is away. */
 const rulesStaleMs = 5 * 60_000;
 
-/** Rejects where the store is away and nothing is known any more. */
+/** Reads the stored rules through a cache. Rejects where the store is away and the cached rules are too old. */
 export function createEffectiveRules({
   store,
   now,
@@ -98,10 +98,10 @@ export function createEffectiveRules({
   store: Pick<TaskStore<StoredRules>, "get">;
   now: () => number;
 }): (request: { signal: AbortSignal }) => Promise<readonly AllowlistRule[]> {
-  const kept = createCachedValues<readonly AllowlistRule[]>({ now, staleMs: rulesStaleMs });
+  const cachedRules = createCachedValues<readonly AllowlistRule[]>({ now, staleMs: rulesStaleMs });
   async function read() {
     const stored = await store.get({ id: storedRulesId });
     return { value: stored?.rules.map(({ rule }) => rule) ?? [], keepMs: rulesKeepMs };
   }
-  return ({ signal }) => kept.get({ key: storedRulesId, signal, read });
+  return ({ signal }) => cachedRules.get({ key: storedRulesId, signal, read });
 }

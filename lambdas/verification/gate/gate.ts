@@ -15,22 +15,22 @@ import { createRefusals, type RefusalRecord } from "./refusals.ts";
 
 /** Every method rejects where store or Slack are away and nothing is known, and may then be repeated. */
 export type Gate = Quotas & {
-  /** Never lets in whom no rule fits, nor whom it cannot find out about. */
+  /** Whether the person may ask, by the rules, and the person's language. Rejects where that cannot be found out. */
   permit(request: {
     message: UserMessage;
     requestId: string;
     signal: AbortSignal;
   }): Promise<{ allowed: boolean; locale: Locale }>;
   /**
-   * Whether the message is to be dropped without a word: its person may not ask, and was told so a short time ago, or did not
-   * speak to the bot. False where nothing is known of the person. Never rejects.
+   * Whether to drop the message without an answer: the person may not ask, and was told so recently or did not mention the bot. False
+   * where nothing is known about the person. Never rejects.
    */
   isIgnored(request: { message: UserMessage; requestId: string; signal: AbortSignal }): Promise<boolean>;
-  /** Whether that person may not ask there. True also where nothing is known of the person. Never rejects. */
+  /** Whether the person may not ask in the task's channel. True also where that cannot be found out. Never rejects. */
   isStranger(request: { task: Task; user: string; signal: AbortSignal }): Promise<boolean>;
   /**
-   * Whether that person may be told now that something was not done: each `kind` once in a while in that thread, or in that channel where
-   * there is none, as `gate/refusals.ts` says. Never rejects.
+   * Whether the person may be told now that something was not done: each `kind` once per window and thread, or channel where there is no
+   * thread (`gate/refusals.ts`). Never rejects.
    */
   mayRefuse(request: {
     task: Task;
@@ -81,7 +81,7 @@ export function createGate({
     return members.isInOneOf({ ...question, groups: byGroup.map(({ group }) => group), user: asking.user });
   }
 
-  function questionAbout({ task, signal }: { task: Task; signal: AbortSignal }): GateQuery {
+  function toQuery({ task, signal }: { task: Task; signal: AbortSignal }): GateQuery {
     return { installation: installationOf(task), requestId: task.id, signal };
   }
 
@@ -97,14 +97,12 @@ export function createGate({
 
     async isIgnored({ message, requestId, signal }) {
       const question = { installation: installationOf({ message }), requestId, signal };
-      const isStranger = await mayAsk({ ...question, asking: message }).then((allowed) => !allowed, answerUnknown);
+      const isStranger = await mayAsk({ ...question, asking: message }).then((allowed) => !allowed, toFalse);
       return isStranger && (message.unaddressed === true || refusals.isSilent({ asking: message, requestId }));
     },
 
     async isStranger({ task, user, signal }) {
-      return !(await mayAsk({ ...questionAbout({ task, signal }), asking: { ...task.message, user } }).catch(
-        answerUnknown,
-      ));
+      return !(await mayAsk({ ...toQuery({ task, signal }), asking: { ...task.message, user } }).catch(toFalse));
     },
 
     async mayRefuse({ task, user, isStranger, kind, threadTs }) {
@@ -116,12 +114,12 @@ export function createGate({
       const { admins } = config.slack;
       if (user === task.message.user || admins.some((admin) => "user" in admin && admin.user === user)) return true;
       const groups = admins.flatMap((admin) => ("group" in admin ? [admin.group] : []));
-      return members.isInOneOf({ ...questionAbout({ task, signal }), groups, user });
+      return members.isInOneOf({ ...toQuery({ task, signal }), groups, user });
     },
 
     async mayAnswer({ task, user, signal }) {
-      const question = questionAbout({ task, signal });
-      // Of a destination that is not there any more nothing is known: then it is the asker alone.
+      const question = toQuery({ task, signal });
+      // For a destination that was removed from the configuration, only the person who asked may answer.
       const destination =
         task.call?.destination === undefined ? undefined : config.destinations[task.call?.destination];
       const answerBy = destination?.questions.answerBy ?? "asker";
@@ -136,13 +134,13 @@ export function createGate({
   };
 }
 
-/** Store or Slack are away: whoever asks next may know. */
-function answerUnknown(): false {
+/** For a rejection where store or Slack are away. */
+function toFalse(): false {
   return false;
 }
 
 type Quotas = {
-  /** Counts the task, once however often it is asked; it counts as under way until it is released, or until `untilMs`. */
+  /** Counts the task once, however often it is called. The task is under way until it is released, or until `untilMs`. */
   charge(request: { task: Task; untilMs: number }): Promise<OverQuota | undefined>;
   release(request: { task: Task }): Promise<void>;
 };
@@ -172,7 +170,7 @@ export function createQuotas({
     return changeRecord({ store, id, none: () => noUsage({ id }), decide });
   }
 
-  function undo(how: typeof releaseCharge, { id, quota }: Counter, requestId: string): Promise<void> {
+  function revertCharge(how: typeof releaseCharge, { id, quota }: Counter, requestId: string): Promise<void> {
     return change(id, (usage) => ({ item: how({ usage, quota, requestId, nowMs: now() }), result: undefined }));
   }
 
@@ -186,8 +184,8 @@ export function createQuotas({
           return "over" in outcome ? { item: usage, result: outcome.over } : { item: outcome.usage, result: undefined };
         });
         if (over !== undefined) {
-          // Where this is cut off, whoever repeats the charge finds the first quota charged, and gives it back then.
-          for (const former of charged) await undo(removeCharge, former, task.id);
+          // If this is interrupted, a repeated charge finds the first quota charged and reverts it then.
+          for (const former of charged) await revertCharge(removeCharge, former, task.id);
           return { by, ...over };
         }
         charged.push(counter);
@@ -195,7 +193,7 @@ export function createQuotas({
       return undefined;
     },
     async release({ task }) {
-      for (const counter of countersOf(task)) await undo(releaseCharge, counter, task.id);
+      for (const counter of countersOf(task)) await revertCharge(releaseCharge, counter, task.id);
     },
   };
 }
@@ -216,7 +214,7 @@ export type Usage = z.infer<typeof usageSchema>;
 
 /** The clocks of those who read the record differ. */
 const clockMarginMs = 60_000;
-/** Of tasks that count no more but are not over: so that a charge is known again, within what one record holds. */
+/** The most charges outside of the window that are kept, so that a repeated charge is recognized and the record stays small. */
 const maxRemembered = 1000;
 
 export function parseUsage(json: unknown): Usage {
@@ -245,7 +243,7 @@ export function addCharge({
   const { tasks = Number.POSITIVE_INFINITY, atOnce = Number.POSITIVE_INFINITY } = quota;
   const windowMs = toWindowMs(quota);
   const times = usage.charges.map(({ atMs }) => atMs).filter((atMs) => atMs + windowMs > nowMs);
-  // One more is free when so many of the oldest ones have left the window that one less than the most is in it.
+  // There is room for one more once the window holds one less than the quota.
   const leaving = times.sort((a, b) => a - b)[times.length - tasks];
   if (leaving !== undefined) return { over: { retryAtMs: leaving + windowMs } };
   if (usage.charges.filter((one) => isUnderWay(one, nowMs)).length >= atOnce) return { over: {} };
@@ -259,14 +257,14 @@ export function addCharge({
   };
 }
 
-/** As if it had never been charged. The same object where it was not. */
+/** Removes the charge. Returns the same object where there is none. */
 export function removeCharge(change: { usage: Usage; quota: Quota; requestId: string; nowMs: number }): Usage {
   const { usage, requestId } = change;
   const charges = usage.charges.filter(({ id }) => id !== requestId);
   return charges.length === usage.charges.length ? usage : dropOldCharges({ ...change, charges });
 }
 
-/** It is under way no more; within the window it still counts. The same object where nothing is to be changed. */
+/** Marks the task as no longer under way; within the window it still counts. Returns the same object where nothing changes. */
 export function releaseCharge(change: { usage: Usage; quota: Quota; requestId: string; nowMs: number }): Usage {
   const { usage, requestId } = change;
   if (!usage.charges.some(({ id, untilMs }) => id === requestId && untilMs !== undefined)) return usage;
@@ -280,12 +278,12 @@ function isUnderWay({ untilMs }: Charge, nowMs: number): boolean {
   return untilMs !== undefined && untilMs > nowMs;
 }
 
-/** 0 where the quota does not look at what was. */
+/** The length of the quota's window; 0 where it only limits tasks at once. */
 function toWindowMs({ tasks, perSeconds }: Quota): number {
   return tasks === undefined ? 0 : perSeconds * 1000;
 }
 
-/** Without what neither counts nor will be asked for again. */
+/** Drops charges that no longer count. */
 function dropOldCharges({
   usage,
   quota,

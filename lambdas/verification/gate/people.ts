@@ -7,9 +7,9 @@ import { type SlackApi, SlackError } from "../slack/api/slack.ts";
 import type { Installation } from "../task/messages.ts";
 import type { Locale } from "../task/task.ts";
 
-/** A member that Slack named counts as one for this long. */
+/** How long a member of a group counts as one without asking Slack again. */
 const memberLifeMs = 5 * 60_000;
-/** A person whom Slack did not name counts as no member for this long, so that a new member is let in soon. */
+/** How long a person counts as no member; short, so that a new member is allowed soon. */
 const absenceMs = 15_000;
 
 type MemberQuery = { installation: Installation; requestId: string; signal: AbortSignal };
@@ -18,8 +18,8 @@ export type FindLocale = (request: MemberQuery & { user: string }) => Promise<Lo
 
 export type Members = {
   /**
-   * Rejects where Slack cannot say for now, unless another of the groups has the person. What it will not say for good (a scope
-   * is missing, the group is gone) is no. Each group is read at most once in `absenceMs`, however many people are asked about.
+   * Whether the user is in one of the groups. Rejects where Slack cannot be asked now, unless another group has the user. A permanent
+   * failure (a missing scope, a deleted group) counts as no. Each group is read at most once in `absenceMs`.
    */
   isInOneOf(request: MemberQuery & { groups: readonly string[]; user: string }): Promise<boolean>;
 };
@@ -33,7 +33,7 @@ export function createMembers({
   log: Log;
   now: () => number;
 }): Members {
-  const kept = createCachedValues<ReadonlySet<string>>({ now });
+  const cachedMembers = createCachedValues<ReadonlySet<string>>({ now });
 
   function membersOf(
     group: string,
@@ -41,7 +41,7 @@ export function createMembers({
     refreshAfterMs: number,
   ): Promise<ReadonlySet<string>> {
     const { team, enterprise = "" } = installation;
-    return kept.get({
+    return cachedMembers.get({
       key: JSON.stringify([enterprise, team, group]),
       signal: waiting,
       refreshAfterMs,
@@ -61,7 +61,7 @@ export function createMembers({
   return {
     async isInOneOf({ groups, user, ...question }) {
       const failures = new Map<string, unknown>();
-      // A member of any group is found by what is known, so that members cost no further reads.
+      // The first round uses the cached lists of all groups, so that known members cost no further reads.
       for (const refreshAfterMs of [memberLifeMs, absenceMs]) {
         for (const group of new Set(groups)) {
           if (failures.has(group)) continue;
@@ -78,19 +78,19 @@ export function createMembers({
   };
 }
 
-/** Asked again, Slack would say the same. */
+/** Whether the failure is permanent. */
 function isFinal(thrown: unknown): thrown is SlackError {
   return thrown instanceof SlackError && ["gone", "refused", "no_such_message"].includes(thrown.kind);
 }
 
 const localeLifeMs = 24 * 3600_000;
-/** Where Slack does not say, it is not asked for every message again. */
+/** How long an unknown language is cached, so that Slack is not asked again for every message. */
 const keepUnknownMs = 60_000;
-/** Whoever waits for an answer waits for it, not for its language. */
+/** The longest wait for the language; an answer should not be late because of it. */
 const longestWaitMs = 3000;
 const maxUsers = 5000;
 
-/** Never rejects: who cannot be found out about reads English. */
+/** Finds the language of users. Never rejects: an unknown language is English. */
 export function createLocales({
   setting,
   slack,
@@ -102,7 +102,7 @@ export function createLocales({
   now: () => number;
   mostWaitMs?: number;
 }): FindLocale {
-  const kept = createCachedValues<Locale>({ now, maxEntries: maxUsers });
+  const cachedLocales = createCachedValues<Locale>({ now, maxEntries: maxUsers });
   return async ({ installation, user, requestId, signal }) => {
     if (setting !== "user") return setting;
     const { team, enterprise = "" } = installation;
@@ -116,7 +116,9 @@ export function createLocales({
       }
     };
     const waiting = AbortSignal.any([signal, AbortSignal.timeout(mostWaitMs)]);
-    return kept.get({ key: JSON.stringify([enterprise, team, user]), signal: waiting, read }).catch(() => "en");
+    return cachedLocales
+      .get({ key: JSON.stringify([enterprise, team, user]), signal: waiting, read })
+      .catch(() => "en");
   };
 }
 

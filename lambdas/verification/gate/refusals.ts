@@ -4,19 +4,19 @@ import type { TaskStore } from "../../shared/engine/ports.ts";
 import { changeRecord } from "../../shared/engine/records.ts";
 import type { Requester } from "./allowlist.ts";
 
-/** A person is told the same once in this time in one place. */
+/** A person is told the same once in this time in one channel or thread. */
 export const refusalWindowMs = 15 * 60_000;
-/** People who may not ask are told of so many refusals in one workspace in that time. */
+/** The most refusals in that time for all people of one workspace who may not ask. */
 export const maxRefusalsPerTeam = 30;
-/** One of them is told of so many, so that nobody uses up the budget of the others by writing in many channels. */
+/** The most refusals for one of them, so that nobody uses up the budget of the others by writing in many channels. */
 export const maxRefusalsPerUser = 3;
-/** A person who may ask is told of so many: of limits, of buttons that are for others. */
+/** The most notices for one person who may ask: about quotas, or about buttons that are for others. */
 export const maxNoticesPerUser = 10;
 /** The clocks of those who read the record differ. */
 const clockMarginMs = 60_000;
-/** A message that is about to be refused keeps others of that person silent for so long. */
+/** How long a message that is about to be refused keeps further messages of that person silent. */
 const reservedMs = 10_000;
-/** The process remembers so many people, places and workspaces. */
+/** The most people, channels and workspaces that the process remembers. */
 const maxRemembered = 10_000;
 
 /**
@@ -38,22 +38,21 @@ export function parseRefusalRecord(json: unknown): RefusalRecord {
 
 export type Refusals = {
   /**
-   * True where nothing would be said now to that person, who may not ask. Reads nothing but the memory of this process, so that a flood
-   * costs nothing. The first message of a person is not silent, and reserves what is to be said: the others are silent meanwhile.
+   * Whether a person who may not ask would not be told so now. Uses only the memory of this process, so that a flood costs nothing. The
+   * first message of a person is not silent and reserves the refusal, so further messages are silent meanwhile.
    */
   isSilent(request: { asking: Requester; requestId: string }): boolean;
   /**
-   * True where that person, who may not ask, is to be told so: once in a channel in the window, within the budgets. False also where
-   * the store is away.
+   * Claims the refusal of a person who may not ask: once per channel and window, within the budgets. False also where the store is away.
    */
   claim(request: { asking: Requester }): Promise<boolean>;
-  /** The same for a person who may ask: once for each `kind` and thread. These have a budget of their own. */
+  /** Claims a notice for a person who may ask: once per `kind`, thread and window. These have a separate budget. */
   claimNotice(request: { asking: Requester; kind: string; threadTs: string | undefined }): Promise<boolean>;
 };
 
 type Budget = { recordId: string; perUser: number; inAll: number };
 type Entry = { user: string; about: string };
-/** `by`: the message that has reserved what is to be said. */
+/** `by`: the request id of the message that has reserved the refusal. */
 type Remembered = { untilMs: number } & ({ isTold: true } | { isTold: false; by: string });
 
 export function createRefusals({ store, now }: { store: TaskStore<RefusalRecord>; now: () => number }): Refusals {
@@ -120,12 +119,12 @@ function createEntry({ channel, user }: Requester): Entry {
   return { user, about: channel };
 }
 
-/** What is silent: the person about that, the person, or everybody whom the record is about. */
+/** The keys of the three scopes of silence: one person in one place, one person, and all people of the record. */
 function listKeys({ recordId }: Budget, { user, about }: Entry) {
   return { record: recordId, user: `${recordId} ${user}`, place: `${recordId} ${user} ${about}` };
 }
 
-/** `untilMs`: until when nothing more is told in that scope. */
+/** `untilMs`: until when nothing more is told in the scope. */
 type Decision = { isClaimed: boolean; untilMs: number; scope: "place" | "user" | "record" };
 
 function decideRefusal({

@@ -1,6 +1,6 @@
 /**
- * The part of the configuration that the task machine needs: the routes, of which the first that fits a message names its destinations,
- * and each destination's limits.
+ * Creates the task machine's policy from the configuration: routes (the first that matches a message names its destinations) and the
+ * limits of each destination.
  */
 
 import { hash } from "node:crypto";
@@ -12,8 +12,8 @@ import type { Policy } from "../task/routing.ts";
 import type { Locale } from "../task/task.ts";
 
 /**
- * The names of the destinations, of which the first is to be tried first; none where no route fits. All given conditions
- * must match; a route without any fits all.
+ * The destinations of the first route whose conditions all match, in the order of preference; none where no route matches. A route
+ * without conditions matches every message.
  */
 export function findRoute({
   routes,
@@ -32,30 +32,30 @@ export function findRoute({
 }
 
 /**
- * A word of a route has at most 64 characters. The whole text is not normalized: with many combining marks the time grows with the square of
- * its length.
+ * How much of a text is compared with a route's word, which has at most 64 characters. Normalizing a long text takes time that grows with
+ * the square of its number of combining marks.
  */
 const maxRead = 500;
 
-/** In any letter case and width, the colon too. */
+/** Whether the text begins with the word and a colon, in any letter case and width. */
 function beginsWith(text: string, word: string): boolean {
   const beginning = text.trimStart().slice(0, maxRead);
   const [first, rest] = beginning.normalize("NFKC").split(":", 2);
-  return rest !== undefined && folded(first ?? "") === folded(word.normalize("NFKC"));
+  return rest !== undefined && foldCase(first ?? "") === foldCase(word.normalize("NFKC"));
 }
 
-function folded(text: string): string {
+function foldCase(text: string): string {
   return text.trim().toLowerCase();
 }
 
-/** What somebody reads of whose language nothing is known. */
+/** The language of a person whose language is unknown. */
 export function toDefaultLocale({ locale }: Pick<Config["slack"], "locale">): Locale {
   return locale === "user" ? "en" : locale;
 }
 
 function readAddress(destination: Destination): string {
   const { transport, url, runtimeArn, qualifier, endpoint, card } = { ...noAddress, ...destination };
-  // One more only where there is a card: the records of tasks under way have what came out before there were any.
+  // `card` is added only where there is one, so that the digests of other destinations in stored records stay the same.
   const parts = [transport, url, runtimeArn, qualifier, endpoint, ...(card === undefined ? [] : [card])];
   return hash("sha256", JSON.stringify(parts), "hex").slice(0, 16);
 }

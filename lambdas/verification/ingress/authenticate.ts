@@ -1,10 +1,9 @@
-/** Checks that a request comes from Slack, by its signature. Where that does not match, the signing secret is read anew once. */
+/** Checks that a request comes from Slack, by its signature. After a mismatch the signing secret is read again once. */
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { CachedSecret } from "../../shared/async/cached-secret.ts";
 import type { BodyRefusal } from "../../shared/http/read-body.ts";
 import type { Log } from "../../shared/log.ts";
-
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 
 /** Checks the headers before it reads the body, so that a refused request takes no memory. */
@@ -59,13 +58,13 @@ const toleranceSeconds = 300;
 
 /**
  * `unsigned`: a header is absent, empty, repeated or not of Slack's form. `stale`: signed too long ago, or in the future.
- * `mismatch`: the only verdict that another secret could change. Everything but `valid` refuses.
+ * `mismatch`: the only result that another secret could change. Everything but `valid` refuses.
  */
 export type SignatureResult = "valid" | "no_secret" | "unsigned" | "stale" | "mismatch";
 
 type SignedHeaders = { timestamp: string | undefined; signature: string | undefined };
 
-/** Judges the headers alone, before a byte of the body is read. Undefined: the signature can be verified. */
+/** Checks the headers before a byte of the body is read. Undefined: the signature can be verified. */
 function headerRefusal({
   timestamp,
   signature,

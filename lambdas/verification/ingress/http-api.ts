@@ -1,4 +1,4 @@
-/** The ingress on AWS: events of an HTTP API come in, messages for SQS go out. */
+/** The ingress on AWS: reads the events of an HTTP API, and sends messages to SQS. */
 import * as z from "zod/mini";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { createJsonCall } from "../../shared/aws/json-call.ts";
@@ -19,8 +19,8 @@ type HttpApiRequest = IngressRequest & { method: string; path: string };
 type HttpApiResponse = { statusCode: number; headers: Record<string, string>; body: string };
 
 /**
- * Undefined for what is no such event. A header that was sent twice arrives as one, its values joined by a comma: neither a
- * signature nor a timestamp has one in it, so such a request is refused as unsigned.
+ * Undefined for any other event. A header that was sent twice arrives as one, its values joined by a comma. Neither a signature nor a
+ * timestamp contains a comma, so such a request is refused as unsigned.
  */
 function toIngressRequest(event: unknown): HttpApiRequest | undefined {
   const { data } = eventSchema.safeParse(event);
@@ -33,7 +33,7 @@ function toIngressRequest(event: unknown): HttpApiRequest | undefined {
 
 export type HttpApiHandler = (event: unknown) => Promise<HttpApiResponse>;
 
-/** What comes another way than the API's one route is answered with 404. */
+/** Answers 404 to anything but the API's one route. */
 export function createHttpApiHandler({ ingress }: { ingress: Ingress }): HttpApiHandler {
   return async (event) => {
     const request = toIngressRequest(event);

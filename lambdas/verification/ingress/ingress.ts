@@ -14,7 +14,7 @@ export const defaultMaxBodyBytes = 1024 * 1024;
 /** `body` is the raw bytes: a base64-encoded one is decoded by the caller, and to bytes. */
 export type IngressRequest = { headers: HeaderPairs; body: Uint8Array };
 export type IngressResponse = { status: number; headers: Record<string, string>; body: string };
-/** A body that is still to be read is read once the headers are known to be good. */
+/** `body` is the bytes, or a function that reads them once the headers are checked. */
 export type Ingress = (request: {
   headers: HeaderPairs;
   body: Uint8Array | ReadBody;
@@ -83,17 +83,17 @@ function respond(status: number, body = ""): IngressResponse {
   return { status, headers: { "cache-control": "no-store", ...type }, body };
 }
 
-/** Slack gives up after 3 s. */
+/** Less than the 3 s after which Slack gives up. */
 const enqueueTimeoutMs = 2000;
 
 /** A TaskQueue as far as the ingress needs one: it never delays. */
 export type IngressQueue = { send(request: { body: string; group?: string }): Promise<void> };
 
-/** `failed`: Slack is to deliver it again, or to tell the person that it did not work. */
+/** `failed`: the answer must make Slack deliver it again, or tell the person that it did not work. */
 export type IntakeResult = "enqueued" | "dropped" | "failed";
 export type Intake = (verified: VerifiedPayload) => Promise<IntakeResult>;
 
-/** Never rejects. */
+/** Creates the step that turns a verified payload into a queue message. Never rejects. */
 export function createIntake({
   queue,
   now = Date.now,

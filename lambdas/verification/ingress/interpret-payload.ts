@@ -1,5 +1,6 @@
 /**
- * Makes one queue message of what Slack sent and was proven to have sent (https://docs.slack.dev/apis/events-api), whichever way it came.
+ * Turns one verified payload of Slack, received over HTTP or Socket Mode, into one queue message, or into the reason why it is dropped
+ * (https://docs.slack.dev/apis/events-api).
  */
 import * as z from "zod/mini";
 import type { Trace } from "../../shared/telemetry/telemetry.ts";
@@ -18,12 +19,12 @@ import type { AskMessage, ButtonClick, ConversationOpened, UserMessage } from ".
 
 const slackTs = z.string().check(z.maxLength(32), z.regex(/^\d+\.\d+$/));
 
-/** By Socket Mode's names (https://docs.slack.dev/apis/events-api/using-socket-mode). Over HTTP: the signature fits. */
+/** The types have Socket Mode's names (https://docs.slack.dev/apis/events-api/using-socket-mode). Over HTTP the signature was verified. */
 export type VerifiedPayload = { type: "events_api" | "slash_commands" | "interactive"; payload: unknown };
 
 export type InterpretedPayload = { message: AskMessage | ButtonClick | ConversationOpened } | { drop: string };
 
-/** `unknown_payload` is what has not the form that Slack documents. */
+/** Drops a payload as `unknown_payload` where it does not have the form that Slack documents. */
 export function interpretPayload({
   verified: { type, payload },
   nowMs,
@@ -52,8 +53,8 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * The Events API posts JSON; slash commands post a form (https://docs.slack.dev/interactivity/implementing-slash-commands), and
- * buttons a form whose `payload` is JSON (https://docs.slack.dev/interactivity/handling-user-interaction). What the bytes are
- * decides, not the content type. Undefined where they are none of it.
+ * buttons a form whose `payload` is JSON (https://docs.slack.dev/interactivity/handling-user-interaction). The bytes decide, not the
+ * content type. Undefined for anything else.
  */
 export function parseBody(body: Uint8Array): VerifiedPayload | { challenge: string } | undefined {
   try {
@@ -75,7 +76,7 @@ function readFormPayload(form: URLSearchParams): VerifiedPayload | undefined {
   return form.has("command") ? { type: "slash_commands", payload: Object.fromEntries(form) } : undefined;
 }
 
-/** As the queue carries it: without the field where the app is installed in the workspace itself. */
+/** `enterprise` is absent where the app is installed in the workspace itself. */
 type InstallationFields = { team: string; enterprise?: string };
 
 /** With Slack Connect `team_id` may be the author's; where the app is installed in the organization, the authorization says so. */
@@ -96,7 +97,7 @@ function installationFields({
   return organization ? { team, enterprise: organization } : { team };
 }
 
-/** Why an event is no message for the bot. */
+/** Why an event is not a message for the bot. */
 type DropReason =
   | "other_event"
   | "malformed_message"
@@ -111,14 +112,14 @@ export type FilteredEvent = { asked: UserMessage } | { drop: DropReason };
 
 /** Subtypes that are a person's own new message: with files, a thread's reply that is also shown in the channel, `/me`. */
 const personalSubtypes: readonly string[] = ["file_share", "thread_broadcast", "me_message"];
-/** Slack itself: reminders, and what it says by itself. */
+/** The user id of Slack's own messages, such as reminders. */
 const slackbot = "USLACKBOT";
 
 /**
- * For the bot are: `app_mention`; any `message` in a direct message with it; a `message` elsewhere that mentions it.
- * The same post may come as both; what comes out is the same. Who says nothing to the bot, or sends only a file, is answered too.
- * Any other reply in a thread goes on as unaddressed, unless it begins by speaking to somebody else: whether the thread is one of
- * the bot, and what is meant (an answer, a further question, the word to cancel), the worker knows; else it is forgotten there.
+ * Keeps the events that are for the bot: `app_mention`, any `message` in a direct message with it, and a `message` elsewhere that mentions
+ * it. The same post may come as both events, with the same result. An empty mention, or one with only a file, is kept too. Any other
+ * reply in a thread is kept as `unaddressed`, unless it begins by mentioning somebody else: only the worker knows whether the bot was
+ * asked in that thread, and drops it otherwise.
  */
 export function filterEvent(callback: EventCallback): FilteredEvent {
   if (callback.event.type !== "message" && callback.event.type !== "app_mention") return { drop: "other_event" };
@@ -172,7 +173,7 @@ function isAddressed({ event, botUsers }: { event: MessageEvent; botUsers: reado
   return isMentioned({ text: event.text ?? "", botUsers });
 }
 
-/** What was delivered for a person's token alone is a conversation between people, thread or not. */
+/** Whether the message is a reply that may be for the bot. An event delivered for a person's token alone is between people. */
 function isReplyToAnyone({ event, botUsers }: { event: MessageEvent; botUsers: readonly string[] }): boolean {
   return botUsers.length > 0 && Boolean(event.thread_ts) && !isAddressedToOther({ text: event.text ?? "", botUsers });
 }
@@ -192,7 +193,7 @@ const startedSchema = z.object({
   assistant_thread: z.object({ user_id: slackId, channel_id: slackId, thread_ts: slackTs }),
 });
 
-/** A conversation with the assistant that a person opened (https://docs.slack.dev/reference/events/assistant_thread_started). */
+/** Reads that a person opened a conversation with the assistant (https://docs.slack.dev/reference/events/assistant_thread_started). */
 function toConversationOpened(callback: EventCallback): { message: ConversationOpened } | { drop: "unknown_payload" } {
   const { data } = startedSchema.safeParse(callback.event);
   if (data === undefined) return { drop: "unknown_payload" };
@@ -215,8 +216,8 @@ const blockActionsSchema = z.object({
 });
 
 /**
- * A button of ours that a person pressed (https://docs.slack.dev/reference/interaction-payloads/block_actions-payload). Other
- * interactions than presses of our buttons are none of the bot's; Slack sends one action at a time.
+ * Reads a click on a button of the bot's messages (https://docs.slack.dev/reference/interaction-payloads/block_actions-payload). Other
+ * interactions are dropped. Slack sends one action at a time.
  */
 function toButtonClick({
   payload,
@@ -247,7 +248,7 @@ function toButtonClick({
   };
 }
 
-/** A post's ts has one dot and digits alone: what looks like one must not claim a post's request id. */
+/** A trigger id that looks like a post's `ts` (digits and one dot) is refused, because it would get a post's request id. */
 const triggerId = z.string().check(
   z.minLength(1),
   z.maxLength(255),
@@ -266,7 +267,10 @@ const slashCommandSchema = z.object({
   trigger_id: triggerId,
 });
 
-/** The request id is derived from the trigger, which Slack gives out once for each use of the command. */
+/**
+ * Reads a slash command (https://docs.slack.dev/interactivity/implementing-slash-commands#app_command_handling), which has no message in
+ * the channel. The request id is derived from the trigger id, which is unique to each use of the command.
+ */
 function toSlashCommand({
   payload,
   nowMs,
@@ -306,10 +310,7 @@ const authorizationSchema = z.object({
   enterprise_id: z.nullish(slackId),
 });
 
-/**
- * A slash command (https://docs.slack.dev/interactivity/implementing-slash-commands#app_command_handling): a question of its own, without
- * a message.
- */
+/** The envelope of an Events API event (https://docs.slack.dev/apis/events-api#callback-field). */
 export const eventCallbackSchema = z.object({
   type: z.literal("event_callback"),
   api_app_id: slackId,
@@ -340,7 +341,7 @@ const messageEventSchema = z.object({
   ts: slackTs,
   thread_ts: z.nullish(slackTs),
   text: z.nullish(z.string()),
-  /** Each is looked at by itself, so that an odd one does not cost the message. */
+  /** Parsed one by one, so that a malformed file does not drop the message. */
   files: z.nullish(z.array(z.unknown())),
 });
 type MessageEvent = z.infer<typeof messageEventSchema>;

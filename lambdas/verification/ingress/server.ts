@@ -68,7 +68,7 @@ export async function startVerificationServer({
         },
       });
       if (request.errored instanceof GivenUp) return;
-      // The rest of a body that was refused is not waited for.
+      // The connection closes, so that the rest of a refused body is not read.
       respond(response, status, request.complete ? headers : { ...headers, connection: "close" }, body);
     } finally {
       share.release();
@@ -76,7 +76,7 @@ export async function startVerificationServer({
     }
   }
 
-  /** A page without a body is answered at once, or is on its way: a file, for example. */
+  /** Protects the connection of a GET, which has no body: its answer may take long, such as a file. */
   async function showPage(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
     const unprotect = request.method === "GET" ? connections.protect(request.socket) : () => {};
     try {
@@ -107,7 +107,7 @@ export async function startVerificationServer({
   server.on("connection", connections.add);
   server.on("request", (request, response) => {
     answer(request, response).catch((error: unknown) => {
-      // A caller that hung up while it sent is no fault of ours, and there is nobody to answer.
+      // A caller that hung up while it sent the request is not a failure of the server.
       if (request.destroyed && !request.complete) return;
       log.error("request_failed", { cause_kind: errorKind(error) });
       if (response.headersSent) response.destroy();
@@ -119,7 +119,7 @@ export async function startVerificationServer({
   return { url, port: bound, close: () => closeServer(server) };
 }
 
-/** Why a request was cut off for the sake of newer ones. */
+/** The error of a request that was cut off in favour of newer ones. */
 class GivenUp extends Error {}
 
 async function readWithin({
@@ -154,16 +154,16 @@ function headerPairs(rawHeaders: readonly string[]): HeaderPairs {
 
 /** The share of one request. `release` gives back all that it reserved. */
 type BodyShare = {
-  /** False where nothing else can be given up, or where this body was given up itself. */
+  /** False where no other body can be given up, or where this one was given up itself. */
   reserve(bytes: number): boolean;
-  /** The body is read to its end, and is not given up any more. */
+  /** The body was read to its end, and is not given up any more. */
   complete(): void;
   release(): void;
 };
 
 /**
- * Bounds the memory of request bodies. When it is full, the oldest body that is still being read is given up: whoever sends
- * bodies and never ends them cannot keep out the next request. Counts bytes that arrived, not bytes that were announced.
+ * Bounds the memory of request bodies. When it is full, the oldest body that is still being read is given up, so that callers that never
+ * finish their bodies cannot block new requests. Counts bytes that arrived, not bytes that were announced.
  */
 function createBodyBudget({ maxBytes }: { maxBytes: number }): { share(giveUp: () => void): BodyShare } {
   let heldBytes = 0;

@@ -288,6 +288,6 @@ export function takeAnswer({
 }
 
 /** Whether the message with this `ts` was written after the question was posted. Compares by Slack's clock where the post is known. */
-export function isSaidAfter({ askedAtMs, ts: questionTs }: AgentQuestion, ts: string): boolean {
+export function isWrittenAfter({ askedAtMs, ts: questionTs }: AgentQuestion, ts: string): boolean {
   return Number(ts) > Number(questionTs ?? askedAtMs / 1000);
 }

@@ -56,7 +56,7 @@ const removedDestination: DestinationPolicy = {
 export function chooseDestination(task: Task, policy: Policy): Task | undefined {
   const names = task.call === undefined ? [] : [task.call.destination];
   const to = [...names, ...policy.routeOf(task.message)].find((name) => policy.destinations.has(name));
-  return to === undefined ? undefined : directTo(task, { to, policy });
+  return to === undefined ? undefined : withDestination(task, { to, policy });
 }
 
 /** The names of the destinations that the task may go to: the present one first, then the others of its route in order. */
@@ -72,7 +72,7 @@ export function targetsOf(task: Task, policy: Policy): string[] {
  * The task with `to` as its destination, and the session there. A session that the task began at another destination is dropped. The
  * params name the thread's session, so that the agent knows the conversation whichever session runs it.
  */
-export function directTo(task: Task, { to, policy }: { to: string; policy: Policy }): Task {
+export function withDestination(task: Task, { to, policy }: { to: string; policy: Policy }): Task {
   const isOwn = policy.destinations.get(to)?.stopAfterResult === true;
   const conversation = sessionOf(task, { isOwn, policy });
   const { call = { destination: to, sessionId: conversation, arrival: "none" } } = task;

@@ -4,7 +4,6 @@ import type { CallFailure, EventOf } from "./events.ts";
 import {
   chooseDestination,
   destinationOf,
-  directTo,
   hasMoved,
   inKnownSession,
   isPinned,
@@ -12,6 +11,7 @@ import {
   type Policy,
   targetsOf,
   withCall,
+  withDestination,
 } from "./routing.ts";
 import {
   ambiguousOutcome,
@@ -145,7 +145,7 @@ function moveOn(
   const timeOf = (name: string) => Math.max(undeliveredAttempts[name]?.notBeforeMs ?? 0, nowMs);
   const to = rest.reduce((best, name) => (timeOf(name) < timeOf(best) ? name : best), first);
   const attempts = undeliveredAttempts[to]?.times ?? 0;
-  const moved = directTo({ ...withCall(task, { undeliveredAttempts }), attempts }, { to, policy });
+  const moved = withDestination({ ...withCall(task, { undeliveredAttempts }), attempts }, { to, policy });
   return { task: moved, effects: [wake(Math.min(timeOf(to) - nowMs, untilDeadlineMs(task, nowMs)))] };
 }
 

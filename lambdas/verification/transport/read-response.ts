@@ -1,4 +1,4 @@
-/** Reads a response of the Execution zone: the method's result, or the error that it means. The head alone may refuse it. */
+/** Reads a response of the Execution zone within limits: checks its head, collects its body, and returns the result or throws its error. */
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dialect } from "../../../contracts/dialects.ts";
@@ -17,7 +17,7 @@ import { isSuccess, takeErrorData, takeResult } from "./take-result.ts";
 import type { TransportResponse } from "./transport.ts";
 
 /**
- * A JSON-RPC response decides, whatever the status; the status counts only without one.
+ * Returns the result or throws the error of a JSON-RPC response, whatever the HTTP status; the status counts only without one.
  * Throws `invalid_response` for another id, for another task, for both or neither of result and error, and for a result that breaks
  * the method's schema after it was mended (take-result.ts). Where the peer says that the task succeeded, that ends the task: the next
  * answer would be the same. An error with `id: null` is taken: its sender could not read the id. Of a shortened response only what
@@ -39,10 +39,10 @@ export function readResponse<M extends MethodName>({
   dialect: Dialect;
 }): ResultOf<M> {
   const envelope = parseEnvelope(response.body);
-  if (envelope === undefined) throw withoutEnvelope(response, method);
+  if (envelope === undefined) throw toStatusError(response, method);
   if ("error" in envelope) {
     if (envelope.id !== id && envelope.id !== null) throw new SekishoError("invalid_response");
-    const error = decoded({ error: envelope.error, dialect, response });
+    const error = toPeerError({ error: envelope.error, dialect, response });
     requireSameTask({ params, told: error.details });
     throw error;
   }
@@ -56,7 +56,7 @@ export function readResponse<M extends MethodName>({
   throw new SekishoError("invalid_response", { cause: parsed.error, endsTask: isSuccess(result) });
 }
 
-/** Bytes that are no UTF-8 become replacement characters: the id tells whether the response is to our request. */
+/** Undefined for a body without a JSON-RPC response. Bytes that are not UTF-8 become replacement characters. */
 export function parseEnvelope(body: Uint8Array): JsonRpcResponse | undefined {
   try {
     return responseSchema.safeParse(JSON.parse(utf8.decode(body))).data;
@@ -67,26 +67,26 @@ export function parseEnvelope(body: Uint8Array): JsonRpcResponse | undefined {
 
 const utf8 = new TextDecoder();
 
-/** An answer that is too large is the task's end. A question or anything else that cannot be read whole says nothing. */
+/** The parts of a shortened result that its cut strings do not change. A too large success ends the task; anything else is unread. */
 function withoutCutStrings(result: unknown): unknown {
   const { progress: _progress, ...rest } = Object(result) as Record<string, unknown>;
   if (rest.status === "accepted" || rest.status === "canceled") return rest;
   throw rest.status === "success" ? new SekishoError("payload_too_large") : createTooLargeError();
 }
 
-function withoutEnvelope({ status, retryAfterMs }: TransportResponse, method: MethodName): SekishoError {
+function toStatusError({ status, retryAfterMs }: TransportResponse, method: MethodName): SekishoError {
   if (status === undefined) return new SekishoError("invalid_response");
   const reason = statusToReason(status);
-  // It is the request that was too large, which says nothing of a task that is only asked about.
+  // The request was too large, which says nothing about the task where the call only asks about it.
   const unread = reason === "payload_too_large" && method !== "execute_task";
   return new SekishoError(reason, { details: delay(retryAfterMs), unread });
 }
 
 /**
- * What the error says itself about the delay counts before the header. A peer that is unavailable took nothing, unless it
- * names the task that it may have stored.
+ * The error's own delay counts before the header. A peer that is `unavailable` took nothing, unless the error names a task that it may
+ * have stored.
  */
-function decoded({
+function toPeerError({
   error: sent,
   dialect,
   response: { status, retryAfterMs },
@@ -97,12 +97,12 @@ function decoded({
 }): SekishoError {
   const error = { ...sent, data: takeErrorData(sent.data) };
   const { reason, details, exact, code } = decodeError({ error, dialect, status });
-  // A status alone may be that of whoever stands between here and the peer.
-  const told = decodeError({ error, dialect });
+  // Without the status, which may come from a proxy between here and the peer.
+  const ownWord = decodeError({ error, dialect });
   return new SekishoError(reason, {
     details: { ...delay(retryAfterMs), ...details },
     exact,
-    undelivered: told.exact && tookNothing.has(told.reason) && details.task_id === undefined,
+    undelivered: ownWord.exact && tookNothing.has(ownWord.reason) && details.task_id === undefined,
     ...(code === undefined ? {} : { code }),
   });
 }
@@ -166,12 +166,12 @@ export async function readShortened({
   return collector.end();
 }
 
-/** Nobody knows what such a response says. */
+/** The error for a response that was too large to read: `unread`, because its content is unknown. */
 export function createTooLargeError(): SekishoError {
   return new SekishoError("payload_too_large", { unread: true });
 }
 
-/** Ids and states are shorter. */
+/** Longer strings are cut. Ids and states are shorter. */
 const maxStringBytes = 1024;
 const [quote, backslash, letterU] = [0x22, 0x5c, 0x75];
 
@@ -232,7 +232,7 @@ export function statusToReason(status: number): ClientReason {
   }
 }
 
-/** Of whatever method. */
+/** The params of any method. */
 type Params = { task_id?: string | undefined; correlation_id?: string | undefined } | undefined;
 
 /**

@@ -1,4 +1,4 @@
-/** The one runner: makes a client out of a transport, and says in which order the wrappers lie around it. */
+/** The runner: makes a client out of a transport, with the wrappers of `wrappers.ts` and the deadline in a fixed order. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import type { MethodName, ParamsOf, ResultOf } from "../../../contracts/methods.ts";
@@ -30,7 +30,7 @@ type ClientDestination = {
 
 const never = new AbortController().signal;
 
-/** One client a destination and process: the circuit breaker's memory is in it. `close` closes the transport too. */
+/** Creates the client of one destination. A process shares it, since it holds the circuit breaker. `close` closes the transport. */
 export function createClient({
   transport,
   destination: { name, dialect, idempotent, callTimeoutMs, url },
@@ -54,15 +54,15 @@ export function createClient({
     metrics.set("sekisho_circuit_open", { destination: name }, isOpen ? 1 : 0);
   const run = compose({
     wrappers: [
-      // Outside of everything: what an open circuit refuses is a call that failed too.
+      // Outermost, so that calls that an open circuit refuses are counted as failed.
       measureCalls({ metrics, destination: name, now }),
-      // Around the repetitions, so that it counts calls and not attempts, and never comes between the attempts of one call.
+      // Around the retries, so that it counts calls and not attempts, and never interrupts the attempts of one call.
       circuitBreaker({ log, now, onState }),
-      // Around the repetitions: they share the call's time.
+      // Around the retries, which share the call's time.
       deadline({ now }),
       retry({ idempotent, now, sleep, random }),
       measureRetries({ metrics, destination: name }),
-      // Within the repetitions: each attempt has a span and a log line of its own.
+      // Within the retries: each attempt has its own span and log line.
       span({ spans, peer: { destination: name, ...readAddress(url) } }),
       callLog({ log, now }),
     ],
@@ -116,14 +116,13 @@ export type ClientCall<M extends MethodName> = {
 /** Resolves to the validated result; rejects with a SekishoError, whose reason may be `ambiguous`. */
 export type ExecutionClient = {
   call<M extends MethodName>(call: ClientCall<M>): Promise<ResultOf<M>>;
-  /** Ends whatever the destination keeps warm for the session; does nothing where there is nothing to end. */
+  /** Ends what the destination keeps warm for the session; does nothing where there is nothing to end. */
   stopSession?(request: { sessionId: string; signal: AbortSignal }): Promise<void>;
   close(): Promise<void>;
 };
 
 /**
- * Only aborts: what an abort means (nothing was sent, or nobody knows) is said by the transport, which knows it.
- * Every transport gives up at once when the signal does.
+ * Aborts the call's signal at its deadline. Every transport then rejects at once, and says whether anything was sent.
  */
 function deadline({ now }: { now: () => number }): Wrapper {
   return (next) => async (call) => {

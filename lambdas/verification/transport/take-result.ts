@@ -1,4 +1,4 @@
-/** The boundary for results of an Execution zone: what can be mended is mended, what cannot be carried is left out. */
+/** Repairs results of an Execution zone at the boundary: broken optional parts are left out, texts are made well-formed. */
 
 import {
   type Artifact,
@@ -15,7 +15,7 @@ import { leftOutMember } from "../task/task.ts";
 /** Slack shows twenty of them. The others are counted only. */
 const maxArtifacts = 100;
 const maxOptions = 100;
-/** Checking each of half a million things takes seconds. Nobody is told of so many. */
+/** The most entries of any other list: checking half a million would take seconds. */
 const maxListed = 100;
 const maxNameLength = 255;
 
@@ -42,12 +42,12 @@ export function takeResult(result: unknown): unknown {
   }
 }
 
-/** Whether the peer says that the task has its result, readable or not. */
+/** Whether the peer says that the task has succeeded, readable or not. */
 export function isSuccess(result: unknown): boolean {
   return isObject(result) && result.status === "success";
 }
 
-/** Details of an error: not at all where they are nested too deeply, and of each list the beginning alone. */
+/** Repairs the details of an error: undefined where they are nested too deeply, with long lists shortened. */
 export function takeErrorData(data: unknown): unknown {
   return isNestedTooDeep(data) ? undefined : wellFormed(withShortLists(data));
 }
@@ -71,7 +71,7 @@ function takeAccepted(members: Members): Members {
   return { ...kept, progress: mapTexts(fitting, sanitizeLines) };
 }
 
-/** A question that cannot be read is a question all the same: the task waits for an answer. */
+/** A broken question stays a question, because the task waits for an answer. */
 function takeQuestion(members: Members): Members {
   const { prompt, options, ...others } = members;
   return {
@@ -121,7 +121,7 @@ function isWebAddress(url: string): boolean {
 
 type Fits = { safeParse(value: unknown): { success: boolean } };
 
-/** Without the members of these names that do not fit the schema; `null` is as good as absent. */
+/** The members without those of `names` that do not fit the schema. */
 function withFitting<N extends string>(members: Members, shape: Record<N, Fits>, names: readonly N[]): Members {
   const broken = names.filter((name) => name in members && !shape[name].safeParse(members[name]).success);
   return Object.fromEntries(Object.entries(members).filter(([name]) => !(broken as string[]).includes(name)));

@@ -13,7 +13,7 @@ export type TapEntry = {
 };
 export type Tap = (entry: TapEntry) => void;
 
-/** The transport's behaviour stays as it is; `tap` must not throw. Repetitions of a request show up as what they are. */
+/** Wraps the transport and shows each attempt to `tap`, which must not throw. The transport's behaviour stays the same. */
 export function tapTransport({
   transport,
   tap,
@@ -74,7 +74,7 @@ export function redact(value: unknown): unknown {
 function redactMember({ name, member }: { name: string; member: unknown }): unknown {
   if (typeof member !== "string") return redact(member);
   if (secretName.test(name)) return mask;
-  // An attachment's url is signed: who has it can read the file.
+  // An attachment's url is signed: anybody who has it can read the file.
   if (name === "url") return member.replace(/[?#].*$/s, `?${mask}`);
   return redact(member);
 }

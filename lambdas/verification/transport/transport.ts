@@ -7,9 +7,9 @@ import type { OpenSpan, Trace } from "../../shared/telemetry/telemetry.ts";
 export type TransportRequest = { body: Uint8Array; sessionId: string; signal: AbortSignal; trace: Trace };
 
 /**
- * What came back. `status` is the HTTP status where the transport has one: it counts only where the body is no
- * JSON-RPC response, or narrows an ambiguous number. `retryAfterMs` is what the peer asked for. `shortened`: the body was larger
- * than what is read, so its long strings are cut.
+ * One response. `status` is the HTTP status where the transport has one: it counts only where the body is not a JSON-RPC response, or
+ * narrows an ambiguous error code. `retryAfterMs` is the delay that the peer asked for. `shortened`: the body was larger than the limit,
+ * so its long strings are cut.
  */
 export type TransportResponse = {
   body: Uint8Array;
@@ -18,7 +18,7 @@ export type TransportResponse = {
   shortened?: true | undefined;
 };
 
-/** `url` and `version`: of what the transport calls. The peer wrote the texts. */
+/** The peer's own description, with the url and the version that the transport calls. The texts are untrusted. */
 export type PeerDescription = { name: string; url: string; version: string };
 
 /**
@@ -28,11 +28,11 @@ export type PeerDescription = { name: string; url: string; version: string };
  */
 export type Transport = {
   send(request: TransportRequest): Promise<TransportResponse>;
-  /** Ends whatever the peer keeps warm for the session; there only where the destination asks for it. Stopping twice is fine. */
+  /** Ends what the peer keeps warm for the session; present only where the destination asks for it. Stopping twice is fine. */
   stopSession?(request: { sessionId: string; signal: AbortSignal }): Promise<void>;
-  /** What the peer says of itself; there only where the transport has to read that anyway. Rejects as `send` does. */
+  /** The peer's description; present only where the transport reads it anyway. Rejects as `send` does. */
   describe?(request: { signal: AbortSignal }): Promise<PeerDescription>;
-  /** Lets kept connections go. */
+  /** Closes idle connections. */
   close?(): Promise<void>;
 };
 
@@ -44,7 +44,7 @@ export type RunningCall = {
   requestId: string;
   sessionId: string;
   trace: Trace;
-  /** Of this attempt, for what is learned on the way. */
+  /** The span of this attempt, for attributes that are known later. */
   span?: OpenSpan;
   signal: AbortSignal;
   endsAtMs: number;
@@ -55,7 +55,7 @@ export type RunningCall = {
 export type CallHandler = (call: RunningCall) => Promise<ResultOf<MethodName>>;
 export type Wrapper = (next: CallHandler) => CallHandler;
 
-/** The first wrapper is the outermost. */
+/** Puts the wrappers around `innermost`. The first wrapper is the outermost. */
 export function compose({
   wrappers,
   innermost,

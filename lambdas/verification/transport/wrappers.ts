@@ -1,5 +1,5 @@
 /**
- * The wrappers around a call to the Execution zone: a log line and a span for each attempt, metrics, repetition, and the circuit breaker.
+ * The wrappers around a call to the Execution zone: a log line and a span for each attempt, metrics, retries, and the circuit breaker.
  */
 
 import { type ClientReason, isRetryable, SekishoError } from "../../../contracts/errors.ts";
@@ -42,7 +42,7 @@ function createLogFields({ method, params, requestId, attempt, trace }: RunningC
 
 type Measured = { metrics: Metrics; destination: string };
 
-/** A call with all of its attempts is one, also where an open circuit refuses it. */
+/** Counts each call once with all of its attempts, also where an open circuit refuses it. */
 export function measureCalls({ metrics, destination, now }: Measured & { now: () => number }): Wrapper {
   return (next) => async (call) => {
     const operation = call.method;
@@ -63,7 +63,7 @@ export function measureCalls({ metrics, destination, now }: Measured & { now: ()
   };
 }
 
-/** To lie within the repetitions. */
+/** Counts retries. Must be within `retry`. */
 export function measureRetries({ metrics, destination }: Measured): Wrapper {
   return (next) => (call) => {
     if (call.attempt > 1) metrics.add("sekisho_retries_total", { destination, operation: call.method });
@@ -71,10 +71,10 @@ export function measureRetries({ metrics, destination }: Measured): Wrapper {
   };
 }
 
-/** Where the calls go, as far as that is known before the first one. */
+/** The destination of the calls, and its address as far as it is known before the first one. */
 export type Peer = { destination: string; address?: string | undefined; port?: number | undefined };
 
-/** A span around every attempt, by the semantic conventions of JSON-RPC; the peer is told of it as the caller. */
+/** A span around every attempt, by the semantic conventions of JSON-RPC. The peer gets it as the parent of its own spans. */
 export function span({ spans, peer }: { spans: Spans; peer: Peer }): Wrapper {
   return (next) => (call) =>
     spans.within(startAttempt({ call, peer }), async (span) => {
@@ -108,9 +108,9 @@ function startAttempt({ call, peer }: { call: RunningCall; peer: Peer }): SpanSt
 }
 
 /**
- * After some outages in a row, refuses calls to a destination at once for a while, then lets one through to see. It is advisory, and of
- * this process and destination alone. It refuses before anything is sent and says so (`unavailable`);
- * it never judges a call that is under way, so the fate of a task that may have been sent is not its business.
+ * After some outages in a row, refuses calls to a destination for a while, then lets one through as a probe. Its state belongs to this
+ * process and destination alone. It refuses before anything is sent, as `unavailable` and `undelivered`, and never ends a call that is
+ * under way.
  */
 export function circuitBreaker({
   log,
@@ -121,7 +121,7 @@ export function circuitBreaker({
 }: {
   log: Log;
   now: () => number;
-  /** Told at each call whether the circuit is open then. */
+  /** Called at each call with whether the circuit is open. */
   onState?: (state: { isOpen: boolean }) => void;
   maxFailures?: number;
   openMs?: number;
@@ -171,7 +171,7 @@ export function circuitBreaker({
   };
 }
 
-/** Of the call that made the difference. */
+/** The ids of the call that opened or closed the circuit. */
 function readIds({ requestId, trace }: RunningCall): LogFields {
   return { request_id: requestId, trace_id: readTraceId(trace) };
 }
@@ -184,9 +184,9 @@ function isOutage({ reason }: SekishoError): boolean {
 export type Sleep = (request: { ms: number; signal: AbortSignal }) => Promise<void>;
 
 /**
- * Repeats an attempt, always with the same id: one that certainly did nothing, or one that the peer is known to deduplicate. Full jitter
- * on top of what the peer asked for (`retry_after_ms`); what does not fit into the time left is not tried.
- * An ambiguous attempt is repeated once; further repetitions are the caller's, who has more time.
+ * Repeats an attempt with the same id where it certainly did nothing, or where the peer deduplicates it. Waits with full jitter on top
+ * of `retry_after_ms`, and does not retry where that exceeds the time left. An ambiguous attempt is repeated once; further retries are
+ * the caller's, who has more time.
  */
 export function retry({
   idempotent,
@@ -231,14 +231,14 @@ export function retry({
   };
 }
 
-/** The same session would refuse again; another one is the caller's choice. */
+/** Whether the error may be retried within the call. `session_ending` may not: the caller chooses another session. */
 export function isRepeatedInCall(reason: ClientReason): boolean {
   return isRetryable(reason) && reason !== "session_ending";
 }
 
 /**
- * Who answered a bare 503 is not known: a proxy may have passed the request on before. A peer that would run the task again is
- * believed only where it says itself that it took nothing.
+ * A bare 503 may come from a proxy that has passed the request on. For a peer that does not deduplicate, it is ambiguous unless the
+ * peer itself says that it took nothing.
  */
 function toTrustedError({
   call,
@@ -259,14 +259,14 @@ function isDeduplicated({ call, idempotent }: { call: RunningCall; idempotent: b
   return idempotent && (call.method !== "execute_task" || dedupedIdSchema.safeParse(call.id).success);
 }
 
-/** An earlier attempt may have left something there, whatever the last one came to. */
+/** The error without `undelivered`, because an earlier attempt may have left something at the destination. */
 function withoutUndelivered(error: SekishoError): SekishoError {
   if (!error.undelivered) return error;
   const { reason, details, exact, code, cause } = error;
   return new SekishoError(reason, { details, exact, cause, ...(code === undefined ? {} : { code }) });
 }
 
-/** What says of a call that it was not let in, or that nobody is there for it, and nothing of the task. */
+/** Reasons that are about the call alone, and say nothing about the task. */
 const unrelatedReasons: readonly ClientReason[] = [
   "unauthenticated",
   "permission_denied",

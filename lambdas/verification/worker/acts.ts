@@ -1,4 +1,4 @@
-/** What the task machine asks for, done: each act talks to one party and comes back as one event. */
+/** Runs the acts that the task machine asks for. Each act talks to one service and returns one event. */
 
 import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
 import { abortable } from "../../shared/async/abortable.ts";
@@ -111,7 +111,7 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
     }
   }
 
-  /** Whoever may ask may not therefore end what others have asked for. */
+  /** Cancels only those tasks of the thread that the person may cancel. */
   function cancelThread({ task, signal }: { task: Task; signal: AbortSignal }) {
     const { user } = task.message;
     const mayCancel = async (id: string) => {
@@ -144,7 +144,8 @@ function isCall(act: Act): act is ExecutionCall {
 }
 
 /**
- * Tells the user that the task is under way: by a placeholder in the thread, and a mark on the message. Resolves to the placeholder's `ts`. With `reconcile`, a placeholder whose answer was lost is found instead of posted again.
+ * Tells the user that the task is under way, by a placeholder in the thread and a reaction on the message. Resolves to the placeholder's
+ * `ts`. With `reconcile` a placeholder that an earlier try posted is found.
  */
 export async function announceTask(request: {
   slack: SlackApi;
@@ -173,8 +174,8 @@ export async function announceTask(request: {
 type PrepareRequest = { slack: SlackApi; files: Files; task: Task; signal: AbortSignal };
 
 /**
- * Gathers what goes along with a message: the thread so far, and its files. Rejects with a SlackError where it may work another
- * time, or with a FileRefused.
+ * Gathers the thread's history and the message's files. Rejects with a SlackError where a later try may succeed, or with a
+ * FileRefused.
  */
 async function prepare(request: PrepareRequest): Promise<Context> {
   const { files, task, signal } = request;
@@ -184,7 +185,7 @@ async function prepare(request: PrepareRequest): Promise<Context> {
   return { attachments, history };
 }
 
-/** A thread that may not be read is no reason not to do what was asked. */
+/** A thread that the bot may not read has no history, and the task goes on without one. */
 async function readHistory({
   slack,
   task,
@@ -220,30 +221,30 @@ export async function readMessageText(request: {
   return readUserText({ text: message.text, botUsers });
 }
 
-/** No worker waits longer for Slack to take a notice. */
-const mostMs = 5000;
+/** The longest that a worker waits for Slack to take a notice. */
+const noticeTimeoutMs = 5000;
 /**
- * Notices on their way to Slack at once in one process, so that the other workers are free for answers where Slack is slow or limits us.
- * People who may not ask have as many of their own: they cannot keep others from being told.
+ * The most notices that one process sends to Slack at once, so that other workers stay free for answers where Slack is slow or limits us.
+ * People who may not ask have a separate limit of the same size, so that they cannot keep notices from others.
  */
-const mostAtOnce = 4;
+const maxNoticesAtOnce = 4;
 
-/** Creates what tells a person that something was not done: at most once in a while, and where nobody else reads it. */
+/** Creates the function that tells a person privately that something was not done, within the limits of `gate/refusals.ts`. */
 export function createNotify({ gate }: { gate: Pick<Gate, "isStranger" | "mayRefuse"> }): Notify {
-  const allowed = createConcurrencyLimit({ max: mostAtOnce });
+  const allowed = createConcurrencyLimit({ max: maxNoticesAtOnce });
   let strangers = 0;
 
-  /** A stranger's notice is dropped where the places are taken. A notice of anybody else waits for one. */
-  async function tell({ post, ...notice }: Parameters<Notify>[0]): Promise<void> {
+  /** Drops a stranger's notice at the limit. A notice for anybody else waits. */
+  async function send({ post, ...notice }: Parameters<Notify>[0]): Promise<void> {
     const { signal } = notice;
     const isStranger = await gate.isStranger(notice);
     signal.throwIfAborted();
-    const send = async () => {
+    const postIfDue = async () => {
       if (await gate.mayRefuse({ ...notice, isStranger })) await post(signal);
     };
-    const work = () => abortable({ promise: send(), signal });
+    const work = () => abortable({ promise: postIfDue(), signal });
     if (!isStranger) return allowed.take({ signal, work });
-    if (strangers >= mostAtOnce) return;
+    if (strangers >= maxNoticesAtOnce) return;
     strangers += 1;
     await work().finally(() => {
       strangers -= 1;
@@ -251,10 +252,10 @@ export function createNotify({ gate }: { gate: Pick<Gate, "isStranger" | "mayRef
   }
 
   return async (notice) => {
-    const deadline = AbortSignal.timeout(mostMs);
+    const deadline = AbortSignal.timeout(noticeTimeoutMs);
     const signal = AbortSignal.any([notice.signal, deadline]);
     try {
-      await abortable({ promise: tell({ ...notice, signal }), signal });
+      await abortable({ promise: send({ ...notice, signal }), signal });
     } catch (thrown) {
       if (!(thrown instanceof SlackError) && !deadline.aborted) throw thrown;
     }
@@ -263,7 +264,7 @@ export function createNotify({ gate }: { gate: Pick<Gate, "isStranger" | "mayRef
 
 type RefuseRequest = { slack: SlackApi; notify: Notify; task: Task; text: TaskText; signal: AbortSignal };
 
-/** The act for a message that becomes no task: its writer is told why. */
+/** Tells the writer of a message that was refused why. */
 export async function postRefusalOnce({ slack, notify, task, text, signal }: RefuseRequest): Promise<void> {
   const { user, threadTs } = task.message;
   const [content] = text.parts(task);
@@ -295,7 +296,7 @@ async function postRefusal({
     return;
   }
   try {
-    // In a thread that nobody has answered in, Slack shows no ephemeral message.
+    // Slack does not show an ephemeral message in a thread that has no reply yet.
     await slack.postEphemeral({ ...call, channel, threadTs, user, text: content.text });
   } catch (thrown) {
     // The bot is not in the channel, or the person is not.
@@ -304,7 +305,7 @@ async function postRefusal({
   }
 }
 
-/** What is told once: the words are the same, but for a time. */
+/** The kind of a refusal, of which each is shown once within the window of `gate/refusals.ts`. */
 function kindOf(outcome: TaskOutcome): string {
   if (outcome.type === "failed") return outcome.reason;
   if (outcome.type !== "limited") return outcome.type;

@@ -1,4 +1,4 @@
-/** A batch of SQS, all messages at once: which of them are finished, and which must come again. */
+/** Handles a batch of SQS messages on AWS Lambda: reports the failed ones, and sets when those come again. */
 
 import { ChangeMessageVisibilityCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import * as z from "zod";
@@ -31,15 +31,14 @@ const eventSchema = z.object({ Records: z.array(recordSchema) });
 export type SqsRecord = z.infer<typeof recordSchema>;
 export type BatchResponse = { batchItemFailures: { itemIdentifier: string }[] };
 
-/** Throws for what is no event of SQS. */
+/** Throws for anything but an event of SQS. */
 export function parseBatch(event: unknown): readonly SqsRecord[] {
   return eventSchema.parse(event).Records;
 }
 
 /**
- * Never rejects: one message's failure is its own, and the others are finished. A message that is not due yet is sent on
- * into `queue`, with what is left of its delay, and finished. `failed` hears of each failure, so that it can see to when
- * the message comes again.
+ * Handles all messages at once and never rejects: a failed message does not fail the others. A message that is not due yet is sent to
+ * `queue` again with the rest of its delay. `failed` is called for each failure, so that it can set when the message comes again.
  */
 export async function handleBatch({
   batch,
@@ -78,13 +77,14 @@ export async function handleBatch({
 }
 
 /**
- * When a failed message comes again: soon, and later each time, instead of after the queue's long visibility timeout. The first after 5 s, each further one after twice as long, up to five minutes.
+ * When a failed message comes again, instead of after the queue's long visibility timeout: after 5 s, and after twice as long each
+ * further time, up to five minutes.
  */
 export function retryDelaySeconds({ receiveCount }: { receiveCount: number }): number {
   return Math.min(300, 5 * 2 ** Math.min(Math.max(receiveCount - 1, 0), 20));
 }
 
-/** Best effort: where it fails, the visibility timeout holds. */
+/** Creates the function that sets a failed message's visibility timeout. Best effort: where it fails, the queue's own timeout holds. */
 export function createRetryLater({
   client,
   queueUrl,
@@ -105,7 +105,7 @@ export function createRetryLater({
     body: string;
     receiptHandle: string;
     receiveCount: number;
-    /** Until then the message would only meet the lease of its own step, and be replaced by one that counts from nothing. */
+    /** Before that the message would only meet the lease of its own failed step, and be replaced by a copy with a receive count of 1. */
     notBeforeMs: number;
   }): Promise<void> => {
     const command = new ChangeMessageVisibilityCommand({
@@ -122,10 +122,10 @@ export function createRetryLater({
   };
 }
 
-/** What Lambda says of one invocation. */
+/** The parts of a Lambda context that are used. */
 export type InvocationContext = {
   getRemainingTimeInMillis(): number;
-  /** As the caller named the function: with the alias, where one was invoked. */
+  /** The ARN that the caller invoked: with the alias, where one was given. */
   invokedFunctionArn: string;
 };
 
@@ -133,10 +133,10 @@ export function isOperatorInvocation({ invokedFunctionArn }: Pick<InvocationCont
   return invokedFunctionArn.endsWith(`:${operatorAlias}`);
 }
 
-/** What writing down how far acts came may take before Lambda ends the function. */
+/** The time that is left for saving the record before Lambda ends the function. */
 const settleMs = 5000;
 
-/** The signal aborts shortly before the function's time is over; `done` lets go of the timer. */
+/** A signal that aborts shortly before the function's time is over; `done` clears the timer. */
 export function endingSignal({ context }: { context: Pick<InvocationContext, "getRemainingTimeInMillis"> }): {
   signal: AbortSignal;
   done(): void;

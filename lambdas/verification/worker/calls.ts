@@ -1,4 +1,4 @@
-/** The acts that call the Execution zone, each in a slot of its destination, so that one that hangs leaves the others room. */
+/** The acts that call the Execution zone. Each takes a slot of its destination, so that a slow destination leaves room for others. */
 
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { TaskResult } from "../../../contracts/methods.ts";
@@ -11,7 +11,7 @@ export type ExecutionCall = Extract<TaskEffect, { type: CallAct }>;
 type CallRequest = { act: ExecutionCall; task: Task; signal: AbortSignal };
 
 export type ExecutionCalls = {
-  /** Rejects for nothing that the other side does. */
+  /** A failure of the other side is an event, not a rejection. */
   run(request: CallRequest): Promise<TaskEvent>;
   /** Best effort: a session that is not stopped ends by itself. */
   stopSession(request: { task: Task; signal: AbortSignal }): Promise<void>;
@@ -29,13 +29,13 @@ export function createCallRunner({
   const slots = new Map(
     [...destinations].map(([name, { maxSends }]) => {
       const maxAsks = Math.ceil(maxSends / 4);
-      // A send takes as long as the agent does, so that nobody waits for its slot here; to ask takes a moment.
+      // A send takes as long as the agent does, so no call waits for its slot. The other calls are short.
       const send = createSlots({ max: maxSends, maxWaiting: 0, now });
       return [name, { send, ask: createSlots({ max: maxAsks, maxWaiting: maxAsks, now }) }];
     }),
   );
 
-  async function inSlot(request: CallRequest): Promise<TaskEvent> {
+  async function runInSlot(request: CallRequest): Promise<TaskEvent> {
     const { act, task } = request;
     const taken = await slotsOf(task)?.[act.type === "send" ? "send" : "ask"].take();
     if (taken !== undefined && "delayMs" in taken) return { type: "busy", delayMs: taken.delayMs };
@@ -82,7 +82,7 @@ export function createCallRunner({
   return {
     async run(request) {
       try {
-        return await inSlot(request);
+        return await runInSlot(request);
       } catch (thrown) {
         if (!(thrown instanceof SekishoError)) throw thrown;
         return { type: "call_failed", nowMs: now(), act: request.act.type, error: failureOf(thrown) };
@@ -111,13 +111,13 @@ function failureOf(error: SekishoError): CallFailure {
   };
 }
 
-/** All of a task's calls carry its session id and its trace. */
+/** Every call of a task carries its session id and its trace. */
 type ExecuteCall = Pick<WorkerDestination, "client" | "callTimeoutMs" | "botToken"> & {
   task: Task;
   signal: AbortSignal;
 };
 
-/** The stored params under the task's own id, the same at every repetition. */
+/** Sends the stored params under the request id, the same at every repetition. */
 export async function sendTaskCall({
   client,
   callTimeoutMs,
@@ -140,7 +140,7 @@ export async function pollTask(
   return client.call({ method: "get_task", params, id: newId(), ...common({ callTimeoutMs, task, signal }) });
 }
 
-/** The person's answer under its own id, the same at every repetition. */
+/** Sends the person's answer under its own JSON-RPC id, the same at every repetition. */
 async function answerTask({ client, callTimeoutMs, task, signal }: ExecuteCall): Promise<TaskResult> {
   const { question, call } = task;
   if (question?.answer === undefined || call?.taskId === undefined) throw new SekishoError("internal");
@@ -148,7 +148,7 @@ async function answerTask({ client, callTimeoutMs, task, signal }: ExecuteCall):
   const chosen = option === undefined ? undefined : question.options[option];
   const params = {
     task_id: call.taskId,
-    // An option without an id that can be sent is told by what its button says.
+    // An option whose id cannot be sent is named by its label.
     ...(chosen?.id ? { option_id: chosen.id } : {}),
     ...(text === undefined && chosen?.id !== "" ? {} : { text: text ?? chosen?.label ?? "" }),
     user_id: user,
@@ -164,7 +164,7 @@ async function cancelTask(request: ExecuteCall & { newId: () => string }): Promi
   await client.call({ method: "cancel_task", params, id: newId(), ...common({ callTimeoutMs, task, signal }) });
 }
 
-/** Without it nothing is sent. */
+/** Reads the bot token. Without one nothing is sent, so a failure is `undelivered`. */
 async function readToken(request: { botToken: () => Promise<string>; callTimeoutMs: number; signal: AbortSignal }) {
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(request.callTimeoutMs)]);
   try {
@@ -184,37 +184,37 @@ function common({ callTimeoutMs, task, signal }: { callTimeoutMs: number; task: 
   };
 }
 
-/** `release` gives the slot back. Without a free one, `delayMs` says when there is likely one for this caller. */
+/** A slot, which `release` gives back; or, without a free one, the delay after which this caller likely gets one. */
 type Taken = { release: () => void } | { delayMs: number };
 
 export type Slots = {
   take(): Promise<Taken>;
-  /** Whether less than half of them are taken beside the caller's: then a call may wait at the destination for news. */
+  /** Whether less than half of the slots are taken beside the caller's own: then a poll may wait at the destination for news. */
   isIdle(): boolean;
 };
 
+/** The mean duration of a call before any was measured. */
 const firstGuessMs = 1000;
-/** What a caller waits here before it is turned away: a call may take only some milliseconds. */
+/** The longest that a caller waits for a slot. A call may take only some milliseconds. */
 const mostWaitMs = 1000;
 const leastDelayMs = 100;
-/** The destination may be much faster by then. */
+/** The longest delay of a caller that is turned away, since the destination may have become faster by then. */
 const mostDelayMs = 60_000;
-/** How much one call's duration counts in the mean. */
+/** The weight of one call's duration in the mean. */
 const weight = 0.1;
 
 /**
- * At most `maxWaiting` callers wait for a slot here, in their order. Whoever is turned away is told to come back at a time of
- * its own, one after the other as fast as slots come free by the mean duration of calls: so that ten thousand that wait do
- * not all try again and again.
+ * Limits the concurrent calls of one destination. At most `maxWaiting` callers wait for a slot, in their order. Further callers are
+ * turned away with a delay, spaced by the mean duration of calls, so that ten thousand waiting tasks do not all retry at once.
  */
 export function createSlots({ max, maxWaiting, now }: { max: number; maxWaiting: number; now: () => number }): Slots {
-  /** In the order in which they came. */
+  /** In order of arrival. */
   const waiting = new Set<() => void>();
   let taken = 0;
   let meanMs = firstGuessMs;
   let bookedUntilMs = 0;
 
-  /** Takes a slot that is free. */
+  /** Takes a free slot. */
   function hold(): Taken {
     const sinceMs = now();
     taken += 1;
@@ -238,13 +238,13 @@ export function createSlots({ max, maxWaiting, now }: { max: number; maxWaiting:
     const timer = setTimeout(() => settle(turnAway), mostWaitMs);
     function settle(outcome: () => Taken): void {
       clearTimeout(timer);
-      waiting.delete(goOn);
+      waiting.delete(takeFreedSlot);
       resolve(outcome());
     }
-    function goOn(): void {
+    function takeFreedSlot(): void {
       settle(hold);
     }
-    waiting.add(goOn);
+    waiting.add(takeFreedSlot);
     return promise;
   }
 

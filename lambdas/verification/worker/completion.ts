@@ -1,24 +1,25 @@
-/** The completion push: wakes the task that it names, if that waits. It carries no outcome, and what it says is not believed. */
+/** Handles a completion push: wakes the task that it names, if the task is waiting. A push carries no outcome and is not trusted. */
 import { completionSchema } from "../../../contracts/completion.ts";
 import type { TaskEvent } from "../task/events.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
 import { runStep, type WorkerOptions } from "./run-step.ts";
 
-/** However many pushes come, a task is not polled more often than that for them. */
+/** The shortest gap between two polls of a task that pushes can cause. */
 const pollGapMs = 1000;
 
 type Push = { body: string; signal: AbortSignal | undefined };
 
-/** The link that was sent last for pushes of a task: its number, when it is due, and the end of the lease that it met. */
+/** The wake-up that was sent last for pushes of a task: its number, when it is due, and the end of the lease that it met. */
 type SentLink = { seq: number; dueAtMs: number; leaseUntilMs: number };
 
 const maxSentLinks = 1000;
 
 /**
- * A link that is ahead of the record comes again after twice the time each time, from a tenth of a second on. This one has waited
- * for a second, as a link that came so often: it goes on from there, so that many processes with one each stay few messages.
+ * The `early` count of a wake-up that a push sends. A wake-up that arrives before the record is saved comes again with a doubled delay,
+ * from a tenth of a second on. This one has waited a second already and counts as one that came four times, so that wake-ups of many
+ * processes stay few messages.
  */
-const earlyAfterGap = 4;
+const firstEarly = 4;
 
 /** Resolves when there is nothing more to do for the push; rejects where the store is away. */
 export function createHandleCompletion(options: WorkerOptions): (push: Push) => Promise<void> {
@@ -32,12 +33,12 @@ async function handleCompletion(
   { body, signal }: Push,
 ): Promise<void> {
   const { store, log, now = Date.now } = options;
-  const push = parse(body);
+  const push = parsePush(body);
   if (push === undefined) return log.warn("completion_refused", { bytes: body.length });
   const task = await store.get({ id: push.request_id });
   const nowMs = now();
   const isMeant = task?.state === "waiting" && task.call?.taskId === push.task_id;
-  // A host that could not be asked has its time until the next try, and what is ending is told by its end.
+  // A host that failed keeps its delay until the next try, and a task that is being canceled needs no poll.
   const isEnding = task?.cancelReason !== undefined || (task?.attempts ?? 0) > 0;
   if (!isMeant || isEnding || isPolledSoon(task, nowMs)) return log.debug("completion_dropped", { ...push });
   if (isHeld(task, nowMs) || isRecent(task, nowMs)) return pollSoon(options, sentLinks, { task, nowMs });
@@ -45,27 +46,27 @@ async function handleCompletion(
   await runStep(options, { task, event, seq: task.wakeSeq, nowMs, signal });
 }
 
-/** The next poll is due as soon as one that is made for the push could be. */
+/** Whether the planned poll is due no later than one for this push could be. */
 function isPolledSoon(task: Task, nowMs: number): boolean {
   const { nextPollAtMs = Number.POSITIVE_INFINITY } = task.wait ?? {};
   return !isHeld(task, nowMs) && isRecent(task, nowMs) && nextPollAtMs - nowMs <= pollGapMs;
 }
 
-/** A worker acts on it. */
+/** Whether a worker acts on the task. */
 function isHeld({ lease }: Task, nowMs: number): boolean {
   return lease !== undefined && lease.untilMs > nowMs;
 }
 
+/** Whether the task was polled within the gap. */
 function isRecent({ wait }: Task, nowMs: number): boolean {
   const polledAtMs = wait?.polledAtMs;
   return polledAtMs !== undefined && nowMs - polledAtMs < pollGapMs;
 }
 
 /**
- * The poll that was made last, or is under way, may have been answered before what the push tells of, and the next one may be
- * minutes away. One more link with the number of the next one comes when the gap is over: of links with the same number one
- * is worked at, so that there is one poll, however many pushes come. Of the pushes that one process gets, only the first
- * makes a link: it is still to come, and comes again until the lease that it met is over.
+ * The last poll, or the one under way, may have been answered before the news that the push announces, and the next one may be minutes
+ * away. So a further wake-up is sent for the end of the gap. It has the number of the next one: of wake-ups with the same number only
+ * one is processed, so there is one poll, however many pushes arrive. One process sends such a wake-up once.
  */
 async function pollSoon(
   { queue, log }: WorkerOptions,
@@ -82,11 +83,11 @@ async function pollSoon(
   const sincePollMs = isRecent(task, nowMs) ? Math.max(0, nowMs - (task.wait?.polledAtMs ?? nowMs)) : 0;
   const delayMs = pollGapMs - sincePollMs;
   await queue.send({
-    body: JSON.stringify({ type: "wake", requestId: task.id, seq, early: earlyAfterGap }),
+    body: JSON.stringify({ type: "wake", requestId: task.id, seq, early: firstEarly }),
     delayMs,
     group: queueGroupOf(task),
   });
-  // Only now: a push is not to be dropped for a link that was never sent.
+  // After the send, so that no push is dropped for a wake-up that was never sent.
   sentLinks.delete(task.id);
   sentLinks.set(task.id, { seq, dueAtMs: nowMs + delayMs, leaseUntilMs: task.lease?.untilMs ?? 0 });
   const [oldest] = sentLinks.keys();
@@ -94,7 +95,7 @@ async function pollSoon(
   log.debug("completion_deferred", { request_id: task.id, task_id: task.call?.taskId, delay_ms: delayMs });
 }
 
-function parse(body: string) {
+function parsePush(body: string) {
   try {
     return completionSchema.parse(JSON.parse(body));
   } catch {

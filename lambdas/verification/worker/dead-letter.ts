@@ -1,4 +1,4 @@
-/** Handles a message that the queue gave up on. It calls nobody but the store and the queues. */
+/** Handles dead letters: messages that the queue gave up on. Calls only the store and the queues. */
 import { ItemError } from "../../shared/engine/records.ts";
 import { readQueuedIds } from "../../shared/queued-ids.ts";
 import type { TaskEvent } from "../task/events.ts";
@@ -16,7 +16,7 @@ export type HandleDeadLetter = (request: {
   keep?: () => Promise<void>;
 }) => Promise<void>;
 
-/** For a message that the queue gave up on; see `Worker.deadLetter`. */
+/** Creates the handler that is described at `Worker.deadLetter`. */
 export function createHandleDeadLetter(options: ActlessOptions): HandleDeadLetter {
   const { log, telemetry } = options;
   return async ({ body, signal, keep = async () => {} }) => {
@@ -33,23 +33,22 @@ export function createHandleDeadLetter(options: ActlessOptions): HandleDeadLette
 }
 
 /**
- * The record says `failed` before anything else happens. The next wake-up asks the host to cancel, and the one after it tells the
- * user in the thread: calls are the worker's, so that this handler needs none of its permissions. Before all that the message is kept for an operator, who may redrive it: afterwards the record would say
- * that there is nothing to do, and a message that could not be kept at once would be gone. Kept is:
- * - an `ask`, once, whose task could not even be recorded. It goes on by itself for a week; redriven, it is sent as it is;
- * - a `wake`. Where its task failed with it, only the delivery is repeated when it is redriven;
+ * Stores the message for an operator first, and then fails the task in the record. The next wake-up asks the host to cancel, and the one
+ * after it tells the user: the worker makes those calls, so this handler needs none of its permissions. Stored are:
+ * - an `ask` whose task could not be recorded, once. It is also tried again by itself for a week;
+ * - a `wake`. Where its task failed, a redrive only repeats the delivery;
  * - a `press`;
- * - a `redrive` or a `cancel`, with which the task stays as it is. Redriven, it is tried again; a `cancel` also by itself.
- * Not kept is what goes on elsewhere (of a link that is finished, or of a task that a worker holds) or is about nothing.
+ * - a `redrive` or a `cancel`. The task stays as it is. A `cancel` is also tried again by itself.
+ * Not stored are messages that go on elsewhere (their wake-up is finished, or a worker holds the task) and messages without a task.
  */
 async function handleDeadLetter(options: ActlessOptions, { message, signal, keep }: DeadLetter): Promise<void> {
   const { queue, now = Date.now } = options;
-  // The task finds out by itself that its thread is free.
+  // A queued task also looks at its thread by itself.
   if (message.type === "thread_free") return;
-  // Whoever pressed the button sees that nothing came of it, and may press it again.
+  // The person sees that the click had no effect, and may click again.
   if (message.type === "redrive" || message.type === "press") return keep();
   if (message.type === "greet") return;
-  if (message.type === "cancel") return handleLostWish(options, { message, keep });
+  if (message.type === "cancel") return retryCancel(options, { message, keep });
   const { task, unreadable } = await readTask(options, message.requestId);
   if (task === undefined && unreadable !== undefined) return keep();
   if (task === undefined) return message.type === "ask" ? handleUnclaimed(options, { ask: message, keep }) : undefined;
@@ -68,8 +67,8 @@ async function handleDeadLetter(options: ActlessOptions, { message, signal, keep
 }
 
 /**
- * `unreadable` is what was wrong with a record that cannot be read; `task` is then what is left of it. Only here: a worker of
- * another version may be able to read it, and its message comes again until it is a dead letter.
+ * Reads the record. Where it cannot be parsed, `unreadable` is the kind of the error and `task` is its readable part. Only dead letters
+ * are handled so: before that, a worker of another version may be able to read the record.
  */
 async function readTask(
   { store, log }: ActlessOptions,
@@ -85,8 +84,8 @@ async function readTask(
   }
 }
 
-/** Somebody was told that the task is being canceled: that stays a wish as long as the task is not over. */
-async function handleLostWish(
+/** Tries a `cancel` again as long as the task has no outcome, because a person was told that the task is being canceled. */
+async function retryCancel(
   options: ActlessOptions,
   { message, keep }: { message: QueueMessage; keep: () => Promise<void> },
 ): Promise<void> {
@@ -100,16 +99,16 @@ async function handleLostWish(
   });
 }
 
-/** For so long a message without a record is tried: a week, since the person is owed an answer, if only that it came too late. */
+/** How long a message without a record is tried: a week, so that the person gets an answer, even if only that it came too late. */
 const maxUnclaimedMs = 7 * maxAgeMs;
 
-/** The store was out of reach all the time. The message is all there is, so it is kept going. */
+/** Tries a message again whose record could never be created. */
 async function handleUnclaimed(
   { queue, now = Date.now }: ActlessOptions,
   { ask, keep }: { ask: AskMessage; keep: () => Promise<void> },
 ): Promise<void> {
   const { receivedAtMs, message } = ask;
-  // What people say to each other is nobody's to keep.
+  // A message that does not mention the bot may be private between people, so it is not stored.
   if (ask.buried !== true && !message.unaddressed) await keep();
   if (now() - receivedAtMs > maxUnclaimedMs) return;
   const body = JSON.stringify({ ...ask, buried: true });

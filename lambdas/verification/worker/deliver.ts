@@ -1,4 +1,4 @@
-/** The acts that bring the outcome into the thread: deliver it, and two minutes later look once more. */
+/** The acts that post the outcome: `deliver` it, `cleanUpThread` later, and `openThread` for a slash command. */
 
 import { type MessageContent, type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { createOutgoingFiles } from "../slack/messages/answer.ts";
@@ -27,7 +27,7 @@ import {
 } from "./own-posts.ts";
 import { questionTsOf } from "./questions.ts";
 
-/** An edit notifies nobody: what took longer is a new message. */
+/** After this time the answer is a new message, because an edit of the placeholder notifies nobody. */
 const editNotifiesNobodyAfterMs = 60_000;
 
 type Request = {
@@ -39,42 +39,42 @@ type Request = {
   signal: AbortSignal;
 };
 
-/** With `reconcile` an earlier try may have left posts behind: they are looked up first. */
+/** Posts the outcome. With `reconcile` an earlier try may have left posts behind: they are looked up first. */
 export async function deliver(request: Request & { reconcile: boolean }): Promise<"delivered" | "share_refused"> {
   const { task, reconcile } = request;
   if (task.delivery?.status === "last_words") return sayLastText(request);
   const isUnsure = reconcile || task.stream?.inDoubt === true;
   const found = isUnsure ? await ownPostsOrKnown(request) : knownPosts(task);
   for (const { ts } of found.filter(({ part }) => part === streamPart)) await closeStream(request, ts);
-  for (const action of planOf(request, { found, asNew: isNew(request) })) {
-    if (action.type === "remove") await tidy(request, perform(request, action));
+  for (const action of planRequest(request, { found, asNew: isNew(request) })) {
+    if (action.type === "remove") await unlessUnseen(request, perform(request, action));
     else if (action.type !== "share") await perform(request, action);
     else if (!(await share(request))) return "share_refused";
   }
-  // However it ended: nobody is to press its buttons any more.
+  // The task is over, so the question's buttons go.
   const questionTs = task.question === undefined ? undefined : await questionTsOf(request);
-  if (questionTs !== undefined) await tidy(request, closeQuestion(request, questionTs));
+  if (questionTs !== undefined) await unlessUnseen(request, closeQuestion(request, questionTs));
   if (task.placeholder !== undefined) await markOver(request);
   return "delivered";
 }
 
 /**
- * One post, where the thread does not show the whole outcome: then it was the cleanup that failed. Where the thread cannot be
- * looked at, it is posted all the same, unless it may be there already.
+ * Posts one plain text, unless the thread shows the whole outcome (then only a later change had failed). Where the thread cannot be
+ * read, it is posted all the same, unless an earlier try may have posted it.
  */
 async function sayLastText(request: Request & { reconcile: boolean }): Promise<"delivered"> {
   const found = await ownPosts(request).catch((thrown: unknown) => {
     if (request.reconcile || !(thrown instanceof SlackError)) throw thrown;
     return [];
   });
-  const isThere = planOf(request, { found, asNew: true }).every(({ type }) => type === "remove");
+  const isThere = planRequest(request, { found, asNew: true }).every(({ type }) => type === "remove");
   if (isThere || found.some(({ part }) => part === insteadPart)) return "delivered";
   const [content] = request.text.parts(request.task);
   if (content !== undefined) await perform(request, { type: "post", part: insteadPart, content });
   return "delivered";
 }
 
-/** False where Slack refuses for good, which says nothing of the answer's words. */
+/** Shares the uploaded files. False where Slack refuses for good. */
 async function share({ slack, task, signal }: Request): Promise<boolean> {
   const call = { installation: installationOf(task), ...placeOf(task), requestId: task.id, signal };
   try {
@@ -87,13 +87,13 @@ async function share({ slack, task, signal }: Request): Promise<boolean> {
 }
 
 /**
- * Deletes what a late post doubled, and takes the buttons off questions. It posts nothing: what was acknowledged and is gone was
- * deleted by someone.
+ * Deletes posts that landed late and are doubled, and removes the buttons of questions. It posts nothing: a confirmed post that is gone
+ * was deleted by a person.
  */
 export async function cleanUpThread(request: Request): Promise<void> {
   const { task } = request;
   const found = await ownPosts(request);
-  const plan = planOf(request, { found, asNew: true });
+  const plan = planRequest(request, { found, asNew: true });
   const removed = new Set<string>();
   for (const action of plan) {
     if (action.type !== "remove") continue;
@@ -104,7 +104,7 @@ export async function cleanUpThread(request: Request): Promise<void> {
   if (task.message.command) await removeOpenings(request);
 }
 
-/** The record holds the latest question alone; of an earlier one the text stays as Slack has it. */
+/** Removes a question's buttons. The record has the latest question only; an earlier one keeps its text as Slack has it. */
 async function closeButtons(request: Request, { ts, part, buttons }: OwnPost): Promise<void> {
   const { question } = request.task;
   if (buttons === undefined) return;
@@ -121,7 +121,7 @@ async function closeQuestion(request: Request, ts: string): Promise<void> {
   await showOneOf(request, { ts, part: questionPart + index, contents });
 }
 
-/** The message shows the first content that Slack takes. Where it takes none the message goes: its buttons would stay. */
+/** Edits the message to the first content that Slack takes. Where it takes none, the message is deleted, because its buttons would stay. */
 async function showOneOf(
   request: Request,
   { ts, part, contents }: { ts: string; part: number; contents: readonly MessageContent[] },
@@ -137,28 +137,28 @@ async function showOneOf(
       if (!isSlackError(thrown, ["refused", "gone"])) throw thrown;
     }
   }
-  // Where nobody may post, one may still be allowed to delete.
+  // Deleting may be allowed where posting is not.
   await removeIn(request, { channel, ts }).catch((thrown: unknown) => {
     if (!isSlackError(thrown, ["gone"])) throw thrown;
   });
 }
 
-/** A command's thread is opened once; a post that was answered late may have opened another one. */
+/** Deletes all openings of a slash command's thread but the recorded one. A post that landed late may have opened a second one. */
 async function removeOpenings(request: Request): Promise<void> {
   const { message, place } = request.task;
   for (const channel of new Set([message.channel, place?.channel ?? message.channel])) {
-    for (const ts of await openings(request, channel)) {
+    for (const ts of await findOpenings(request, channel)) {
       const isOwn = channel === place?.channel && ts === place.threadTs;
       if (!isOwn) await removeIn(request, { channel, ts });
     }
   }
 }
 
-function planOf({ task, text, nowMs }: Request, { found, asNew }: { found: readonly OwnPost[]; asNew: boolean }) {
+function planRequest({ task, text, nowMs }: Request, { found, asNew }: { found: readonly OwnPost[]; asNew: boolean }) {
   const hasFiles = uploadsOf(task).length > 0;
   const isRevised = task.delivery?.rewriteParts === true;
   const isStreamLatest = isStreamRecent({ task, nowMs });
-  // Where the last words are not there, what is there of the answer stays.
+  // Without the last text in the thread, the parts of the answer stay.
   const hasLastText = hasFailedDelivery(task) && found.some(({ part }) => part === insteadPart);
   const parts = text.parts(hasLastText ? task : { ...task, delivery: undefined });
   const firstPart = hasLastText ? insteadPart : firstPartOf(task);
@@ -166,19 +166,19 @@ function planOf({ task, text, nowMs }: Request, { found, asNew }: { found: reado
   return planDelivery({ parts, firstPart, found, recorded, asNew, hasFiles, isStreamLatest, isRevised });
 }
 
-/** An edit of the placeholder would go unnoticed, stand above a question, or be undone by one that is still on its way. */
+/** Whether the answer must be a new message: an edit of the placeholder would be unnoticed, above a question, or undone by a late edit. */
 function isNew({ task: { placeholder, question, progress }, nowMs }: Request): boolean {
   const isLate = placeholder !== undefined && nowMs - placeholder.postedAtMs > editNotifiesNobodyAfterMs;
   return isLate || question !== undefined || progress?.inDoubt === true;
 }
 
-/** Nothing was asked below it, and it grew within the last minute. */
+/** Whether the stream is the newest post: no question stands below it, and it grew within the last minute. */
 function isStreamRecent({ task: { question, progress }, nowMs }: { task: Task; nowMs: number }): boolean {
   if (progress === undefined) return question === undefined;
   return nowMs - progress.shownAtMs <= editNotifiesNobodyAfterMs;
 }
 
-/** What Slack did not take must not be taken for a part of what stands instead of it. */
+/** The number of the first part. Each kind of content has its own range, so that a post of one kind is not taken for another. */
 function firstPartOf({ outcome, mrkdwnFallback }: Task): number {
   if (outcome?.type === "failed" && outcome.insteadOfAnswer) return insteadPart;
   return mrkdwnFallback ? plainPart : answerPart;
@@ -188,7 +188,7 @@ function recordedPosts({ placeholder, question }: Task): string[] {
   return [placeholder?.ts, question?.ts].filter((ts) => ts !== undefined);
 }
 
-/** Slack edits no message that is still being streamed. Where it cannot be stopped, the edit fails, and it is posted anew. */
+/** Stops a stream, because Slack edits no message that is still being streamed. Where that fails, the answer is posted anew. */
 async function closeStream({ slack, task, signal }: Request, ts: string): Promise<void> {
   const { channel } = placeOf(task);
   const call = { installation: installationOf(task), channel, requestId: task.id, signal };
@@ -207,7 +207,7 @@ async function perform(request: Request, action: Exclude<DeliveryAction, { type:
       return await slack.update({ ...post, ts: action.ts });
     } catch (thrown) {
       if (!isSlackError(thrown, ["no_such_message", "refused"])) throw thrown;
-      // Where an edit is impossible it is posted anew, and what could not be edited goes.
+      // Where the edit is impossible, the content is posted anew and the old message is deleted.
       await slack.post({ ...post, threadTs });
       return removeIn(request, { channel, ts: action.ts });
     }
@@ -215,7 +215,7 @@ async function perform(request: Request, action: Exclude<DeliveryAction, { type:
   await slack.post({ ...post, threadTs });
 }
 
-/** Some workspaces let nobody delete: then the message loses its buttons, and says that it is no answer. */
+/** Deletes a message. Where the workspace forbids that, the message is edited: it loses its buttons and says that it is no answer. */
 async function removeIn(request: Request, { channel, ts }: { channel: string; ts: string }): Promise<void> {
   const { slack, task, text, signal } = request;
   const installation = installationOf(task);
@@ -238,10 +238,10 @@ function sharesOf(task: Task): { fileId: string; title: string }[] {
 }
 
 /**
- * What is done when the outcome is there. Where it fails, the next try of the delivery looks first what is there; where Slack
- * does not let us look, that try would post the outcome again: then the rest is the cleanup's.
+ * Makes a change after the outcome was posted. Its failure makes the delivery be tried again, which looks at the thread first. Where
+ * Slack does not let us look, that try would post the outcome twice, so the failure is ignored and left to the cleanup.
  */
-async function tidy(request: Request, change: Promise<void>): Promise<void> {
+async function unlessUnseen(request: Request, change: Promise<void>): Promise<void> {
   try {
     await change;
   } catch (thrown) {
@@ -263,7 +263,7 @@ async function unlessGone(change: Promise<void>): Promise<void> {
 
 type OpenRequest = { slack: SlackApi; task: Task; text: TaskText; signal: AbortSignal };
 
-/** Slack's clock and ours may differ by so much. */
+/** The most by which Slack's clock and ours may differ. */
 const skewSeconds = 300;
 
 /**
@@ -274,8 +274,8 @@ export async function openThread(
   request: OpenRequest & { privately: boolean; reconcile: boolean },
 ): Promise<{ channel: string; threadTs: string }> {
   const { task, privately, reconcile } = request;
-  // Whatever it was to be: where it was opened it goes on.
-  const [earlier] = reconcile ? await openings(request, task.message.channel) : [];
+  // A thread that an earlier try opened in the channel is used, whatever `privately` says now.
+  const [earlier] = reconcile ? await findOpenings(request, task.message.channel) : [];
   if (earlier !== undefined) return { channel: task.message.channel, threadTs: earlier };
   if (!privately) {
     try {
@@ -290,13 +290,13 @@ export async function openThread(
   return openIn(request, direct.channel);
 }
 
-/** An earlier try may have posted it: it is looked for first, since nothing of a command's own is in the channel. */
+/** Posts the opening in the channel, or finds the one that an earlier try posted. */
 async function openIn(
   request: OpenRequest & { reconcile: boolean },
   channel: string,
 ): Promise<{ channel: string; threadTs: string }> {
   const { slack, task, text, reconcile, signal } = request;
-  const [earlier] = reconcile ? await openings(request, channel) : [];
+  const [earlier] = reconcile ? await findOpenings(request, channel) : [];
   if (earlier !== undefined) return { channel, threadTs: earlier };
   const { ts } = await slack.post({
     installation: installationOf(task),
@@ -309,8 +309,8 @@ async function openIn(
   return { channel, threadTs: ts };
 }
 
-/** The `ts` of the task's openings in the channel, the oldest first; none where the bot may not read there. */
-async function openings({ slack, task, signal }: OpenRequest, channel: string): Promise<string[]> {
+/** The `ts` of the task's findOpenings in the channel, the oldest first; none where the bot may not read there. */
+async function findOpenings({ slack, task, signal }: OpenRequest, channel: string): Promise<string[]> {
   const { message, id: requestId } = task;
   const oldestTs = (Number(message.ts) - skewSeconds).toFixed(6);
   const place = { installation: installationOf(task), channel };

@@ -1,4 +1,4 @@
-/** A person pressed a button (the wish to cancel, or the answer to a question), or opened a conversation with the assistant. */
+/** Handles a button click (to cancel, or to answer a question), and a conversation with the assistant that a person opened. */
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
@@ -45,7 +45,7 @@ export function createHandleButtonClick({
   async function answer({ press, task, signal }: Pressed): Promise<ButtonClickRefusal | undefined> {
     if (press.button.type !== "answer") return undefined;
     const { question: index, option } = press.button;
-    // Of a question that is over the options are forgotten, but not who answered it.
+    // A question that is over has no options any more, but it still has who answered it.
     const { question: asked } = task;
     const isOffered = asked?.index !== index || asked.answer !== undefined || option < asked.options.length;
     if (!isOffered) return { type: "over" };
@@ -70,8 +70,8 @@ export function createHandleButtonClick({
     }
   }
 
-  /** Best effort, once in a while, and seen by that person alone. */
-  async function tell({ press, task, signal }: Pressed, refusal: ButtonClickRefusal): Promise<void> {
+  /** Tells the person privately why the click had no effect. Best effort, and limited. */
+  async function notifyRefusal({ press, task, signal }: Pressed, refusal: ButtonClickRefusal): Promise<void> {
     const { user, channel } = press;
     const { threadTs } = placeOf(task);
     const call = { installation: installationOf(task), user, requestId: task.id };
@@ -91,12 +91,12 @@ export function createHandleButtonClick({
   return async ({ press, signal }) => {
     const fields = { request_id: press.requestId, operation: press.button.type, user: press.user };
     const task = await store.get({ id: press.requestId });
-    // What was pressed stands where the task's posts do: anything else is no button of ours.
+    // The button must be in the channel of the task's posts: any other button is not ours.
     if (task === undefined || placeOf(task).channel !== press.channel) return log.warn("press_without_task", fields);
     const pressed = { press, task, signal };
     const refusal = press.button.type === "cancel" ? await cancel(pressed) : await answer(pressed);
     log.info("button_pressed", { ...fields, trace_id: readTraceId(task.trace), reason: refusal?.type });
-    if (refusal !== undefined) await tell(pressed, refusal);
+    if (refusal !== undefined) await notifyRefusal(pressed, refusal);
   };
 }
 
@@ -105,8 +105,8 @@ type Pressed = { press: ButtonClick; task: Task; signal: AbortSignal };
 export type HandleConversationOpened = (request: { greet: ConversationOpened; signal: AbortSignal }) => Promise<void>;
 
 /**
- * For a conversation with the assistant that was opened: the prompts of the configuration are suggested. Best effort: a conversation
- * can be had without.
+ * Suggests the prompts of the configuration in a conversation with the assistant that was opened. Best effort: the conversation works
+ * without them.
  */
 export function createHandleConversationOpened({
   slack,

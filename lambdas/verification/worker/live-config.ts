@@ -1,4 +1,4 @@
-/** The deployed configuration with the live settings in it: read anew in the background, and what does not fit changes nothing. */
+/** The deployed configuration with the live settings, which are read again in the background. Settings that do not fit are ignored. */
 
 import type { JsonCall } from "../../shared/aws/json-call.ts";
 import { createFingerprints, outdatedSettings, withLiveSettings } from "../../shared/config/live-settings.ts";
@@ -6,7 +6,7 @@ import type { Config } from "../../shared/config/schema.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 
-/** A change is noticed within a minute: read in the background after half of it, and waited for after the whole. */
+/** A change takes effect within a minute: settings are read in the background after half of it, and waited for after all of it. */
 const refreshAfterMs = 30_000;
 const staleAfterMs = 60_000;
 
@@ -18,11 +18,11 @@ export type LiveConfig = {
   current(): Promise<Config>;
   /** How the last reading went. */
   state(): LiveSettingsState;
-  /** Resolves when no reading is under way, so that none is frozen with the process. */
+  /** Resolves when no read is under way, so that none is frozen with the process. */
   settled(): Promise<void>;
 };
 
-/** `read` gives the settings' text. Without a readable one the deployed configuration holds, or the last that was good. */
+/** `read` returns the settings' text. Where it fails, the last good settings hold, or the deployed configuration. */
 export function createLiveConfig({
   deployed,
   read,
@@ -83,7 +83,7 @@ export function createLiveConfig({
   };
 }
 
-/** `createJsonCall` of `ssm`, version 1.1. */
+/** Reads a parameter of Systems Manager. `call` is made by `createJsonCall` for the service `ssm`, version 1.1. */
 export function fetchParameter({
   call,
   name,

@@ -1,11 +1,11 @@
-/** What one step of a task counts, and its spans: derived from what happened, and the record before and after it. No clock, no texts. */
+/** The metrics and spans of one step of a task, derived from the event and the record before and after it. Uses no clock and no texts. */
 import type { Metrics, SpanStart, Spans } from "../../shared/telemetry/telemetry.ts";
 import type { TaskEvent } from "../task/events.ts";
 import { hasFailedDelivery, type Task, type TaskOutcome } from "../task/task.ts";
 
 type Stepped = { metrics: Metrics; before: Task; event: TaskEvent; task: Task };
 
-/** A worker that dies between the act and the record lets the step happen again: then it is counted twice, or not at all. */
+/** Counts one step. Where a worker dies between the act and the save, the step is repeated, and counted twice or not at all. */
 export function countStep(stepped: Stepped): void {
   countWait(stepped);
   countStage(stepped);
@@ -15,7 +15,7 @@ export function countStep(stepped: Stepped): void {
   countEnd(stepped);
 }
 
-/** What people say to each other is looked at a second time on purpose. */
+/** A message that does not mention the bot is looked at several times on purpose, so its wait is not counted. */
 function countWait({ metrics, before, event }: Stepped): void {
   if (event.type !== "woken" || event.resumed) return;
   const { state, wakeSeq, attempts, receivedAtMs, message } = before;
@@ -23,7 +23,7 @@ function countWait({ metrics, before, event }: Stepped): void {
   metrics.observe("sekisho_queue_wait_seconds", {}, seconds(event.nowMs - receivedAtMs));
 }
 
-/** From the first entry of a row of the same state on: wishes of people have entries too. */
+/** Counts from the first of consecutive entries of one state, since requests of people add entries too. */
 function countStage({ metrics, before, task }: Stepped): void {
   if (before.state === task.state) return;
   const entered = before.history[before.history.findLastIndex(({ state }) => state !== before.state) + 1];
@@ -57,12 +57,12 @@ function countDelivery({ metrics, before, event, task }: Stepped): void {
   }
 }
 
-/** Slack will not take what the task came to: nobody tries any longer. */
+/** Whether this step gave up the delivery. */
 export function isGivenUp({ before, task }: { before: Task; task: Task }): boolean {
   return !hasFailedDelivery(before) && hasFailedDelivery(task);
 }
 
-/** Once a task: an operator's redrive repeats its delivery alone. What was not for the bot has no outcome, and is no task. */
+/** Counts the end of a task once, although a redrive may repeat its delivery. A message that was not for the bot has no outcome. */
 function countEnd({ metrics, before, task }: Stepped): void {
   const { outcome, history, receivedAtMs } = task;
   const wasOver = before.history.some(({ state }) => state === "done");
@@ -80,12 +80,12 @@ function destinationOf({ call }: Task): string {
   return call?.destination ?? "none";
 }
 
-/** Clocks of two machines may differ. */
+/** Never negative, although clocks of two machines may differ. */
 function seconds(ms: number): number {
   return Math.max(0, ms) / 1000;
 }
 
-/** The names under which an outcome is counted. Where the user wanted it to end that is no failure. */
+/** The labels of an outcome. A task that a person canceled is not a failure. */
 function outcomeLabels(outcome: TaskOutcome | undefined): { outcome: string; reason: string } {
   if (outcome === undefined) return { outcome: "none", reason: "none" };
   switch (outcome.type) {
@@ -102,7 +102,7 @@ function outcomeLabels(outcome: TaskOutcome | undefined): { outcome: string; rea
   }
 }
 
-/** Why it was not done; undefined where it was, or where it was begun. */
+/** Why a message was refused; undefined for a task that was begun. */
 function refusalOf({ outcome, placeholder }: Pick<Task, "outcome" | "placeholder">): string | undefined {
   switch (outcome?.type) {
     case "refused":
@@ -122,7 +122,7 @@ function refusalOf({ outcome, placeholder }: Pick<Task, "outcome" | "placeholder
   }
 }
 
-/** What the machine says of a message before there is a placeholder. */
+/** The failure reasons of a message that was refused before there was a placeholder. */
 const refusedReasons: { readonly [reason: string]: string | undefined } = {
   invalid_params: "says_nothing",
   payload_too_large: "too_long",
@@ -130,13 +130,13 @@ const refusedReasons: { readonly [reason: string]: string | undefined } = {
   rate_limited: "thread_full",
 };
 
-export function deliverySpan({ id, trace }: Task): SpanStart {
+export function createDeliverySpan({ id, trace }: Task): SpanStart {
   return { name: "deliver answer", kind: "internal", trace, attributes: { "sekisho.request_id": id } };
 }
 
 /**
- * The span of the whole task. A task is over when its answer stands in the thread; what is cleaned up or delivered once more later lies below all the same.
- * Whoever dies between the record and this tells it never: a root that is missing is better than two.
+ * Records the root span of the task once its answer is in the thread. Later steps have spans in the same trace. A worker that dies
+ * between the save and this call never records it: a missing root is better than two.
  */
 export function recordTaskSpan({ spans, before, task }: { spans: Spans; before: Task; task: Task }): void {
   const { id, outcome, call, wait, receivedAtMs, trace, history } = task;

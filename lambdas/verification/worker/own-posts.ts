@@ -1,4 +1,4 @@
-/** The posts of one task in its thread: which are there, which must follow so that the outcome stands there once, and the marks beside them. */
+/** The posts of one task in its thread: finds them, plans the changes that show the outcome exactly once, and sets the reactions. */
 
 import { type MessageContent, type PostedMessage, type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { filesPart, insteadPart, placeholderPart, questionPart, streamPart } from "../slack/messages/message-marks.ts";
@@ -6,15 +6,15 @@ import type { SlackErrorKind } from "../task/events.ts";
 import { concludedAtMs, deliveryMs, graceMs, threadReleaseMs } from "../task/step.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
 
-/** The call by which the placeholder tells Slack's clock from ours takes no longer. */
+/** The most by which the difference of Slack's clock and ours, taken from the placeholder's post, may be wrong. */
 const clockErrorMs = 5000;
 
 type Request = { slack: SlackApi; task: Task; signal: AbortSignal };
 
-/** `part` says what it is (`slack/messages/message-marks.ts`); `buttons`: it can still be pressed, and this is its text. */
+/** `part` is the kind of post (`slack/messages/message-marks.ts`). `buttons` is present while the post has buttons, with its text. */
 export type OwnPost = { ts: string; part: number; buttons?: { text: string } | undefined };
 
-/** Oldest first. Rejects with a SlackError. */
+/** Finds the task's posts in its thread, oldest first. Rejects with a SlackError. */
 export async function ownPosts(request: Request): Promise<OwnPost[]> {
   const { task } = request;
   const messages = await messagesFromTask(request);
@@ -29,7 +29,7 @@ export async function ownPosts(request: Request): Promise<OwnPost[]> {
   });
 }
 
-/** Whoever wrote them: what the thread shows from the task's own message on, that among them. Rejects with a SlackError. */
+/** All messages of the thread from the task's own message on, by any writer. Rejects with a SlackError. */
 export function messagesFromTask({ slack, task, signal }: Request): Promise<PostedMessage[]> {
   const { message, id: requestId } = task;
   const place = placeOf(task);
@@ -44,12 +44,12 @@ export function messagesFromTask({ slack, task, signal }: Request): Promise<Post
   });
 }
 
-/** So often a long thread is tried to be read that Slack gives in small pieces (15 messages a minute to some apps). */
+/** Tries to read a long thread, which Slack gives some apps in small pieces (15 messages a minute). */
 const maxReads = 6;
 
 /**
- * Where Slack does not let us look (a missing scope, a limit that never ends), what the record knows must do: an answer is
- * worth more than a doubled one.
+ * Like `ownPosts`, but returns the posts that the record knows where Slack does not let us look (a missing scope, a permanent limit): a
+ * doubled answer is better than none.
  */
 export async function ownPostsOrKnown(request: Request): Promise<OwnPost[]> {
   try {
@@ -66,15 +66,15 @@ export function knownPosts({ placeholder, stream }: Task): OwnPost[] {
   return placeholder === undefined ? streams : [{ ts: placeholder.ts, part: placeholderPart }, ...streams];
 }
 
-/** The ids of the answer's files that Slack has. */
+/** The file ids of the answer's uploads. */
 export function uploadsOf({ outcome }: Task): string[] {
   if (outcome?.type !== "answer") return [];
   return (outcome.uploads ?? []).flatMap((upload) => ("fileId" in upload ? [upload.fileId] : []));
 }
 
 /**
- * A stream has no key. One that may have been begun unknown to us is whatever of ours came after the placeholder without one,
- * and before the next task of the thread showed itself.
+ * Whether the message is a stream of the task. Slack stores no key with a stream. Where an unrecorded stream may exist, it is a message
+ * of the bot without a key, after the placeholder and before the thread's next task posted.
  */
 function isOwnStream({ task, message, nextTs }: { task: Task; message: PostedMessage; nextTs: number }): boolean {
   const { stream, placeholder } = task;
@@ -85,7 +85,7 @@ function isOwnStream({ task, message, nextTs }: { task: Task; message: PostedMes
   return stream.inDoubt === true && isBetween;
 }
 
-/** Until it has left its thread, or was passed, nobody else streams there. What it began itself is there before it is passed. */
+/** Until when no other task streams in the thread: the task still held it, or was not yet passed over. */
 function passedTs({ history, placeholder, call }: Task): number {
   const outcomeAtMs = concludedAtMs({ history }) ?? Number.POSITIVE_INFINITY;
   const deadlineAtMs = call?.deadlineAtMs ?? Number.POSITIVE_INFINITY;
@@ -114,16 +114,14 @@ export type DeliveryAction =
   | { type: "share" }
   | { type: "remove"; ts: string };
 
-/** As many as words instead of an answer could ever have. */
+/** The most parts that a text instead of an answer can have. */
 const maxParts = 500;
 
 /**
- * Which posts make the thread show the outcome exactly once, given the posts that are there.
- * `found` are the task's own posts, oldest first. Of each part the post that is in the record stays, else the earliest; surplus
- * ones go. A stream becomes part 1;
- * without one the placeholder does, unless `asNew` (an edit notifies nobody, and stands above what was asked meanwhile): then
- * it goes last, so that the thread is never without a word. A post that carries its part's key has its part's content.
- * Questions and what opened the thread are no parts of the outcome; of them only what is there twice goes.
+ * Plans the changes after which the thread shows the outcome exactly once. `found` are the task's own posts, oldest first. For each part
+ * the recorded post stays, else the earliest; others are removed. The first part is an edit of the stream, else of the placeholder,
+ * unless `asNew`: then the placeholder is removed last, so that the thread is never empty. A post with a part's key has its content.
+ * Questions and openings are not parts of the outcome; only their duplicates are removed.
  */
 export function planDelivery({
   parts,
@@ -137,16 +135,16 @@ export function planDelivery({
 }: {
   parts: readonly MessageContent[];
   found: readonly OwnPost[];
-  /** The `ts` of posts that the record names: the product edits those, and no others. */
+  /** The `ts` of posts that the record names: only those are edited. */
   recorded?: readonly string[];
   asNew: boolean;
-  /** The first part's number; what has another is none of these parts. */
+  /** The number of the first part. Posts with a number outside of the parts are removed. */
   firstPart: number;
-  /** There are files that the thread is to show. */
+  /** There are files to share in the thread. */
   hasFiles: boolean;
-  /** The stream is where whoever reads the thread has been last. */
+  /** The stream is the newest post of the task. */
   isStreamLatest?: boolean;
-  /** What is there may say something else by now. */
+  /** The content has changed since earlier parts were posted. */
   isRevised?: boolean;
 }): DeliveryAction[] {
   const byPart = new Map<number, OwnPost>();
@@ -178,14 +176,14 @@ export function planDelivery({
   return [...actions, ...shares, ...removals];
 }
 
-/** An answer's or what stands instead of one. */
+/** Whether the part belongs to an answer or to the text instead of one. */
 function isOutcome(part: number): boolean {
   return part > placeholderPart && part < Math.min(insteadPart + maxParts, questionPart);
 }
 
 /**
- * The marks beside the words are decoration: whether they work changes nothing. `reactions`: names of emoji, or none at all.
- * `assistant`: conversations with the app show a status.
+ * The reactions and the assistant status beside the posts. Their failures are ignored. `reactions`: names of emoji, or none at all.
+ * `assistant`: conversations with the assistant show a status.
  */
 export type Indicators = {
   reactions: { received: string; done: string; failed: string } | undefined;
@@ -211,8 +209,8 @@ export async function markOver(request: ReactRequest): Promise<void> {
   else if (outcome?.type !== "canceling") await react(request, failed, true);
 }
 
-/** The message was an answer, and has been taken as one. */
-export async function markTaken(request: ReactRequest): Promise<void> {
+/** Marks a message that was taken as the reply to a question. */
+export async function markReplyTaken(request: ReactRequest): Promise<void> {
   if (request.indicators.reactions !== undefined) await react(request, request.indicators.reactions.done, true);
 }
 

@@ -1,20 +1,20 @@
-/** How an answer of a person gets into the record of the task that asked: by compare-and-set, so that the first one counts. */
+/** Stores a person's reply in the record of the task that asked, by compare-and-set so that the first one counts, and shows questions. */
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import { questionPart } from "../slack/messages/message-marks.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
-import { isSaidAfter, type ReplyRefusal, takeAnswer } from "../task/asking.ts";
+import { isWrittenAfter, type ReplyRefusal, takeAnswer } from "../task/asking.ts";
 import type { TaskEvent } from "../task/events.ts";
 import { type GivenAnswer, installationOf, placeOf, queueGroupOf, type Task } from "../task/task.ts";
-import { type Indicators, markTaken, ownPostsOrKnown } from "./own-posts.ts";
+import { type Indicators, markReplyTaken, ownPostsOrKnown } from "./own-posts.ts";
 import type { Threads } from "./threads.ts";
 
 type Notice = { task: Task; user: string; kind: string; threadTs: string | undefined; signal: AbortSignal };
 
 /**
- * Calls `post` where the person may be told now. Best effort: what Slack does not take is not repeated. Rejects only for other
- * reasons than Slack.
+ * Calls `post` where the limits on refusals allow to tell the person now. Best effort: a failure of Slack is ignored. Rejects for other
+ * failures.
  */
 export type Notify = (notice: Notice & { post: (signal: AbortSignal) => Promise<void> }) => Promise<void>;
 
@@ -28,8 +28,8 @@ export type ReplyResult =
   | ReplyRefusal;
 
 /**
- * A reply or a click that meets a worker that acts comes again soon, and later each time, in case that worker has died. Where it waits for minutes,
- * as in an outage of Slack, it comes once a minute.
+ * The delay of a reply or a click that meets a held lease: soon, and later each time, in case the worker has died; once a minute where
+ * it waits for minutes, as in an outage of Slack.
  */
 export function heldDelayMs(sinceMs: number): number {
   return Math.max(500, Math.min(sinceMs, 15_000), Math.min(sinceMs / 5, 60_000));
@@ -37,8 +37,8 @@ export function heldDelayMs(sinceMs: number): number {
 
 export type Questions = {
   /**
-   * `index`: of the question that is meant, by whoever pressed its button; `saidTs`: of the message that may be the answer.
-   * `held`: a worker acts on the task; to be tried again soon.
+   * Gives the answer to the task. `index` is the question whose button was clicked; `saidTs` is the `ts` of the message that may be the
+   * answer. `held`: a worker acts on the task; try again soon.
    */
   give(request: {
     requestId: string;
@@ -47,11 +47,11 @@ export type Questions = {
     answer: Given;
     signal: AbortSignal;
   }): Promise<ReplyResult>;
-  /** Whether the message is the answer that its thread waits for. `reconcile`: an earlier try may have given it. */
+  /** Gives the message as an answer, if its thread waits for one. `reconcile`: an earlier try may have given it. */
   giveFromThread(request: { task: Task; reconcile: boolean; signal: AbortSignal }): Promise<TaskEvent>;
 };
 
-/** So many workers at once never meet over one question. */
+/** Far more tries than there are workers that write one record at once. */
 const maxAttempts = 20;
 
 export function createQuestions({
@@ -86,11 +86,11 @@ export function createQuestions({
       const task = await taskOf(requestId);
       if (task === undefined) return { type: "over" };
       if (isRepeated({ task, index, answer })) return { type: "taken" };
-      // Until it is known when the question came into the thread, nobody knows what was said to it.
+      // The question is not posted yet, so it is unknown whether the message was written after it.
       const isComing = saidTs !== undefined && isOpen(task) && task.question?.ts === undefined;
       if (isComing) return { type: "held" };
-      // Whoever wrote it had not seen the question.
-      if (saidTs !== undefined && task.question && !isSaidAfter(task.question, saidTs)) return { type: "past" };
+      // The message was written before the question was posted.
+      if (saidTs !== undefined && task.question && !isWrittenAfter(task.question, saidTs)) return { type: "past" };
       const nowMs = now();
       const taken = takeAnswer({
         task,
@@ -102,7 +102,7 @@ export function createQuestions({
       if (answer.option === undefined && !answer.text) return { type: "says_nothing" };
       if (!(await gate.mayAnswer({ task, user: answer.user, signal }))) return { type: "not_yours" };
       if (task.lease !== undefined && task.lease.untilMs > nowMs) return { type: "held" };
-      // As in a step of the task itself: the wake-up first, so that no answer is in a record that nobody looks at.
+      // The wake-up is sent first, as in every step, so that no stored answer is left without one.
       const seq = task.wakeSeq + 1;
       await queue.send({ body: JSON.stringify({ type: "wake", requestId, seq }), group: queueGroupOf(task) });
       const { lease: _lapsed, ...rest } = taken.task;
@@ -118,7 +118,7 @@ export function createQuestions({
   }: Parameters<Questions["giveFromThread"]>[0]): Promise<TaskEvent> {
     const { message, id: from } = task;
     const answer: Given = { user: message.user, atMs: now(), text: message.text, from };
-    const told = (verdict: Extract<TaskEvent, { type: "reply_given" }>["verdict"]): TaskEvent => ({
+    const toEvent = (verdict: Extract<TaskEvent, { type: "reply_given" }>["verdict"]): TaskEvent => ({
       type: "reply_given",
       nowMs: now(),
       verdict,
@@ -129,18 +129,18 @@ export function createQuestions({
       const given = await give({ requestId, saidTs: message.ts, answer, signal });
       if (given.type === "held") return { type: "busy", delayMs: heldDelayMs(now() - task.receivedAtMs) };
       const isMeant = given.type === "taken" || given.type === "says_nothing";
-      if (isMeant && message.files !== undefined) await tellOfFiles({ task, signal });
-      if (given.type === "says_nothing") return told("says_nothing");
+      if (isMeant && message.files !== undefined) await notifyFilesIgnored({ task, signal });
+      if (given.type === "says_nothing") return toEvent("says_nothing");
       isOthers ||= given.type === "not_yours";
       if (given.type !== "taken") continue;
-      await markTaken({ slack, task, indicators, signal });
-      return told("taken");
+      await markReplyTaken({ slack, task, indicators, signal });
+      return toEvent("taken");
     }
-    return told(isOthers ? "not_yours" : "none");
+    return toEvent(isOthers ? "not_yours" : "none");
   }
 
-  /** Best effort, once in a while, and seen by that person alone. */
-  async function tellOfFiles({ task, signal }: { task: Task; signal: AbortSignal }): Promise<void> {
+  /** Tells the person privately that the files of an answer are not sent to the agent. Best effort, and limited. */
+  async function notifyFilesIgnored({ task, signal }: { task: Task; signal: AbortSignal }): Promise<void> {
     const { user } = task.message;
     const refusal = { type: "files_left" } as const;
     const words = text.pressRefused({ refusal, locale: task.locale });
@@ -157,7 +157,7 @@ function isOpen({ state, question, cancelReason }: Task): boolean {
   return state === "asking" && question !== undefined && question.answer === undefined && cancelReason === undefined;
 }
 
-/** The same message or press once more: the queue delivers at least once, and a message is no answer to the next question. */
+/** Whether the same message or click came before: the queue delivers at least once, and it must not answer the next question. */
 function isRepeated({ task, index, answer }: { task: Task; index: number | undefined; answer: Given }): boolean {
   if (answer.from !== undefined) return task.answeredBy?.includes(answer.from) === true;
   const given = task.question?.answer;
@@ -167,7 +167,7 @@ function isRepeated({ task, index, answer }: { task: Task; index: number | undef
 
 type Request = { slack: SlackApi; task: Task; text: TaskText; nowMs: number; signal: AbortSignal };
 
-/** Asks in a message with buttons; resolves to its `ts`. With `reconcile` one whose answer was lost is found. Rejects with a SlackError. */
+/** Posts the question with buttons; resolves to its `ts`. `reconcile` finds one that an earlier try posted. Rejects with a SlackError. */
 export async function askQuestion(request: Request & { reconcile: boolean }): Promise<string> {
   const { slack, task, text, reconcile, nowMs, signal } = request;
   const part = partOf(task);
@@ -183,14 +183,14 @@ export async function askQuestion(request: Request & { reconcile: boolean }): Pr
   return posted.ts;
 }
 
-/** Best effort: the answer is not to wait for it, and the delivery does it again. Whoever presses a button until then is told. */
+/** Edits the question's message to show its state. Best effort: the delivery repeats it, and a click until then is refused. */
 export async function showQuestion(request: Request): Promise<void> {
   await updateQuestion(request).catch(() => {});
 }
 
-/** Where the question stands; undefined where it was never posted. Rejects with a SlackError. */
+/** The `ts` of the question's message; undefined where it was never posted. Rejects with a SlackError. */
 export async function questionTsOf(request: Pick<Request, "slack" | "task" | "signal">): Promise<string | undefined> {
-  // A worker may have died between posting it and writing that down, and it was answered all the same.
+  // A worker may have died after it posted the question and before it saved the `ts`.
   return request.task.question?.ts ?? (await findQuestion(request));
 }
 

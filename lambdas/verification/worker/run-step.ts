@@ -1,4 +1,7 @@
-/** One step of a task whose lease is held: its acts, the next wake-up, and the record, in an order that no crash can break. */
+/**
+ * Runs one step of a task: claims its lease, runs the acts, sends the next wake-up and saves the record, in an order that no crash can
+ * break. The texts and errors that keep a task's broken data from blocking the queue are here too.
+ */
 
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { ItemError } from "../../shared/engine/records.ts";
@@ -15,10 +18,10 @@ import type { Policy } from "../task/routing.ts";
 import { type Transition, wake, withHistory } from "../task/step.ts";
 import { type AgentQuestion, queueGroupOf, type Task } from "../task/task.ts";
 import type { HandleButtonClick, HandleConversationOpened } from "./interactions.ts";
-import { countStep, deliverySpan, isGivenUp, recordTaskSpan } from "./measured.ts";
+import { countStep, createDeliverySpan, isGivenUp, recordTaskSpan } from "./measured.ts";
 import type { Threads } from "./threads.ts";
 
-/** What happened in one step, for whoever watches (the local page). */
+/** One event of a step and its result, for the local page. */
 export type Observation = { requestId: string; event: TaskEvent; task: Task; effects: TaskEffect[] };
 
 export type ActRequest = { act: Act; task: Task; signal: AbortSignal };
@@ -35,13 +38,13 @@ export type WorkerOptions = {
   queue: TaskQueue;
   policy: Policy;
   runAct: RunAct;
-  /** Whether the bot was asked in the message's thread before it: only there it answers what does not mention it. */
+  /** Whether the bot was asked in the message's thread before. Only there it answers messages that do not mention it. */
   isKnownThread: Threads["isKnown"];
-  /** Whether a message is dropped without a word, before there is a record of it. */
+  /** Whether a message is dropped without an answer, before there is a record of it. */
   isIgnored: Gate["isIgnored"];
   press: HandleButtonClick;
   greet: HandleConversationOpened;
-  /** Always shorter than the queue's visibility timeout; an act is ended by its signal a tenth earlier. */
+  /** Always shorter than the queue's visibility timeout. An act's signal aborts after nine tenths of it. */
   leaseMs: number;
   /** The secret that session ids are keyed with. Rejects where the store is away. */
   zoneSecret: () => Promise<string>;
@@ -55,7 +58,7 @@ export type WorkerOptions = {
   observe?: (observation: Observation) => void;
 };
 
-/** The dependencies of a step whose acts are left to the next wake-up. */
+/** The options of a step that runs no acts itself, and leaves them to the next wake-up. */
 export type ActlessOptions = Omit<
   WorkerOptions,
   "runAct" | "isKnownThread" | "isIgnored" | "press" | "greet" | "zoneSecret"
@@ -64,7 +67,7 @@ export type ActlessOptions = Omit<
 type StepOptions = ActlessOptions & { runAct?: RunAct };
 
 type Claimed = {
-  /** The task as it was read, with what is to happen to it. */
+  /** The task as it was read. */
   task: Task;
   event: TaskEvent;
   seq: number;
@@ -73,8 +76,8 @@ type Claimed = {
 };
 
 /**
- * False where someone else was first: the record then says what is to be done. Rejects with an InterruptedStep once it is claimed.
- * Without `runAct` the step's act is noted in the record, for the worker that takes the next wake-up.
+ * Resolves to false where another worker was first. Rejects with an InterruptedStep after the lease was claimed. Without `runAct` the
+ * step's act is noted in the record (`owed`), for the worker that takes the next wake-up.
  */
 export async function runStep(options: StepOptions, { task, event, seq, nowMs, signal }: Claimed): Promise<boolean> {
   const { store, leaseMs, newId } = options;
@@ -95,7 +98,7 @@ export async function runStep(options: StepOptions, { task, event, seq, nowMs, s
     if (await finishStep(options, last, seq)) recordTaskSpan({ spans, before: task, task: last.task });
   };
   try {
-    await spans.within(stepSpan({ task, event, system: options.queueSystem }), run);
+    await spans.within(createStepSpan({ task, event, system: options.queueSystem }), run);
   } catch (cause) {
     throw new InterruptedStep({ leaseUntilMs: lease.untilMs, cause });
   }
@@ -112,7 +115,7 @@ function owe(taken: Taken): Taken {
   return { ...taken, task: { ...taken.task, owed: type }, effects: [wake(0)] };
 }
 
-/** Where the machine itself fails on the task's data, the task ends: it would fail again at every try. */
+/** Asks the task machine. Where the machine fails on the task's data, the task fails, since every try would fail again. */
 function takeStep(
   options: ActlessOptions,
   { task, event, atMs }: { task: Task; event: TaskEvent; atMs: number },
@@ -136,13 +139,13 @@ function takeFailedStep(
   return takeStep(options, { task, event: { type: "step_failed", nowMs: atMs, causeKind: causeKindOf(thrown) }, atMs });
 }
 
-/** Throws what is the store's own failure. */
+/** The ItemError of a write. Rethrows any other error, which is a failure of the store. */
 function itemErrorIn(thrown: unknown): ItemError {
   if (thrown instanceof ItemError) return thrown;
   throw thrown;
 }
 
-/** Runs acts until a step asks for none; what is left is at most a wake-up. Each act's signal ends before the lease does. */
+/** Runs acts until the machine asks for none. The remaining effect is at most a wake-up. Each act's signal aborts before the lease ends. */
 async function runEffects(options: StepOptions, first: Transition, stop: AbortSignal | undefined): Promise<Transition> {
   const { runAct, leaseMs, log, now = Date.now } = options;
   if (runAct === undefined) return first;
@@ -152,9 +155,9 @@ async function runEffects(options: StepOptions, first: Transition, stop: AbortSi
   let { task, effects } = first;
   for (let act = effects.find(isAct); act !== undefined; act = effects.find(isAct)) {
     const request = { act, task, signal };
-    const told = await (act.type === "deliver" ? runDelivery({ spans, runAct, request }) : runAct(request));
+    const result = await (act.type === "deliver" ? runDelivery({ spans, runAct, request }) : runAct(request));
     const before = task;
-    const step = takeStep(options, { task, event: told, atMs: now() });
+    const step = takeStep(options, { task, event: result, atMs: now() });
     const { event } = step;
     ({ task, effects } = step);
     const isFailed = event.type === "slack_failed" || event.type === "step_failed";
@@ -171,7 +174,7 @@ async function runEffects(options: StepOptions, first: Transition, stop: AbortSi
 
 function runDelivery(delivery: { spans: Spans; runAct: RunAct; request: Parameters<RunAct>[0] }): Promise<TaskEvent> {
   const { spans, runAct, request } = delivery;
-  return spans.within(deliverySpan(request.task), async (span) => {
+  return spans.within(createDeliverySpan(request.task), async (span) => {
     const event = await runAct(request);
     if (event.type === "slack_failed") span.fail(event.kind);
     return event;
@@ -179,8 +182,8 @@ function runDelivery(delivery: { spans: Spans; runAct: RunAct; request: Paramete
 }
 
 /**
- * Wake-up first, record second, and only then is the message finished: a crash in between leaves one chain that goes on.
- * False where the lease was over, and somebody else has gone on.
+ * Sends the wake-up first and saves the record second. The queue message is finished only after that, so a crash in between leaves one
+ * chain of wake-ups. Resolves to false where the lease had ended and another worker has gone on.
  */
 async function finishStep(options: ActlessOptions, { task, effects }: Transition, seq: number): Promise<boolean> {
   const { store, queue, log, now = Date.now, random = Math.random } = options;
@@ -232,11 +235,11 @@ function isAct(effect: TaskEffect): effect is Act {
   return effect.type !== "wake" && effect.type !== "stop_session";
 }
 
-/** What the queue is, as the conventions name it. */
+/** The queue's kind, by OpenTelemetry's semantic conventions (`messaging.system`). */
 export type QueueSystem = "aws_sqs" | "sqlite";
 
 /** The span of one step, by the semantic conventions of messaging. */
-function stepSpan(request: { task: Task; event: TaskEvent; system: QueueSystem | undefined }): SpanStart {
+function createStepSpan(request: { task: Task; event: TaskEvent; system: QueueSystem | undefined }): SpanStart {
   const { task, event, system } = request;
   return {
     name: "process tasks",
@@ -255,7 +258,7 @@ function stepSpan(request: { task: Task; event: TaskEvent; system: QueueSystem |
   };
 }
 
-/** Our own pure code failed on a task's data, as opposed to what it talks to. Only the latter may be tried again. */
+/** Sekisho's own pure code failed on a task's data. Unlike a failure of a service, it would fail again at every try. */
 class PureStepError extends Error {
   constructor(cause: unknown) {
     super("Pure code failed on the data of a task.", { cause });
@@ -273,28 +276,28 @@ export function pureStep<T>(run: () => T): T {
 }
 
 /**
- * A stack or a text that became too long comes from data too, wherever it is thrown. An ItemError of an act is of another record
- * than the task's own, such as the rules for who may ask: that may be put right meanwhile.
+ * Whether the task's data caused the error, so that every try would fail. A stack or a text that became too long is such an error too.
+ * An ItemError of an act is not: it belongs to another record, such as the allowlist, which may be repaired.
  */
 export function isDataFailure(thrown: unknown): boolean {
   return thrown instanceof PureStepError || isTooLong(thrown);
 }
 
-/** V8 says with a RangeError also that memory is short (`Array buffer allocation failed`), which passes. */
+/** V8 throws a RangeError also for a shortage of memory (`Array buffer allocation failed`), which is temporary. */
 function isTooLong(thrown: unknown): boolean {
   return thrown instanceof RangeError && /call stack|string length|array length/i.test(thrown.message);
 }
 
-/** The class of the error beneath, for the log; never its message. */
+/** The class of the underlying error, for the log; never its message. */
 export function causeKindOf(thrown: unknown): string {
   const cause = thrown instanceof PureStepError || thrown instanceof ItemError ? thrown.cause : thrown;
   return errorKind(cause);
 }
 
 /**
- * Texts for people that survive their data: where the agent's words cannot be shown, ours stand alone.
- * A placeholder, a question, an opening or a status is shown without the texts of others where it cannot be shown with them. An
- * outcome has nothing to fall back to here: then a PureStepError is thrown, and the task machine replaces it.
+ * Wraps the texts for people so that broken data cannot make them fail. A placeholder, a question, an opening or a status that cannot be
+ * shown with its texts is shown without them. An outcome has no such fallback: it throws a PureStepError, and the task machine
+ * replaces it.
  */
 export function createSafeText(text: TaskText): TaskText {
   return {
@@ -324,25 +327,25 @@ function withoutText({ answer, ...question }: AgentQuestion): AgentQuestion {
   return { ...question, prompt: "", options: [], ...(answer && { answer: { ...answer, text: undefined } }) };
 }
 
-/** A step that failed when its lease was taken: until the lease is over nobody can go on, so its message need not come earlier. */
+/** A step failed after it had claimed the lease. Nobody can go on before the lease ends, so its message need not come earlier. */
 export class InterruptedStep extends Error {
   readonly leaseUntilMs: number;
 
   constructor({ leaseUntilMs, cause }: { leaseUntilMs: number; cause: unknown }) {
     super("The step was interrupted.", { cause });
-    // What the log says of it is what interrupted it.
+    // The log shows the name, which is that of the cause.
     this.name = cause instanceof Error ? cause.name : "InterruptedStep";
     this.leaseUntilMs = leaseUntilMs;
   }
 }
 
-/** How long a copy waits beyond the lease that it met, or where someone else was first. */
+/** How long a copy waits after the lease's end, and before it is handled again where another worker was first. */
 export const soonAgainMs = 250;
 
 /**
- * Held by a worker that acts: the copy comes when the lease is over. But a wake-up ahead of the record was sent by a worker
- * that is only about to save, and a turn or the wish to cancel is not to wait for the end of a long call: such come again
- * soon, and later each time, in case that worker died in between.
+ * The copy of a message that met a held lease: it comes when the lease is over. Two kinds come sooner, and later each time: a wake-up
+ * whose number is above the record's was sent by a worker that is about to save, and `thread_free` or `cancel` should not wait for a
+ * long call.
  */
 export function deferUntilLeaseEnds({
   message,
@@ -362,7 +365,7 @@ export function deferUntilLeaseEnds({
   return laterCopy({ message, firstMs: 50, mostMs: restMs });
 }
 
-/** Comes after twice the time each time. */
+/** A copy whose delay doubles each time. */
 function laterCopy({
   message,
   firstMs,

@@ -1,4 +1,4 @@
-/** The act that shows how far the agent is: in a native stream where it tells the answer so far, else in the placeholder. */
+/** The act that shows progress: a native stream of Slack for a partial answer, else an edit of the placeholder. */
 
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { mostMessages } from "../slack/messages/answer.ts";
@@ -13,12 +13,12 @@ type Request = { slack: SlackApi; task: Task; text: TaskText; now: () => number;
 
 /** Slack closes a stream after about five minutes, and what comes after that is lost. */
 const rollOverAfterMs = 230_000;
-/** Much longer messages Slack refuses. */
+/** The length after which a new message of the stream begins; Slack refuses much longer messages. */
 const fullLength = 10_000;
-/** What is shown is not worth a longer wait. */
+/** The most time that showing progress may take. */
 const timeoutMs = 5000;
 
-/** Never rejects: what cannot be shown is not shown, and the answer comes all the same. */
+/** Shows the task's progress. A failure of Slack is ignored, because the answer follows all the same. */
 export async function showProgress(request: Request & { streaming: boolean }): Promise<ProgressShown> {
   const { task, streaming } = request;
   const bounded = { ...request, signal: AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)]) };
@@ -49,12 +49,12 @@ async function showStream(request: Request, text: string): Promise<ProgressShown
   const { task, now } = request;
   const stream: Stream = task.stream ?? { messages: [], length: 0 };
   const latest = stream.messages.at(-1);
-  const current = latest !== undefined && goesOn({ ...latest, nowMs: now() }) ? latest : undefined;
+  const current = latest !== undefined && canAppend({ ...latest, nowMs: now() }) ? latest : undefined;
   // Each message of a long stream must be deleted again: from here on the placeholder shows the newest of the text.
   if (current === undefined && stream.messages.length >= mostMessages) return { stream: { ...stream, refused: true } };
   const piece = pieceOf({ text, from: stream.length, shows: current?.shows });
   if (piece.type === "none") return {};
-  // The thread is to show nothing that never was one text: edits of the placeholder show the new one.
+  // The new text does not continue the shown one: edits of the placeholder show it from now on.
   if (piece.type === "broken") return { stream: { ...stream, refused: true } };
   try {
     if (current === undefined) return { stream: await begin(request, { stream, piece }) };
@@ -64,7 +64,7 @@ async function showStream(request: Request, text: string): Promise<ProgressShown
   } catch (thrown) {
     const shown = afterFailure(thrown);
     if (isTerminal(thrown)) return { ...shown, stream: { ...stream, refused: true } };
-    // Whether the text, or a message, is there nobody knows: the answer replaces whatever is.
+    // It is unknown whether the text or a message was posted: the answer replaces either.
     return {
       ...shown,
       inDoubt: false,
@@ -73,7 +73,7 @@ async function showStream(request: Request, text: string): Promise<ProgressShown
   }
 }
 
-/** A text that cannot be shown piece by piece is left to the placeholder. */
+/** The next piece of the text. One that fails to be cut counts as `broken`, and is shown in the placeholder. */
 function pieceOf(request: Parameters<typeof nextStreamPiece>[0]): StreamPiece {
   try {
     return nextStreamPiece(request);
@@ -82,14 +82,14 @@ function pieceOf(request: Parameters<typeof nextStreamPiece>[0]): StreamPiece {
   }
 }
 
-function goesOn(message: { startedAtMs: number; shows?: StreamContent | undefined; nowMs: number }): boolean {
+function canAppend(message: { startedAtMs: number; shows?: StreamContent | undefined; nowMs: number }): boolean {
   const { startedAtMs, shows, nowMs } = message;
   return nowMs - startedAtMs < rollOverAfterMs && shows !== undefined && shows.length < fullLength;
 }
 
 type Begun = { stream: Stream; piece: Extract<StreamPiece, { type: "piece" }> };
 
-/** A new message of the stream; the former one is closed. */
+/** Begins a new message of the stream, and closes the former one. */
 async function begin(request: Request, { stream, piece }: Begun): Promise<Stream> {
   const { slack, task, now, signal } = request;
   const call = { installation: installationOf(task), requestId: task.id, signal };
@@ -107,7 +107,7 @@ async function append({ slack, task, signal }: Request, { ts, markdown }: { ts: 
   await slack.appendStream({ installation: installationOf(task), channel, ts, markdown, requestId: task.id, signal });
 }
 
-/** An edit that may still land is not to undo the answer; a Slack that is busy is left alone. */
+/** `inDoubt` for an edit that may still land and must not undo the answer; `delayMs` where Slack limits us. */
 function afterFailure(thrown: unknown): ProgressShown {
   if (!(thrown instanceof SlackError)) throw thrown;
   if (thrown.kind === "ambiguous") return { inDoubt: true };

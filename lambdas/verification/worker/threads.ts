@@ -1,4 +1,4 @@
-/** The acts upon the order of a thread: take one's place, leave it and tell the next, ask all in it to end. */
+/** The acts on a thread's order (`task/thread.ts`): join it, leave it and wake the next task, hold it, and cancel its tasks. */
 
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { changeRecord } from "../../shared/engine/records.ts";
@@ -21,21 +21,21 @@ import {
 } from "../task/thread.ts";
 
 export type Threads = {
-  /** Resolves to undefined where the thread is full. Repeated, it gives the place that the task has by then. */
+  /** Resolves to the task's position, or to undefined where the thread is full. May be repeated: it returns the present position. */
   joinThread(request: { task: Task; turnMs: number; parallel: boolean }): Promise<ThreadPosition | undefined>;
   leave(request: { task: Task }): Promise<void>;
-  /** The task has asked a person: it keeps its place until then, and messages may be the answer. */
+  /** The task asks a person: it holds the thread until `untilMs`, and messages in the thread may be the answer. */
   hold(request: { task: Task; untilMs: number }): Promise<void>;
-  /** The tasks of its thread that may wait for the answer that this one's message may be. */
+  /** The tasks of the thread that this one's message may answer. */
   asking(request: { task: Task }): Promise<AskingTasks>;
   /**
-   * Whether the bot was asked in the message's thread (within 30 days) before the message, by somebody who may. `undecided`: the
-   * thread's first message asked it, and it is not known yet what becomes of that.
+   * Whether a person who may ask has asked the bot in the message's thread before, within 30 days. `undecided`: the thread's first message
+   * asked the bot and is not decided yet.
    */
   isKnown(request: { message: UserMessage }): Promise<"known" | "undecided" | "unknown">;
   /**
-   * Asks the tasks of the thread to end whose message came before this one, as far as they may be; resolves to how many. `isRepeated`:
-   * a message before this one has asked all of them.
+   * Cancels the tasks of the thread whose message came before this one, where `mayCancel` allows it; resolves to their number.
+   * `isRepeated`: an earlier message had canceled all of them.
    */
   cancelAll(request: {
     task: Task;
@@ -72,8 +72,8 @@ export function createThreads({
   }
 
   /**
-   * Of the tasks that are waited for, those whose outcome is known, up to the first that is still in the way: one whose answer
-   * Slack does not take, or whose worker died, must not hold up the thread until its deadline.
+   * When the tasks before this one release the thread, up to the first that still blocks it. A task with an outcome whose answer Slack
+   * does not take, or whose worker died, must not block the thread until its deadline.
    */
   async function releaseTimes({ thread, task }: { thread: Thread; task: Task }): Promise<Map<string, number>> {
     const times = new Map<string, number>();
@@ -90,8 +90,8 @@ export function createThreads({
     joinThread: ({ task, turnMs, parallel }) =>
       change<ThreadPosition | undefined>(task, async (thread) => {
         const releasedAtMs = parallel ? new Map<string, number>() : await releaseTimes({ thread, task });
-        const lined = addToThread({ thread, task, parallel, turnMs, nowMs: now(), releasedAtMs });
-        return lined === undefined ? { thread, result: undefined } : { thread: lined.thread, result: lined.place };
+        const added = addToThread({ thread, task, parallel, turnMs, nowMs: now(), releasedAtMs });
+        return added === undefined ? { thread, result: undefined } : { thread: added.thread, result: added.place };
       }),
     async leave({ task }) {
       const next = await change(task, (thread) => {
@@ -110,14 +110,14 @@ export function createThreads({
     },
     async isKnown({ message }) {
       const thread = await store.get({ id: threadIdOf({ thread: threadKeyOf(message) }) });
-      // Of a thread from before replies counted nothing is known.
+      // A record without `sinceTs` says nothing.
       if (thread?.sinceTs !== undefined && Number(thread.sinceTs) < Number(message.ts)) return "known";
       const { appId, channel, threadTs } = message;
       if (threadTs === undefined) return "unknown";
       const first = await taskOf(requestIdOf({ appId, channel, ts: threadTs }));
       if (first === undefined || first.message.unaddressed || first.thread !== threadKeyOf(message)) return "unknown";
       if (first.state === "received") return "undecided";
-      // It may have failed before it had a place in its thread: the bot has said so there.
+      // A task that failed before it joined the thread counts too, because the bot has said so in the thread.
       const isAsked = first.outcome?.type !== "refused" && first.outcome?.type !== "canceling";
       return isAsked ? "known" : "unknown";
     },
@@ -143,7 +143,7 @@ export function createThreads({
   };
 }
 
-/** Undefined where the outcome is not known yet. */
+/** When the task releases its thread; undefined before its outcome is known. */
 function releaseTimeOf(task: Task | undefined): number | undefined {
   if (task?.state === "done") return 0;
   const outcomeAtMs = task?.state === "delivering" ? concludedAtMs(task) : undefined;

@@ -57,7 +57,7 @@ export type WorkerEngine = Pick<
   queueSystem?: QueueSystem | undefined;
 };
 
-/** `policy`, `gate` and `text` are made of the configuration where they are not given. */
+/** Creates the worker. `policy`, `gate` and `text` come from the configuration where they are not given. */
 export function createVerificationWorker({
   config,
   engine: { queue, queueSystem, ruleStore, usageStore, refusalStore, ...stores },
@@ -130,7 +130,7 @@ export function createVerificationWorker({
   });
 }
 
-/** One task does not end because the record of another one cannot be read. That one's own messages see to it. */
+/** A record of another task that cannot be read counts as absent. Its own messages handle the failure. */
 function undefinedIfUnreadable(thrown: unknown): undefined {
   if (!(thrown instanceof ItemError)) throw thrown;
 }

@@ -12,17 +12,17 @@ type Incoming = { body: string; signal?: AbortSignal };
 
 export type Worker = {
   /**
-   * Resolves when the message is dealt with and may be removed; rejects when it must come again.
-   * `signal` ends the act under way; what it may have done is then found out by the next wake-up.
+   * Resolves when the message is handled and may be removed; rejects when it must come again. `signal` ends the act under way; the
+   * next wake-up finds out what that act has done.
    */
   handle(request: Incoming): Promise<void>;
   /**
-   * For a message that the queue gave up on: the task fails in words, and what cannot fail is tried again later. `keep` is
-   * called, before anything is changed, where the message is to be kept for an operator, which what is none of ours is too.
-   * Rejects when the message must come again; it may then be kept twice.
+   * Handles a message that the queue gave up on: fails its task, or tries it again later. Calls `keep` before any change where an
+   * operator should get the message, also where it cannot be parsed. Rejects when the message must come again; `keep` may then be
+   * called twice.
    */
   deadLetter(request: Incoming & { keep?: () => Promise<void> }): Promise<void>;
-  /** For a message of the completion queue. Rejects where the store is away; it may then be dropped as well, polling suffices. */
+  /** Handles a message of the completion queue. Rejects where the store is away; the message may then be dropped, since polls suffice. */
   completion(request: Incoming): Promise<void>;
 };
 
@@ -43,7 +43,7 @@ export function createWorker(options: WorkerOptions): Worker {
     async handle({ body, signal }) {
       const message = parseQueueMessage(body);
       if (message === undefined) {
-        // Perhaps of a newer or older version of ours: it becomes a dead letter, which somebody sees.
+        // The message may be of another version: it becomes a dead letter, which an operator sees.
         log.error("queue_message_refused", { reason: "invalid_request", bytes: body.length });
         throw new SekishoError("invalid_request");
       }
@@ -65,7 +65,7 @@ async function handleMessage(
   const { store, queue, runAct, now = Date.now } = options;
   if (message.type === "ask" && message.message.unaddressed) {
     const known = await options.isKnownThread({ message: message.message });
-    // Slack's event of a mention is to come first, where this message may hold one.
+    // Where the message may mention the bot, Slack's `app_mention` event should be handled first.
     const isEarly = message.message.perhapsAddressed === true && message.looks === undefined;
     if (known !== "known" || isEarly) return lookAgain(options, { message, isUndecided: known === "undecided" });
   }
@@ -91,12 +91,12 @@ async function handleMessage(
   const event: TaskEvent = { type: eventTypes[message.type], nowMs, resumed: task.lease !== undefined };
   const policy = { ...options.policy, zoneSecret: await options.zoneSecret() };
   if (await runStep({ ...options, policy }, { task, event, seq, nowMs, signal })) return;
-  // Someone else was first: the message comes back to a record that says what is to do.
+  // Another worker was first: the message comes again, and meets the record that the other one saved.
   await queue.send({ body: JSON.stringify(message), delayMs: soonAgainMs, group });
   log.debug("claim_lost", { seq });
 }
 
-/** Before there is a record: so messages of people who may not ask cost one read each, and no time of anybody else. */
+/** Drops messages of people who may not ask before a record is created, so that each costs one read. */
 async function isIgnored(
   { isIgnored: isIgnoredBy, leaseMs, log, telemetry }: WorkerOptions,
   { requestId, message }: AskMessage,
@@ -110,9 +110,9 @@ async function isIgnored(
 }
 
 /**
- * A message that does not mention the bot is for it in a thread in which the bot was asked before. The message that asked may come
- * later than this one: a moment later as a rule, half an hour later where its first tries failed. Messages between people cost a
- * few looks and leave no record.
+ * The delays before the thread of a message that does not mention the bot is looked up again. Such a message is for the bot where the
+ * bot was asked before in the thread, but the message that asked may be handled later than this one: a moment later as a rule, half an
+ * hour later where its first tries failed. Messages between people cost a few look-ups and leave no record.
  */
 const lookAgainAfterMs = [30_000, 120_000, 480_000, 1_800_000];
 
@@ -121,7 +121,7 @@ async function lookAgain(
   { message, isUndecided }: { message: AskMessage; isUndecided: boolean },
 ): Promise<void> {
   const { looks = 0 } = message;
-  // As long as nobody knows what becomes of the message that asked the bot, this one waits for it.
+  // While the message that asked the bot is undecided, this one waits for it.
   const delayMs = lookAgainAfterMs[looks] ?? (isUndecided ? lookAgainAfterMs.at(-1) : undefined);
   if (delayMs === undefined) return log.debug("reply_dropped", { request_id: message.requestId });
   const body = JSON.stringify({ ...message, looks: looks + 1 });
@@ -136,13 +136,13 @@ const eventTypes = {
   cancel: "cancel_asked",
 } as const satisfies Record<TaskMessage["type"], TaskEvent["type"]>;
 
-/** What is none of the chain and comes too late to change anything. */
+/** Whether the message, which is not part of the task's chain of wake-ups, comes too late to change anything. */
 function isIdle({ message, task }: { message: TaskMessage; task: Task }): boolean {
   if (message.type === "thread_free") return task.state !== "queued" && task.state !== "received";
   return message.type === "cancel" && (task.state === "delivering" || task.state === "done");
 }
 
-/** The conditional create is the only claim of a message: of all its deliveries one makes the record. */
+/** Creates the record, or reads the one that another delivery of the message created: the create is conditional, so one delivery wins. */
 async function claimMessage({ store, log }: WorkerOptions, message: AskMessage) {
   const created = await store.create({ item: receivedTask(message) });
   if (created !== undefined)
@@ -151,8 +151,8 @@ async function claimMessage({ store, log }: WorkerOptions, message: AskMessage) 
 }
 
 /**
- * The wish to cancel a task that a worker is acting on: the host is asked at once, and the call under way brings home what comes of
- * it. Whether the wish has reached the host. Where nothing was sent yet, or the host cannot be asked, it has not.
+ * Asks the host at once to cancel a task that another worker is acting on. That worker's call then returns the end. Resolves to
+ * whether the host took the request; false where nothing was sent yet, or the host cannot be reached.
  */
 async function cancelUnderWay({
   runAct,

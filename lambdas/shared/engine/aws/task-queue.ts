@@ -54,7 +54,7 @@ export function createSqsQueue({
   }
 
   /** True where the message was not due yet and has been sent on. */
-  async function isSentOn({ Body: body = "", ReceiptHandle = "", Attributes, MessageAttributes }: Message) {
+  async function forwardIfEarly({ Body: body = "", ReceiptHandle = "", Attributes, MessageAttributes }: Message) {
     const delayMs = remainingDelayMs({ attributes: MessageAttributes, nowMs: now() });
     if (delayMs === 0) return false;
     await send({ body, delayMs, group: Attributes?.MessageGroupId ?? "" });
@@ -68,7 +68,7 @@ export function createSqsQueue({
     async receive({ max, visibilityTimeoutMs, waitMs, signal }) {
       const endAtMs = now() + waitMs;
       for (;;) {
-        const pollMs = wholeSecondsMs(Math.min(maxWaitMs, Math.max(0, endAtMs - now())));
+        const pollMs = roundUpToSeconds(Math.min(maxWaitMs, Math.max(0, endAtMs - now())));
         const command = new ReceiveMessageCommand({
           QueueUrl,
           MaxNumberOfMessages: Math.min(max, maxPerReceive),
@@ -77,16 +77,18 @@ export function createSqsQueue({
           MessageSystemAttributeNames: ["ApproximateReceiveCount", "SentTimestamp", "MessageGroupId"],
           MessageAttributeNames: ["All"],
         });
-        const { Messages = [] } = await client.send(command, callLimits({ signal, waitMs: pollMs })).catch(orNothing);
+        const { Messages = [] } = await client
+          .send(command, callLimits({ signal, waitMs: pollMs }))
+          .catch(emptyIfAborted);
         const voidAtMs = now() + visibilityTimeoutMs;
-        const isEarly = await Promise.all(Messages.map(isSentOn));
+        const isEarly = await Promise.all(Messages.map(forwardIfEarly));
         const due = Messages.filter((_, number) => isEarly[number] === false);
         if (due.length > 0 || signal?.aborted || now() >= endAtMs) {
           return due.map((message) => toReceivedMessage({ message, voidAtMs }));
         }
       }
 
-      function orNothing(error: unknown): { Messages?: Message[] } {
+      function emptyIfAborted(error: unknown): { Messages?: Message[] } {
         if (signal?.aborted) return {};
         throw error;
       }
@@ -102,7 +104,7 @@ export function createSqsQueue({
   };
 }
 
-function wholeSecondsMs(ms: number): number {
+function roundUpToSeconds(ms: number): number {
   return Math.ceil(ms / 1000) * 1000;
 }
 

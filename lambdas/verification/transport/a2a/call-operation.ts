@@ -40,7 +40,7 @@ export function createCallOperation({
 
   function choose(card: ReadCard): UsableInterface {
     const interfaces = interfacesOf(card);
-    return interfaces.find((one) => createCallKey(one) !== refused) ?? interfaces[0];
+    return interfaces.find((one) => toInterfaceKey(one) !== refused) ?? interfaces[0];
   }
 
   return async ({ operation, params, call }) => {
@@ -49,17 +49,17 @@ export function createCallOperation({
     const post = (to: UsableInterface) => {
       const once = () => postOperation({ to, operation, params, call, http, maxResponseBytes });
       if (operation !== "SendMessage") return once();
-      return sent.send({ messageId: call.id, place: createCallKey(to), post: once, isUntouched: isRefused });
+      return sent.send({ messageId: call.id, place: toInterfaceKey(to), post: once, isUntouched: isRefused });
     };
     const card = await cards.current(call);
     const first = choose(card);
     const answer = await post(first);
     if (!isRefused(answer)) return answer;
     // Nothing was processed. The agent may have been updated since its card was read.
-    refused = createCallKey(first);
+    refused = toInterfaceKey(first);
     cards.forget(card);
     const second = choose(await cards.current(call).catch(() => card));
-    const mayFollow = createCallKey(second) !== createCallKey(first) && second.tenant === first.tenant;
+    const mayFollow = toInterfaceKey(second) !== toInterfaceKey(first) && second.tenant === first.tenant;
     return mayFollow ? post(second) : answer;
   };
 }
@@ -88,7 +88,7 @@ function isVersionRefused({
   return code === methodNotFound && operation === "SendMessage" && envelope.id === id;
 }
 
-function createCallKey({ url, version, tenant }: UsableInterface): string {
+function toInterfaceKey({ url, version, tenant }: UsableInterface): string {
   return JSON.stringify([url.href, version, tenant]);
 }
 
@@ -115,7 +115,7 @@ export async function findTaskByMessage({
   let pageToken: string | undefined;
   for (let page = 0; page < maxPages; page += 1) {
     const params = { contextId: call.sessionId, pageSize, pageToken, historyLength };
-    const asked = await ask({ operation: "ListTasks", params, call }).catch(notTheTasksSize);
+    const asked = await ask({ operation: "ListTasks", params, call }).catch(throwListingFailure);
     if ("passed" in asked) return asked;
     const { tasks, nextPageToken } = asked.result;
     const found = tasks.find((task) => task.history.some((message) => message.messageId === messageId));
@@ -127,7 +127,7 @@ export async function findTaskByMessage({
 }
 
 /** A listing that is too large is no word about the task itself. */
-function notTheTasksSize(thrown: unknown): never {
+function throwListingFailure(thrown: unknown): never {
   if (thrown instanceof SekishoError && thrown.reason === "payload_too_large") {
     throw new SekishoError("unsupported_operation", { cause: thrown });
   }

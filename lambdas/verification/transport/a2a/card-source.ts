@@ -1,5 +1,5 @@
 /**
- * An agent's card: fetched when it is wanted, kept, and asked for again by its ETag. Redirects are followed at its origin only, since
+ * An agent's card: fetched when it is wanted, cached, and asked for again by its ETag. Redirects are followed at its origin only, since
  * credentials go nowhere else.
  */
 import { type ReadCard, readCardSchema } from "../../../../contracts/a2a/card.ts";
@@ -23,7 +23,7 @@ const retryAfterMs = 30_000;
 export type CardSource = {
   /** Rejects with a SekishoError that is `undelivered`, whatever the failure. */
   current(request: { signal: AbortSignal }): Promise<ReadCard>;
-  /** Fetches anew the next time, if the kept one is this one. */
+  /** Fetches anew the next time, if the cached one is this one. */
   forget(card: ReadCard): void;
 };
 
@@ -43,7 +43,7 @@ export function createCardSource({
 }): CardSource {
   let latest: { card: ReadCard; etag: string | undefined } | undefined;
 
-  const kept = createCachedCredential<ReadCard>({
+  const cached = createCachedCredential<ReadCard>({
     async fetch({ signal }) {
       const response = await fetchCard({ cardUrl, version, etag: latest?.etag, http, signal });
       if (response.status !== 304 || latest === undefined) {
@@ -63,13 +63,13 @@ export function createCardSource({
     async current({ signal }) {
       try {
         signal.throwIfAborted();
-        const card = kept.current();
+        const card = cached.current();
         return card instanceof Promise ? await abortable({ promise: card, signal }) : card;
       } catch (thrown) {
         throw toUndeliveredError(thrown);
       }
     },
-    forget: (card) => kept.forget((known) => known === card),
+    forget: (card) => cached.forget((known) => known === card),
   };
 }
 
@@ -133,14 +133,14 @@ async function fetchCard({
     const response = await http.send(request);
     if (!isRedirection(response.status)) return response;
     if (response.status === 304 && etag !== undefined) return response;
-    url = redirected({ from: url, location: response.headers.location });
+    url = resolveRedirect({ from: url, location: response.headers.location });
   }
   throw createUnusableCardError("the card's URL redirects too often");
 }
 
 const refuse: CheckResponseHead = (head) => (isRedirection(head.status) ? undefined : checkResponseHead(head));
 
-function redirected({ from, location }: { from: URL; location: string | undefined }): URL {
+function resolveRedirect({ from, location }: { from: URL; location: string | undefined }): URL {
   const to = location === undefined ? null : parseUrl(location, from.href);
   if (to === null) throw createUnusableCardError("the card's URL redirects to nowhere");
   if (to.origin !== from.origin) throw createUnusableCardError("the card's URL redirects to another origin");
@@ -153,7 +153,7 @@ function redirected({ from, location }: { from: URL; location: string | undefine
 
 const shortestMs = 60_000;
 const longestMs = 60 * 60_000;
-const withoutWordMs = 5 * 60_000;
+const defaultFreshMs = 5 * 60_000;
 
 /**
  * How long a card may be used without asking for it again (RFC 9111, section 5.2.2). What `Cache-Control` says, within a minute and an
@@ -163,6 +163,6 @@ export function freshnessMs(cacheControl: string | undefined): number {
   const words = (cacheControl ?? "").toLowerCase().split(/\s*,\s*/);
   if (words.includes("no-store") || words.includes("no-cache")) return shortestMs;
   const seconds = words.flatMap((word) => /^max-age="?(\d{1,10})"?$/.exec(word)?.[1] ?? [])[0];
-  if (seconds === undefined) return withoutWordMs;
+  if (seconds === undefined) return defaultFreshMs;
   return Math.min(Math.max(Number(seconds) * 1000, shortestMs), longestMs);
 }

@@ -15,7 +15,7 @@ export type UsableInterface = { url: URL; version: A2aVersion; tenant: string | 
  * card's gets no credentials; `url` takes the place of all addresses. Another tenant than the first one's is somebody else. Throws `version_not_supported` where no version is common
  * and `invalid_response` where no address may be used.
  */
-export function usableInterfaces({
+export function listUsableInterfaces({
   card,
   cardUrl,
   url,

@@ -11,7 +11,7 @@ import { defaultMaxResponseBytes } from "../read-response.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
 import { createCallOperation, findTaskByMessage } from "./call-operation.ts";
 import { createCardSource } from "./card-source.ts";
-import { usableInterfaces } from "./interfaces.ts";
+import { listUsableInterfaces } from "./interfaces.ts";
 import { createAnswerParams, createTaskMessage, historyLength } from "./messages.ts";
 import type { PeerCall } from "./post-operation.ts";
 import { toCancelResult, toZoneResult } from "./task-result.ts";
@@ -44,7 +44,7 @@ export function createA2aTransport({
   const url = address === undefined ? undefined : parseCheckedUrl(address);
   const http = createAuthorizedSend({ authorizer, connectTimeoutMs, now });
   const cards = createCardSource({ cardUrl, version: version ?? "1.0", http, now, random });
-  const interfacesOf = (card: ReadCard) => usableInterfaces({ card, cardUrl, url, version });
+  const interfacesOf = (card: ReadCard) => listUsableInterfaces({ card, cardUrl, url, version });
   const ask = createCallOperation({ cards, interfacesOf, http, maxResponseBytes });
 
   async function say({ params, call }: { params: OperationParams<"SendMessage">; call: PeerCall }) {

@@ -104,7 +104,7 @@ function platformReason({ code, message }: { code: number; message: string }): C
 }
 
 /** For a body that came with HTTP 200. No dialect uses these numbers, so nothing of an agent's own is taken for them. */
-export function platformErrorIn(body: Uint8Array): SekishoError | undefined {
+export function findPlatformError(body: Uint8Array): SekishoError | undefined {
   if (body.byteLength > maxPlatformErrorBytes) return undefined;
   const parsed = bodySchema.safeParse(parseJson(body)).data;
   const reason = parsed === undefined ? undefined : platformReason(parsed.error);

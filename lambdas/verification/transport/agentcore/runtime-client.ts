@@ -52,7 +52,7 @@ export function createRuntimeClient({
     return { sdk, client };
   }
 
-  async function guarded<T>({
+  async function runClassified<T>({
     signal,
     send,
   }: {
@@ -74,20 +74,20 @@ export function createRuntimeClient({
 
   return {
     invoke: ({ command: build, use, signal }) =>
-      guarded({
+      runClassified({
         signal,
         send: async ({ sdk, client, progress }) => {
           const command = build(sdk);
-          command.middlewareStack.add(following(progress), lastStep);
+          command.middlewareStack.add(trackProgress(progress), lastStep);
           return use(await client.send(command, { abortSignal: signal }));
         },
       }),
     stop: ({ command: build, signal }) =>
-      guarded({
+      runClassified({
         signal,
         send: async ({ sdk, client, progress }) => {
           const command = build(sdk);
-          command.middlewareStack.add(following(progress), lastStep);
+          command.middlewareStack.add(trackProgress(progress), lastStep);
           await client.send(command, { abortSignal: signal });
         },
       }),
@@ -100,7 +100,7 @@ export function createRuntimeClient({
 /** The step next to the network: what fails before it (credentials, signing) was certainly not sent. */
 const lastStep = { step: "deserialize", priority: "low" } as const;
 
-function following(progress: Progress) {
+function trackProgress(progress: Progress) {
   return <A, R>(next: (args: A) => Promise<R>) =>
     async (args: A) => {
       progress.wasSent = true;

@@ -6,7 +6,7 @@ import type { AwsCredentialsProvider } from "../../../shared/aws/credentials.ts"
 import { defaultAwsCredentials } from "../../../shared/aws/default-credentials.ts";
 import { defaultMaxResponseBytes, isJson, readShortened } from "../read-response.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
-import { platformErrorIn } from "./platform-error.ts";
+import { findPlatformError } from "./platform-error.ts";
 import { createRuntimeClient } from "./runtime-client.ts";
 
 /**
@@ -37,7 +37,7 @@ export function createAgentCoreTransport({
   const target = { agentRuntimeArn, qualifier };
 
   async function stopSession({ sessionId, signal }: { sessionId: string; signal: AbortSignal }): Promise<void> {
-    const input = { ...target, runtimeSessionId: checkAnswer(sessionId) };
+    const input = { ...target, runtimeSessionId: requireSessionId(sessionId) };
     await client
       .stop({ command: ({ StopRuntimeSessionCommand }) => new StopRuntimeSessionCommand(input), signal })
       .catch((error: SekishoError) => {
@@ -51,7 +51,7 @@ export function createAgentCoreTransport({
       const input = {
         ...target,
         payload,
-        runtimeSessionId: checkAnswer(sessionId),
+        runtimeSessionId: requireSessionId(sessionId),
         contentType: "application/json",
         accept: "application/json",
         traceParent: trace.traceparent,
@@ -68,7 +68,7 @@ export function createAgentCoreTransport({
   };
 }
 
-function checkAnswer(sessionId: string): string {
+function requireSessionId(sessionId: string): string {
   if (!sessionIdSchema.safeParse(sessionId).success) throw new SekishoError("internal");
   return sessionId;
 }
@@ -87,7 +87,7 @@ async function read({
     throw new SekishoError("invalid_response");
   }
   const read = await readShortened({ stream, maxBytes: maxResponseBytes });
-  const platformError = platformErrorIn(read.body);
+  const platformError = findPlatformError(read.body);
   if (platformError !== undefined) throw platformError;
   return { ...read, status: statusCode };
 }

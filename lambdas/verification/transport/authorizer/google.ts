@@ -33,7 +33,13 @@ export function createGoogleAuthorizer({
   const account = `/v1/projects/-/serviceAccounts/${encodeURIComponent(serviceAccount)}:generateIdToken`;
 
   /** Token exchange, RFC 8693, section 2.1. */
-  async function federated({ subjectToken, signal }: { subjectToken: string; signal: AbortSignal }): Promise<string> {
+  async function fetchFederatedToken({
+    subjectToken,
+    signal,
+  }: {
+    subjectToken: string;
+    signal: AbortSignal;
+  }): Promise<string> {
     const body = new URLSearchParams({
       grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
       audience: `//iam.googleapis.com/${workloadIdentityProvider}`,
@@ -49,7 +55,7 @@ export function createGoogleAuthorizer({
     ...seams,
     async fetchToken({ signal }) {
       const subjectToken = await sts.getWebIdentityToken({ audience: tokenAudience, signal }).catch(throwStsFailure);
-      const headers = { authorization: `Bearer ${await federated({ subjectToken, signal })}` };
+      const headers = { authorization: `Bearer ${await fetchFederatedToken({ subjectToken, signal })}` };
       const url = new URL(account, iamCredentialsBase);
       const { token } = await postToIssuer({ url, headers, body: { audience, includeEmail: true }, signal });
       return withLifetime(token);

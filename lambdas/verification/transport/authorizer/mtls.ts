@@ -20,7 +20,7 @@ export function createMtlsAuthorizer({
   readKey: () => Promise<string>;
   readCa?: (() => Promise<string>) | undefined;
 }): Authorizer {
-  const kept = createCachedCredential<AddedCredentials>({
+  const cached = createCachedCredential<AddedCredentials>({
     ...seams,
     async fetch() {
       const [cert, key, ca] = await Promise.all([readCertificate(), readKey(), readCa?.()]);
@@ -32,9 +32,9 @@ export function createMtlsAuthorizer({
   return {
     authorize({ url }) {
       if (url.protocol !== "https:") throw refused("NoTls");
-      return kept.current();
+      return cached.current();
     },
-    refresh: (refused) => kept.forget((credential) => credential === refused),
+    refresh: (refused) => cached.forget((credential) => credential === refused),
   };
 }
 

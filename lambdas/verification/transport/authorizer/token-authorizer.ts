@@ -10,7 +10,7 @@ type FetchToken = (request: { signal: AbortSignal }) => Promise<FreshToken>;
 
 /** `fetchToken` rejects as `authorize` may. What is no token is `unauthenticated`; no message ever holds it. */
 export function createTokenAuthorizer({ fetchToken, ...seams }: KeepSeams & { fetchToken: FetchToken }): Authorizer {
-  const kept = createCachedCredential<AddedCredentials>({
+  const cached = createCachedCredential<AddedCredentials>({
     ...seams,
     async fetch({ signal }) {
       const { token, lifetimeMs } = await fetchToken({ signal });
@@ -19,12 +19,12 @@ export function createTokenAuthorizer({ fetchToken, ...seams }: KeepSeams & { fe
     },
   });
   return {
-    authorize: () => kept.current(),
-    refresh: (refused) => kept.forget((credential) => credential === refused),
+    authorize: () => cached.current(),
+    refresh: (refused) => cached.forget((credential) => credential === refused),
   };
 }
 
-/** The authorizer `bearer`: a token read by reference, kept until the peer refuses it. */
+/** The authorizer `bearer`: a token read by reference, cached until the peer refuses it. */
 export function createBearerAuthorizer({ readToken }: { readToken: () => Promise<string> }): Authorizer {
   return createTokenAuthorizer({
     fetchToken: async () => ({ token: await readToken(), lifetimeMs: Number.POSITIVE_INFINITY }),

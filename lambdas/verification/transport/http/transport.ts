@@ -32,7 +32,7 @@ import {
 } from "../read-response.ts";
 import type { Transport, TransportRequest, TransportResponse } from "../transport.ts";
 
-/** Throws for a URL that is not https (http on loopback) or that holds credentials. What a 401 or a 403 leads to is said at `createAuthorizedSend`. */
+/** Throws for a URL that is not https (http on loopback) or that holds credentials. `createAuthorizedSend` describes 401 and 403. */
 export function createHttpsTransport({
   url: address,
   authorizer,
@@ -61,7 +61,7 @@ export function createHttpsTransport({
   };
 }
 
-/** Where to: what node:http makes of the URL, once for all requests, and the certificate to show. */
+/** The request options that node:http makes of the URL, and the client certificate. */
 type SendTarget = RequestOptions & { agent: Agent };
 
 type SendOnceRequest = {
@@ -74,7 +74,7 @@ type SendOnceRequest = {
   /** A larger response is read without its long strings. */
   shortens?: boolean | undefined;
   nowMs: number;
-  /** For the address, the connection and TLS together: who is not there by then is not waited for. */
+  /** The limit for DNS, the connection and TLS together. */
   connectTimeoutMs?: number | undefined;
   refuse?: CheckResponseHead | undefined;
 };
@@ -145,7 +145,7 @@ function isCertificateRefused(thrown: unknown): boolean {
   return certificateRefusal.test(codeOf(thrown));
 }
 
-/** Where the status tells of a failure, it decides even if the body cannot be read. */
+/** Reads the response. Where the status is a failure, it decides even if the body cannot be read. */
 async function read({
   response,
   maxResponseBytes: maxBytes,
@@ -172,7 +172,7 @@ async function read({
   }
 }
 
-/** By events and not as an async iterable: this is the hot path. */
+/** Uses events, which are faster than an async iterable: this is the hot path. */
 function readBody({
   response,
   ...limits
@@ -203,7 +203,7 @@ function codeOf(thrown: unknown): string {
 /** Kept connections are dropped before common peers drop them (node:http after 5 s), since a write into a closing one is ambiguous. */
 const idleMs = 4000;
 
-/** `url` must be a checked one (checked-url.ts). `refuse` says which responses are not to be read (`checkResponseHead` where absent). */
+/** `url` must come from `parseCheckedUrl`. `refuse` says which responses are not read (`checkResponseHead` where absent). */
 type AuthorizedRequest = AuthorizableRequest & {
   maxResponseBytes: number;
   /** A larger response is read without its long strings. */
@@ -213,7 +213,7 @@ type AuthorizedRequest = AuthorizableRequest & {
 
 export type AuthorizedSend = {
   send(request: AuthorizedRequest): Promise<HttpResponse>;
-  /** Lets kept connections go. */
+  /** Closes idle connections. */
   close(): void;
 };
 
@@ -248,7 +248,7 @@ export function createAuthorizedSend({
       connectTimeoutMs,
       refuse,
     }).catch((thrown) => {
-      // A certificate that the peer does not take ends the connection that stood, often without a word about why.
+      // A peer that refuses the certificate ends the established connection, often without saying why.
       const isRefused = thrown instanceof SekishoError && (!thrown.undelivered || isCertificateRefused(thrown.cause));
       if (added.tls !== undefined && isRefused && !signal.aborted) authorizer.refresh?.(added);
       throw thrown;
@@ -270,7 +270,7 @@ export function createAuthorizedSend({
   };
 }
 
-/** Nothing was sent yet: what fails here, or takes too long, is `unavailable` unless the authorizer says that it was refused. */
+/** Gets the credentials. Nothing was sent yet, so a failure is `unavailable` unless the authorizer rejects with another reason. */
 async function authorize({
   authorizer,
   request,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
 import { readCardSchema } from "../../../../contracts/a2a/card.ts";
 import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
-import { usableInterfaces } from "../../../../lambdas/verification/transport/a2a/interfaces.ts";
+import { listUsableInterfaces } from "../../../../lambdas/verification/transport/a2a/interfaces.ts";
 
 const origin = "https://agent.example";
 
 function chosen(card: object, { url, version }: { url?: string; version?: A2aVersion } = {}) {
-  const usable = usableInterfaces({
+  const usable = listUsableInterfaces({
     card: readCardSchema.parse({ name: "an agent", ...card }),
     cardUrl: new URL(`${origin}/.well-known/agent-card.json`),
     url: url === undefined ? undefined : new URL(url),
