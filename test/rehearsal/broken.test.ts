@@ -11,7 +11,7 @@ import { type Assembly, readAssembly } from "./template/assembly.ts";
 import { record } from "./template/wiring.ts";
 import { executionToken, startWorld, type World } from "./world.ts";
 
-const storyMs = 60_000;
+const storyMs = 120_000;
 const closing: (() => unknown)[] = [];
 let home: Elsewhere;
 let good: Assembly;
