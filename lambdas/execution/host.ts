@@ -12,7 +12,14 @@ import type { Agent } from "./agents/agent.ts";
 import { type Authenticator, createAdmitCaller, createPlaceCount } from "./http/admission.ts";
 import type { Exchange, ExchangeResponse } from "./http/exchange.ts";
 import { createRoutes, createWebHandler } from "./http/routes.ts";
-import { answerTask, cancelTask, createDispatch, discover, getTask, sendExecuteTask } from "./methods/methods.ts";
+import {
+  createAnswerTaskHandler,
+  createCancelTaskHandler,
+  createDiscoverHandler,
+  createDispatch,
+  createExecuteTaskHandler,
+  createGetTaskHandler,
+} from "./methods/methods.ts";
 import { createAdvanceIfDue, createLifetime, createQueuedRuns, createRuns, endlessLifetime } from "./runs/runs.ts";
 import { createTimeLimit } from "./runs/time-limit.ts";
 import { createCompletionPush } from "./tasks/completion-push.ts";
@@ -164,11 +171,11 @@ export function createHost({
   const tasks = createTasks({ ...common, ...ofTasks, store: kept });
   const waiting = { tasks, syncBudgetMs, pollAfterMs, isStopping: () => isStopping };
   const methods = {
-    execute_task: sendExecuteTask(waiting),
-    get_task: getTask({ tasks, pollAfterMs }),
-    cancel_task: cancelTask({ tasks }),
-    answer_task: answerTask({ tasks, pollAfterMs, newId }),
-    "rpc.discover": discover(),
+    execute_task: createExecuteTaskHandler(waiting),
+    get_task: createGetTaskHandler({ tasks, pollAfterMs }),
+    cancel_task: createCancelTaskHandler({ tasks }),
+    answer_task: createAnswerTaskHandler({ tasks, pollAfterMs, newId }),
+    "rpc.discover": createDiscoverHandler(),
   };
   const busy = () => runs.count() > 0;
   const dispatch = createDispatch({ methods, metrics, log });

@@ -99,7 +99,7 @@ export function isMethodName(name: string): name is MethodName {
 }
 
 /** `execute_task`: stores the task, starts it, and waits up to `syncBudgetMs` for its result. A stopping host answers `unavailable`. */
-export function sendExecuteTask({
+export function createExecuteTaskHandler({
   tasks,
   syncBudgetMs,
   pollAfterMs,
@@ -130,7 +130,13 @@ export function sendExecuteTask({
 }
 
 /** `get_task`: the task's present state; with `wait_ms` the answer waits until its state or progress changes. */
-export function getTask({ tasks, pollAfterMs }: { tasks: Tasks; pollAfterMs: number }): MethodHandler<"get_task"> {
+export function createGetTaskHandler({
+  tasks,
+  pollAfterMs,
+}: {
+  tasks: Tasks;
+  pollAfterMs: number;
+}): MethodHandler<"get_task"> {
   return async ({
     params: { task_id: taskId, request_id: requestId, wait_ms: timeoutMs = 0 },
     caller: { principal },
@@ -147,7 +153,7 @@ export function getTask({ tasks, pollAfterMs }: { tasks: Tasks; pollAfterMs: num
 }
 
 /** `cancel_task`: the task is canceled from now on, whatever its agent still does; canceling twice is fine. */
-export function cancelTask({ tasks }: { tasks: Tasks }): MethodHandler<"cancel_task"> {
+export function createCancelTaskHandler({ tasks }: { tasks: Tasks }): MethodHandler<"cancel_task"> {
   return async ({ params: { task_id: taskId, request_id: requestId }, caller: { principal } }) => {
     const task = await tasks.cancel({ principal, taskId, requestId });
     return { status: "canceled", task_id: task.id };
@@ -155,7 +161,7 @@ export function cancelTask({ tasks }: { tasks: Tasks }): MethodHandler<"cancel_t
 }
 
 /** `answer_task`: gives a person's answer. A JSON-RPC id that is not a UUID does not identify repetitions, so it gets a new answer id. */
-export function answerTask({
+export function createAnswerTaskHandler({
   tasks,
   pollAfterMs,
   newId,
@@ -175,7 +181,7 @@ export function answerTask({
 }
 
 /** `rpc.discover`: the contract itself, as an OpenRPC document. */
-export function discover(): MethodHandler<"rpc.discover"> {
+export function createDiscoverHandler(): MethodHandler<"rpc.discover"> {
   return async () => openRpc();
 }
 

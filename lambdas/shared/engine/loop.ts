@@ -7,12 +7,12 @@ import { readQueuedIds } from "../queued-ids.ts";
 import { errorKind } from "../telemetry/error-kind.ts";
 import type { QueueConsumer, ReceivedMessage } from "./ports.ts";
 
-/** What SQS gives at most to one receive, and how long it waits at most. */
+/** SQS's limits of one receive: messages and waiting time. */
 const maxPerReceive = 10;
 const waitMs = 20_000;
-/** What handlers get, once their signal has aborted, to write down how far they came. */
+/** The time that handlers have after their signal aborted, to save their progress. */
 const settleMs = 2000;
-/** Between receives that fail. */
+/** The delay between receives that fail. */
 const failureBackoff = { baseMs: 100, capMs: 10_000 };
 
 type Handle = (message: ReceivedMessage, signal: AbortSignal) => Promise<void>;

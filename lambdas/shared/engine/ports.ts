@@ -1,6 +1,6 @@
 /** The engine's two ports: a task store (compare-and-set on single items) and a task queue (at least once, with delay). */
 
-/** What every stored item has. Times are milliseconds since the epoch; `revision` starts at 1 and grows by one per replace. */
+/** The fields of every stored item. Times are milliseconds since the epoch; `revision` starts at 1 and grows by one per replace. */
 export type TaskItem = {
   id: string;
   revision: number;
@@ -10,7 +10,7 @@ export type TaskItem = {
   principal?: string | undefined;
   /** Whole milliseconds. The index `principal` holds the items that have it beside a principal, newest first. */
   listedAtMs?: number | undefined;
-  /** From then on the item counts as absent, whether it was removed already or not. */
+  /** After this time the item counts as absent, whether it was removed already or not. */
   expiresAtMs: number;
 };
 
@@ -39,7 +39,7 @@ export type TaskStore<T extends TaskItem> = {
   }): Promise<{ items: T[]; cursor?: string }>;
 };
 
-/** A task store for whoever may erase: the zones themselves only let items expire. */
+/** A task store with `remove`, for commands that erase data. The zones themselves only let items expire. */
 export type ErasableStore<T extends TaskItem> = TaskStore<T> & {
   /** Removes the item if the stored revision is `revision`. True where the item is gone afterwards, also where there was none. */
   remove(request: { id: string; revision: number }): Promise<boolean>;
@@ -62,7 +62,7 @@ export type ReceivedMessage = {
   sentAtMs: number;
 };
 
-/** Of one queue: how many messages are due and wait, and how long the first of them has. */
+/** The depth of one queue: how many due messages wait, and for how long the oldest has. */
 export type QueueDepth = { queue: string; messages: number; oldestMs: number };
 
 /** The receiving half of a queue: what a Lambda event source does in AWS and the local loop does on one machine. */

@@ -1,4 +1,4 @@
-/** What both zones' servers do alike: begin to listen, with a message for a person where that fails, and end without cutting answers. */
+/** Starts and closes the HTTP servers of both zones: explains a port that is in use, and lets answers under way end. */
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 

@@ -10,14 +10,14 @@ type Series = { name: string; labels: Readonly<Record<string, string>>; values: 
 
 export type EmfMetrics = {
   metrics: Metrics;
-  /** Writes what was series since the last time. Never throws. */
+  /** Writes what was collected since the last time. Never throws. */
   flush(): void;
 };
 
 /**
- * What is counted within an invocation is one value of its line; what is measured, all values; of a gauge the latest. `zone` is
- * a dimension of each metric, beside those of the table. What has none there, or is not in `table`, is not written; what is no
- * number is not series.
+ * Collects the values of one invocation: a counter's sum, all values of a histogram, and the latest of a gauge. `zone` is a dimension of
+ * each metric, beside those of the table. A metric without dimensions in `table` is not written, and a value that is not finite is
+ * ignored.
  */
 export function createEmfMetrics({
   table,

@@ -1,8 +1,8 @@
-/** The metrics of the entry, apart from all others: what the ingress loads counts in its cold start. */
+/** The metrics of the ingress, in a file of their own because everything that the ingress loads counts in its cold start. */
 
 /**
- * `labels` name what a value is told apart by; a person, a channel or an id is never one. `dimensions` are the sets of labels
- * by which CloudWatch keeps it, each combination of values being a metric that costs; without them it is not sent there.
+ * `labels` are the label names; a person, a channel or an id is never one. `dimensions` are the sets of labels for CloudWatch, where each
+ * combination of values is a metric that costs; without them the metric is not sent there.
  */
 export type Metric = {
   kind: "counter" | "histogram" | "gauge";

@@ -1,4 +1,4 @@
-/** Every metric that there is: the same names in Prometheus and in CloudWatch. Labels take values of closed lists or of the configuration. */
+/** All metrics, with the same names in Prometheus and CloudWatch. Label values come from closed lists or from the configuration. */
 
 import type { Metric } from "./metric-table-entry.ts";
 import { entryMetricTable } from "./metric-table-entry.ts";

@@ -1,4 +1,4 @@
-/** The spans seam over `@opentelemetry/api`: whatever SDK is registered in the process gets them; without one only the ids go along. */
+/** Spans over `@opentelemetry/api`: the SDK that is registered in the process gets them. Without one, only trace ids are passed on. */
 
 import {
   trace as api,
@@ -51,11 +51,11 @@ export function createOtelSpans({
   return {
     async within({ name, kind, trace, attributes }, work) {
       const parent = toParentContext(trace);
-      // What is called outside of every trace, such as Slack for the members of a group, makes none of its own.
+      // A call outside of every trace, such as a read of a group's members, begins no trace.
       if (parent === undefined && kind !== "server") return work(createUnrecordedSpan(createTrace({ sampleRatio })));
       const span = tracer.startSpan(name, { kind: kinds[kind], ...(attributes && { attributes }) }, runAround(parent));
       const ids = span.spanContext();
-      // Nobody makes spans here: what comes back is the parent's own.
+      // Without an SDK the API returns the parent's ids.
       const isMade = isSpanContextValid(ids) && ids.spanId !== parent?.spanId;
       if (!isMade)
         return work(createUnrecordedSpan(trace === undefined ? createTrace({ sampleRatio }) : createChildTrace(trace)));
@@ -73,7 +73,7 @@ export function createOtelSpans({
   };
 }
 
-/** The span that is under way where it is of the same trace: it is nearer than what the record or the caller says. */
+/** The active span where it belongs to the same trace, because it is a closer parent than the one of the record or the caller. */
 function toParentContext(trace: Trace | undefined): SpanContext | undefined {
   const active = api.getSpanContext(context.active());
   const given = spanContextOf(trace);
@@ -115,7 +115,7 @@ async function runWithin<T>({
   }
 }
 
-/** Without a description: what errors say may be anybody's words. */
+/** Without a description, because an error's message may contain anybody's text. */
 function markFailed(span: Span, kind: string): void {
   span.setAttribute("error.type", kind);
   span.setStatus({ code: SpanStatusCode.ERROR });
@@ -125,7 +125,7 @@ function createUnrecordedSpan(trace: Trace): OpenSpan {
   return { trace, set() {}, fail() {} };
 }
 
-/** Undefined where it is malformed. Whoever has it got it from elsewhere: it is remote. */
+/** Undefined for a malformed trace. The span is remote, because the trace came from another process or record. */
 function spanContextOf(trace: Trace | undefined): SpanContext | undefined {
   const parsed = trace && parseTrace(trace);
   if (parsed === undefined) return undefined;
@@ -146,7 +146,7 @@ function traceOf({ traceId, spanId, traceFlags, traceState }: SpanContext): Trac
   return tracestate ? { traceparent, tracestate } : { traceparent };
 }
 
-/** The W3C context as it travels, and as `@opentelemetry/api` has it. */
+/** Whether the trace's sampled flag is set. */
 export function isSampled({ traceFlags }: SpanContext): boolean {
   return (traceFlags & TraceFlags.SAMPLED) !== 0;
 }

@@ -57,8 +57,8 @@ function createCollectorTarget({
 }
 
 /**
- * X-Ray's own OTLP endpoint (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch-OTLPEndpoint.html). A file of its
- * own, and given by the entry: a container outside of AWS carries no signer.
+ * X-Ray's OTLP endpoint (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch-OTLPEndpoint.html). The entry passes it
+ * in where the process runs on AWS.
  */
 export function createXrayTarget({ region, credentials, endpointOf }: AwsDependencies): OtlpTarget {
   const url = new URL("/v1/traces", endpointOf("xray"));

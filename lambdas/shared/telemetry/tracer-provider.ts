@@ -19,7 +19,7 @@ import {
 import { isSampled, type StartRoot } from "./otel-spans.ts";
 import { isTraceSampled } from "./telemetry.ts";
 
-/** What waits for the exporter; whatever comes beyond that is dropped, and no task waits. */
+/** The most spans that wait for the exporter. Further ones are dropped, so that no task waits. */
 const maxWaiting = 2048;
 const batchSize = 512;
 
@@ -50,7 +50,7 @@ export function createTracerProvider({
     generateTraceId: () => root?.traceId ?? random.generateTraceId(),
     generateSpanId: () => root?.spanId ?? random.generateSpanId(),
   };
-  /** A flag that is there is obeyed; without one the trace begins here. */
+  /** Follows the parent's sampled flag; without one the trace begins here. */
   const sampler: Sampler = {
     shouldSample(parent, traceId) {
       const flagged = root ?? api.getSpanContext(parent);
@@ -91,12 +91,12 @@ export function createTracerProvider({
   };
 }
 
-/** So that a span knows what it lies in. One that an application has set stays; so does ours, since it holds nothing. */
+/** Enables the context manager, by which a span knows its parent. One that an application has set stays. */
 export function enableContextManager(): void {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
 }
 
-/** For what an agent traces itself. An application's own provider stays. The result takes it back. */
+/** Registers the provider for spans that an agent creates itself, unless the application has its own. Returns a function that undoes it. */
 export function setGlobalProvider(provider: Provider): () => void {
   return api.setGlobalTracerProvider(provider) ? () => api.disable() : () => {};
 }

@@ -1,4 +1,4 @@
-/** Spans as the configuration wants them: sent by an SDK of ours, or left to whatever the application has registered. */
+/** Opens spans as configured: exported by our own SDK instance, or left to the SDK that the application has registered. */
 import { waitAtMost } from "../async/deadline.ts";
 import type { TelemetryConfig } from "../config/telemetry-schema.ts";
 import type { SecretReference } from "../config/values.ts";
@@ -17,7 +17,7 @@ export type Tracing = {
   close(): Promise<void>;
 };
 
-/** A batch that took longer would be late for everybody. */
+/** The limit for sending one batch, so that a slow one does not delay the next. */
 const exportTimeoutMs = 5000;
 const sendEveryMs = 5000;
 
@@ -33,7 +33,7 @@ export function openTracing({
 }: {
   config: TelemetryConfig["traces"];
   service: "verification" | "execution";
-  /** What is known of the place, by the semantic conventions for resources. */
+  /** Attributes of the process, by OpenTelemetry's semantic conventions for resources. */
   resource?: Record<string, string>;
   readSecret: (reference: SecretReference) => Promise<string>;
   /** Undefined where it cannot be used. */

@@ -11,6 +11,35 @@ import type { UserMessage } from "../task/messages.ts";
 import type { Policy } from "../task/routing.ts";
 import type { Locale } from "../task/task.ts";
 
+/** Creates the policy of the task machine. */
+export function createPolicy({
+  config,
+}: {
+  config: Pick<Config, "slack" | "routes" | "destinations" | "limits">;
+}): Policy {
+  return {
+    routeOf: (message) => findRoute({ routes: config.routes, message }),
+    destinations: new Map(
+      Object.entries(config.destinations).map(([name, destination]) => [
+        name,
+        {
+          deadlineMs: destination.deadlineMs,
+          address: readAddress(destination),
+          idempotent: destination.idempotent,
+          concurrency: destination.concurrency,
+          questionMs: destination.questions.expireAfterMs,
+          longPollMs: destination.longPollMs,
+          stopAfterResult: destination.transport === "agentcore" && destination.stopAfterResult,
+        },
+      ]),
+    ),
+    fileCountOf: (task) => createOutgoingFiles(task).length,
+    threadReplies: config.slack.threadReplies,
+    commandsPrivately: config.slack.command?.answerIn === "person",
+    sweepAfterMs: config.limits.sweepAfterMs,
+  };
+}
+
 /**
  * The destinations of the first route whose conditions all match, in the order of preference; none where no route matches. A route
  * without conditions matches every message.
@@ -53,6 +82,7 @@ export function toDefaultLocale({ locale }: Pick<Config["slack"], "locale">): Lo
   return locale === "user" ? "en" : locale;
 }
 
+/** A digest of where the destination leads. */
 function readAddress(destination: Destination): string {
   const { transport, url, runtimeArn, qualifier, endpoint, card } = { ...noAddress, ...destination };
   // `card` is added only where there is one, so that the digests of other destinations in stored records stay the same.
@@ -66,31 +96,3 @@ const noAddress = {
   endpoint: undefined,
   card: undefined,
 };
-
-export function createPolicy({
-  config,
-}: {
-  config: Pick<Config, "slack" | "routes" | "destinations" | "limits">;
-}): Policy {
-  return {
-    routeOf: (message) => findRoute({ routes: config.routes, message }),
-    destinations: new Map(
-      Object.entries(config.destinations).map(([name, destination]) => [
-        name,
-        {
-          deadlineMs: destination.deadlineMs,
-          address: readAddress(destination),
-          idempotent: destination.idempotent,
-          concurrency: destination.concurrency,
-          questionMs: destination.questions.expireAfterMs,
-          longPollMs: destination.longPollMs,
-          stopAfterResult: destination.transport === "agentcore" && destination.stopAfterResult,
-        },
-      ]),
-    ),
-    fileCountOf: (task) => createOutgoingFiles(task).length,
-    threadReplies: config.slack.threadReplies,
-    commandsPrivately: config.slack.command?.answerIn === "person",
-    sweepAfterMs: config.limits.sweepAfterMs,
-  };
-}

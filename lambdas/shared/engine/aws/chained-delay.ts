@@ -1,4 +1,4 @@
-/** Delays longer than SQS knows, pure: a message is sent with the longest delay there is and says itself when it is due. */
+/** Delays longer than SQS allows, pure: the message is sent with the longest delay and has an attribute with the time when it is due. */
 
 /** SQS's longest DelaySeconds. */
 const longestDelayMs = 900_000;
@@ -16,8 +16,8 @@ export type DelayFields = {
 };
 
 /**
- * What SendMessage gets for a delay; whole seconds, rounded up. One that is longer than SQS allows says when the message
- * is due. `maxDelayMs` is for tests.
+ * The fields of SendMessage for a delay, in whole seconds, rounded up. A longer delay than SQS allows adds the attribute with the due
+ * time. `maxDelayMs` is for tests.
  */
 export function createDelayFields({
   delayMs,
@@ -37,7 +37,7 @@ export function createDelayFields({
   };
 }
 
-/** What is left of the delay of a message that was received: above 0, it is to be sent on with that delay and finished. */
+/** The rest of a received message's delay. Above 0, the receiver sends the message again with that delay and finishes this one. */
 export function remainingDelayMs({
   attributes,
   nowMs,

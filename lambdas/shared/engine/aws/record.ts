@@ -1,4 +1,4 @@
-/** A task item as DynamoDB keeps it: the item as JSON text, and beside it what conditions, indexes and expiry look at. */
+/** A task item as attributes of DynamoDB: the item as JSON text, and the attributes for conditions, indexes and expiry. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { StoreIndex, TaskItem } from "../ports.ts";
 import { writeItem } from "../records.ts";
@@ -9,7 +9,7 @@ export type RecordAttributes = Record<string, AttributeValue>;
 /** Attributes for listings. A replace removes those that the item no longer has. */
 export const listingAttributes = ["thread", "principal", "state"] as const satisfies readonly StoreIndex[];
 
-/** By what attribute a listing is sorted. */
+/** The attribute by which each listing is sorted. */
 export const sortKeys = { thread: "position", principal: "listed", state: "position" } as const satisfies Record<
   StoreIndex,
   string

@@ -1,4 +1,4 @@
-/** A task queue in SQS (a standard queue): sending, and for whoever is no Lambda event source, receiving. */
+/** A task queue in SQS (a standard queue): sends, and receives for processes that have no Lambda event source. */
 import {
   DeleteMessageCommand,
   type Message,
@@ -16,7 +16,7 @@ const maxBodyBytes = 256 * 1024;
 /** SQS's own limits of one receive. */
 const maxPerReceive = 10;
 const maxWaitMs = 20_000;
-/** What SQS takes as a MessageGroupId. A message with another group goes without one: fairness is not worth a message. */
+/** The form of a MessageGroupId. A message with another group is sent without one, because delivery matters more than fairness. */
 const groupPattern = /^[!-~]{1,128}$/;
 
 /**
@@ -53,7 +53,7 @@ export function createSqsQueue({
     await client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }), callLimits());
   }
 
-  /** True where the message was not due yet and has been sent on. */
+  /** Sends a message that is not due yet again with the rest of its delay. Resolves to whether it did. */
   async function forwardIfEarly({ Body: body = "", ReceiptHandle = "", Attributes, MessageAttributes }: Message) {
     const delayMs = remainingDelayMs({ attributes: MessageAttributes, nowMs: now() });
     if (delayMs === 0) return false;
@@ -94,7 +94,7 @@ export function createSqsQueue({
       }
     },
 
-    /** SQS does not tell whether a receipt was void; ours says until when it is not. */
+    /** SQS does not report a void receipt, so the receipt includes the time until which it is valid. */
     async finish({ receipt }) {
       const [, voidAtMs, handle] = /^(\d+)\.(.+)$/s.exec(receipt) ?? [];
       if (handle === undefined || now() >= Number(voidAtMs)) return false;

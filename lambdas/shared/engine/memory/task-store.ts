@@ -1,4 +1,4 @@
-/** A task store that forgets everything with its process: the double of tests, and the "without a store" of benches. */
+/** A task store in memory, for tests and benchmarks. */
 
 import type { ErasableStore, StoreIndex, TaskItem } from "../ports.ts";
 import { readItem, writeItem } from "../records.ts";

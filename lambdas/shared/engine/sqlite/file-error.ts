@@ -1,11 +1,11 @@
-/** What goes wrong with the sqlite file of a zone, in words for a person. */
+/** Errors of a zone's sqlite file, with messages that say what to do. */
 
 /** The file cannot be used. The message names it and says what to do. */
 export class EngineFileError extends Error {
   override name = "EngineFileError";
 }
 
-/** What sqlite throws once the file is open, in words for a person; undefined where it is no error of sqlite's. */
+/** Explains an error that sqlite throws once the file is open; undefined for any other error. */
 export function toFileError({ error, file }: { error: unknown; file: string }): EngineFileError | undefined {
   if (error instanceof EngineFileError) return error;
   return codeOf(error) === undefined ? undefined : new EngineFileError(findRemedy({ error, file }), { cause: error });

@@ -1,4 +1,4 @@
-/** One operation at the agent that a card describes, in the highest version that it takes. */
+/** Calls an operation of the agent that a card describes, in the highest version that it takes, and finds a task by its first message. */
 import type { ReadCard } from "../../../../contracts/a2a/card.ts";
 import type { OperationParams } from "../../../../contracts/a2a/operations.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
@@ -22,7 +22,7 @@ export type CallOperation = <O extends CalledOperation>(request: {
   call: PeerCall;
 }) => Promise<OperationAnswer<O>>;
 
-/** `interfacesOf` gives the interfaces of a card that may be used, the best first. */
+/** `interfacesOf` returns the usable interfaces of a card, the best first. */
 export function createCallOperation({
   cards,
   interfacesOf,
@@ -34,7 +34,7 @@ export function createCallOperation({
   http: AuthorizedSend;
   maxResponseBytes: number;
 }): CallOperation {
-  /** The last interface that did not take the version that its card names: the others come before it from then on. */
+  /** The last interface that refused the version that its card names. The others are tried before it from then on. */
   let refused: string | undefined;
   const sent = createSentMessages();
 
@@ -68,8 +68,8 @@ const versionNotSupported = -32009;
 const methodNotFound = -32601;
 
 /**
- * Only the response to this very request says that nothing was processed. What every agent takes, by the name that it has in the
- * version, is a message; another method that is not found is one that the agent lacks.
+ * Whether the agent refused the version, so that nothing was processed. Only the response to this request counts. Every agent takes
+ * `SendMessage` by its name in the version; another method that is not found is only one that the agent lacks.
  */
 function isVersionRefused({
   answer,
@@ -83,7 +83,7 @@ function isVersionRefused({
   const envelope = parseEnvelope(answer.body);
   if (envelope === undefined || !("error" in envelope)) return false;
   const { code } = envelope.error;
-  // Who does not know the version may not read the id either.
+  // An agent that does not know the version may not be able to read the id.
   if (code === versionNotSupported) return envelope.id === id || envelope.id === null;
   return code === methodNotFound && operation === "SendMessage" && envelope.id === id;
 }
@@ -92,16 +92,16 @@ function toInterfaceKey({ url, version, tenant }: UsableInterface): string {
   return JSON.stringify([url.href, version, tenant]);
 }
 
-/** The one that is looked for is of the latest, which come first (A2A 1.0, section 3.1.4). */
+/** The most pages that are read. The task is one of the latest, which come first (A2A 1.0, section 3.1.4). */
 const maxPages = 3;
 const pageSize = 20;
 /** A task's first message is the oldest of its history. */
 const historyLength = 20;
 
 /**
- * Rejects with `unsupported_operation` where it is not among them: that says nothing of whether the message arrived, since an
- * agent need not list a task at once, nor keep its history, nor make a task of every message. So it must never read as
- * `task_not_found`, by which a task is taken to be nowhere.
+ * Finds a task by the id of its first message. Rejects with `unsupported_operation` where it is not listed. It must not be
+ * `task_not_found`, which means that the task does not exist: an agent need not list a task at once, keep its history, or make a task of
+ * every message.
  */
 export async function findTaskByMessage({
   messageId,
@@ -126,7 +126,7 @@ export async function findTaskByMessage({
   throw new SekishoError("unsupported_operation");
 }
 
-/** A listing that is too large is no word about the task itself. */
+/** A listing that is too large says nothing about the task's own size. */
 function throwListingFailure(thrown: unknown): never {
   if (thrown instanceof SekishoError && thrown.reason === "payload_too_large") {
     throw new SekishoError("unsupported_operation", { cause: thrown });

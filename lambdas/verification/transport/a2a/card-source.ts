@@ -13,11 +13,11 @@ import type { AuthorizedSend, HttpResponse } from "../http/transport.ts";
 import { type CheckResponseHead, checkResponseHead, isRedirection, statusToReason } from "../read-response.ts";
 import { createUnusableCardError, toUndeliveredError } from "./interfaces.ts";
 
-/** For the whole fetch, its redirects included. */
+/** The limit for the whole fetch with its redirects. */
 const fetchTimeoutMs = 5000;
-/** A card that cannot be had again goes on being used for so long: its peer may well be there. */
+/** How long a card is used that cannot be fetched again: its agent may still be reachable. */
 const staleMs = 6 * 60 * 60_000;
-/** Before the next try where one failed. */
+/** The delay after a failed fetch. */
 const retryAfterMs = 30_000;
 
 export type CardSource = {
@@ -27,7 +27,7 @@ export type CardSource = {
   forget(card: ReadCard): void;
 };
 
-/** One fetch for all who ask at the same time. Nothing happens by timers: who asks when its time has come renews it. */
+/** Callers share one fetch. Without timers: the first caller after the card's time renews it. */
 export function createCardSource({
   cardUrl,
   version,

@@ -11,9 +11,9 @@ import { parseCheckedUrl } from "../authorizer/authorizer.ts";
 export type UsableInterface = { url: URL; version: A2aVersion; tenant: string | undefined };
 
 /**
- * JSON-RPC only; the highest version first, those of one version in the card's order. An address of another origin than the
- * card's gets no credentials; `url` takes the place of all addresses. Another tenant than the first one's is somebody else. Throws `version_not_supported` where no version is common
- * and `invalid_response` where no address may be used.
+ * Lists the JSON-RPC interfaces, the highest version first, those of one version in the card's order. Addresses of another origin than
+ * the card's are left out, because credentials must not go there; `url` replaces all addresses. Interfaces of another tenant than the
+ * first one's are left out. Throws `version_not_supported` without a common version, and `invalid_response` without a usable address.
  */
 export function listUsableInterfaces({
   card,
@@ -47,7 +47,7 @@ export function listUsableInterfaces({
   return [first, ...others.filter(({ tenant }) => tenant === first.tenant)];
 }
 
-/** 1.x is read as 1.0; what was before 0.3 had other shapes. */
+/** 1.x is read as 1.0. Versions before 0.3 are not supported. */
 function readVersion(protocolVersion: string): A2aVersion | undefined {
   if (/^1(\.|$)/.test(protocolVersion)) return "1.0";
   return /^0\.3(\.|$)/.test(protocolVersion) ? "0.3" : undefined;
@@ -62,15 +62,15 @@ function addressWithin({ origin, address }: { origin: string; address: string })
   }
 }
 
-/** What fetching the card came to, as what it means for the message: never in doubt, and never about the message's own size. */
+/** The failure of a card's fetch as an error of the call: never ambiguous, and never about the message's own size. */
 export function toUndeliveredError(thrown: unknown): SekishoError {
   if (!(thrown instanceof SekishoError)) return new SekishoError("unavailable", { cause: thrown, undelivered: true });
   const { reason, details, exact, cause } = thrown;
-  const told = reason === "ambiguous" ? "unavailable" : reason === "payload_too_large" ? "invalid_response" : reason;
-  return new SekishoError(told, { details, exact, cause, undelivered: true });
+  const shown = reason === "ambiguous" ? "unavailable" : reason === "payload_too_large" ? "invalid_response" : reason;
+  return new SekishoError(shown, { details, exact, cause, undelivered: true });
 }
 
-/** The card is of no use; `why` is for whoever debugs, and names what to change. */
+/** The error for a card that cannot be used; `why` says what to change. */
 export function createUnusableCardError(why: string): SekishoError {
   return new SekishoError("invalid_response", { cause: new Error(why), undelivered: true });
 }

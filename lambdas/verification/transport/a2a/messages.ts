@@ -1,4 +1,4 @@
-/** The messages that Sekisho sends: a task's first one, and the answer to a question. */
+/** The messages that Sekisho sends: a task's first message and the answer to a question, and a memory of where each one was sent. */
 import { questionKey, slackMessageKey, taskKey } from "../../../../contracts/a2a/extension.ts";
 import type { OperationParams } from "../../../../contracts/a2a/operations.ts";
 import type { Message, Part } from "../../../../contracts/a2a/part.ts";
@@ -7,7 +7,7 @@ import type { ExecuteTaskParams, ParamsOf } from "../../../../contracts/methods.
 
 type SendParams = OperationParams<"SendMessage">;
 
-/** So much of a task's history is wanted: the agent's last words may stand there alone. */
+/** How many messages of a task's history are requested: the agent's last text may be in there alone. */
 export const historyLength = 5;
 
 /** `messageId` is the request id, `contextId` the session's. The params' `bot_token` has no place here. */
@@ -57,11 +57,11 @@ function createSendParams(
   };
 }
 
-/** Those of long ago are not repeated any more. */
+/** The most messages that are remembered; older ones are not repeated any more. */
 const maxKept = 1000;
 
 export type SentMessages = {
-  /** `isUntouched` says of an answer that nothing was processed. Rejects as `post` does, and with `ambiguous` instead of posting elsewhere. */
+  /** `isUntouched`: the answer says that nothing was processed. Rejects as `post` does, or with `ambiguous` instead of posting elsewhere. */
   send<T>(request: {
     messageId: string;
     place: string;
@@ -70,7 +70,7 @@ export type SentMessages = {
   }): Promise<T>;
 };
 
-/** Known to this process alone. */
+/** Remembers in this process to which interface each message was sent, so that it never goes to two of them. */
 export function createSentMessages(): SentMessages {
   const places = new Map<string, string>();
 
@@ -84,7 +84,7 @@ export function createSentMessages(): SentMessages {
       const [oldest] = places.keys();
       if (places.size >= maxKept && oldest !== undefined) places.delete(oldest);
       places.set(messageId, place);
-      // The doubt of an earlier try stays, whatever the last one comes to.
+      // An earlier try may have arrived, so its place stays remembered.
       const forget = () => earlier === undefined && places.delete(messageId);
       try {
         const answer = await post();

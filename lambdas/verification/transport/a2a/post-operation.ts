@@ -13,14 +13,14 @@ import { createTooLargeError, parseEnvelope } from "../read-response.ts";
 import type { TransportRequest, TransportResponse } from "../transport.ts";
 import type { UsableInterface } from "./interfaces.ts";
 
-/** What the messages and the tasks may say beside A2A; an agent that knows none of it ignores them. */
+/** Sekisho's A2A extensions. An agent that does not know them ignores them. */
 const extensions = [slackMessageKey, questionKey, taskKey].join(", ");
 const extensionsHeader = { "1.0": "a2a-extensions", "0.3": "x-a2a-extensions" } as const;
 
 /** `id` is the JSON-RPC id of every request that is made for one call. */
 export type PeerCall = Omit<TransportRequest, "body"> & { id: string };
 
-/** What came back without a result of this call: an error, another id, no JSON-RPC at all. It says itself what it means. */
+/** A response without a result of this call (an error, another id, no JSON-RPC), which the caller passes on as it is. */
 export type PassedResponse = { passed: TransportResponse };
 export type OperationAnswer<O extends CalledOperation> =
   | ({ result: OperationResult<O>; retryAfterMs: number | undefined } & Pick<TransportResponse, "shortened">)
@@ -44,7 +44,7 @@ export async function postOperation<O extends CalledOperation>({
 }): Promise<OperationAnswer<O>> {
   const method = toA2aMethod({ operation, version });
   if (method === undefined) throw new SekishoError("unsupported_operation");
-  // What 0.3 lacks has ended here already.
+  // Version 0.3 has no `ListTasks`, for which `method` is undefined.
   const inV03 = operation as Exclude<O, "ListTasks">;
   const written = version === "1.0" ? { ...params, tenant } : paramsToV03({ operation: inV03, params });
   const response = await http.send({
@@ -67,7 +67,7 @@ export async function postOperation<O extends CalledOperation>({
   try {
     return { result: readResult({ operation, version, result: envelope.result }), retryAfterMs, shortened };
   } catch (thrown) {
-    // A string that is cut need not fit any more.
+    // A cut string may not match the schema any more.
     throw shortened ? createTooLargeError() : thrown;
   }
 }
@@ -75,7 +75,7 @@ export async function postOperation<O extends CalledOperation>({
 /** The operations that Sekisho calls. */
 export type CalledOperation = "SendMessage" | "GetTask" | "CancelTask" | "ListTasks";
 
-/** A page of a listing: of each task only what finds one again, so that another one that is broken does no harm. */
+/** The parts of a listed task that are needed to find one, so that a broken task in the listing does no harm. */
 const listedTaskSchema = z.object({
   id: idSchema,
   history: readableList(z.object({ messageId: z.string() })).catch([]),
@@ -103,8 +103,8 @@ const schemas = {
 type OperationResult<O extends CalledOperation> = z.output<(typeof schemas)["1.0"][O]>;
 
 /**
- * Throws `invalid_response` for a shape that the operation does not have, or a state that nobody knows. Of a task that is
- * completed it ends the task: the agent would say the same again.
+ * Throws `invalid_response` for a wrong shape or an unknown state. For a completed task that error ends the task, because the agent would
+ * return the same again.
  */
 export function readResult<O extends CalledOperation>({
   operation,

@@ -17,10 +17,10 @@ import {
   transitionError,
 } from "../../../../contracts/methods.ts";
 
-/** With what a task itself can have failed, as opposed to what can be wrong with a call about it. */
+/** The reasons of a failed task itself, as opposed to those of a call about it. */
 const failures = ["execution_failed", "timeout", "budget_exceeded", "payload_too_large"] as const satisfies Reason[];
 
-/** What a peer of our own kind adds; whatever is malformed there is as if it were not. */
+/** The fields that a Sekisho host adds. Malformed ones are ignored. */
 const notesSchema = z
   .object({
     poll_after_ms: z.int().min(0).optional().catch(undefined),
@@ -35,7 +35,7 @@ const questionSchema = z
   .object({ options: inputRequiredResultSchema.shape.options.catch(undefined) })
   .catch({ options: undefined });
 
-/** `retryAfterMs` is the response's own: how soon to look again where the task says nothing. */
+/** `retryAfterMs` is the response's delay, used where the task names none. */
 export function toZoneResult({
   result,
   retryAfterMs,
@@ -90,7 +90,7 @@ function toTaskResult({
   }
 }
 
-/** Without a result: the state is a reason of its own, of which only a failure may be told more closely. */
+/** The error of a task that ended without a result. Only a failed task may name a more exact reason than its state. */
 function createEndedError({
   task_id,
   state,
@@ -105,20 +105,20 @@ function createEndedError({
   return new SekishoError(reason ?? usual ?? "execution_failed", { details: { task_id, ...dropUndefined({ lost }) } });
 }
 
-/** Canceling is best effort (A2A 1.0, section 3.1.5): only the state says whether it came to pass. */
+/** Canceling is best effort (A2A 1.0, section 3.1.5): only the state says whether the task was canceled. */
 export function toCancelResult({ id, status }: ReadTask): ResultOf<"cancel_task"> | SekishoError {
   const { state } = fromA2aState(status.state);
   if (state === "canceled") return { status: "canceled", task_id: id };
   return transitionError({ taskId: id, from: state, to: "canceled" });
 }
 
-/** The message that asks is the question. An older one, of the history, may have asked before: it names none. */
+/** The id of the status message that asks. A message of the history is not used, because it may be an earlier question. */
 function createQuestionId(messageId: string | undefined): string | undefined {
   const isTooLong = messageId !== undefined && messageId.length > maxQuestionIdLength;
   return isTooLong ? hash("sha256", messageId) : messageId;
 }
 
-/** What the agent says with the state that the task is in; else what it said last. */
+/** The text of the task's status message; else the agent's last text. */
 function lastText({ status, history }: ReadTask): string {
   const agents = history.filter(({ role }) => role === "ROLE_AGENT").toReversed();
   const texts = [...(status.message ? [status.message] : []), ...agents].map(({ parts }) => joinTextParts(parts));
@@ -131,12 +131,12 @@ function dropUndefined<T extends object>(members: T): Partial<{ [K in keyof T]: 
 
 const maxNameLength = 255;
 
-/** The answer itself: all text but what has a file's name. */
+/** The text parts without a file name: the answer itself. */
 function readAnswerText(parts: readonly Part[]): string {
   return joinTextParts(parts.filter((part) => !isTextFile(part)));
 }
 
-/** What is said is not among them. Absent where there are none. */
+/** The parts that are not text of the answer. Absent where there are none. */
 function readArtifacts(sources: readonly { name?: string | undefined; parts: readonly Part[] }[]): {
   artifacts?: Artifact[];
 } {

@@ -55,7 +55,7 @@ export function createA2aTransport({
     return respond({ call, outcome: toZoneResult(asked), shortened });
   }
 
-  /** By its id, or by that of the message that began it. */
+  /** Finds the task by its id, or by the id of the message that began it. */
   async function find({ key: { task_id, request_id = "" }, call }: { key: ParamsOf<"get_task">; call: PeerCall }) {
     return task_id === undefined ? findTaskByMessage({ messageId: request_id, ask, call }) : { taskId: task_id };
   }
@@ -110,13 +110,13 @@ export function createA2aTransport({
   };
 }
 
-/** What an agent tells of another task is nothing of this one, and nobody else's answer to give. */
+/** Refuses a response about another task: its answer may be for other people. */
 function requireSameTask({ asked, told }: { asked: string | undefined; told: string | undefined }): void {
   if (asked === undefined || told === undefined || told === asked) return;
   throw new SekishoError("invalid_response", { cause: new Error("the agent answered for another task") });
 }
 
-/** Throws `invalid_response` for what cannot be written: the agent has answered by then, so that it must not read as never sent. */
+/** Throws `invalid_response` for an outcome that cannot be written as JSON: the agent has answered, so it must not look unsent. */
 export function respond({
   call: { id },
   outcome,

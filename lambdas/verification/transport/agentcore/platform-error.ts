@@ -1,6 +1,6 @@
 /**
- * Classifies failures of AgentCore: those of its SDK by the HTTP status first, then by the name, since a name is there only if the body
- * was AWS's own; and those that come as JSON-RPC (its A2A mode).
+ * Classifies failures of AgentCore: SDK errors by the HTTP status first and then by the name, which is present only if the body was AWS's
+ * own; and errors that come as JSON-RPC (its A2A mode).
  */
 import * as z from "zod";
 import { errorObjectSchema } from "../../../../contracts/envelope.ts";
@@ -40,15 +40,15 @@ export function classify({
   const retryAfterMs = parseRetryAfter({ header: data.$response?.headers["retry-after"], nowMs });
   const fromBody = data.error === undefined ? undefined : platformReason(data.error);
   return new SekishoError(fromBody ?? readReason({ status, name: data.name }), {
-    // Not the SDK's error itself: it holds whatever the body held.
+    // Not the SDK's error itself, which holds the body.
     cause: { name: data.name, status, requestId: data.$metadata.requestId },
     details: retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs },
   });
 }
 
 /**
- * Node's codes of what can only happen before anything is sent: no address, nobody there, a certificate that is not
- * believed. Other TLS errors (`EPROTO`, `ERR_SSL_…`) also end connections over which a request went out.
+ * Node's error codes that can occur only before anything is sent: no address, no listener, an untrusted certificate. Other TLS errors
+ * (`EPROTO`, `ERR_SSL_…`) also end connections over which a request was sent.
  */
 const notConnected =
   /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|ERR_TLS_CERT_\w+|CERT_\w+|UNABLE_TO_\w+|\w*SELF_SIGNED_CERT\w*)$/;
@@ -75,7 +75,7 @@ function readReason({ status, name }: { status: number; name: string }): ClientR
   }
 }
 
-/** How AgentCore words the conflict that passes by itself; any other is final. */
+/** AgentCore's message for a temporary conflict; any other conflict is final. */
 const inProgress = /session operation in progress/i;
 const maxPlatformErrorBytes = 4096;
 const bodySchema = z.object({ error: errorObjectSchema });
@@ -103,7 +103,7 @@ function platformReason({ code, message }: { code: number; message: string }): C
   }
 }
 
-/** For a body that came with HTTP 200. No dialect uses these numbers, so nothing of an agent's own is taken for them. */
+/** Finds a platform error in a body with HTTP 200. No dialect uses these numbers, so an agent's own error is never one. */
 export function findPlatformError(body: Uint8Array): SekishoError | undefined {
   if (body.byteLength > maxPlatformErrorBytes) return undefined;
   const parsed = bodySchema.safeParse(parseJson(body)).data;

@@ -1,4 +1,4 @@
-/** The SDK's client, loaded at the first call, and one way to send a command: bounded, never repeated, its failure classified. */
+/** Wraps the SDK's client: loads it at the first call, and sends commands with a limit, without retries, with classified failures. */
 
 import type {
   BedrockAgentCoreClient,
@@ -12,7 +12,7 @@ import type { AwsCredentialsProvider } from "../../../shared/aws/credentials.ts"
 import { classify } from "./platform-error.ts";
 
 type Sdk = typeof import("@aws-sdk/client-bedrock-agentcore");
-/** How far a request got: `failure` is what the network itself said, before the SDK put it into its own words. */
+/** How far a request got. `failure` is the network's own error, before the SDK wraps it. */
 type Progress = { wasSent: boolean; failure?: unknown };
 
 export type RuntimeClient = {
@@ -97,7 +97,7 @@ export function createRuntimeClient({
   };
 }
 
-/** The step next to the network: what fails before it (credentials, signing) was certainly not sent. */
+/** The middleware step next to the network: a failure before it (credentials, signing) means that nothing was sent. */
 const lastStep = { step: "deserialize", priority: "low" } as const;
 
 function trackProgress(progress: Progress) {

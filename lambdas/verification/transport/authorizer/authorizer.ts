@@ -1,4 +1,4 @@
-/** The seam below the transports over HTTP: adds credentials to one outgoing request, and says what a failure to get them means. */
+/** The authorizer type of the HTTP transports: adds credentials to one outgoing request. Its URL check and error are here too. */
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { isLoopbackHost } from "../../../../contracts/loopback.ts";
 import { parseUrl } from "../../../shared/untrusted-input.ts";
@@ -21,13 +21,13 @@ export type AddedCredentials = {
 
 export type Authorizer = {
   /**
-   * What to add, at once where it is at hand. Called for each attempt. Rejects with `unauthenticated` where the issuer refuses
-   * for good, else with `unavailable`: nothing of the request was sent yet, so nothing is ever in doubt.
+   * Returns the credentials to add, without a promise where they are cached. Called for each attempt. Rejects with `unauthenticated` where
+   * the issuer refuses for good, else with `unavailable`; never with `ambiguous`, because the request was not sent yet.
    */
   authorize(request: AuthorizableRequest): AddedCredentials | Promise<AddedCredentials>;
   /**
-   * Forgets what it had kept, if that is what the peer refused: of many refusals at once the first one renews it. An authorizer
-   * without it has nothing to renew.
+   * Drops the cached credentials if they are the refused ones, so that of many refusals at once only the first causes a renewal. Absent
+   * where there is nothing to renew.
    */
   refresh?(refused: AddedCredentials): void;
 };
@@ -50,7 +50,7 @@ export function parseCheckedUrl(address: string): URL {
   return url;
 }
 
-/** The cause of an authorizer's error. `code` is the issuer's own word, or what happened on the way; never a text. */
+/** The cause of an authorizer's error. `code` is the issuer's error code or a network error code; never a text. */
 export class CredentialError extends Error {
   readonly code: string;
 
