@@ -134,13 +134,14 @@ export function rehearse(kind: ExecutionKind): void {
       async () => {
         const known = withoutChance({ kind, calls: readMeasured(kind) });
         let calls = await measureCalls(world);
-        // A machine that is slow for a moment makes a call more: a change of the product makes it again.
-        if (!isDeepStrictEqual(withoutChance({ kind, calls }), known)) calls = await measureCalls(world);
+        // A machine that is slow for a moment makes a call more: a change of the product makes it each time.
+        for (let again = 0; again < 3 && !isDeepStrictEqual(withoutChance({ kind, calls }), known); again++)
+          calls = await measureCalls(world);
         if (process.env.UPDATE === "1") keepMeasured({ kind, calls });
         expect(withoutChance({ kind, calls })).toEqual(withoutChance({ kind, calls: readMeasured(kind) }));
         expect(logDifference({ calls, known: readMeasured(kind) })).toBeLessThan(0.2);
       },
-      2 * storyMs,
+      4 * storyMs,
     );
 
     it(
