@@ -37,6 +37,7 @@ export async function startWorld({
   forwardBotToken = false,
   install,
   telemetry = {},
+  retryDelaysMs,
 }: {
   transport: TransportName;
   agent?: string;
@@ -54,6 +55,8 @@ export async function startWorld({
   /** The app's credentials, where Slack lets it be installed into several workspaces. */
   install?: { clientId: string; clientSecret: string };
   telemetry?: object;
+  /** When Slack delivers again what was not answered in time; as Slack itself does where absent. */
+  retryDelaysMs?: readonly number[];
 }) {
   const lines: string[] = [];
   let zones: BothZones | undefined;
@@ -92,7 +95,12 @@ export async function startWorld({
   mkdirSync(storeFolder);
   const signingSecret = randomBytes(16).toString("hex");
   const botToken = `xoxb-${randomBytes(24).toString("hex")}`;
-  const fakeSlack = await startFakeSlack({ signingSecret, botToken, ...(install === undefined ? {} : { install }) });
+  const fakeSlack = await startFakeSlack({
+    signingSecret,
+    botToken,
+    ...(install === undefined ? {} : { install }),
+    ...(retryDelaysMs === undefined ? {} : { retryDelaysMs }),
+  });
   const ended = new Map<string, Task>();
   const waiting = new Map<string, (task: Task) => void>();
   const observations: Observation[] = [];
