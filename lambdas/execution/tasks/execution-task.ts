@@ -144,14 +144,7 @@ export type ExecutionTask = z.infer<typeof executionTaskSchema>;
 
 /** Throws where the stored JSON is not a task. */
 export function parseExecutionTask(json: unknown): ExecutionTask {
-  return executionTaskSchema.parse(completeOldRecord(json));
-}
-
-/** A record from before agents could ask did not say when its state was entered, and kept what the agent made in its outcome. */
-function completeOldRecord(json: unknown): unknown {
-  if (typeof json !== "object" || json === null || "changedAtMs" in json) return json;
-  const { createdAtMs, outcome } = json as { createdAtMs?: unknown; outcome?: { artifacts?: unknown } };
-  return { changedAtMs: createdAtMs, artifacts: outcome?.artifacts, ...json };
+  return executionTaskSchema.parse(json);
 }
 
 /** The task's id for a request id that is a UUID (in any letter case), undefined for all others: those are not deduplicated. */

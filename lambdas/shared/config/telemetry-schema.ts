@@ -56,7 +56,7 @@ export type TelemetryConfig = z.infer<typeof telemetrySchema>;
 
 // Which log lines are written: what the environment says goes before the configuration, and that before what the entry does by itself.
 
-/** `debugRatio`: the share of tasks whose lines are written whatever their level (`log-sampling.ts`). */
+/** `debugRatio`: the share of tasks whose lines are written whatever their level. */
 export type LogSettings = { level: LogLevel; debugRatio: number };
 
 export function toLogSettings({

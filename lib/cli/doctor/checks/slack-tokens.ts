@@ -84,7 +84,7 @@ export function appToken({ slack }: { slack: SlackSide }): Check {
 
 // Does the bot token have every scope that the configuration makes necessary?
 
-/** `manifestWords` is the command that prints the manifest. */
+/** `manifestText` names the command that prints the manifest. */
 export function tokenScopes({
   slack,
   manifestText,
