@@ -1,6 +1,7 @@
 /** The HTTP API of the templates: its routes lead to functions, where a permission lets them. */
 import { type Received, startWebServer, type WebServer } from "../doubles/web-server.ts";
 import { createMetrics, type Metrics } from "./aws/metrics.ts";
+import { clock } from "./clock.ts";
 import { eventOf, responseOf } from "./http-event.ts";
 import type { Authority } from "./iam/authority.ts";
 import type { RunningFunction } from "./lambda/function.ts";
@@ -61,6 +62,8 @@ export async function startHttpEntry({
     if (!verdict.allowed) return fail(`${api?.label} may not invoke ${functionArn}: ${verdict.why}.`);
     const fn = functions.get(functionArn);
     if (fn === undefined) return fail(`${routeKey} leads to ${functionArn}, which is no function.`);
+    // The time-out of what begins while time moves would be over at once.
+    await clock.settled();
     const event = eventOf({ received, routeKey, requestContext: { apiId: path, accountId: api?.stack.account } });
     const timer = setTimeout(() => onProblem(`${fn.fn.label} answered later than API Gateway waits.`), timeoutMs);
     const outcome = await fn.invoke(event);

@@ -1,4 +1,5 @@
 /** A function as Lambda runs it: an instance for each invocation at a time, kept warm, started where none is free. */
+import { clock } from "../clock.ts";
 import type { LambdaFunction } from "../template/wiring.ts";
 import { type Concurrency, createConcurrency } from "./concurrency.ts";
 import { type Instance, type Outcome, startInstance } from "./instance.ts";
@@ -81,6 +82,8 @@ export function runFunction({
       measure("Throttles", leave === undefined ? 1 : 0);
       if (leave === undefined) return { ok: false, error: "Rate Exceeded.", isThrottled: true };
       const instance = await take();
+      // What begins while time moves would have lost that much of its own time.
+      await clock.settled();
       const beganMs = performance.now();
       const outcome = await instance.invoke(event, { trace, invokedArn });
       measure("Invocations", 1);
