@@ -194,7 +194,7 @@ export function openRpc(): OpenRpc {
 }
 
 /** Throws the task's own error where it failed or was canceled. */
-export function taskResult({ task, pollAfterMs }: { task: ExecutionTask; pollAfterMs: number }): TaskResult {
+function taskResult({ task, pollAfterMs }: { task: ExecutionTask; pollAfterMs: number }): TaskResult {
   const { id, correlationId, outcome, progress, question, artifacts } = task;
   if (question !== undefined) {
     const { prompt, options, kind, messageId: question_id } = question;
