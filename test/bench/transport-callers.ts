@@ -67,15 +67,15 @@ export async function ourCaller({
     destination: { name: "bench", dialect: "zone", idempotent: true, callTimeoutMs: 30_000 },
     log: silentLog,
   });
-  const common = { requestId: randomUUID(), sessionId: "bench".repeat(8), timeoutMs: 30_000, trace: createTrace() };
-  const execute = (id: string) => client.call({ ...common, method: "execute_task", params, id });
+  const common = { sessionId: "bench".repeat(8), timeoutMs: 30_000, trace: createTrace() };
+  const execute = (id: string) => client.call({ ...common, requestId: id, method: "execute_task", params, id });
   const taskOver = randomUUID();
   await execute(taskOver);
   return {
     call: () =>
       method === "execute_task"
         ? execute(randomUUID())
-        : client.call({ ...common, method, params: { request_id: taskOver }, id: randomUUID() }),
+        : client.call({ ...common, requestId: taskOver, method, params: { request_id: taskOver }, id: randomUUID() }),
     close: () => client.close(),
   };
 }
