@@ -124,19 +124,14 @@ const requeueAfterMs = 60_000;
  * that its repetition enqueues again. A read enqueues again after a while and ignores a failure. Duplicate messages are harmless, since
  * only the winner of the lease starts. A worker notices a cancel when it renews its lease.
  */
-export function createQueuedRuns({
-  taskQueue,
-  changeTask,
-  timeoutMs,
-  now,
-  log,
-}: {
+export function createQueuedRuns(options: {
   taskQueue: TaskQueue;
   changeTask: ChangeTask;
   timeoutMs: number;
   now: () => number;
   log: Log;
 }): Runs {
+  const { taskQueue, changeTask, timeoutMs, now, log } = options;
   const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
 
   async function enqueue(task: ExecutionTask): Promise<void> {
@@ -173,16 +168,7 @@ export function createQueuedRuns({
 export type AdvanceIfDue = (task: ExecutionTask) => Promise<ExecutionTask>;
 
 /** Starts an unstarted task, ends one whose question expired, and ends one that was lost. A task that runs here is never lost. */
-export function createAdvanceIfDue({
-  runs,
-  changeTask,
-  lifetime = endlessLifetime,
-  lostAfterMs,
-  retentionMs,
-  metrics,
-  now,
-  log,
-}: {
+export function createAdvanceIfDue(options: {
   runs: Pick<Runs, "start" | "has">;
   changeTask: ChangeTask;
   lifetime?: Lifetime;
@@ -192,6 +178,7 @@ export function createAdvanceIfDue({
   now: () => number;
   log: Log;
 }): AdvanceIfDue {
+  const { runs, changeTask, lifetime = endlessLifetime, lostAfterMs, retentionMs, metrics, now, log } = options;
   return async (task) => {
     // The next read in another process starts it there.
     if (isUnstarted(task) && !lifetime.canFinish(task)) return task;

@@ -2,8 +2,8 @@
 
 import { ChangeMessageVisibilityCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import * as z from "zod";
-import { operatorAlias } from "../../shared/config/operator-alias.ts";
-import { remainingDelayMs } from "../../shared/engine/aws/chained-delay.ts";
+import { operatorAlias } from "../../shared/config/aws-environment.ts";
+import { remainingDelayMs } from "../../shared/engine/aws/sqs-message.ts";
 import { callLimits } from "../../shared/engine/aws/client.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";

@@ -16,7 +16,7 @@ export type BundleName = (typeof bundleNames)[number];
 
 export const projectDirectory = join(import.meta.dirname, "../../..");
 
-/** Written beside the handler; `lambdas/shared/config/bundled-config.ts` reads it. */
+/** Written beside the handler; `lambdas/shared/config/aws-environment.ts` reads it. */
 export const configFileName = "config.json";
 /**
  * Written beside a handler that runs tasks; `lambdas/execution/agents/create-agent.ts` loads it. By this extension it is

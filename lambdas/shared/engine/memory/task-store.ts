@@ -3,21 +3,19 @@
 import type { ErasableStore, StoreIndex, TaskItem } from "../ports.ts";
 import { readItem, writeItem } from "../records.ts";
 
-/** Items are kept as JSON text, so that nobody shares an object with the store, just as with every durable engine. */
-export function createMemoryTaskStore<T extends TaskItem>({
-  parse,
-  now = Date.now,
-}: {
+/** Stores JSON text, so that callers share no object with the store, as in the other engines. */
+export function createMemoryTaskStore<T extends TaskItem>(options: {
   parse: (json: unknown) => T;
   now?: () => number;
 }): ErasableStore<T> {
+  const { parse, now = Date.now } = options;
   type Row = {
     json: string;
     revision: number;
     expiresAtMs: number;
     position: number;
     keys: Record<StoreIndex, string | undefined>;
-    /** Where it stands in each index, as text that sorts; in none where it is undefined. */
+    /** The sort key in each index; undefined if the item is not in it. */
     places: Record<StoreIndex, string | undefined>;
   };
   const rows = new Map<string, Row>();
