@@ -1,10 +1,13 @@
-/** docs/contract.md against the contract: each table has the contract's fields, reasons and numbers, and each example is one of its messages. */
+/**
+ * docs/contract.md against the contract: its tables have the contract's fields, and its examples are messages of the contract. Its reasons and
+ * numbers are held by test/contracts/dialects.test.ts.
+ */
 import { describe, expect, it } from "@jest/globals";
 import { completionSchema } from "../../contracts/completion.ts";
-import { dialectSchema, listErrorCodes, toHttpStatus } from "../../contracts/dialects.ts";
+import { dialectSchema, listErrorCodes } from "../../contracts/dialects.ts";
 import { requestSchema, responseSchema } from "../../contracts/envelope.ts";
 import { errorDataSchema } from "../../contracts/error-data.ts";
-import { isRetryable, reasons, SekishoError } from "../../contracts/errors.ts";
+import { SekishoError } from "../../contracts/errors.ts";
 import { legacyErrorResultSchema, type MethodName, methods } from "../../contracts/methods.ts";
 import { buildOpenRpc } from "../../contracts/openrpc.ts";
 import { blocksIn, sectionOf, tablesIn, textOf } from "./commands/documented.ts";
@@ -57,23 +60,9 @@ describe("the tables of docs/contract.md", () => {
     expect(rows.flatMap(([names]) => namesOf(names)).sort()).toEqual(Object.keys(errorDataSchema.shape).sort());
   });
 
-  it("list the reasons, and which may be retried", () => {
-    const [rows = []] = tablesIn(sectionOf(page, "## Errors"));
-    const wanted = reasons.map((reason) => [`\`${reason}\``, isRetryable(reason) ? "yes" : "no"]);
-    expect(rows.map(([reason, retry]) => [reason, retry])).toEqual(wanted);
-  });
-
-  it("list the dialects, and the numbers of each reason in them", () => {
-    const [dialects = [], rows = []] = tablesIn(sectionOf(page, "### Dialects"));
-    expect(dialects.flatMap(([names]) => namesOf(names))).toEqual(dialectSchema.options);
-    const numbersIn = (cell = "") => (cell.match(/-?\d+/g) ?? []).map(Number);
-    const columns = ["zone", "zone-strict", "a2a", "cleveragents", "vapora"] as const;
-    const wanted = reasons.map((reason) => [
-      reason,
-      ...columns.map((dialect) => listErrorCodes({ reason, dialect })),
-      [toHttpStatus(reason)],
-    ]);
-    expect(rows.map(([reason = "", ...cells]) => [...namesOf(reason), ...cells.map(numbersIn)])).toEqual(wanted);
+  it("list the dialects", () => {
+    const [rows = []] = tablesIn(sectionOf(page, "### Dialects"));
+    expect(rows.flatMap(([names]) => namesOf(names))).toEqual(dialectSchema.options);
   });
 });
 
