@@ -2,12 +2,15 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { createLog } from "../../lambdas/shared/log.ts";
-import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
-import { workspace } from "../../lib/local/fake-slack/workspace.ts";
-
-const botToken = "xoxb-of-this-run";
-const channel = workspace.channel.id;
+import fc from "fast-check";
+import { createLog } from "../../../lambdas/shared/log.ts";
+import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import {
+  createFakeSlackMessages,
+  type FakeSlackMessage,
+  type FakeSlackMessages,
+} from "../../../lib/local/fake-slack/messages.ts";
+import { botToken, callMethod, channel } from "./web-api.ts";
 
 let folder: string;
 let file: string;
@@ -29,12 +32,6 @@ async function start(options: Partial<Parameters<typeof startFakeSlack>[0]> = {}
   return fakeSlack;
 }
 
-async function call({ apiUrl }: FakeSlack, method: string, args: Record<string, string>) {
-  const headers = { authorization: `Bearer ${botToken}` };
-  const response = await fetch(`${apiUrl}${method}`, { method: "POST", headers, body: new URLSearchParams(args) });
-  return response.json() as Promise<{ ok: boolean; ts: string }>;
-}
-
 /** Events go to the fake Slack itself, which takes none: only the messages matter here. */
 function ask(asked: FakeSlack, text: string) {
   return asked.ask({ eventsUrl: asked.apiUrl, text }).message;
@@ -46,14 +43,14 @@ describe("a fake Slack that is started again with its file", () => {
     const question = ask(first, "slow 60s");
     const inThread = { channel, thread_ts: question.ts };
     const metadata = JSON.stringify({ event_type: "a", event_payload: { request_id: "r" } });
-    const placeholder = await call(first, "chat.postMessage", { ...inThread, text: "Working", metadata });
-    await call(first, "reactions.add", { channel, timestamp: question.ts, name: "eyes" });
+    const placeholder = await callMethod(first, "chat.postMessage", { ...inThread, text: "Working", metadata });
+    await callMethod(first, "reactions.add", { channel, timestamp: question.ts, name: "eyes" });
     const before = first.thread(question);
 
     const second = await start();
     expect(second.thread(question)).toEqual(before);
-    await call(second, "chat.update", { channel, ts: placeholder.ts, text: "The answer" });
-    await call(second, "chat.postMessage", { ...inThread, text: "Its second part" });
+    await callMethod(second, "chat.update", { channel, ts: placeholder.ts, text: "The answer" });
+    await callMethod(second, "chat.postMessage", { ...inThread, text: "Its second part" });
     expect(second.thread(question).map(({ text }) => text.replace(/^<@\w+> /, ""))).toEqual([
       "slow 60s",
       "The answer",
@@ -63,7 +60,7 @@ describe("a fake Slack that is started again with its file", () => {
 
   it("has what was answered even if nobody closed it: the file is written before the answer", async () => {
     const running = await start();
-    const { ts } = await call(running, "chat.postMessage", { channel, text: "told" });
+    const { ts } = await callMethod(running, "chat.postMessage", { channel, text: "told" });
     expect(JSON.parse(readFileSync(file, "utf8")).messages).toMatchObject([{ ts, text: "told" }]);
   });
 
@@ -80,8 +77,8 @@ describe("a fake Slack that is started again with its file", () => {
 
   it("does not bring back what was deleted, and gives its ts to nobody else, even if the clock goes back", async () => {
     const first = await start({ now: () => 1_700_000_000_000 });
-    const { ts } = await call(first, "chat.postMessage", { channel, text: "deleted" });
-    await call(first, "chat.delete", { channel, ts });
+    const { ts } = await callMethod(first, "chat.postMessage", { channel, text: "deleted" });
+    await callMethod(first, "chat.delete", { channel, ts });
     const second = await start({ now: () => 1_600_000_000_000 });
     expect(second.messages()).toEqual([]);
     expect(Number(ask(second, "later").ts)).toBeGreaterThan(Number(ts));
@@ -129,5 +126,51 @@ describe("the file", () => {
   it("is not made where none is asked for", async () => {
     ask(await start({ file: undefined }), "hi");
     expect(existsSync(file)).toBe(false);
+  });
+});
+
+const now = () => 1_790_000_000_000;
+const change = fc.record({
+  type: fc.constantFrom("post", "reply", "change", "remove"),
+  channel: fc.constantFrom("C1", "C2"),
+  which: fc.nat(9),
+});
+
+function perform(
+  messages: FakeSlackMessages,
+  { type, channel, which }: typeof change extends fc.Arbitrary<infer D> ? D : never,
+) {
+  const all = messages.all();
+  const chosen: FakeSlackMessage | undefined = all[which % Math.max(all.length, 1)];
+  const said = { user: "U1", text: "hi", metadata: undefined };
+  if (type === "post" || chosen === undefined) messages.add({ ...said, channel, threadTs: undefined });
+  else if (type === "change") messages.change(chosen, { text: "changed" });
+  else if (type === "remove") messages.remove(chosen);
+  else messages.add({ ...said, channel: chosen.channel, threadTs: chosen.threadTs ?? chosen.ts });
+}
+
+/** What a look at every message would find. */
+function threadOf(messages: FakeSlackMessages, { channel, ts }: FakeSlackMessage): FakeSlackMessage[] {
+  const isIn = (message: FakeSlackMessage) =>
+    message.channel === channel && (message.ts === ts || message.threadTs === ts);
+  return messages.all().filter(isIn);
+}
+
+describe("the fake Slack's messages", () => {
+  it("give a thread as the message and its replies, oldest first, whatever was posted, changed and removed", () => {
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 40 }), (made) => {
+        let stored: Parameters<typeof createFakeSlackMessages>[0]["stored"];
+        const messages = createFakeSlackMessages({ now, save: (all) => (stored = all) });
+        const seen: FakeSlackMessage[] = [];
+        messages.onChange((news) => news.type === "message" && seen.push(news.message));
+        for (const each of made) perform(messages, each);
+        const restored = createFakeSlackMessages({ now, stored });
+        for (const message of seen) {
+          expect(messages.thread(message)).toEqual(threadOf(messages, message));
+          expect(restored.thread(message)).toEqual(threadOf(messages, message));
+        }
+      }),
+    );
   });
 });

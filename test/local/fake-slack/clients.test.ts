@@ -3,8 +3,8 @@ import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { App, LogLevel } from "@slack/bolt";
 import { WebClient } from "@slack/web-api";
-import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
-import { organization, workspace } from "../../lib/local/fake-slack/workspace.ts";
+import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import { organization, workspace } from "../../../lib/local/fake-slack/workspace.ts";
 
 const signingSecret = "the-secret-of-these-tests";
 const botToken = "xoxb-of-the-workspace";

@@ -1,44 +1,130 @@
+/** The fake Slack is at least as strict as Slack. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
-import { organization, workspace } from "../../lib/local/fake-slack/workspace.ts";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { botScopes } from "../../../lambdas/verification/slack/api/manifest.ts";
+import type { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import { callsPerMinute, methodRows } from "../../../lib/local/fake-slack/methods/table.ts";
+import { organization, workspace } from "../../../lib/local/fake-slack/workspace.ts";
+import { botToken, type CalledSlack, channel, startCalledSlack } from "./web-api.ts";
 
-const botToken = "xoxb-of-the-workspace";
 const otherTokens = { second: "xoxb-of-the-second", organization: "xoxb-of-the-organization" };
-const channel = workspace.channel.id;
+const startMs = 1_790_000_000_000;
 
-let fakeSlack: FakeSlack;
-let asked: { ts: string };
+let slack: CalledSlack;
 let nowMs: number;
+const call: CalledSlack["call"] = (...request) => slack.call(...request);
+const post: CalledSlack["post"] = (args) => slack.post(args);
 
 beforeEach(() => start());
-afterEach(() => fakeSlack.close());
+afterEach(() => slack.fakeSlack.close());
 
 async function start(options: Partial<Parameters<typeof startFakeSlack>[0]> = {}): Promise<void> {
-  await fakeSlack?.close();
-  nowMs = 1_790_000_000_000;
-  const now = () => nowMs;
-  fakeSlack = await startFakeSlack({ signingSecret: "s", botToken, otherTokens, pageSize: 2, now, ...options });
-  asked = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "hello" }).message;
+  await slack?.fakeSlack.close();
+  nowMs = startMs;
+  slack = await startCalledSlack({ otherTokens, pageSize: 2, now: () => nowMs, ...options });
 }
 
-type Answer = { ok: boolean; error?: string; ts?: string; [field: string]: unknown };
+function stored(ts: unknown) {
+  return slack.fakeSlack.messages().find((message) => message.ts === ts);
+}
 
-async function call(method: string, args: Record<string, unknown> = {}, token = botToken): Promise<Answer> {
-  const flat = Object.entries(args).map(([name, value]) => [
-    name,
-    typeof value === "string" ? value : JSON.stringify(value),
-  ]);
-  const response = await fetch(`${fakeSlack.apiUrl}${method}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${token}` },
-    body: new URLSearchParams(Object.fromEntries(flat)),
+describe("a call", () => {
+  it("needs a token that is valid", async () => {
+    expect((await call("auth.test", {}, "xoxb-another")).error).toBe("invalid_auth");
+    const unsigned = await fetch(`${slack.fakeSlack.apiUrl}auth.test`, { method: "POST" });
+    expect(await unsigned.json()).toEqual({ ok: false, error: "not_authed" });
+    expect(await call("auth.test")).toMatchObject({ ok: true, team_id: workspace.team, user_id: workspace.botUser });
   });
-  return (await response.json()) as Answer;
-}
 
-function post(args: Record<string, unknown>) {
-  return call("chat.postMessage", { channel, thread_ts: asked.ts, text: "hi", ...args });
-}
+  it("names a method, and is a form", async () => {
+    expect((await call("chat.postEverywhere")).error).toBe("unknown_method");
+    const { apiUrl } = slack.fakeSlack;
+    const headers = { authorization: `Bearer ${botToken}`, "content-type": "text/plain" };
+    const text = await fetch(`${apiUrl}auth.test`, { method: "POST", headers, body: "" });
+    expect(await text.json()).toEqual({ ok: false, error: "invalid_form_data" });
+    expect((await fetch(`${apiUrl}auth.test`)).status).toBe(404);
+  });
+
+  it("needs one of its method's scopes", async () => {
+    await start({ scopes: ["chat:write", "im:history"] });
+    expect((await post()).ok).toBe(true);
+    expect((await call("conversations.history", { channel })).ok).toBe(true);
+    expect((await call("users.info", { user: "UHANAKO" })).error).toBe("missing_scope");
+  });
+
+  it("is refused beyond its method's rate limit until the minute is over, for that token alone", async () => {
+    await start({ limitsRates: true });
+    const args = { channel, timestamp: slack.asked, name: "eyes" };
+    for (let n = 0; n < callsPerMinute.tier2; n++)
+      expect((await call("reactions.remove", args)).error).toBe("no_reaction");
+    nowMs += 1000;
+    const headers = { authorization: `Bearer ${botToken}` };
+    const refused = await fetch(`${slack.fakeSlack.apiUrl}reactions.remove`, { method: "POST", headers });
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "39"]);
+    expect((await call("reactions.remove", args, otherTokens.second)).error).toBe("channel_not_found");
+    expect((await call("reactions.add", args)).ok).toBe(true);
+    nowMs += 39_000;
+    expect((await call("reactions.remove", args)).ok).toBe(true);
+  });
+
+  it("never needs a scope that no configuration asks for", () => {
+    const slackConfig = { command: { name: "/sekisho" }, assistant: {}, locale: "user" };
+    const all = botScopes(parseConfig({ json: { slack: slackConfig, allowlist: [{ group: "S0DEPLOY" }] } }));
+    for (const [name, { scopes = "" }] of Object.entries(methodRows)) {
+      const isAsked = scopes === "" || scopes.split(" ").some((scope) => all.includes(scope));
+      expect([name, isAsked]).toEqual([name, true]);
+    }
+  });
+
+  it.each([
+    ["chat.postMessage", { channel: "CNOWHERE", text: "hi" }, "channel_not_found"],
+    ["chat.postMessage", { channel }, "no_text"],
+    ["chat.postMessage", { channel, text: "hi", thread_ts: "1.000001" }, "invalid_thread_ts"],
+    ["chat.postMessage", { channel, text: "hi", metadata: "{}" }, "invalid_metadata_format"],
+    ["chat.postMessage", { channel, text: "hi", metadata: "not JSON" }, "invalid_metadata_format"],
+    ["chat.update", { channel, ts: "1.000001", text: "hi" }, "message_not_found"],
+    ["chat.delete", { channel, ts: "1.000001" }, "message_not_found"],
+    ["reactions.add", { channel, timestamp: "1.000001", name: "eyes" }, "message_not_found"],
+    ["reactions.add", { channel, timestamp: "1.000001", name: "Not a name" }, "invalid_name"],
+    ["conversations.replies", { channel, ts: "1.000001" }, "thread_not_found"],
+    ["conversations.replies", { channel, cursor: "bm93aGVyZQ==" }, "invalid_cursor"],
+  ])("%s %j: %s", async (method, args, error) => {
+    expect(await call(method, args)).toEqual({ ok: false, error });
+  });
+});
+
+describe("the bot's own messages", () => {
+  it("are the only ones that it edits or deletes, and an edit has a length", async () => {
+    const { ts } = await post();
+    const { asked } = slack;
+    expect((await call("chat.update", { channel, ts: asked, text: "hi" })).error).toBe("cant_update_message");
+    expect((await call("chat.delete", { channel, ts: asked })).error).toBe("cant_delete_message");
+    expect((await call("chat.update", { channel, ts, text: "x".repeat(4001) })).error).toBe("msg_too_long");
+  });
+
+  it("are reacted to once", async () => {
+    const reaction = { channel, timestamp: slack.asked, name: "eyes" };
+    expect((await call("reactions.remove", reaction)).error).toBe("no_reaction");
+    expect((await call("reactions.add", reaction)).ok).toBe(true);
+    expect((await call("reactions.add", reaction)).error).toBe("already_reacted");
+  });
+});
+
+describe("a thread", () => {
+  it("is paged, with the parent on every page and metadata only if asked for", async () => {
+    const metadata = { event_type: "a", event_payload: { b: 1 } };
+    const posted = [await post({ metadata }), await post(), await post({ metadata })].map(({ ts }) => ts);
+    const replies = (args: object) => call("conversations.replies", { channel, ts: slack.asked, ...args });
+    const first = await replies({ include_all_metadata: "true" });
+    const { next_cursor: cursor } = first.response_metadata as { next_cursor: string };
+    const second = await replies({ cursor });
+    const tsOf = (page: Record<string, unknown>) => (page.messages as { ts: string }[]).map(({ ts }) => ts);
+    expect(tsOf(first)).toEqual([slack.asked, posted[0], posted[1]]);
+    expect(tsOf(second)).toEqual([slack.asked, posted[2]]);
+    expect((first.messages as unknown[])[1]).toMatchObject({ metadata });
+    expect(JSON.stringify(second)).not.toContain("event_payload");
+  });
+});
 
 const button = { type: "button", text: { type: "plain_text", text: "Cancel" }, action_id: "a", value: "v" };
 const section = { type: "section", text: { type: "mrkdwn", text: "x" } };
@@ -50,10 +136,9 @@ describe("blocks are taken as Slack takes them", () => {
     ["a context line", [{ type: "context", elements: [{ type: "mrkdwn", text: "Request 1234" }] }]],
     ["fifty of them", Array.from({ length: 50 }, () => ({ type: "divider" }))],
   ])("%s", async (_name, blocks) => {
-    const { ok, ts = "" } = await post({ blocks });
+    const { ok, ts } = await post({ blocks });
     expect(ok).toBe(true);
-    const stored = fakeSlack.messages().find((message) => message.ts === ts)?.blocks;
-    expect(stored).toEqual(blocks);
+    expect(stored(ts)?.blocks).toEqual(blocks);
   });
 
   it.each([
@@ -80,12 +165,11 @@ describe("blocks are taken as Slack takes them", () => {
   });
 
   it("a text without blocks takes their place in an edit", async () => {
-    const { ts = "" } = await post({ blocks: [section] });
-    const blocksOf = () => fakeSlack.messages().find((message) => message.ts === ts)?.blocks;
+    const { ts } = await post({ blocks: [section] });
     await call("chat.update", { channel, ts, text: "new", blocks: [section, section] });
-    expect(blocksOf()?.length).toBe(2);
+    expect(stored(ts)?.blocks?.length).toBe(2);
     await call("chat.update", { channel, ts, text: "newer" });
-    expect(blocksOf()).toBeUndefined();
+    expect(stored(ts)?.blocks).toBeUndefined();
   });
 });
 
@@ -102,16 +186,17 @@ describe("previews of addresses", () => {
 
 describe("a stream", () => {
   const recipient = { recipient_user_id: workspace.person, recipient_team_id: workspace.team };
-  const started = () => call("chat.startStream", { channel, thread_ts: asked.ts, markdown_text: "one", ...recipient });
+  const started = () =>
+    call("chat.startStream", { channel, thread_ts: slack.asked, markdown_text: "one", ...recipient });
 
   it("grows piece by piece until it is stopped, and is a message like any other afterwards", async () => {
-    const { ts = "" } = await started();
+    const { ts } = await started();
     expect((await call("chat.update", { channel, ts, text: "x" })).error).toBe("streaming_state_conflict");
     expect((await call("chat.delete", { channel, ts })).error).toBe("cant_delete_message");
     await call("chat.appendStream", { channel, ts, markdown_text: ", two" });
     const metadata = { event_type: "a", event_payload: { b: 1 } };
     expect((await call("chat.stopStream", { channel, ts, metadata })).ok).toBe(true);
-    expect(fakeSlack.messages().find((message) => message.ts === ts)).toMatchObject({
+    expect(stored(ts)).toMatchObject({
       text: "one, two",
       blocks: [{ type: "markdown", text: "one, two" }],
       metadata,
@@ -123,7 +208,7 @@ describe("a stream", () => {
 
   it("is ended by Slack after its time, whether somebody writes to it or not", async () => {
     await start({ streamLifeMs: 1000 });
-    const { ts = "" } = await started();
+    const { ts } = await started();
     nowMs += 999;
     expect((await call("chat.appendStream", { channel, ts, markdown_text: "!" })).ok).toBe(true);
     nowMs += 1;
@@ -141,7 +226,7 @@ describe("a stream", () => {
     ["with too much at once", { markdown_text: "x".repeat(12_001) }, "msg_too_long"],
     ["in a channel that it does not see", { channel: "CSECOND" }, "channel_not_found"],
   ])("does not start %s", async (_name, change, error) => {
-    const args = { channel, thread_ts: asked.ts, markdown_text: "one", ...recipient, ...change };
+    const args = { channel, thread_ts: slack.asked, markdown_text: "one", ...recipient, ...change };
     expect((await call("chat.startStream", args)).error).toBe(error);
   });
 });
@@ -162,7 +247,7 @@ describe("installations", () => {
 
   it("have a bot of their own, and only its messages are theirs", async () => {
     const { ts } = await call("chat.postMessage", { channel: "CSECOND", text: "hi" }, otherTokens.second);
-    expect(fakeSlack.messages().at(-1)).toMatchObject({ ts, user: "UBOTSECOND" });
+    expect(slack.fakeSlack.messages().at(-1)).toMatchObject({ ts, user: "UBOTSECOND" });
     const identity = await call("auth.test", {}, otherTokens.organization);
     expect(identity).toMatchObject({ team_id: organization.id, is_enterprise_install: true });
   });
@@ -177,7 +262,7 @@ describe("installations", () => {
 
   it("come from a code and the app's secret, and end when the app is uninstalled", async () => {
     await start({ install: { clientId: "1.2", clientSecret: "shh" } });
-    const { code } = fakeSlack.authorize({ enterprise: organization.id });
+    const { code } = slack.fakeSlack.authorize({ enterprise: organization.id });
     const access = (args: object) => call("oauth.v2.access", { client_id: "1.2", client_secret: "shh", code, ...args });
     expect((await access({ client_secret: "guess" })).error).toBe("bad_client_secret");
     expect((await access({ client_id: "3.4" })).error).toBe("invalid_client_id");
@@ -190,7 +275,7 @@ describe("installations", () => {
     });
     expect((await access({})).error).toBe("invalid_code");
     expect((await call("auth.test", {}, String(token))).ok).toBe(true);
-    fakeSlack.uninstall({ enterprise: organization.id });
+    slack.fakeSlack.uninstall({ enterprise: organization.id });
     expect((await call("auth.test", {}, String(token))).error).toBe("account_inactive");
   });
 });
@@ -214,25 +299,25 @@ describe("people", () => {
     expect((await call("conversations.open", {})).error).toBe("users_list_not_supplied");
   });
 
-  it("are whispered to where they are, and in no history", async () => {
-    const post = (user: string) => call("chat.postEphemeral", { channel, user, text: "psst" });
-    expect((await post("UOUTSIDER")).error).toBe("user_not_in_channel");
-    expect((await post(workspace.person)).ok).toBe(true);
-    expect(fakeSlack.ephemeralMessages()).toMatchObject([{ channel, user: workspace.person, text: "psst" }]);
-    expect(fakeSlack.messages().length).toBe(1);
+  it("are postEphemeraled to where they are, and in no history", async () => {
+    const postEphemeral = (user: string) => call("chat.postEphemeral", { channel, user, text: "psst" });
+    expect((await postEphemeral("UOUTSIDER")).error).toBe("user_not_in_channel");
+    expect((await postEphemeral(workspace.person)).ok).toBe(true);
+    expect(slack.fakeSlack.ephemeralMessages()).toMatchObject([{ channel, user: workspace.person, text: "psst" }]);
+    expect(slack.fakeSlack.messages().length).toBe(1);
   });
 });
 
 describe("the assistant's thread", () => {
   it("shows a status until the bot posts, and prompts", async () => {
-    const place = { channel_id: channel, thread_ts: asked.ts };
+    const place = { channel_id: channel, thread_ts: slack.asked };
     const prompts = [{ title: "Hello", message: "What can you do?" }];
     await call("assistant.threads.setSuggestedPrompts", { ...place, prompts });
     await call("assistant.threads.setStatus", { ...place, status: "is thinking" });
-    expect(fakeSlack.statuses()).toEqual([{ channel, threadTs: asked.ts, status: "is thinking" }]);
+    expect(slack.fakeSlack.statuses()).toEqual([{ channel, threadTs: slack.asked, status: "is thinking" }]);
     await post({});
-    expect(fakeSlack.statuses()).toEqual([]);
-    expect(fakeSlack.prompts()).toEqual([{ channel, threadTs: asked.ts, prompts }]);
+    expect(slack.fakeSlack.statuses()).toEqual([]);
+    expect(slack.fakeSlack.prompts()).toEqual([{ channel, threadTs: slack.asked, prompts }]);
     const nowhere = { ...place, thread_ts: "1.000001", status: "x" };
     expect((await call("assistant.threads.setStatus", nowhere)).error).toBe("invalid_thread_ts");
   });
@@ -241,15 +326,41 @@ describe("the assistant's thread", () => {
 describe("a channel's history", () => {
   it("has the newest first, without replies, and tells the bots apart", async () => {
     await post({});
-    fakeSlack.postAsOtherBot({ channel, text: "from elsewhere" });
+    slack.fakeSlack.postAsOtherBot({ channel, text: "from elsewhere" });
     const { ts: own } = await call("chat.postMessage", { channel, text: "from us" });
     const first = await call("conversations.history", { channel });
     const messages = first.messages as { ts: string; app_id?: string }[];
     expect(messages.map(({ app_id }) => app_id)).toEqual([workspace.app, "AOTHERBOT"]);
     const { next_cursor: cursor } = first.response_metadata as { next_cursor: string };
     const second = await call("conversations.history", { channel, cursor });
-    expect((second.messages as { ts: string }[]).map(({ ts }) => ts)).toEqual([asked.ts]);
-    const since = await call("conversations.history", { channel, oldest: own ?? "", inclusive: "true" });
+    expect((second.messages as { ts: string }[]).map(({ ts }) => ts)).toEqual([slack.asked]);
+    const since = await call("conversations.history", { channel, oldest: own, inclusive: "true" });
     expect((since.messages as unknown[]).length).toBe(1);
+  });
+});
+
+describe("a person in the fake Slack", () => {
+  it("mentions the bot in the channel, but not in a direct message, and cannot type Slack's own notation", () => {
+    const [inChannel, direct] = [channel, workspace.directMessages.id].map(
+      (place) =>
+        slack.fakeSlack.ask({ eventsUrl: slack.fakeSlack.apiUrl, text: "<@U1> & co", channel: place }).message.text,
+    );
+    expect(inChannel).toBe(`<@${workspace.botUser}> &lt;@U1&gt; &amp; co`);
+    expect(direct).toBe("&lt;@U1&gt; &amp; co");
+  });
+
+  it("cannot write where there is nothing", () => {
+    const { apiUrl: eventsUrl } = slack.fakeSlack;
+    expect(() => slack.fakeSlack.ask({ eventsUrl, text: "hi", channel: "CNOWHERE" })).toThrow(/channel/);
+    expect(() => slack.fakeSlack.ask({ eventsUrl, text: "hi", threadTs: "1.000001" })).toThrow(/thread/);
+  });
+
+  it("never gets two messages of the same ts, even within a millisecond", () => {
+    const all = Array.from(
+      { length: 50 },
+      () => slack.fakeSlack.ask({ eventsUrl: slack.fakeSlack.apiUrl, text: "hi" }).message.ts,
+    );
+    expect(new Set(all).size).toBe(50);
+    expect([...all].sort()).toEqual(all);
   });
 });
