@@ -1,10 +1,9 @@
-/** The bucket of files as CloudFormation creates it, and what may be done with it. */
+/** The bucket of files and the task table as CloudFormation creates them. */
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { App, Stack } from "aws-cdk-lib";
 import { Template } from "aws-cdk-lib/assertions";
 import { Role } from "aws-cdk-lib/aws-iam";
-import { createFileBucket, permitFiles } from "../../lib/cdk/constructs/file-bucket.ts";
-import { createZoneKey } from "../../lib/cdk/constructs/zone-key.ts";
+import { createFileBucket, createTaskTable, createZoneKey, permitFiles } from "../../lib/cdk/constructs/storage.ts";
 
 const templates = new Map<boolean, Template>();
 
@@ -78,5 +77,28 @@ describe("the bucket of files", () => {
   it("is kept in production when its stack is deleted, and goes with it elsewhere", () => {
     expect(onlyResource("AWS::S3::Bucket", { production: true }).DeletionPolicy).toBe("Retain");
     expect(onlyResource("AWS::S3::Bucket").DeletionPolicy).toBe("Delete");
+  });
+});
+
+describe("the table of tasks", () => {
+  const indexesOf = (options: { hasPrincipals?: boolean }) => {
+    const stack = new Stack(new App(), "Zone");
+    const key = createZoneKey(stack, "Key", { production: false });
+    createTaskTable(stack, "Tasks", { key, production: false, ...options });
+    const [table] = Object.values(Template.fromStack(stack).findResources("AWS::DynamoDB::Table"));
+    return table?.Properties.GlobalSecondaryIndexes;
+  };
+  const index = (name: string, sortKey: string) => ({
+    IndexName: `by-${name}`,
+    KeySchema: [
+      { AttributeName: name, KeyType: "HASH" },
+      { AttributeName: sortKey, KeyType: "RANGE" },
+    ],
+    Projection: { ProjectionType: "KEYS_ONLY" },
+  });
+
+  it("has one index, which spreads items over shards, and one of principals only where the zone lists them", () => {
+    expect(indexesOf({})).toEqual([index("shard", "position")]);
+    expect(indexesOf({ hasPrincipals: true })).toEqual([index("shard", "position"), index("principal", "listed")]);
   });
 });
