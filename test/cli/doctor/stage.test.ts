@@ -92,7 +92,7 @@ describe("sekisho doctor --stage", () => {
     );
     expect(found).toMatchObject({ code: 0, ok: true, stderr: "" });
     expect(told(found, "credentials")).toContain(`${verificationAccount}:user/operator`);
-    expect(told(found, "signing secret")).toMatch(/^ok: The deployed entry takes what is signed/);
+    expect(told(found, "signing secret")).toMatch(/^ok: The deployed entry accepts what is signed/);
     expect(told(found, "bot token")).toMatch(/^ok: @sekisho/);
     expect(told(found, "worker")).toMatch(/^ok: .*could read its table/);
     expect(told(found, "local")).toMatch(/^ok: A peer/);
@@ -125,7 +125,7 @@ describe("sekisho doctor --stage", () => {
     const found = await machine.doctor(without, "--stage", "prod");
     expect(told(found, "credentials")).toMatch(/^failed: .*no AWS credentials\. → Set AWS_PROFILE/);
     expect(told(found, "signing secret")).toMatch(/^skipped: .*no AWS credentials/);
-    expect(told(found, "bot token")).toMatch(/^skipped: .*when the deployed worker answers/);
+    expect(told(found, "bot token")).toMatch(/^skipped: The deployed worker does not answer/);
     expect(found.checks.filter(({ verdict }) => verdict === "failed")).toHaveLength(1);
   });
 
