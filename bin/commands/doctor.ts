@@ -1,7 +1,7 @@
 /** `sekisho doctor`: is everything well, here or in a stage, and what to do where it is not? */
 import { parseArgs } from "node:util";
 import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import { type ConfigPlace, loadConfig } from "../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { chooseStage, type NamedStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { type CheckGroup, skippedFinding } from "../../lib/cli/doctor/check.ts";
@@ -25,7 +25,7 @@ the latter two leave a line request_refused each in its log. No secret is printe
 
   --stage NAME   a stage on AWS instead of this machine. Your own credentials look at the account; the stage's worker
                  says what it can read, so they need lambda:InvokeFunction on its alias operator
-  --json         { ok, checks: [{ group, name, verdict, what, remedy }] }, for CI
+  --json         { ok, checks: [{ group, name, status, what, remedy }] }, for CI
   --config FILE  instead of ./sekisho.config.json
 
 Verdicts: ok, warning, failed, skipped (does not apply, or needs what is missing).
@@ -68,7 +68,7 @@ Exit code: 0 nothing failed; 1 something did; 2 bad usage.
 type Given = { config: Config; environment: Environment };
 
 /** What keeps the file from being used is a finding, and is told where the configuration is looked at. */
-function readGiven(place: ConfigPlace): () => Given {
+function readGiven(place: ConfigLocation): () => Given {
   try {
     const given = { config: loadConfig(place), environment: readEnvironment() };
     return () => given;
@@ -92,7 +92,7 @@ async function furtherGroups({
 }: {
   given: () => Given;
   named: NamedStage | undefined;
-  place: ConfigPlace;
+  place: ConfigLocation;
   closes: CloseSteps;
   signal: AbortSignal;
 }): Promise<CheckGroup[]> {

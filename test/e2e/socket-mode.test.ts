@@ -79,7 +79,7 @@ it("what was not acknowledged when it was killed comes again, and answers the qu
 
   const second = fakeSlack.ask({ eventsUrl, text: "private too, ask me" }).message;
   const { channel, ts } = await inThread(second, (message) => labelsOf(message).includes("No"));
-  expect((await fakeSlack.press({ eventsUrl, channel, ts, label: "No" }).delivered).status).toBe(200);
+  expect((await fakeSlack.clickButton({ eventsUrl, channel, ts, label: "No" }).delivered).status).toBe(200);
   await inThread(second, ({ text }) => text.includes("Shall I go on? no"));
 
   // The words are the answer to the question, and no task of their own.

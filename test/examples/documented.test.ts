@@ -69,7 +69,7 @@ describe("docs/execution-zone.md and docs/move.md", () => {
   });
 
   it("says what the conformance command says at its end", () => {
-    const verdict = formatTextReport({ endpoint: "http://127.0.0.1:8080/", reports: [] }).split("\n").at(-1);
-    expect(blocksOf("").map((text) => text.trim())).toEqual([verdict]);
+    const status = formatTextReport({ endpoint: "http://127.0.0.1:8080/", reports: [] }).split("\n").at(-1);
+    expect(blocksOf("").map((text) => text.trim())).toEqual([status]);
   });
 });

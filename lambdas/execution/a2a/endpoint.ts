@@ -12,7 +12,7 @@ import { waitAtMost } from "../../shared/async/deadline.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { type Metrics, noMetrics, readTraceId } from "../../shared/telemetry/telemetry.ts";
-import { createTooManyCallsError, type PlaceCount } from "../http/admission.ts";
+import { createTooManyCallsError, type RunSlots } from "../http/admission.ts";
 import {
   type AuthenticatedCaller,
   createErrorAnswer,
@@ -51,7 +51,7 @@ export function createA2aEndpoint({
   tenant: string | undefined;
   keepAliveMs: number;
   /** Counts the streams of each caller. */
-  calls: PlaceCount;
+  calls: RunSlots;
   newId: () => string;
   random: () => number;
   metrics?: Metrics;

@@ -62,7 +62,7 @@ export function createPushDelivery({
 }): PushDelivery {
   const guarded = createGuardedStore({ store, timeoutMs: storeTimeoutMs, log });
   const withinTime = createTimeLimit({ ms: storeTimeoutMs, reason: "timeout" });
-  const takePlaces = createTakePlaces();
+  const takeSlots = createTakeSlots();
 
   async function tried(request: Parameters<PublicPost>[0]): Promise<PushOutcome> {
     try {
@@ -106,7 +106,7 @@ export function createPushDelivery({
     signal.throwIfAborted();
     const told = await dueTo(notice);
     if (told === undefined) return;
-    const release = takePlaces(listBounds(told));
+    const release = takeSlots(listBounds(told));
     if (release === undefined) {
       const delayMs = waitMs({ ageMs: now() - notice.changedAtMs, random });
       log.debug("push_waits", { ...createLogIds(told.task), operation: "push", delay_ms: delayMs });
@@ -153,7 +153,7 @@ export function createPushDelivery({
 type NotifiedTask = { task: ExecutionTask; config: StoredPushConfig };
 
 /** One at a time to a receiver of a task: what it was told later must not overtake what is still under way. */
-function listBounds({ task: { id, principal }, config }: NotifiedTask): PlaceBound[] {
+function listBounds({ task: { id, principal }, config }: NotifiedTask): SlotLimits[] {
   return [
     { key: JSON.stringify([id, config.id]), atMost: 1 },
     { key: `receiver ${parseUrl(config.url)?.host}`, atMost: maxPerReceiver },
@@ -162,13 +162,13 @@ function listBounds({ task: { id, principal }, config }: NotifiedTask): PlaceBou
 }
 
 /** Bounds how much may be under way at once, so that what is slow for one does not take the places of all. */
-export type PlaceBound = { key: string; atMost: number };
+export type SlotLimits = { key: string; atMost: number };
 
 /** Takes a place for each key, or none at all where one has no place left: then undefined. What it returns gives them back. */
-export type TakePlaces = (bounds: readonly PlaceBound[]) => (() => void) | undefined;
+export type TakeSlots = (bounds: readonly SlotLimits[]) => (() => void) | undefined;
 
 /** Within this process. */
-function createTakePlaces(): TakePlaces {
+function createTakeSlots(): TakeSlots {
   const taken = new Map<string, number>();
   const countOf = (key: string) => taken.get(key) ?? 0;
 

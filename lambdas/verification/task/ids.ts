@@ -15,7 +15,7 @@ export function requestIdOf({ appId, channel, ts }: { appId: string; channel: st
 }
 
 /** The id of the message that a conversation with the assistant was opened. Its name has four parts, so that it equals no post's id. */
-export function greetingIdOf(thread: { appId: string; channel: string; threadTs: string }): string {
+export function conversationOpenedIdOf(thread: { appId: string; channel: string; threadTs: string }): string {
   return uuidV5({ namespace, name: JSON.stringify(["assistant", thread.appId, thread.channel, thread.threadTs]) });
 }
 
@@ -46,13 +46,13 @@ export function retryIdOf({ originalId, count }: { originalId: string; count: nu
  */
 export function sessionIdOf({
   message,
-  place,
+  threadRef,
   perTask,
   zoneSecret,
-}: Pick<Task, "message" | "place"> & { perTask: string | undefined; zoneSecret: string | undefined }): string {
+}: Pick<Task, "message" | "threadRef"> & { perTask: string | undefined; zoneSecret: string | undefined }): string {
   // Without the secret anybody could compute the id.
   if (!zoneSecret) throw new Error("A session id needs the zone's secret.");
-  const { channel, threadTs } = place ?? { channel: message.channel, threadTs: message.threadTs ?? message.ts };
+  const { channel, threadTs } = threadRef ?? { channel: message.channel, threadTs: message.threadTs ?? message.ts };
   const conversation = message.direct ? channel : [channel, threadTs];
   const name = JSON.stringify(["session", message.appId, conversation, perTask ?? null]);
   return `s-${createHmac("sha256", zoneSecret).update(name).digest("hex")}`;

@@ -90,7 +90,7 @@ const threadFreeSchema = z.object({ type: z.literal("thread_free"), requestId })
 
 /** A person clicked a button of one of the bot's messages. `question` and `option` count from 0. */
 const buttonClickSchema = z.object({
-  type: z.literal("press"),
+  type: z.literal("button_click"),
   requestId,
   ...installation,
   channel: z.string(),
@@ -106,7 +106,7 @@ export type ButtonClick = z.infer<typeof buttonClickSchema>;
 
 /** A person opened a conversation with the assistant. */
 const conversationOpenedSchema = z.object({
-  type: z.literal("greet"),
+  type: z.literal("conversation_opened"),
   requestId,
   ...installation,
   channel: z.string(),

@@ -26,11 +26,11 @@ export const maxContextTries = 4;
 
 export function onWokenQueued(task: Task, { nowMs }: EventOf<"woken">, policy: Policy): Transition {
   if (isOutdated(task, nowMs)) return setOutcome(task, { type: "too_old" });
-  return requestThreadPlace(task, policy);
+  return requestThreadPosition(task, policy);
 }
 
 /** Chooses the destination and asks for a position in the thread. Without a destination the task fails. */
-export function requestThreadPlace(unrouted: Task, policy: Policy): Transition {
+export function requestThreadPosition(unrouted: Task, policy: Policy): Transition {
   const task = chooseDestination(unrouted, policy);
   if (task === undefined) return setOutcome(unrouted, failedOutcome({ reason: "agent_not_found", lost: false }));
   const { deadlineMs, concurrency } = destinationOf(task, policy);
@@ -114,8 +114,8 @@ function missingFileOutcome({ name }: UserFile): TaskOutcome {
 
 /** The task with the params of `execute_task`, which are the same at every repetition but for the time that is left. */
 function withParams(task: Task, { context, policy }: { context: Context; policy: Policy }): Task {
-  const { message, id, place, call } = task;
-  const threadTs = place?.threadTs ?? message.threadTs;
+  const { message, id, threadRef, call } = task;
+  const threadTs = threadRef?.threadTs ?? message.threadTs;
   const { history = [], attachments = [] } = context;
   const params = {
     channel: message.channel,

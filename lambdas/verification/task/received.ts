@@ -2,7 +2,7 @@
 import { maxTextLength } from "../../../contracts/limits.ts";
 import { endCleanup, giveUpDelivery, needsThread, releaseThread } from "./delivering.ts";
 import type { EventOf } from "./events.ts";
-import { requestThreadPlace, startDeadline } from "./queued.ts";
+import { requestThreadPosition, startDeadline } from "./queued.ts";
 import { chooseDestination, destinationOf, type Policy } from "./routing.ts";
 import {
   advance,
@@ -41,13 +41,13 @@ export function onPermitted(task: Task, { allowed, locale, nowMs }: EventOf<"per
 }
 
 /** In a thread that waits for an answer, the message is that answer and never a new task. */
-export function onReplyGiven(task: Task, { verdict, nowMs }: EventOf<"reply_given">, policy: Policy): Transition {
+export function onReplyGiven(task: Task, { decision, nowMs }: EventOf<"reply_given">, policy: Policy): Transition {
   const isSilent = task.message.unaddressed === true;
-  if (verdict === "taken") return ignore(task);
-  if (verdict === "none")
+  if (decision === "taken") return ignore(task);
+  if (decision === "none")
     return isSilent && !policy.threadReplies ? ignore(task) : acceptMessage(task, { nowMs, policy });
   if (isSilent) return ignore(task);
-  if (verdict === "not_yours") return turnAway(task, { type: "not_yours" });
+  if (decision === "not_yours") return turnAway(task, { type: "not_yours" });
   return turnAway(task, failedOutcome({ reason: "invalid_params", lost: false }));
 }
 
@@ -74,7 +74,7 @@ function acceptMessage(task: Task, { nowMs, policy }: { nowMs: number; policy: P
 
 export function onCharged(task: Task, { over }: EventOf<"charged">, policy: Policy): Transition {
   if (over !== undefined) return turnAway(task, { type: "limited", ...over });
-  if (!needsThread(task)) return requestThreadPlace(task, policy);
+  if (!needsThread(task)) return requestThreadPosition(task, policy);
   const { reconcile = false } = task;
   return { task, effects: [{ type: "open_thread", privately: policy.commandsPrivately, reconcile }] };
 }

@@ -18,7 +18,7 @@ import type { Policy } from "../task/routing.ts";
 import { type Transition, wake, withHistory } from "../task/step.ts";
 import { type AgentQuestion, queueGroupOf, type Task } from "../task/task.ts";
 import type { HandleButtonClick, HandleConversationOpened } from "./interactions.ts";
-import { countStep, createDeliverySpan, isGivenUp, recordTaskSpan } from "./measured.ts";
+import { countStep, createDeliverySpan, isGivenUp, recordTaskSpan } from "./step-metrics.ts";
 import type { Threads } from "./threads.ts";
 
 /** One event of a step and its result, for the local page. */
@@ -42,8 +42,8 @@ export type WorkerOptions = {
   isKnownThread: Threads["isKnown"];
   /** Whether a message is dropped without an answer, before there is a record of it. */
   isIgnored: Gate["isIgnored"];
-  press: HandleButtonClick;
-  greet: HandleConversationOpened;
+  handleButtonClick: HandleButtonClick;
+  handleConversationOpened: HandleConversationOpened;
   /** Always shorter than the queue's visibility timeout. An act's signal aborts after nine tenths of it. */
   leaseMs: number;
   /** The secret that session ids are keyed with. Rejects where the store is away. */
@@ -61,7 +61,7 @@ export type WorkerOptions = {
 /** The options of a step that runs no acts itself, and leaves them to the next wake-up. */
 export type ActlessOptions = Omit<
   WorkerOptions,
-  "runAct" | "isKnownThread" | "isIgnored" | "press" | "greet" | "zoneSecret"
+  "runAct" | "isKnownThread" | "isIgnored" | "handleButtonClick" | "handleConversationOpened" | "zoneSecret"
 >;
 
 type StepOptions = ActlessOptions & { runAct?: RunAct };
@@ -307,7 +307,7 @@ export function createSafeText(text: TaskText): TaskText {
     status: (task) => withFallback(text.status, task, withoutTexts(task)),
     parts: (task) => pureStep(() => text.parts(task)),
     replaced: text.replaced,
-    pressRefused: text.pressRefused,
+    buttonClickRefused: text.buttonClickRefused,
   };
 }
 

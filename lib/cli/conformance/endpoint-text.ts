@@ -2,7 +2,7 @@
 
 import { UsageError } from "../../../bin/commands/command.ts";
 import type { Destination } from "../../../lambdas/shared/config/destination-schema.ts";
-import { ConfigError, type ConfigPlace, loadConfig, parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { ConfigError, type ConfigLocation, loadConfig, parseConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 
 export type Endpoint = { config: Config; name: string; destination: Destination; called: string };
@@ -12,7 +12,7 @@ type EndpointOptions = {
   auth: string | undefined;
   dialect: string | undefined;
   destination: string | undefined;
-  place: ConfigPlace;
+  place: ConfigLocation;
 };
 
 /** Throws a UsageError or a ConfigError. */

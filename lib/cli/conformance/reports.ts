@@ -7,7 +7,7 @@ const indent = " ".repeat(10);
 export function formatTextReport({ endpoint, reports }: { endpoint: string; reports: readonly CaseReport[] }): string {
   const { required, optional } = countReports(reports);
   const broken = reports.filter(({ level, outcome }) => level === "required" && outcome === "failed");
-  const verdict = isConformant(reports)
+  const conclusion = isConformant(reports)
     ? `${endpoint} keeps what is required of it.`
     : `${endpoint} does not keep: ${broken.map(({ name }) => name).join(", ")}.`;
   return [
@@ -15,7 +15,7 @@ export function formatTextReport({ endpoint, reports }: { endpoint: string; repo
     "",
     `required: ${required.passed} passed, ${required.failed} failed, ${required.skipped} skipped`,
     `optional: ${optional.passed} passed, ${optional.failed} not kept, ${optional.skipped} skipped`,
-    verdict,
+    conclusion,
   ].join("\n");
 }
 

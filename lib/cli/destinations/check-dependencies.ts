@@ -1,6 +1,6 @@
 /** The dependencies of a check on one machine: its ports, and the secrets of its environment. */
 import { readEnvironment } from "../../../lambdas/shared/config/environment.ts";
-import { type ConfigPlace, configDirectory } from "../../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, configDirectory } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../../lambdas/shared/config/secrets.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
@@ -12,7 +12,7 @@ export function checkDependencies({
   signal,
 }: {
   config: Config;
-  place: ConfigPlace;
+  place: ConfigLocation;
   signal: AbortSignal;
 }): CheckDependencies {
   const { executionPort, logLevel } = readEnvironment();

@@ -5,8 +5,8 @@ export type CheckStatus = "ok" | "warning" | "failed" | "skipped";
 
 /** Texts for a person, without secrets and without texts of others. What is wrong always comes with what to do. */
 export type Finding =
-  | { verdict: "ok" | "skipped"; what: string }
-  | { verdict: "warning" | "failed"; what: string; remedy: string };
+  | { status: "ok" | "skipped"; what: string }
+  | { status: "warning" | "failed"; what: string; remedy: string };
 
 export type Check = {
   name: string;
@@ -19,19 +19,19 @@ export type Check = {
 export type CheckGroup = { group: string; checks: Check[] };
 
 export function okFinding(what: string): Finding {
-  return { verdict: "ok", what };
+  return { status: "ok", what };
 }
 
 export function skippedFinding(what: string): Finding {
-  return { verdict: "skipped", what };
+  return { status: "skipped", what };
 }
 
 export function warningFinding(what: string, remedy: string): Finding {
-  return { verdict: "warning", what, remedy };
+  return { status: "warning", what, remedy };
 }
 
 export function failedFinding(what: string, remedy: string): Finding {
-  return { verdict: "failed", what, remedy };
+  return { status: "failed", what, remedy };
 }
 
 /** The check as it is, or skipped with `words` where what it needs is not there: why not is told by another check. */

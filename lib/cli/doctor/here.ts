@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { listNonSlackSecrets } from "../../../bin/commands/config.ts";
 import type { Environment } from "../../../lambdas/shared/config/environment.ts";
-import type { ConfigPlace } from "../../../lambdas/shared/config/load.ts";
+import type { ConfigLocation } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { formatSecretName, hasSecret, readSecret } from "../../../lambdas/shared/config/secrets.ts";
 import { isAnySet, neededSecrets } from "../../local/slack-installation.ts";
@@ -34,7 +34,7 @@ export function createLocalGroups({
 }: {
   config: Config;
   environment: Environment;
-  place: ConfigPlace;
+  place: ConfigLocation;
   /** Gets what is to be done when all checks are over. */
   closes: CloseSteps;
   signal: AbortSignal;

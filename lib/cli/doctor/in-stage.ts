@@ -1,5 +1,5 @@
 /** The checks of a stage on AWS: with the operator's own credentials, and by the deployed worker with its role. */
-import type { ConfigPlace } from "../../../lambdas/shared/config/load.ts";
+import type { ConfigLocation } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
 import { countRules } from "../allow/place.ts";
@@ -41,7 +41,7 @@ export async function createStageGroups({
 }: {
   config: Config;
   named: NamedStage;
-  place: ConfigPlace;
+  place: ConfigLocation;
   signal: AbortSignal;
 }): Promise<CheckGroup[]> {
   const { stageName, stage } = named;

@@ -92,9 +92,7 @@ function linesCheck(lines: SmokeFacts["lines"]): SmokeCheck {
 }
 
 function doctorCheck({ doctor }: SmokeFacts): SmokeCheck {
-  const bad = doctor.filter(
-    ({ verdict, name }) => verdict === "failed" || (name === "dead letters" && verdict !== "ok"),
-  );
+  const bad = doctor.filter(({ status, name }) => status === "failed" || (name === "dead letters" && status !== "ok"));
   const what = bad.map((each) => `${each.name}: ${each.what}`).join(" ");
   return { name: "doctor", ok: bad.length === 0, what: bad.length === 0 ? "nothing failed, no dead letters" : what };
 }

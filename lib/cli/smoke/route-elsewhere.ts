@@ -1,7 +1,7 @@
 /** Whether the tasks of a smoke test go to the stage's own Execution zone. */
 import { isOwnExecution } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { findRoute } from "../../../lambdas/verification/gate/route.ts";
+import { findRoute } from "../../../lambdas/verification/gate/policy.ts";
 
 /** Says where the first text leads that is not routed to the stage's own Execution zone; undefined where all are. */
 export function routeElsewhere({

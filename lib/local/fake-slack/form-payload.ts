@@ -44,7 +44,7 @@ export function createCommandForm({
 export function createClickForm({
   channel,
   message,
-  pressed: { blockId, button },
+  clicked: { blockId, button },
   user,
   triggerId,
   actionTs,
@@ -52,7 +52,7 @@ export function createClickForm({
 }: {
   channel: FakeSlackChannel;
   message: FakeSlackMessage;
-  pressed: { blockId: string; button: FakeSlackButton };
+  clicked: { blockId: string; button: FakeSlackButton };
   user: string;
   triggerId: string;
   actionTs: string;

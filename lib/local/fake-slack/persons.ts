@@ -51,7 +51,7 @@ export type Persons = {
   /** A file that a person has chosen and not posted yet. */
   upload(file: FileOfPerson & { user?: string }): FakeSlackFile;
   /** A person presses a button of a message. Throws where it has none such. */
-  press(
+  clickButton(
     request: { eventsUrl: string; channel: string; ts: string; user?: string } & (
       | { actionId: string }
       | { label: string }
@@ -156,17 +156,17 @@ export function createPersons({
       return post({ ...rest, place: placeOf(channel), mentions: false });
     },
     upload,
-    press({ eventsUrl, channel, ts, user, ...which }) {
+    clickButton({ eventsUrl, channel, ts, user, ...which }) {
       const place = placeOf(channel);
       const message = messages.find({ channel, ts });
-      const pressed = listButtons(message?.blocks ?? []).find(({ button }) =>
+      const clicked = listButtons(message?.blocks ?? []).find(({ button }) =>
         "actionId" in which ? button.action_id === which.actionId : button.text.text === which.label,
       );
-      if (message === undefined || pressed === undefined) throw new Error("The fake Slack has no such button.");
+      if (message === undefined || clicked === undefined) throw new Error("The fake Slack has no such button.");
       const form = createClickForm({
         channel: place,
         message,
-        pressed,
+        clicked,
         user: user ?? place.people[0] ?? workspace.person,
         triggerId: nextTriggerId(),
         actionTs: messages.newTs(),

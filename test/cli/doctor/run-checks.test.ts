@@ -27,7 +27,7 @@ describe("runChecks", () => {
       return okFinding("at last");
     });
     const found = await run([slow, throwing(new Error("no")), check("quick", async () => okFinding("at once"))]);
-    expect(found.map(({ name, verdict }) => [name, verdict])).toEqual([
+    expect(found.map(({ name, status }) => [name, status])).toEqual([
       ["slow", "ok"],
       ["throws", "failed"],
       ["quick", "ok"],
@@ -46,8 +46,8 @@ describe("runChecks", () => {
     const hanging = check("hangs", () => new Promise(() => {}));
     const found = await run([hanging, check("well", async () => okFinding("yes"))], { timeoutMs: 20 });
     expect(found).toMatchObject([
-      { verdict: "failed", what: "It did not end within 0.02 s.", remedy: expect.any(String) },
-      { verdict: "ok" },
+      { status: "failed", what: "It did not end within 0.02 s.", remedy: expect.any(String) },
+      { status: "ok" },
     ]);
   });
 
@@ -55,7 +55,7 @@ describe("runChecks", () => {
     const stop = new AbortController();
     const running = run([check("hangs", () => new Promise(() => {}))], { signal: stop.signal });
     stop.abort();
-    expect(await running).toMatchObject([{ verdict: "failed", what: "It was interrupted." }]);
+    expect(await running).toMatchObject([{ status: "failed", what: "It was interrupted." }]);
   });
 });
 
@@ -68,8 +68,8 @@ describe("skipUnless", () => {
       skipUnless(() => Promise.reject(new Error("no")), "Not there.", inner),
     ]);
     expect(found).toMatchObject([
-      { verdict: "ok", what: "looked" },
-      { verdict: "skipped", what: "Not there." },
+      { status: "ok", what: "looked" },
+      { status: "skipped", what: "Not there." },
     ]);
   });
 });
@@ -95,7 +95,7 @@ describe("toFailedFinding", () => {
     ["Is it up? npx sekisho start starts it.", "Is it up?", "npx sekisho start starts it."],
     ["Nobody listens there: is it started?", "Nobody listens there: is it started?", "Look."],
   ])("tells %j apart into what was found and what to do", (words, what, remedy) => {
-    expect(toFailedFinding(words, "Look.")).toEqual({ verdict: "failed", what, remedy });
+    expect(toFailedFinding(words, "Look.")).toEqual({ status: "failed", what, remedy });
   });
 });
 
@@ -143,6 +143,6 @@ Something is wrong: 1 ok, 1 warning, 1 failed, 1 skipped.`.slice(1),
       ok: false,
       checks: [{ group: "One", name: "a", remedy: null }, {}, { remedy: "mend it" }, {}],
     });
-    expect(JSON.parse(formatDoctorJson(all.filter(({ verdict }) => verdict !== "failed")))).toMatchObject({ ok: true });
+    expect(JSON.parse(formatDoctorJson(all.filter(({ status }) => status !== "failed")))).toMatchObject({ ok: true });
   });
 });

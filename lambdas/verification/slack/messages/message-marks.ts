@@ -20,15 +20,15 @@ export function decodeButton({ action_id, value }: { action_id: string; value: s
   if (fields === undefined) return undefined;
   const { r: requestId, q: question, o: option } = fields;
   if (typeof requestId !== "string" || !uuid.test(requestId)) return undefined;
-  const pressed: Button | undefined =
+  const button: Button | undefined =
     action_id === cancelAction
       ? { requestId, button: { type: "cancel" } }
       : isCount(question) && isCount(option)
         ? { requestId, button: { type: "answer", question, option } }
         : undefined;
-  if (pressed === undefined) return undefined;
-  const expected = encodeButton(pressed);
-  return expected.action_id === action_id && expected.value === value ? pressed : undefined;
+  if (button === undefined) return undefined;
+  const expected = encodeButton(button);
+  return expected.action_id === action_id && expected.value === value ? button : undefined;
 }
 
 /** Within one message every `action_id` is another. */

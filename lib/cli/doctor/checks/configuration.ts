@@ -1,12 +1,12 @@
 /** Can the configuration be used, and would anybody be answered by it? */
 import { existsSync } from "node:fs";
 import { requireAgentFile } from "../../../../bin/commands/config.ts";
-import { type ConfigPlace, configDirectory, configPath } from "../../../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, configDirectory, configPath } from "../../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../../lambdas/shared/config/schema.ts";
 import { type Check, okFinding, toFailedFinding, warningFinding } from "../check.ts";
 
 /** `read` throws what is to be told of a file that cannot be used. */
-export function configuration({ place, read }: { place: ConfigPlace; read: () => Config }): Check {
+export function configuration({ place, read }: { place: ConfigLocation; read: () => Config }): Check {
   return {
     name: "configuration",
     async run() {
