@@ -104,24 +104,24 @@ export function createPushDelivery({
 
   async function deliver({ signal, ...notice }: PushNotice & { signal: AbortSignal }): Promise<void> {
     signal.throwIfAborted();
-    const told = await dueTo(notice);
-    if (told === undefined) return;
-    const release = takeSlots(listBounds(told));
+    const due = await dueTo(notice);
+    if (due === undefined) return;
+    const release = takeSlots(listBounds(due));
     if (release === undefined) {
       const delayMs = waitMs({ ageMs: now() - notice.changedAtMs, random });
-      log.debug("push_waits", { ...createLogIds(told.task), operation: "push", delay_ms: delayMs });
-      return queueAgain({ task: told.task, notice, delayMs });
+      log.debug("push_waits", { ...createLogIds(due.task), operation: "push", delay_ms: delayMs });
+      return queueAgain({ task: due.task, notice, delayMs });
     }
     try {
       // Read again: while it had no place, a newer state may have been told.
       const latest = await dueTo(notice);
-      if (latest !== undefined) await tell({ ...latest, notice, signal });
+      if (latest !== undefined) await notify({ ...latest, notice, signal });
     } finally {
       release();
     }
   }
 
-  async function tell({
+  async function notify({
     task,
     config,
     notice,
@@ -131,12 +131,12 @@ export function createPushDelivery({
     const outcome = await tried({ ...pushRequest({ config, task: toA2aTask({ task }) }), timeoutMs, signal });
     const after = planNextPush({ outcome, attempt, nowMs: now(), random });
     const { status, reason } = { status: undefined, reason: undefined, ...outcome };
-    const told = { ...createLogIds(task), operation: "push", state: task.state, attempt, status, reason };
-    if (after.next === "done") return log.debug("push_delivered", told);
-    if (after.next === "over") return log.warn("push_given_up", told);
+    const fields = { ...createLogIds(task), operation: "push", state: task.state, attempt, status, reason };
+    if (after.next === "done") return log.debug("push_delivered", fields);
+    if (after.next === "over") return log.warn("push_given_up", fields);
     const { delayMs } = after;
     await queueAgain({ task, notice: { ...notice, attempt: attempt + 1 }, delayMs });
-    log.info("push_delayed", { ...told, delay_ms: delayMs });
+    log.info("push_delayed", { ...fields, delay_ms: delayMs });
   }
 
   return {

@@ -99,13 +99,13 @@ function toErrorResult({
 }
 
 function withoutEnvelope({ status, authorizer }: { status: number | undefined; authorizer: string }): CheckResult {
-  const told = status === undefined ? "" : ` (HTTP ${status})`;
+  const statusNote = status === undefined ? "" : ` (HTTP ${status})`;
   if (status === 404 || status === 405)
-    return createUnhealthyResult(`There is nothing to call at this path${told}: check the url.`);
+    return createUnhealthyResult(`There is nothing to call at this path${statusNote}: check the url.`);
   if (status === undefined || status < 400)
-    return createUnhealthyResult(`What it answers is not JSON-RPC${told}: check the url.`);
+    return createUnhealthyResult(`What it answers is not JSON-RPC${statusNote}: check the url.`);
   const words = reasonText({ reason: statusToReason(status), authorizer });
-  return createUnhealthyResult(`${words ?? "It refuses the call."}${told}`);
+  return createUnhealthyResult(`${words ?? "It refuses the call."}${statusNote}`);
 }
 
 function credentialHint(authorizer: string): string {
