@@ -1,4 +1,4 @@
-import { requestIdOf } from "../../lambdas/verification/task/ids.ts";
+import { requestIdOf } from "../../lambdas/verification/task/messages.ts";
 import { createEventPayload } from "../../lib/local/event-payload.ts";
 import type { FakeSlackMessages } from "../../lib/local/fake-slack/messages.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";

@@ -56,7 +56,7 @@ describe("over Socket Mode", () => {
     ];
     const deliveries = await Promise.all(envelopes.map((envelope) => slack.deliver(envelope)));
     expect(deliveries).toEqual([1, 1, 1, 1]);
-    expect(sent.map(({ type }) => type).sort()).toEqual(["ask", "ask", "conversation_opened", "button_click"]);
+    expect(sent.map(({ type }) => type).sort()).toEqual(["ask", "ask", "button_click", "conversation_opened"]);
   });
 
   it("what is not for the bot is acknowledged and forgotten, also what nobody knows", async () => {

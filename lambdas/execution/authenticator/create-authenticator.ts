@@ -9,7 +9,7 @@ import {
   createNoneAuthenticator,
   createPlatformAuthenticator,
   readBearerToken,
-} from "../http/admission.ts";
+} from "../http/exchange.ts";
 import { createJwtAuthenticator } from "./jwt.ts";
 import { createWebIdentityAuthenticator } from "./web-identity.ts";
 

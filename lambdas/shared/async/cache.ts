@@ -1,5 +1,5 @@
 /** Values that are loaded elsewhere and kept for a while: expiry, one load at a time, and the last good value where a load fails. */
-import { abortable } from "./abortable.ts";
+import { abortable } from "./waiting.ts";
 
 /** All ages count from before the load, by this machine's clock: time in a frozen process counts, clocks of others do not. */
 export type Loaded<T> = {

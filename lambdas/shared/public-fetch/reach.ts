@@ -5,8 +5,8 @@ import { lookup } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
-import { abortable } from "../async/abortable.ts";
 import { createDeadline } from "../async/deadline.ts";
+import { abortable } from "../async/waiting.ts";
 import { parseUrl } from "../untrusted-input.ts";
 
 /** What may be reached, and until when. */

@@ -3,7 +3,7 @@
 import type { Dialect } from "../../../contracts/dialects.ts";
 import type { JsonRpcErrorObject } from "../../../contracts/envelope.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { abortable } from "../../../lambdas/shared/async/abortable.ts";
+import { abortable } from "../../../lambdas/shared/async/waiting.ts";
 import { createTrace, type Trace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { credentialText } from "../../../lambdas/verification/checks/failed-check.ts";
 import type { Transport } from "../../../lambdas/verification/transport/transport.ts";

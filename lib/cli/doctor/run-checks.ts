@@ -1,6 +1,6 @@
 /** Runs checks at the same time, each within its own time; what one of them meets is nothing to the others. */
 
-import { abortable } from "../../../lambdas/shared/async/abortable.ts";
+import { abortable } from "../../../lambdas/shared/async/waiting.ts";
 import { ConfigError } from "../../../lambdas/shared/config/load.ts";
 import { EngineFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
 import { errorKind } from "../../../lambdas/shared/telemetry/error-kind.ts";

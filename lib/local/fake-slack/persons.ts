@@ -2,7 +2,7 @@
 
 import { metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
 import { escapeMrkdwn } from "../../../lambdas/verification/slack/markdown/characters.ts";
-import { requestIdOf } from "../../../lambdas/verification/task/ids.ts";
+import { requestIdOf } from "../../../lambdas/verification/task/messages.ts";
 import { createAssistantPayload, createEventPayload } from "../event-payload.ts";
 import { type Delivery, sendEvent, sendForm } from "../signed-events.ts";
 import { listButtons } from "./blocks.ts";

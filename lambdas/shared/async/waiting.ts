@@ -1,6 +1,16 @@
-/** How long to wait before a repetition: exponential backoff with full jitter, or what a peer asks for. */
+/** Waiting: how to stop waiting for work that cannot be stopped itself, and how long to wait before a repetition. */
 
-/** A random time of 0 up to `min(capMs, baseMs * 2^attempt)` milliseconds; `attempt` counts from 0, `random` gives [0, 1). */
+/** Settles as `promise` does, or rejects with the signal's reason as soon as it aborts. */
+export function abortable<T>({ promise, signal }: { promise: Promise<T>; signal: AbortSignal }): Promise<T> {
+  const { promise: result, resolve, reject } = Promise.withResolvers<T>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
+  promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  return result;
+}
+
+/** Exponential backoff with full jitter: a random time of 0 up to `min(capMs, baseMs * 2^attempt)` milliseconds; `attempt` counts from 0, `random` gives [0, 1). */
 export function backoffMs({
   attempt,
   baseMs,

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { type Authenticator, createRunSlots } from "../../../lambdas/execution/http/admission.ts";
+import { type Authenticator, createRunSlots } from "../../../lambdas/execution/http/exchange.ts";
 import { createGate, createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
 
 /** Everyone is who they say they are. */

@@ -1,7 +1,7 @@
 /** Callers who are refused: each hears the same however often it tries, and the log has one line per address, cause and minute. */
 import { describe, expect, it } from "@jest/globals";
 import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
-import { type Authenticator, createAdmitCaller } from "../../../lambdas/execution/http/admission.ts";
+import { type Authenticator, createAdmitCaller } from "../../../lambdas/execution/http/exchange.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 
 const right = "the-right-token-of-this-test";
