@@ -92,7 +92,7 @@ const threadFreeSchema = z.object({ type: z.literal("thread_free"), requestId })
 
 /** A person clicked a button of one of the bot's messages. `question` and `option` count from 0. */
 const buttonClickSchema = z.object({
-  type: z.literal("press"),
+  type: z.literal("button_click"),
   requestId,
   ...installation,
   channel: z.string(),
@@ -108,7 +108,7 @@ export type ButtonClick = z.infer<typeof buttonClickSchema>;
 
 /** A person opened a conversation with the assistant. */
 const conversationOpenedSchema = z.object({
-  type: z.literal("greet"),
+  type: z.literal("conversation_opened"),
   requestId,
   ...installation,
   channel: z.string(),
@@ -159,7 +159,7 @@ export function requestIdOf({ appId, channel, ts }: { appId: string; channel: st
 }
 
 /** The id of the message that a conversation with the assistant was opened. Its name has four parts, so that it equals no post's id. */
-export function greetingIdOf(thread: { appId: string; channel: string; threadTs: string }): string {
+export function conversationOpenedIdOf(thread: { appId: string; channel: string; threadTs: string }): string {
   return uuidV5({ namespace, name: JSON.stringify(["assistant", thread.appId, thread.channel, thread.threadTs]) });
 }
 
@@ -190,18 +190,18 @@ export function retryIdOf({ originalId, count }: { originalId: string; count: nu
  */
 export function sessionIdOf({
   message,
-  place,
+  threadRef,
   perTask,
   zoneSecret,
 }: {
   message: Pick<UserMessage, "appId" | "channel" | "ts" | "threadTs" | "direct">;
-  place?: { channel: string; threadTs: string } | undefined;
+  threadRef?: { channel: string; threadTs: string } | undefined;
   perTask: string | undefined;
   zoneSecret: string | undefined;
 }): string {
   // Without the secret anybody could compute the id.
   if (!zoneSecret) throw new Error("A session id needs the zone's secret.");
-  const { channel, threadTs } = place ?? { channel: message.channel, threadTs: message.threadTs ?? message.ts };
+  const { channel, threadTs } = threadRef ?? { channel: message.channel, threadTs: message.threadTs ?? message.ts };
   const conversation = message.direct ? channel : [channel, threadTs];
   const name = JSON.stringify(["session", message.appId, conversation, perTask ?? null]);
   return `s-${createHmac("sha256", zoneSecret).update(name).digest("hex")}`;

@@ -90,7 +90,7 @@ export function createThreads({
       change<ThreadPosition | undefined>(task, async (thread) => {
         const releasedAtMs = parallel ? new Map<string, number>() : await releaseTimes({ thread, task });
         const added = addToThread({ thread, task, parallel, turnMs, nowMs: now(), releasedAtMs });
-        return added === undefined ? { thread, result: undefined } : { thread: added.thread, result: added.place };
+        return added === undefined ? { thread, result: undefined } : { thread: added.thread, result: added.position };
       }),
     async leave({ task }) {
       const next = await change(task, (thread) => {

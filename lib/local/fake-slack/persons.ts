@@ -105,7 +105,7 @@ export function createPersons({
     reply: (request: Post & { threadTs: string }) => post(request),
     upload,
     /** Clicks a button of a message. Throws if the message has no such button. */
-    press(
+    clickButton(
       request: { eventsUrl: string; channel: string; ts: string; user?: string } & (
         | { actionId: string }
         | { label: string }
