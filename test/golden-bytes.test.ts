@@ -12,7 +12,7 @@ import {
 } from "../lambdas/execution/tasks/execution-task.ts";
 import { formatPosition, toRecordAttributes } from "../lambdas/shared/engine/aws/record.ts";
 import { toShardKey } from "../lambdas/shared/engine/aws/table.ts";
-import { storedRulesId } from "../lambdas/verification/gate/allowlist.ts";
+import { storedRulesId } from "../lambdas/verification/gate/rules.ts";
 import { createMetadata } from "../lambdas/verification/slack/api/posts.ts";
 import { encodeButton } from "../lambdas/verification/slack/messages/blocks.ts";
 import { conversationOpenedIdOf, requestIdOf, sessionIdOf } from "../lambdas/verification/task/messages.ts";

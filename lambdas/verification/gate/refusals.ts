@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import { changeRecord } from "../../shared/engine/records.ts";
-import type { Requester } from "./allowlist.ts";
+import type { Requester } from "./rules.ts";
 
 /** A person is told the same once in this time in one channel or thread. */
 export const refusalWindowMs = 15 * 60_000;
