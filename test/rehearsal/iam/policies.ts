@@ -43,8 +43,8 @@ export function collectPolicies({
   const ofForeignRoles: ReadonlyMap<string, Statement[]> = new Map(foreign);
   const roleArns = new Map<string, string>();
   for (const role of resolver.resources("AWS::IAM::Role")) {
-    const arn = resolver.attribute(role, "Arn");
-    roleArns.set(`${role.stack.account}/${resolver.ref(role)}`, arn);
+    const arn = role.arn;
+    roleArns.set(`${role.stack.account}/${role.ref}`, arn);
     if (listOf(role.properties.ManagedPolicyArns).length > 0)
       throw new Error(`${role.label} has managed policies, whose statements the templates do not show.`);
     add(trust, arn, role, role.properties.AssumeRolePolicyDocument, "*");
@@ -59,20 +59,15 @@ export function collectPolicies({
         add(ofRoles, arn, policy, policy.properties.PolicyDocument);
       }
 
-  for (const key of resolver.resources("AWS::KMS::Key"))
-    add(ofResources, resolver.attribute(key, "Arn"), key, key.properties.KeyPolicy);
-  const queueArns = new Map(
-    resolver.resources("AWS::SQS::Queue").map((queue) => [resolver.ref(queue), resolver.attribute(queue, "Arn")]),
-  );
+  for (const key of resolver.resources("AWS::KMS::Key")) add(ofResources, key.arn, key, key.properties.KeyPolicy);
+  const queueArns = new Map(resolver.resources("AWS::SQS::Queue").map((queue) => [queue.ref, queue.arn]));
   for (const policy of resolver.resources("AWS::SQS::QueuePolicy"))
     for (const url of listOf(policy.properties.Queues))
       add(ofResources, queueArns.get(String(url)) ?? String(url), policy, policy.properties.PolicyDocument);
   for (const policy of resolver.resources("AWS::SNS::TopicPolicy"))
     for (const topic of listOf(policy.properties.Topics))
       add(ofResources, String(topic), policy, policy.properties.PolicyDocument);
-  const bucketArns = new Map(
-    resolver.resources("AWS::S3::Bucket").map((bucket) => [resolver.ref(bucket), resolver.attribute(bucket, "Arn")]),
-  );
+  const bucketArns = new Map(resolver.resources("AWS::S3::Bucket").map((bucket) => [bucket.ref, bucket.arn]));
   for (const policy of resolver.resources("AWS::S3::BucketPolicy")) {
     const name = String(policy.properties.Bucket);
     add(ofResources, bucketArns.get(name) ?? name, policy, policy.properties.PolicyDocument);
@@ -81,9 +76,7 @@ export function collectPolicies({
     const document: unknown = JSON.parse(String(policy.properties.Policy));
     add(ofResources, String(policy.properties.ResourceArn), policy, document);
   }
-  const functionArns = new Map(
-    resolver.resources("AWS::Lambda::Function").map((fn) => [resolver.ref(fn), resolver.attribute(fn, "Arn")]),
-  );
+  const functionArns = new Map(resolver.resources("AWS::Lambda::Function").map((fn) => [fn.ref, fn.arn]));
   for (const permission of resolver.resources("AWS::Lambda::Permission")) {
     const name = String(permission.properties.FunctionName);
     const arn = functionArns.get(name) ?? name;

@@ -1,18 +1,15 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Resource } from "../template/resolve.ts";
-import { alarmStates, unrecordedMetrics } from "./alarm-states.ts";
-import { evaluateMath } from "./metric-math.ts";
+import { type AlarmResource, alarmStates, evaluateMath, unrecordedMetrics } from "./alarms.ts";
 import { createMetrics } from "./metrics.ts";
 
 const place = { account: "111111111111", region: "eu-central-1" };
 const minuteMs = 60_000;
 const dimensions = { FunctionName: "worker" };
 
-function alarmOf(properties: Record<string, unknown>): Resource {
+function alarmOf(properties: Record<string, unknown>): AlarmResource {
   const stack = { ...place, name: "Toy", template: { Parameters: {}, Resources: {}, Outputs: {} } };
   const common = { Threshold: 0, ComparisonOperator: "GreaterThanThreshold", EvaluationPeriods: 1 };
-  const type = "AWS::CloudWatch::Alarm";
-  return { stack, logicalId: "Alarm", label: "Toy/Alarm", type, properties: { ...common, ...properties } };
+  return { stack, label: "Toy/Alarm", properties: { ...common, ...properties } };
 }
 
 const metric = (name: string) => ({
@@ -31,7 +28,7 @@ function recorded(values: Record<string, (number | undefined)[]>) {
   return metrics;
 }
 
-const statesOf = (alarm: Resource, values: Record<string, (number | undefined)[]>) => {
+const statesOf = (alarm: AlarmResource, values: Record<string, (number | undefined)[]>) => {
   const minutes = Math.max(...Object.values(values).map(({ length }) => length));
   return alarmStates({ alarm, metrics: recorded(values), window: { fromMs: 0, toMs: minutes * minuteMs - 1 } });
 };
