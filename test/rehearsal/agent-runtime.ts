@@ -158,7 +158,6 @@ export type Sessions = {
   end(sessionId: string): void;
   /** Returns the sessions that AWS ends now. `isBusy` asks a session's own `/ping`. */
   expired(isBusy: (sessionId: string) => Promise<boolean>): Promise<string[]>;
-  count(): number;
 };
 
 const secondMs = 1000;
@@ -207,6 +206,5 @@ export function createSessions({
       }
       return ended;
     },
-    count: () => sessions.size,
   };
 }

@@ -13,7 +13,7 @@ export function broken({
   assembly: Assembly;
   type: string;
   which?: (logicalId: string, resource: RawResource) => boolean;
-  edit: (properties: Record<string, unknown>) => void;
+  edit: (properties: Record<string, unknown>) => unknown;
 }): Assembly {
   return edited(assembly, `There is no ${type} to break.`, (logicalId, resource) => {
     if (resource.Type !== type || !which(logicalId, resource)) return 0;

@@ -54,14 +54,17 @@ function nameOf({ logicalId }: Resource): string {
   return logicalId.replace(/[0-9A-F]{8}$/, "");
 }
 
-export type AlarmState = "OK" | "ALARM" | "INSUFFICIENT_DATA";
+export type AlarmState = "OK" | "ALARM";
 
 /** The part of an alarm's resource that its state depends on. */
 export type AlarmResource = Pick<Resource, "stack" | "label" | "properties">;
 
 type MetricStat = { id: MetricId; periodSeconds: number; statistic: string };
 
-/** Returns the state after each period of the window, in order of time. It is never empty. */
+/**
+ * Returns the state after each period of the window, in order of time. It is never empty. Throws for an alarm that compares or treats
+ * missing data in another way than those of the product.
+ */
 export function alarmStates({
   alarm,
   metrics,
@@ -71,21 +74,18 @@ export function alarmStates({
   metrics: Metrics;
   window: Required<Window>;
 }): AlarmState[] {
-  const { EvaluationPeriods, DatapointsToAlarm = EvaluationPeriods, TreatMissingData = "missing" } = alarm.properties;
+  const { EvaluationPeriods, DatapointsToAlarm = EvaluationPeriods, Threshold } = alarm.properties;
+  const { ComparisonOperator, TreatMissingData } = alarm.properties;
+  if (ComparisonOperator !== "GreaterThanThreshold" || TreatMissingData !== "notBreaching")
+    throw new Error(
+      `${alarm.label} compares by ${ComparisonOperator}, ${TreatMissingData}, not known to the rehearsal.`,
+    );
   const { series, periods } = seriesOf({ alarm, metrics, window });
-  const values = periods.map((startMs) => series.get(startMs));
-  const breaches = breachOf(alarm);
-  const states: AlarmState[] = [];
-  for (const [index] of values.entries()) {
-    const seen = Array.from({ length: Number(EvaluationPeriods) }, (_, back) => values[index - back]);
-    const before = states.at(-1) ?? "INSUFFICIENT_DATA";
-    const isMissing = seen.every((value) => value === undefined);
-    const bad = seen.filter((value) => (value === undefined ? TreatMissingData === "breaching" : breaches(value)));
-    if (isMissing && TreatMissingData === "ignore") states.push(before);
-    else if (isMissing && TreatMissingData === "missing") states.push("INSUFFICIENT_DATA");
-    else states.push(bad.length >= Number(DatapointsToAlarm) ? "ALARM" : "OK");
-  }
-  return states;
+  const isBreaching = periods.map((startMs) => (series.get(startMs) ?? Number.NEGATIVE_INFINITY) > Number(Threshold));
+  return periods.map((_, index) => {
+    const seen = isBreaching.slice(Math.max(0, index + 1 - Number(EvaluationPeriods)), index + 1);
+    return seen.filter(Boolean).length >= Number(DatapointsToAlarm) ? "ALARM" : "OK";
+  });
 }
 
 /** Returns the watched metrics that never had a sample. */
@@ -157,91 +157,67 @@ function seriesOf({ alarm, metrics, window }: { alarm: AlarmResource; metrics: M
   return { series, periods };
 }
 
-const comparisons: Record<string, (value: number, threshold: number) => boolean> = {
-  GreaterThanThreshold: (value, threshold) => value > threshold,
-  GreaterThanOrEqualToThreshold: (value, threshold) => value >= threshold,
-  LessThanThreshold: (value, threshold) => value < threshold,
-  LessThanOrEqualToThreshold: (value, threshold) => value <= threshold,
-};
-
-function breachOf({ label, properties: { Threshold, ComparisonOperator } }: AlarmResource): (value: number) => boolean {
-  const compare = comparisons[String(ComparisonOperator)];
-  if (compare !== undefined) return (value) => compare(value, Number(Threshold));
-  throw new Error(`${label} compares by ${String(ComparisonOperator)}, not known to the rehearsal.`);
-}
-
 /** Values by the start of their period, or one value for all periods. */
 export type Series = ReadonlyMap<number, number> | number;
 
+/** The operators in use, by precedence, the lowest first. */
+const operators: Record<string, (a: number, b: number) => number | boolean>[] = [
+  { AND: (a, b) => a !== 0 && b !== 0 },
+  { ">": (a, b) => a > b, ">=": (a, b) => a >= b },
+  { "+": (a, b) => a + b },
+  { "/": (a, b) => a / b },
+];
+
 /**
- * Evaluates metric math as far as the alarms here use it: numbers, series, arithmetic, comparisons, AND, OR, IF and FILL. Anything
- * else throws. FILL fills each of `periods`, which by default are those of all series. The latest one is filled too, although
- * CloudWatch may only be late with its value. https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html
+ * Evaluates metric math as far as the alarms here use it. Anything else throws. FILL fills each of `periods`, which by default are
+ * those of all series. The latest one is filled too, although CloudWatch may only be late with its value.
+ * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html
  */
 export function evaluateMath(
   expression: string,
   series: Readonly<Record<string, Series>>,
-  periods: readonly number[] = periodsOf(series),
+  periods: readonly number[] = Object.values(series).flatMap((each) =>
+    typeof each === "number" ? [] : [...each.keys()],
+  ),
 ): Series {
-  const tokens = expression.match(/\s*(?:\d+(?:\.\d+)?|[A-Za-z_]\w*|[<>=!]=|[-+*/(),<>])/g) ?? [];
-  const words = tokens.map((token) => token.trim());
-  if (words.join("") !== expression.replace(/\s/g, "")) throw unknown(expression);
+  const words = expression.match(/\d+(?:\.\d+)?|[A-Za-z_]\w*|>=|[^\s]/g) ?? [];
   let at = 0;
-  const accept = (...wanted: string[]) => (wanted.includes(words[at] ?? "") ? words[at++] : undefined);
-  const expect = (wanted: string) => {
-    if (accept(wanted) === undefined) throw unknown(expression);
-  };
-
-  /** Operators by precedence, the lowest first. */
-  const levels = [["OR"], ["AND"], ["==", "!=", "<", ">", "<=", ">="], ["+", "-"], ["*", "/"]];
+  const accept = (wanted: string) => words[at] === wanted && at++ >= 0;
+  const unknown = () => new Error(`The rehearsal does not know the metric math of ${expression}.`);
 
   function operation(level: number): Series {
-    const operators = levels[level];
-    if (operators === undefined) return operand();
+    const known = operators[level];
+    if (known === undefined) return operand();
     let left = operation(level + 1);
-    for (let operator = accept(...operators); operator !== undefined; operator = accept(...operators)) {
-      const apply = binary[operator];
-      if (apply === undefined) throw unknown(expression);
-      left = combine([left, operation(level + 1)], ([a = 0, b = 0]) => Number(apply(a, b)));
+    for (let apply = known[words[at] ?? ""]; apply !== undefined; apply = known[words[at] ?? ""]) {
+      const current = apply;
+      at++;
+      left = combine([left, operation(level + 1)], ([a = 0, b = 0]) => Number(current(a, b)));
     }
     return left;
   }
 
   function operand(): Series {
-    if (accept("(") !== undefined) {
-      const inner = operation(0);
-      expect(")");
-      return inner;
-    }
-    if (accept("-") !== undefined) return combine([operand()], ([a = 0]) => -a);
     const word = words[at++] ?? "";
     if (/^\d/.test(word)) return Number(word);
-    if (accept("(") !== undefined) {
-      const args = [operation(0)];
-      while (accept(",") !== undefined) args.push(operation(0));
-      expect(")");
-      return call(word, args, expression, periods);
+    if (!accept("(")) {
+      const found = series[word];
+      if (found === undefined) throw unknown();
+      return found;
     }
-    const found = series[word];
-    if (found === undefined) throw unknown(expression);
-    return found;
+    const args = [operation(0)];
+    while (accept(",")) args.push(operation(0));
+    if (!accept(")")) throw unknown();
+    const [first = 0, second = 0] = args;
+    if (word === "IF" && args.length === 3) return combine(args, ([test, yes = 0, no = 0]) => (test ? yes : no));
+    if (word === "FILL" && args.length === 2 && typeof first !== "number" && typeof second === "number")
+      return new Map(periods.map((startMs) => [startMs, first.get(startMs) ?? second]));
+    throw unknown();
   }
 
   const result = operation(0);
-  if (at !== words.length) throw unknown(expression);
+  if (at !== words.length) throw unknown();
   return result;
-}
-
-function periodsOf(series: Readonly<Record<string, Series>>): number[] {
-  return Object.values(series).flatMap((each) => (typeof each === "number" ? [] : [...each.keys()]));
-}
-
-function call(name: string, args: Series[], expression: string, periods: readonly number[]): Series {
-  const [first = 0, second = 0] = args;
-  if (name === "IF" && args.length === 3) return combine(args, ([test, yes = 0, no = 0]) => (test ? yes : no));
-  if (name === "FILL" && args.length === 2 && typeof first !== "number" && typeof second === "number")
-    return new Map(periods.map((startMs) => [startMs, first.get(startMs) ?? second]));
-  throw unknown(expression);
 }
 
 /** A period has a result only if every series has a value for it. */
@@ -251,23 +227,4 @@ function combine(all: readonly Series[], apply: (values: number[]) => number): S
   const periods = [...(maps[0]?.keys() ?? [])].filter((startMs) => maps.every((map) => map.has(startMs)));
   const at = (series: Series, startMs: number) => (typeof series === "number" ? series : (series.get(startMs) ?? 0));
   return new Map(periods.map((startMs) => [startMs, apply(all.map((series) => at(series, startMs)))]));
-}
-
-const binary: Record<string, (a: number, b: number) => number | boolean> = {
-  OR: (a, b) => a !== 0 || b !== 0,
-  AND: (a, b) => a !== 0 && b !== 0,
-  "==": (a, b) => a === b,
-  "!=": (a, b) => a !== b,
-  "<": (a, b) => a < b,
-  ">": (a, b) => a > b,
-  "<=": (a, b) => a <= b,
-  ">=": (a, b) => a >= b,
-  "+": (a, b) => a + b,
-  "-": (a, b) => a - b,
-  "*": (a, b) => a * b,
-  "/": (a, b) => a / b,
-};
-
-function unknown(expression: string): Error {
-  return new Error(`The rehearsal does not know the metric math of ${expression}.`);
 }

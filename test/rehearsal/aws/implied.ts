@@ -12,7 +12,6 @@ export type Implied = (call: Pick<AwsCall, "service" | "action" | "resources">) 
  */
 const keyActions: Record<string, readonly string[]> = {
   "sqs:SendMessage": ["kms:GenerateDataKey", "kms:Decrypt"],
-  "sqs:SendMessageBatch": ["kms:GenerateDataKey", "kms:Decrypt"],
   "sqs:ReceiveMessage": ["kms:Decrypt"],
   "s3:PutObject": ["kms:GenerateDataKey"],
   "s3:GetObject": ["kms:Decrypt"],
@@ -50,11 +49,9 @@ function keyOfBucket({ properties }: Resource): unknown {
   return record(record(rule).ServerSideEncryptionByDefault).KMSMasterKeyID;
 }
 
-/** Finds the key by its id, ARN or alias. */
+/** Finds the key by its id or ARN. */
 export function keyArn(resolver: Resolver, name: string): string {
-  const alias = resolver.resources("AWS::KMS::Alias").find(({ ref }) => ref === name);
-  const wanted = alias === undefined ? name : String(alias.properties.TargetKeyId);
-  const key = resolver.resources("AWS::KMS::Key").find(({ ref, arn }) => [ref, arn].includes(wanted));
+  const key = resolver.resources("AWS::KMS::Key").find(({ ref, arn }) => [ref, arn].includes(name));
   if (key === undefined) throw new Error(`No template has the key ${name}.`);
   return key.arn;
 }

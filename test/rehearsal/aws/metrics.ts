@@ -70,21 +70,10 @@ export function byPeriod({
 
 function reduce(samples: readonly Sample[], statistic: string): number {
   const values = samples.map(({ value }) => value).sort((a, b) => a - b);
-  const sum = values.reduce((total, value) => total + value, 0);
   const [, percent] = /^p(\d+(?:\.\d+)?)$/.exec(statistic) ?? [];
   if (percent !== undefined) return values[Math.max(0, Math.ceil((Number(percent) / 100) * values.length) - 1)] ?? 0;
-  switch (statistic) {
-    case "Sum":
-      return sum;
-    case "Average":
-      return sum / values.length;
-    case "Minimum":
-      return values[0] ?? 0;
-    case "Maximum":
-      return values.at(-1) ?? 0;
-    case "SampleCount":
-      return values.length;
-  }
+  if (statistic === "Sum") return values.reduce((total, value) => total + value, 0);
+  if (statistic === "Maximum") return values.at(-1) ?? 0;
   throw new Error(`The rehearsal does not know the statistic ${statistic}.`);
 }
 

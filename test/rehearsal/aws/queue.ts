@@ -44,7 +44,6 @@ export type Queue = {
   /** Like SQS, accepts the receipt of a message that is gone. Returns false for a receipt that was never given out. */
   remove(receipt: string): boolean;
   hide(request: { receipt: string; seconds: number }): boolean;
-  clear(): void;
   /** Returns what can be received now, without receiving it. */
   bodies(): string[];
   depth(): Depth;
@@ -165,7 +164,6 @@ export function createQueue({
       changed();
       return receipts.has(receipt);
     },
-    clear: () => messages.clear(),
     bodies: () => [...messages].filter(isDue).map(({ body }) => body),
     depth() {
       const waiting = [...messages].filter(({ dueAtMs }) => dueAtMs > now());

@@ -10,7 +10,6 @@ import { createQueue, type Delivered, type Depth, type Duplicates, type Queue } 
 export type Queues = {
   backend: Backend;
   /** Needs no permission, as for CloudWatch. So do the others below. */
-  attributesOf(arn: string): Promise<Record<string, string>>;
   depthOf(arn: string): Depth;
   /** Returns the bodies of messages that can be received, without receiving them. */
   peek(arn: string): Promise<string[]>;
@@ -105,15 +104,6 @@ export function createQueues({
           const problem = problemOf(input);
           return problem ? failure(problem) : Response.json(send(queue, input, received));
         }
-        case "sqs:SendMessageBatch": {
-          const entries = (input.Entries ?? []) as Record<string, unknown>[];
-          const problem = entries.map(problemOf).find((each) => each !== undefined);
-          if (problem !== undefined) return failure(problem);
-          return Response.json({
-            Successful: entries.map((entry) => ({ Id: entry.Id, ...send(queue, entry, received) })),
-            Failed: [],
-          });
-        }
         case "sqs:ReceiveMessage":
           return Response.json({ Messages: await receive(queue, input, received.request.signal) });
         case "sqs:DeleteMessage":
@@ -126,13 +116,9 @@ export function createQueues({
         }
         case "sqs:GetQueueAttributes":
           return Response.json({ Attributes: attributesOf(queue) });
-        case "sqs:PurgeQueue":
-          queue.clear();
-          return Response.json({});
       }
       return failure("UnsupportedOperation");
     },
-    attributesOf: async (arn) => attributesOf(queueOf(arn)),
     depthOf: (arn) => queueOf(arn).depth(),
     peek: async (arn) => queueOf(arn).bodies(),
     send: async ({ arn, body }) => void queueOf(arn).send({ body }),

@@ -132,10 +132,9 @@ function resourcesOf({
     case "logs":
       return [arn(`log-group:${String(input.logGroupName)}`)];
     case "dynamodb": {
-      const tables =
-        input.RequestItems === undefined ? [String(input.TableName)] : Object.keys(input.RequestItems as object);
+      const table = String(input.TableName);
       const index = input.IndexName === undefined ? "" : `/index/${String(input.IndexName)}`;
-      return tables.map((table) => `${table.startsWith("arn:") ? table : arn(`table/${table}`)}${index}`);
+      return [`${table.startsWith("arn:") ? table : arn(`table/${table}`)}${index}`];
     }
   }
   throw new Error(`The rehearsal does not know the resources of ${service}.`);

@@ -10,7 +10,6 @@ export type StoredValues = {
   secrets: Backend;
   parameters: Backend;
   /** By name. */
-  secretValues: Map<string, string>;
   parameterValues: Map<string, string>;
 };
 
@@ -37,7 +36,6 @@ export function storeValues({
       .map((parameter) => [parameter.ref, String(parameter.properties.Value)] as const),
   );
   return {
-    secretValues,
     parameterValues,
     async secrets({ call: { action, input }, caller }) {
       const id = String(input.SecretId);

@@ -13,8 +13,6 @@ export type Outcome = { ok: true; payload: unknown } | { ok: false; error: strin
 export type Instance = {
   /** Takes one event at a time. Never rejects. `invokedArn` is the function or an alias. */
   invoke(event: unknown, call: { trace: string; invokedArn: string }): Promise<Outcome>;
-  /** Resolves when the process is gone. */
-  readonly gone: Promise<void>;
   isGone(): boolean;
   close(): Promise<void>;
 };
@@ -106,7 +104,6 @@ export async function startInstance({
   });
 
   return {
-    gone: gone.promise,
     isGone: () => isGone,
     async invoke(event, { trace, invokedArn }) {
       const { promise, resolve } = Promise.withResolvers<Outcome>();

@@ -36,21 +36,10 @@ export function createResolver({ assembly }: { assembly: Assembly }): Resolver {
       return attributeOf(stack, logicalId, names.join("."));
     },
     "Fn::Join": (argument, stack) => {
-      const [separator, parts] = pair(argument);
-      return listOf(resolve(parts, stack)).map(String).join(String(separator));
-    },
-    "Fn::Split": (argument, stack) => {
-      const [separator, text] = pair(argument);
-      return String(resolve(text, stack)).split(String(separator));
-    },
-    "Fn::Select": (argument, stack) => {
-      const [index, list] = pair(argument);
-      const value = listOf(resolve(list, stack))[Number(index)];
-      if (value === undefined) throw new Error(`${stack.name}: Fn::Select finds nothing at ${String(index)}.`);
-      return value;
+      const [separator, parts] = argument as [string, unknown];
+      return (resolve(parts, stack) as unknown[]).map(String).join(separator);
     },
     "Fn::Sub": substitute,
-    "Fn::ImportValue": (name, stack) => exported(String(resolve(name, stack))),
     "Fn::GetStackOutput": (argument, stack) => {
       const { StackName, OutputName, Region } = resolve(argument, stack) as Record<string, unknown>;
       return outputOf({ stackName: String(StackName), name: String(OutputName), region: Region });
@@ -106,11 +95,10 @@ export function createResolver({ assembly }: { assembly: Assembly }): Resolver {
     return Object.fromEntries(needed.map(([key, value]) => [key, resolve(value, stack)]));
   }
 
-  function substitute(argument: unknown, stack: Stack): string {
-    const [text, variables] = Array.isArray(argument) ? argument : [argument, {}];
-    return String(text).replace(/\$\{([^}!]+)\}|\$\{!([^}]+)\}/g, (_, name: string | undefined, literal: string) => {
-      if (name === undefined) return `\${${literal}}`;
-      if (name in variables) return String(resolve(variables[name], stack));
+  function substitute(text: unknown, stack: Stack): string {
+    if (typeof text !== "string")
+      throw new Error(`${stack.name}: Fn::Sub with variables is not known to the rehearsal.`);
+    return text.replace(/\$\{([^}]+)\}/g, (_, name: string) => {
       const [logicalId = "", ...rest] = name.split(".");
       return rest.length === 0 ? String(refOf(stack, name)) : attributeOf(stack, logicalId, rest.join("."));
     });
@@ -122,15 +110,6 @@ export function createResolver({ assembly }: { assembly: Assembly }): Resolver {
     if (stack === undefined || output === undefined) throw new Error(`There is no output ${name} of ${stackName}.`);
     if (region !== undefined && region !== stack.region) throw new Error(`${stackName} is not in ${String(region)}.`);
     return String(resolve(output.Value, stack));
-  }
-
-  function exported(name: string): string {
-    for (const stack of assembly.stacks)
-      for (const output of Object.values(stack.template.Outputs)) {
-        const { Name } = (output.Export ?? {}) as { Name?: unknown };
-        if (Name !== undefined && resolve(Name, stack) === name) return String(resolve(output.Value, stack));
-      }
-    throw new Error(`No stack exports ${name}.`);
   }
 
   const all = assembly.stacks.flatMap((stack) =>
@@ -175,14 +154,4 @@ function pseudoParameters({ name, account, region }: Stack): Record<string, unkn
     "AWS::StackName": name,
     "AWS::NoValue": noValue,
   };
-}
-
-function pair(argument: unknown): [unknown, unknown] {
-  const [first, second] = listOf(argument);
-  return [first, second];
-}
-
-function listOf(value: unknown): unknown[] {
-  if (!Array.isArray(value)) throw new Error("An intrinsic was given no list.");
-  return value;
 }
