@@ -1,11 +1,11 @@
-/** What becomes of tasks where AgentCore ends a session, refuses a new one, or fails. Each resolves when the thread has its answer. */
-import { clock } from "./clock.ts";
-import { quiet } from "./stage.ts";
-import { answer, logged } from "./stories.ts";
-import type { World } from "./world.ts";
+/** Stories of AgentCore: it ends a session, refuses a new one, or fails. */
+import { clock } from "../clock.ts";
+import { quiet } from "../stage.ts";
+import type { World } from "../world.ts";
+import { answer, logged } from "./messages.ts";
 
-/** Two messages of one thread. The session ends between them, since nobody used it. Resolves to the starts of the session. */
-export async function isEndedBetween(world: World): Promise<number> {
+/** The session idles out between two messages of a thread. Resolves to the sessions that started for the second one. */
+export async function endSessionBetween(world: World): Promise<number> {
   const { fakeSlack, eventsUrl, runtimes } = world;
   const first = fakeSlack.ask({ eventsUrl, text: "before the session ends" });
   await answer(world, first.message, /before the session ends/);
@@ -25,8 +25,8 @@ export async function isEndedBetween(world: World): Promise<number> {
   return sessionsStarted(world) - startsBefore;
 }
 
-/** New sessions are refused by the quota at first. Resolves to the calls that were refused. */
-export async function isBeyondQuota(world: World): Promise<number> {
+/** The quota refuses new sessions at first. Resolves to the number of refused calls. */
+export async function exceedSessionQuota(world: World): Promise<number> {
   const { activeSessions } = world.quotas;
   world.quotas.activeSessions = 0;
   return duringRefusals(world, "beyond the quota", () => {
@@ -34,8 +34,8 @@ export async function isBeyondQuota(world: World): Promise<number> {
   });
 }
 
-/** AgentCore fails at first. Resolves to the calls that failed. */
-export async function isAway(world: World): Promise<number> {
+/** AgentCore fails at first. Resolves to the number of failed calls. */
+export async function takeAgentCoreDown(world: World): Promise<number> {
   world.agentCore.isDown = true;
   return duringRefusals(world, "while it is away", () => {
     world.agentCore.isDown = false;

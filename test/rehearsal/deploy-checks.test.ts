@@ -1,20 +1,12 @@
-import { afterEach, describe, expect, it } from "@jest/globals";
-import { alarmProblems } from "./alarms.ts";
-import { wiringProblems } from "./checks.ts";
+import { describe, expect, it } from "@jest/globals";
+import { alarmProblems, reservationProblems, wiringProblems } from "./deploy-checks.ts";
 import { collectPolicies } from "./iam/policies.ts";
-import { eventSourcesOf, functionsOf } from "./template/wiring.ts";
+import { newAccountLimit } from "./lambda/concurrency.ts";
+import { eventSourcesOf, functionsOf, type LambdaFunction } from "./template/wiring.ts";
 import { createToy, near, type Resources, toyFunction, toyRole } from "./toy.ts";
 
-const closing: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const step of closing.splice(0)) await step();
-});
-
 function open(resources: Resources) {
-  const toy = createToy({ stacks: [{ place: near, resources }], code: "" });
-  closing.push(toy.close);
-  return toy;
+  return createToy({ stacks: [{ place: near, resources }] });
 }
 
 function check(resources: Resources): string[] {
@@ -132,5 +124,19 @@ describe("an alarm", () => {
     if (found === undefined) throw new Error("unreachable");
     const problems = alarmProblems({ alarm: found, resolver, authority });
     expect(problems).toEqual(problem === undefined ? [] : [expect.stringContaining(problem)]);
+  });
+});
+
+describe("a reservation", () => {
+  it.each([
+    { limit: newAccountLimit, counts: [1], problems: 1 },
+    { limit: 1000, counts: [900], problems: 0 },
+    { limit: 1000, counts: [500, 401], problems: 2 },
+    { limit: newAccountLimit, counts: [undefined], problems: 0 },
+  ])("of $counts in an account of $limit makes $problems deploy problems", ({ limit, counts, problems }) => {
+    const functions = counts.map(
+      (count, index) => ({ label: `f${index}`, account: near.account, reservedConcurrency: count }) as LambdaFunction,
+    );
+    expect(reservationProblems({ functions, limit })).toHaveLength(problems);
   });
 });

@@ -1,31 +1,27 @@
-/** What becomes of completion pushes, told once for all kinds that have them. Each resolves when it ended as it should. */
+/** Stories of completion pushes. */
 import { hash } from "node:crypto";
-import { formatCompletionQueueName } from "../../lib/cdk/names.ts";
-import { awsFailure } from "./aws/failure.ts";
-import type { Fault } from "./aws/gateway.ts";
-import { queueArnOf, quiet } from "./stage.ts";
-import { answer, askAndRead, logged } from "./stories.ts";
-import { stageName } from "./synthesized.ts";
-import type { World } from "./world.ts";
+import { formatCompletionQueueName } from "../../../lib/cdk/names.ts";
+import { awsFailure } from "../aws/failure.ts";
+import type { Fault } from "../aws/gateway.ts";
+import { queueArnOf, quiet } from "../stage.ts";
+import { stageName } from "../synthesized.ts";
+import type { World } from "../world.ts";
+import { answer, askAndRead, logged, withFault, withoutDuplicates } from "./messages.ts";
 
 function completionsArnOf({ resolver }: Pick<World, "resolver">): string {
   const name = formatCompletionQueueName({ stageName });
   const queue = resolver.resources("AWS::SQS::Queue").find(({ properties }) => properties.QueueName === name);
   if (queue === undefined) throw new Error(`No template has the queue ${name}.`);
-  return resolver.attribute(queue, "Arn");
+  return queue.arn;
 }
 
 /**
- * Every wake-up that begins with a delay is lost: the task is never polled unless something else wakes it. The copy of one that
- * came at once, but before the record was saved, is none of those.
+ * Every delayed wake-up is lost, so that only a push can wake the task. The delayed copy of a wake-up that came at once, but before
+ * the record was saved, is not lost.
  */
-export async function isPushed(world: World): Promise<void> {
+export async function answerByPush(world: World): Promise<void> {
   const arn = queueArnOf(world, "queueUrl");
   const sent = new Set<string>();
-  // A message that comes twice may find its task at work, and its later copy would be lost with the others.
-  const { duplicates } = world.queues;
-  const { every } = duplicates;
-  duplicates.every = Number.POSITIVE_INFINITY;
   const loseDelayed: Fault = ({ call: { action, resources, input } }) => {
     if (action !== "sqs:SendMessage" || !resources.includes(arn)) return undefined;
     const { requestId, seq } = JSON.parse(String(input.MessageBody)) as { requestId: string; seq?: number };
@@ -35,29 +31,28 @@ export async function isPushed(world: World): Promise<void> {
     if (isCopy || Number(input.DelaySeconds ?? 0) === 0) return undefined;
     return Response.json({ MessageId: "lost", MD5OfMessageBody: hash("md5", String(input.MessageBody)) });
   };
-  try {
-    await during(world, loseDelayed, () => askAndRead(world, "slow 5s, pushed", /slow 5s, pushed/));
-  } finally {
-    duplicates.every = every;
-  }
+  // A duplicate may find its task at work, and its later copy would be lost with the delayed ones.
+  await withoutDuplicates(world, () =>
+    withFault(world, loseDelayed, () => askAndRead(world, "slow 5s, pushed", /slow 5s, pushed/)),
+  );
 }
 
-/** Resolves to the lines that say that there was no push. */
-export async function isPolledInstead(world: World): Promise<number> {
+/** The push fails. Resolves to the number of log lines that say so. */
+export async function answerWithoutPush(world: World): Promise<number> {
   const arn = completionsArnOf(world);
   const away: Fault = ({ call: { action, resources } }) =>
     action === "sqs:SendMessage" && resources.includes(arn)
       ? awsFailure({ service: "sqs", name: "ServiceUnavailable", status: 503 })
       : undefined;
   const polled = () => askAndRead(world, "slow 3s, not pushed", /not pushed/);
-  const { requestId } = await during(world, away, polled);
+  const { requestId } = await withFault(world, away, polled);
   const notPushed = () => logged(world, { message: "completion_not_pushed", request_id: requestId });
   await world.until("word of the push that failed", () => (notPushed().length > 0 ? true : undefined));
   return notPushed().length;
 }
 
-/** Whoever may write to the completion queue writes all that it can think of, while a task waits and after its end. */
-export async function isForged(world: World): Promise<{ requestId: string; answers: number }> {
+/** Somebody who may write to the completion queue forges pushes, while a task waits and after its end. */
+export async function forgePushes(world: World): Promise<{ requestId: string; answers: number }> {
   const arn = completionsArnOf(world);
   const { message, requestId } = world.ask({ text: "slow 6s, forged" });
   const taskId = await world.until("acceptance", () => {
@@ -82,13 +77,4 @@ export async function isForged(world: World): Promise<{ requestId: string; answe
   await forge();
   await quiet(world);
   return { requestId, answers: world.answersTo(message).length };
-}
-
-async function during<T>({ gateway }: World, fault: Fault, story: () => Promise<T>): Promise<T> {
-  gateway.faults.add(fault);
-  try {
-    return await story();
-  } finally {
-    gateway.faults.delete(fault);
-  }
 }

@@ -1,29 +1,23 @@
-/** Routes that change while tasks are under way, told once for all kinds. */
-import type { PostedByFakePerson } from "../../lib/local/fake-slack/persons.ts";
-import { consumerOf, queueArnOf, verificationOutput } from "./stage.ts";
-import { answer, logged } from "./stories.ts";
-import type { World } from "./world.ts";
+/** Stories of routes that change while tasks are under way. */
+import type { PostedByFakePerson } from "../../../lib/local/fake-slack/persons.ts";
+import { startWorkersAnew, verificationOutput } from "../stage.ts";
+import type { World } from "../world.ts";
+import { answer, logged } from "./messages.ts";
 
 /**
- * As `config push` does it: all goes to the first of `destinations` that can be reached. A worker that starts looks at once,
- * a warm one within half a minute; here all start anew once they have done what they are at.
+ * Routes all tasks to the first of `destinations` that can be reached, as `config push` does. The workers start anew, because a
+ * warm one reads the routes only every half minute.
  */
 export async function changeRoutes(world: World, ...destinations: string[]): Promise<void> {
   const parameter = verificationOutput(world, "routesParameter");
   world.values.parameterValues.set(parameter, JSON.stringify({ routes: [{ destination: destinations }] }));
-  await startAnew(world);
-}
-
-/** All instances of the worker, once they have done what they are at. */
-export async function startAnew(world: World): Promise<void> {
-  const { label } = consumerOf(world, queueArnOf(world, "queueUrl"));
-  await Promise.all([...world.functions.values()].filter(({ fn }) => fn.label === label).map((fn) => fn.cool()));
+  await startWorkersAnew(world);
 }
 
 export type Moved = Record<"before" | "meanwhile" | "after", PostedByFakePerson[]>;
 
-/** Some tasks were accepted before the routes change, some are asked at that moment, some after it. All have their answer. */
-export async function isMoved(world: World, destination: string): Promise<Moved> {
+/** Asks for tasks before, while and after the routes change, and waits for all answers. */
+export async function moveTasks(world: World, destination: string): Promise<Moved> {
   const ask = (text: string) => [1, 2].map((number) => world.ask({ text: `${text} ${number}` }));
   const before = ask("slow 5s, before");
   await Promise.all(

@@ -1,16 +1,20 @@
-/** What A2A clients do with an Execution zone on Lambda, and what its configuration says for that. */
-import { randomUUID } from "node:crypto";
+/** A2A clients of an Execution zone on Lambda. */
+import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { verifyAgentCardSignature } from "@a2a-js/sdk";
-import type { AgentCard } from "../../contracts/a2a/card.ts";
-import type { A2aTask } from "../../contracts/a2a/task.ts";
-import { createSigner } from "../../lambdas/shared/aws/signer.ts";
-import { startWebServer } from "../doubles/web-server.ts";
-import { createCaller } from "./aws/callers.ts";
-import { cardPublicKey } from "./card-key.ts";
-import { a2aClient } from "./synthesized.ts";
-import type { World } from "./world.ts";
+import type { AgentCard } from "../../../contracts/a2a/card.ts";
+import type { A2aTask } from "../../../contracts/a2a/task.ts";
+import { createSigner } from "../../../lambdas/shared/aws/signer.ts";
+import { startWebServer } from "../../doubles/web-server.ts";
+import { createCaller } from "../aws/callers.ts";
+import { a2aClient } from "../synthesized.ts";
+import type { World } from "../world.ts";
 
-/** `execution.a2a` of the stage. Whoever looks for the address is told where it is here. */
+const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+
+/** The key that signs the agent card, as Secrets Manager holds it. */
+export const cardKey = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+
+/** `execution.a2a` of the stage. */
 export const a2aOfStage = {
   url: "https://agents.example/",
   callers: [a2aClient.roleArn],
@@ -20,10 +24,10 @@ export const a2aOfStage = {
 
 type Sent = { task: A2aTask };
 
-/** Resolves when a task is over that asked once: to how often it is listed, and to the states that its receiver was told. */
-export async function isServed(world: World): Promise<{ listed: number; told: string[] }> {
+/** Runs a task with a question. Resolves to how often it is listed, and to the states that were pushed. */
+export async function serveA2aClient(world: World): Promise<{ listed: number; told: string[] }> {
   const { ask, card } = openClient(world);
-  await verifyAgentCardSignature(async () => cardPublicKey)((await card()) as never);
+  await verifyAgentCardSignature(async () => publicKey)((await card()) as never);
   const told: string[] = [];
   const receiver = await startWebServer({
     async handle({ body }) {
@@ -36,7 +40,7 @@ export async function isServed(world: World): Promise<{ listed: number; told: st
       const message = { messageId: randomUUID(), role: "ROLE_USER", parts: [{ text }], ...more };
       const configuration = { taskPushNotificationConfig: { url: receiver.url, id: "only" } };
       const { task } = await ask<Sent>("SendMessage", { message, configuration });
-      // Without `returnImmediately` a host waits for the end of the turn. On Lambda it does so for the Verification zone alone.
+      // Without `returnImmediately` a host waits for the end of the turn. On Lambda it waits for the Verification zone only.
       if (task.status.state !== wanted) throw new Error(`"${text}" was answered with ${task.status.state}.`);
       return task;
     };
@@ -56,12 +60,12 @@ export async function isServed(world: World): Promise<{ listed: number; told: st
   }
 }
 
-function openClient({ resolver, moved, admit }: World) {
+function openClient({ resolver, dependencies: { moved, admit } }: World) {
   const { account, region, roleArn } = a2aClient;
   const caller = createCaller({ name: "A2aClient", kind: "code", account, region, roleArn });
   admit(caller);
   const sign = createSigner({ service: "lambda", region, credentials: async () => caller.credentials });
-  const [url] = resolver.resources("AWS::Lambda::Url").map((each) => moved(resolver.attribute(each, "FunctionUrl")));
+  const [url] = resolver.resources("AWS::Lambda::Url").map((each) => moved(each.attribute("FunctionUrl")));
 
   async function fetchSigned({ path, method, body }: { path: string; method: string; body?: string }) {
     const headers = { "a2a-version": "1.0", ...(body !== undefined && { "content-type": "application/json" }) };
