@@ -1,5 +1,5 @@
 /** Where a task goes: the configuration that the machine needs, the destination by its route, and the session there. */
-import { sessionIdOf } from "./ids.ts";
+import { sessionIdOf } from "./messages.ts";
 import type { Task, TaskCall } from "./task.ts";
 
 /** The part of the configuration and of the zone that the task machine needs. */
@@ -132,7 +132,7 @@ export function inNewSession(task: Task, policy: Policy): Task {
 
 /** The session of the thread, or the task's own: where each task has one (`isOwn`), or where this one had to begin one. */
 function sessionOf(
-  { id, message, place }: Task,
+  { id, message, threadRef }: Task,
   {
     isOwn,
     ownSessions = 0,
@@ -140,5 +140,5 @@ function sessionOf(
   }: { isOwn: boolean; ownSessions?: number | undefined; policy: Policy },
 ): string {
   const own = ownSessions > 0 ? `${id}/${ownSessions}` : id;
-  return sessionIdOf({ message, place, perTask: isOwn || ownSessions > 0 ? own : undefined, zoneSecret });
+  return sessionIdOf({ message, threadRef, perTask: isOwn || ownSessions > 0 ? own : undefined, zoneSecret });
 }

@@ -1,12 +1,12 @@
 /** Where the page finds what it shows: on one machine, or in a stage on AWS. */
-import { type ConfigPlace, loadConfig } from "../../../lambdas/shared/config/load.ts";
+import { readEnvironment } from "../../../lambdas/shared/config/environment.ts";
+import { type ConfigLocation, loadConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { AwsFailure } from "../../cli/aws/aws-failure.ts";
 import { readStackOutputs } from "../../cli/aws/stack-outputs.ts";
 import { chooseStage, type NamedStage } from "../../cli/aws/stage.ts";
 import { checkFromHere } from "../../cli/destinations/check.ts";
-import { checkDependencies } from "../../cli/destinations/check-dependencies.ts";
-import { checkInStage, deployedWorker } from "../../cli/destinations/check-in-stage.ts";
+import { checkInStage } from "../../cli/destinations/check-in-stage.ts";
 import { type EffectiveConfig, readEffectiveConfig } from "../../cli/destinations/effective-config.ts";
 import { localTaskPlace, taskPlace } from "../../cli/tasks/place.ts";
 import type { TaskPlace } from "../../cli/tasks/stored-task.ts";
@@ -34,7 +34,7 @@ export type ConsoleSource = {
 const busyTimeoutMs = 500;
 
 export type LocalRun = {
-  config: ConfigPlace;
+  config: ConfigLocation;
   store?: string | undefined;
   executionPort?: number | undefined;
   /** What the run of this process has seen, with frames. */
@@ -63,7 +63,7 @@ export async function openStageSource({
   stage,
   signal,
 }: {
-  config: ConfigPlace;
+  config: ConfigLocation;
   stage: string;
   signal: AbortSignal;
 }): Promise<ConsoleSource> {
@@ -96,23 +96,19 @@ function createPictureOf({
 }
 
 type HealthSource = {
-  config: ConfigPlace;
+  config: ConfigLocation;
   stage: string | undefined;
   executionPort: number | undefined;
   signal: AbortSignal;
 };
 
 function openHealth({ config: place, stage, executionPort, signal }: HealthSource): HealthBoard {
-  const dependencies = ({ config }: EffectiveConfig) => {
-    const found = checkDependencies({ config, place, signal });
-    return { ...found, executionPort: executionPort ?? found.executionPort };
-  };
+  const port = executionPort ?? readEnvironment().executionPort;
 
   /** Undefined if the worker does not tell. */
   async function checkByWorker(name: string, { config, named }: EffectiveConfig & { named: NamedStage }) {
     const outputs = await readStackOutputs({ ...named, signal });
-    const worker = deployedWorker({ ...named, config, outputs });
-    const [checked] = await checkInStage({ worker, names: [name], config, signal });
+    const [checked] = await checkInStage({ ...named, config, outputs, names: [name], signal });
     return checked;
   }
 
@@ -123,7 +119,7 @@ function openHealth({ config: place, stage, executionPort, signal }: HealthSourc
       const destination = config.destinations[name];
       const unknown = (words: string) => ({ name, address: "unknown", health: "unhealthy" as const, words });
       if (destination === undefined) return unknown("It is gone.");
-      if (named === undefined) return checkFromHere({ ...dependencies(effective), name, destination });
+      if (named === undefined) return checkFromHere({ config, place, name, destination, executionPort: port, signal });
       try {
         return (await checkByWorker(name, { ...effective, named })) ?? unknown("The worker does not tell.");
       } catch (thrown) {
@@ -132,7 +128,7 @@ function openHealth({ config: place, stage, executionPort, signal }: HealthSourc
     },
     own: (effective) =>
       effective.named === undefined
-        ? { address: `http://127.0.0.1:${dependencies(effective).executionPort}/` }
+        ? { address: `http://127.0.0.1:${port}/` }
         : { address: "the stage's own Execution zone", authorizer: "sigv4" },
   });
 }

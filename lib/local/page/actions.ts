@@ -15,7 +15,7 @@ const messageSchema = z
     file_ids: z.array(z.string()).max(10).default([]),
   })
   .refine(({ text, file_ids }) => text !== "" || file_ids.length > 0);
-const pressSchema = z.object({ channel: z.string(), ts: z.string(), action_id: z.string(), user: personSchema });
+const clickSchema = z.object({ channel: z.string(), ts: z.string(), action_id: z.string(), user: personSchema });
 const conversationSchema = z.object({ user: personSchema });
 
 /** A slash command at the beginning of what somebody typed. */
@@ -41,9 +41,9 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
     return { request_id: asked.requestId, ts: asked.message.ts };
   }
 
-  function press(body: z.output<typeof pressSchema>, eventsUrl: string): object {
+  function click(body: z.output<typeof clickSchema>, eventsUrl: string): object {
     const { channel, ts, action_id: actionId, user } = body;
-    const { delivered, requestId } = fakeSlack.press({ eventsUrl, channel, ts, actionId, user });
+    const { delivered, requestId } = fakeSlack.clickButton({ eventsUrl, channel, ts, actionId, user });
     if (requestId !== undefined) {
       const shown = { title: "Slack sends a pressed button", detail: { channel, user, action_id: actionId } };
       recordSignedRequest({ requestId, delivered, ...shown, stepRecorder });
@@ -61,7 +61,7 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
   const noText = "A text of 1 to 40,000 characters is needed.";
   return {
     "POST /local/messages": action({ schema: messageSchema, invalid: noText, impossible: noPlace, run: post }),
-    "POST /local/presses": action({ schema: pressSchema, invalid: noButton, impossible: noButton, run: press }),
+    "POST /local/clicks": action({ schema: clickSchema, invalid: noButton, impossible: noButton, run: click }),
     "POST /local/conversations": action({
       ...{ schema: conversationSchema, invalid: noPlace, impossible: noPlace, run: converse },
     }),

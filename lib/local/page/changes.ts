@@ -1,5 +1,5 @@
 /** What the page in the browser is told: everything that there is, then each change. */
-import type { FakeSlackChange } from "../fake-slack/fake-slack.ts";
+import type { FakeSlackChange } from "../fake-slack/state.ts";
 import { channels, people, workspace } from "../fake-slack/workspace.ts";
 import type { RecordedSlack } from "../recorder/slack-steps.ts";
 import { type RecordedStep, zoneOfStep } from "../recorder/step-recorder.ts";

@@ -60,7 +60,7 @@ export function taskView({ box, say, id, left }) {
       h(
         "div",
         h("h2", "Task ", h("code", row.id)),
-        h(`p.verdict.${row.kind}`, h("strong.state", row.state), ` ${row.text}`),
+        h(`p.result.${row.kind}`, h("strong.state", row.state), ` ${row.text}`),
       ),
       h("div.tools", possible.map(drawAction)),
     ]);

@@ -60,7 +60,7 @@ const act = {
     requestDraw();
   },
   reply: replyIn,
-  press: composer.press,
+  clickButton: composer.clickButton,
   ask(text, thread) {
     replyIn(thread);
     void composer.send(text);

@@ -77,7 +77,7 @@ export function startComposer({ where, leaveThread }) {
 
   return {
     send,
-    press: (pressed) => problem.attempt(() => act("/local/presses", { ...pressed, user: where().user })),
+    clickButton: (clicked) => problem.attempt(() => act("/local/clicks", { ...clicked, user: where().user })),
     converse: () => problem.attempt(() => act("/local/conversations", { user: where().user })),
   };
 }

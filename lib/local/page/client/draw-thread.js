@@ -1,7 +1,7 @@
 /** Draws the messages of one conversation, thread by thread. */
 import { drawTree, h } from "../../web/dom.js";
 
-/** `act` has what a person can do: show, reply, press, ask. */
+/** `act` has what a person can do: show, reply, clickButton, ask. */
 export function drawThreads({ messages, ephemeralMessages, statuses, prompts, channel, chosen, person, act }) {
   const inChannel = messages.filter((message) => message.channel === channel);
   const ephemeralIn = (threadTs) =>
@@ -70,8 +70,8 @@ function drawMessage({ message, chosen, act }) {
 function drawPart({ part, message: { channel, ts }, act }) {
   if (part.type !== "buttons") return h(`div.${part.type}`, drawTree(part.shown));
   const drawn = part.buttons.map(({ actionId, label, style }) => {
-    const onclick = () => act.press({ channel, ts, action_id: actionId });
-    return h(`button.${style ?? "quiet"}`, { "data-key": `press/${ts}/${actionId}`, onclick }, label);
+    const onclick = () => act.clickButton({ channel, ts, action_id: actionId });
+    return h(`button.${style ?? "quiet"}`, { "data-key": `click/${ts}/${actionId}`, onclick }, label);
   });
   return h("div.actions", drawn);
 }
