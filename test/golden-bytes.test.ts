@@ -15,7 +15,7 @@ import { toShardKey } from "../lambdas/shared/engine/aws/table.ts";
 import { storedRulesId } from "../lambdas/verification/gate/rules.ts";
 import { createMetadata } from "../lambdas/verification/slack/api/posts.ts";
 import { encodeButton } from "../lambdas/verification/slack/messages/blocks.ts";
-import { conversationOpenedIdOf, requestIdOf, sessionIdOf } from "../lambdas/verification/task/messages.ts";
+import { conversationOpenedIdOf, requestIdOf, sessionIdOf } from "../lambdas/verification/task/routing.ts";
 import { threadIdOf } from "../lambdas/verification/task/thread.ts";
 import { createHistoryId, createHistoryState } from "../lambdas/verification/usage/entry.ts";
 import { sampleAsk, sampleTask } from "./verification/task/sample.ts";

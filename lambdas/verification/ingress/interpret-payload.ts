@@ -14,14 +14,8 @@ import {
   slackId,
 } from "../slack/api/user-text.ts";
 import { decodeButton } from "../slack/messages/blocks.ts";
-import {
-  type AskMessage,
-  type ButtonClick,
-  type ConversationOpened,
-  conversationOpenedIdOf,
-  requestIdOf,
-  type UserMessage,
-} from "../task/messages.ts";
+import type { AskMessage, ButtonClick, ConversationOpened, UserMessage } from "../task/messages.ts";
+import { conversationOpenedIdOf, requestIdOf } from "../task/routing.ts";
 
 const slackTs = z.string().check(z.maxLength(32), z.regex(/^\d+\.\d+$/));
 

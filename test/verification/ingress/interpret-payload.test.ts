@@ -7,11 +7,8 @@ import {
   type VerifiedPayload,
 } from "../../../lambdas/verification/ingress/interpret-payload.ts";
 import { encodeButton } from "../../../lambdas/verification/slack/messages/blocks.ts";
-import {
-  conversationOpenedIdOf,
-  queueMessageSchema,
-  requestIdOf,
-} from "../../../lambdas/verification/task/messages.ts";
+import { queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
+import { conversationOpenedIdOf, requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { fixture, nowMs } from "./slack-request.ts";
 
 const taskId = "b712cf0d-e876-58d0-ab39-23ec5761e80e";
