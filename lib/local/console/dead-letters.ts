@@ -32,7 +32,7 @@ export type DeadLetters = {
   redrive(requestIds: readonly string[] | undefined): Promise<RedrivenLetter[]>;
 };
 
-/** The messages that a stage keeps for 14 days. Listing hides them from others for a while, so that one call runs at a time. */
+/** The messages that a stage keeps for 14 days. Listing hides them from other readers for a while, so calls run one at a time. */
 export function createArchivedLetters({
   named,
   place,

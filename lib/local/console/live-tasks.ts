@@ -23,12 +23,12 @@ const maxOpen = 350;
 const maxDone = 100;
 /** Includes tasks that ended while somebody looked. */
 const maxRows = 500;
-/** Tasks that are over are read again after this time only, because they seldom change: their data may be deleted. */
+/** Finished tasks are read again only after this time. They seldom change, but their data may be deleted. */
 const trustedMs = 60_000;
 
 type Place = Pick<TaskPlace, "store" | "newestIds" | "openTasks">;
 
-/** `readAtMs` says when the row of a task that is over was read, by its id. */
+/** `readAtMs` has, by task id, when the row of a finished task was read. */
 type Seen = { rows: Map<string, TaskRow>; more: string[]; readAtMs: ReadonlyMap<string, number> };
 const nothing: Seen = { rows: new Map(), more: [], readAtMs: new Map() };
 

@@ -126,7 +126,10 @@ function signIn({ admission }: { admission: Admission }): Handler {
 
 type Explain = (thrown: unknown) => string;
 
-/** A text for a person about what was thrown: only one that we wrote. Anything else goes to the log, the same kind once in a row. */
+/**
+ * Turns what was thrown into a text for a person: the message of our own error classes only. Logs anything else, the same kind once
+ * in a row.
+ */
 function createExplain({ log }: { log: Log }): Explain {
   const forPeople = [AwsFailure, EngineFileError, NoSuchTask];
   let last: string | undefined;

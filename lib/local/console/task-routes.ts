@@ -1,4 +1,4 @@
-/** What the page reads about tasks, and what an operator does about one: each action only queues a message, and the worker does the rest. */
+/** The task routes of the page. An action only queues a message, and the worker does the rest. */
 import type { Log } from "../../../lambdas/shared/log.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { cancelRefusal, sendCancel } from "../../cli/tasks/cancel-task.ts";

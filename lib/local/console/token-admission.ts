@@ -1,4 +1,4 @@
-/** Admission beyond loopback: for whoever the configured authenticator lets in, by `Authorization` or by the session of the sign-in form. */
+/** Admission beyond loopback, by the configured authenticator: a token in `Authorization`, or the session of the sign-in form. */
 import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { SekishoError } from "../../../contracts/errors.ts";

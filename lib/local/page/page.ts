@@ -36,7 +36,7 @@ export function createPage({ fakeSlack, stepRecorder, door }: RecordedSlack & { 
     routes: {
       "GET /": documentHandler({
         ...{ folder, path, name: "client", title: "Sekisho on this machine" },
-        // Not 'self': a person's files come from this host, too.
+        // Not 'self', because this host also serves files that people attached.
         sources: (host) => ({
           code: `http://${host}${path} http://${host}/web/`,
           images: `data: http://${host}/local/files/`,

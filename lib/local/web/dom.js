@@ -30,7 +30,7 @@ export function redraw(box, ...children) {
   if (isInside) box.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
 }
 
-/** Shows in the head of the page whether the server is heard. */
+/** Shows in the page's head whether the server can be reached. */
 export function showConnection(text, isOn) {
   $("connection").textContent = text;
   $("connection").classList.toggle("on", isOn);

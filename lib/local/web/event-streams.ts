@@ -23,7 +23,7 @@ export function createEventStreams(): EventStreams {
     open({ response, visitor: { ended } }, { watch, endsInMs }) {
       if (streams.size >= maxStreams) throw new Refusal(503, "Too many look at it already.");
       response.writeHead(200, { ...commonHeaders, "content-type": "text/event-stream" });
-      // The session may have ended while the request was admitted. Then its signal says nothing any more.
+      // The session may have ended while the request was admitted. Its signal does not fire again.
       if (ended?.aborted) {
         response.end();
         return;

@@ -11,7 +11,7 @@ export type Session<T> = {
 export type Sessions<T> = {
   /** Returns the cookie that holds the id. Only the browser keeps it. */
   open(request: IncomingMessage, grant: T): string;
-  /** The sessions that the request's cookies name. `isActivity` puts the idle timeout off. */
+  /** The sessions that the request's cookies name. `isActivity` restarts the idle timeout. */
   find(request: IncomingMessage, use: { isActivity: boolean }): Session<T>[];
   /** Ends the request's sessions. Returns the cookie that deletes the browser's. */
   close(request: IncomingMessage): string;
@@ -21,7 +21,10 @@ const maxSessions = 100;
 
 type Entry<T> = Session<T> & { endsAtMs: number; usedAtMs: number; end(): void };
 
-/** A session ends `idleMs` after its last use, and at the latest `lifeMs` after it began. When there are too many, the least recently used one ends. */
+/**
+ * A session ends `idleMs` after its last use, and at the latest `lifeMs` after it began. When there are too many, the least recently
+ * used one ends.
+ */
 export function createSessions<T>({
   idleMs,
   lifeMs,

@@ -25,7 +25,7 @@ export type Handler = (exchange: Exchange) => unknown;
 export type Routes = Record<string, Handler>;
 
 export type Site = {
-  /** Answers and resolves to true, or resolves to false and does nothing where the address is not one of the site's. */
+  /** Answers and resolves to true. Resolves to false and does nothing if the address is not one of the site's. */
   handle(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
 };
 
@@ -43,7 +43,7 @@ const maxJsonBytes = 256 * 1024;
 
 /**
  * `home` is the page's document. `isOwn` tells which addresses are the site's. Anyone may use `openRoutes`; the other routes are for
- * whoever `admission` admits. Somebody who is unknown is led to `signInPath`, where there is one.
+ * whoever `admission` admits. Somebody who is unknown is led to `signInPath`, if there is one.
  */
 export function createSite({
   home,

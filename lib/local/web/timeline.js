@@ -47,7 +47,7 @@ function foldable(key, ...children) {
   return h("details", { open: opened.has(key), ontoggle }, children);
 }
 
-/** What a JSON-RPC response comes to, so that it can be read without opening it. */
+/** The outcome of a JSON-RPC response, shown without opening the step. */
 function outcomeOf(frame) {
   const { result, error, failed } = Object(frame);
   if (result?.status !== undefined) return { text: result.status, isGood: true };

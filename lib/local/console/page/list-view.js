@@ -8,12 +8,12 @@ const shows = {
   failed: { label: "Failed", fits: ({ kind }) => kind === "bad" },
   mine: { label: "Mine", fits: ({ user }) => user === kept.me },
 };
-/** Kept over the views, so that the way back leads to the list as it was left. */
+/** Outlives the view, so that the list comes back as it was left. */
 const kept = { show: "all", text: "", me: localStorage.getItem("sekisho.me") ?? "", current: undefined };
-/** The tasks beyond the live list that somebody asked for, by state: the rows, how many pages of them, and the next page's cursor. */
+/** Older tasks that somebody asked for, by state: the rows, the number of pages, and the cursor of the next page. */
 const older = new Map();
 const nonePaged = { rows: [], pages: 0, cursor: undefined };
-/** Nobody tells of changes in these, so they are read again. */
+/** The server does not push changes of older tasks, so they are read again. */
 const olderEveryMs = 10_000;
 
 export function listView({ box, live, say, left }) {
@@ -156,11 +156,11 @@ export function listView({ box, live, say, left }) {
     return known;
   }
 
-  /** A task that is not in its state any more has moved on, or is gone. */
+  /** Drops tasks that have left their state or were deleted. */
   async function readOlderAgain() {
     for (const [state, before] of older) {
       const known = await readPages(state, nonePaged, ({ pages }) => pages < before.pages).catch(() => undefined);
-      // Meanwhile more may have been asked for.
+      // Somebody may have asked for more meanwhile.
       if (known !== undefined && older.get(state) === before) older.set(state, known);
     }
     if (older.size > 0 && !left.aborted) draw();

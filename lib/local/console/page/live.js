@@ -1,10 +1,10 @@
-/** The live list as the server tells it, while the tab is looked at. */
+/** Keeps the live list up to date while the tab is visible. */
 import { showConnection } from "../../web/dom.js";
 import { listen } from "../../web/server.js";
 import { count, read } from "./view.js";
 
 const freshMs = 6000;
-/** A live region that speaks at every change would speak all the time. */
+/** Screen readers would read out every single change, so changes are announced together. */
 const announceEveryMs = 10_000;
 
 export function startLive({ changed, trouble, announce }) {

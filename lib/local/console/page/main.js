@@ -64,7 +64,7 @@ document.addEventListener("keydown", (event) => {
 const reportEveryMs = 60_000;
 let reportedAtMs = 0;
 
-/** A page that only keeps itself up to date is idle for the server. So it is told when somebody is there. */
+/** A page that only keeps itself up to date counts as idle. This tells the server that somebody is there. */
 function reportActivity() {
   if (Date.now() - reportedAtMs < reportEveryMs) return;
   reportedAtMs = Date.now();

@@ -9,13 +9,13 @@ export const act = (path, body) => orSignIn(post(`/operate/api/${path}`, body));
 function orSignIn(asked) {
   return asked.catch((error) => {
     if (error.status !== 401) throw error;
-    // The hash is where to come back to.
+    // The form leads back to the hash.
     location.replace(`/operate/sign-in${location.hash}`);
     return new Promise(() => {});
   });
 }
 
-/** Runs now and then every `ms` while the page is looked at, until the view is left. */
+/** Runs at once and every `ms` while the page is visible, until `left` is aborted. */
 export function repeat(ms, work, left) {
   const run = () => document.visibilityState === "visible" && work();
   const timer = setInterval(run, ms);
@@ -24,12 +24,12 @@ export function repeat(ms, work, left) {
   run();
 }
 
-/** As people name a request in words. */
+/** The short form of a request id that pages and messages show. */
 export const shortId = (id) => id.slice(0, 8);
 
 export const count = (number, one) => `${number} ${one}${number === 1 ? "" : "s"}`;
 
-/** An age that goes on, because `tick` writes it anew. `form`: "", "ago", or "coming" for a time to come. */
+/** An age that `tick` keeps up to date. `form` is "", "ago", or "coming" for a time in the future. */
 export function ageOf(atMs, form = "") {
   const date = new Date(atMs);
   const data = { "data-at": String(atMs), "data-form": form };

@@ -1,4 +1,4 @@
-/** The local page: keeps what the server tells, and draws it. */
+/** The local page: keeps the state that the server sends, and draws it. */
 import { $, h, redraw, showConnection } from "../../web/dom.js";
 import { listen } from "../../web/server.js";
 import { drawTimeline } from "../../web/timeline.js";
@@ -36,7 +36,7 @@ const onEvent = {
   message({ message }) {
     const isNew = !known.messages.has(keyOf(message));
     const isPerson = message.author.kind === "person";
-    // A new question is shown, and the thread that a slash command opens. A message that only changes (a reaction) is not.
+    // A new question selects its task, and so does the thread that a slash command opens. A change such as a reaction does not.
     if (isNew && (isPerson || message.threadTs === undefined)) chosen = message.requestId ?? chosen;
     known.messages.set(keyOf(message), message);
   },
@@ -111,10 +111,10 @@ function summaryOf(steps) {
   return [named, " · ", where, ` · ${steps.length} steps in ${(tookMs / 1000).toFixed(3)} s`];
 }
 
-// An image takes its room when it is there.
+// An image has no height until it has loaded.
 $("messages").addEventListener("load", () => keepingEnd($("messages"), () => {}, 300), { capture: true });
 
-/** Somebody who looks at the end goes on looking at the end. */
+/** Keeps the end in view for somebody who is looking at it. */
 function keepingEnd(box, change, nearPx = 80) {
   const isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < nearPx;
   const { scrollTop } = box;

@@ -11,7 +11,7 @@ export function startComposer({ where, leaveThread }) {
   $("composer").append(problem.box);
   let attached = [];
 
-  /** Resolves to undefined where it shows why not. */
+  /** Resolves to undefined after it has shown why it failed. */
   function send(text, files = []) {
     const { channel, threadTs, user } = where();
     return problem.attempt(async () => {
@@ -56,7 +56,7 @@ export function startComposer({ where, leaveThread }) {
     attach(files);
   };
   $("text").onkeydown = (event) => {
-    // While an input method composes (Japanese), Enter is its own.
+    // While an input method composes (Japanese), Enter belongs to it.
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     $("composer").requestSubmit();
