@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { listAuthenticatorSecrets, listCardSecrets } from "../../lambdas/execution/config/execution-secrets.ts";
 import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import { type ConfigPlace, configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { toLogSettings } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
@@ -15,7 +15,7 @@ import { unescapeMrkdwn } from "../../lambdas/verification/slack/api/user-text.t
 import type { Task } from "../../lambdas/verification/task/task.ts";
 import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
 import { openFakeSlack, startBothZones } from "../../lib/local/both-zones.ts";
-import { openPageBesideRun, type PageBesideRun } from "../../lib/local/console/beside-run.ts";
+import { openPageBesideRun, type PageBesideRun } from "../../lib/local/console/server.ts";
 import { lockFolder } from "../../lib/local/engine.ts";
 import { createPage } from "../../lib/local/page/page.ts";
 import { createStepRecorder } from "../../lib/local/recorder/step-recorder.ts";
@@ -83,7 +83,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
 };
 
 /** `directory` is the one from which the paths of the configuration count. */
-type Given = { place: ConfigPlace; config: Config; directory: string; environment: Environment };
+type Given = { place: ConfigLocation; config: Config; directory: string; environment: Environment };
 
 async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
   const log = logsOf(given);
@@ -98,13 +98,14 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
   const { observe, tap } = createTaskWatch({ add: stepRecorder.add });
   try {
     let operators: PageBesideRun | undefined;
-    const pages: Page = async (...exchange) => (await operators?.handle(...exchange)) || page.handle(...exchange);
+    const pages: Page = async (...exchange) =>
+      (await page.handle(...exchange)) || (await operators?.handle(...exchange)) || false;
     const zones = await startBothZones({ ...common(run, given), slack, log, page: pages, observe, tap });
     operators = openPageBesideRun({
       config: given.place,
       store: join(storeFolderOf(run), "verification.db"),
       executionPort: Number(new URL(zones.executionUrl).port),
-      stepRecorder,
+      steps: stepRecorder.steps,
       door,
       log: log("sekisho"),
     });

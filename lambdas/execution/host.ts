@@ -12,7 +12,7 @@ import { withDefaults } from "./host-settings.ts";
 import {
   type Authenticator,
   createAdmitCaller,
-  createPlaceCount,
+  createRunSlots,
   type Exchange,
   type ExchangeResponse,
 } from "./http/exchange.ts";
@@ -87,14 +87,14 @@ export function createHost(options: HostOptions): Host {
   const { guarded, changeSignal, push, outbox, changeTask } = openTaskChanges({ ...settings, ...a2a });
   const lifetime = processLeftMs === undefined ? endlessLifetime : createLifetime({ processLeftMs, now });
   const callerLimits = {
-    runs: createPlaceCount({ max: runsPerCaller }),
-    calls: createPlaceCount({ max: openCallsPerCaller }),
+    runs: createRunSlots({ max: runsPerCaller }),
+    calls: createRunSlots({ max: openCallsPerCaller }),
   };
   const common = { ...settings, maxTaskMs, changeTask, lifetime, metrics, spans };
   const runs =
     "taskQueue" in settings
       ? createQueuedRuns({ ...common, taskQueue: settings.taskQueue, timeoutMs: storeTimeoutMs })
-      : createRuns({ ...common, agent: settings.agent, places: callerLimits.runs });
+      : createRuns({ ...common, agent: settings.agent, slots: callerLimits.runs });
   const advanceIfDue = createAdvanceIfDue({ ...common, runs });
   const tasks = createTasks({
     ...common,

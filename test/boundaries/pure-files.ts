@@ -89,7 +89,7 @@ export const pureFiles: readonly string[] = [
   "lambdas/verification/transport/wrappers.ts",
   "lambdas/verification/worker/deliver.ts",
   "lambdas/verification/worker/interactions.ts",
-  "lambdas/verification/worker/measured.ts",
+  "lambdas/verification/worker/step-metrics.ts",
   "lambdas/verification/worker/own-posts.ts",
   "lambdas/verification/worker/questions.ts",
   "lambdas/verification/worker/show-progress.ts",
@@ -109,9 +109,6 @@ export const pureFiles: readonly string[] = [
   "lib/cli/usage/csv.ts",
   "lib/cli/usage/row.ts",
   "lib/cli/usage/summary.ts",
-  "lib/local/console/admission/own-origin.ts",
-  "lib/local/web/guard.ts",
-  "lib/local/web/request.ts",
 ];
 
 /**

@@ -19,7 +19,7 @@ import {
   createTooManyCallsError,
   type Exchange,
   type ExchangeResponse,
-  type PlaceCount,
+  type RunSlots,
 } from "../http/exchange.ts";
 import { toLoggableId } from "../tasks/execution-task.ts";
 import type { ServedCards } from "./cards.ts";
@@ -47,7 +47,7 @@ function createA2aEndpoint(options: {
   tenant: string | undefined;
   keepAliveMs: number;
   /** Counts the streams of each caller. */
-  calls: PlaceCount;
+  calls: RunSlots;
   newId: () => string;
   random: () => number;
   metrics?: Metrics;
@@ -222,7 +222,7 @@ type OpenA2a = A2aSettings &
   Omit<Parameters<typeof createOperations>[0], "pushConfigs"> & {
     outbox: PushOutbox | undefined;
     /** Counts the streams of each caller. */
-    calls: PlaceCount;
+    calls: RunSlots;
     random: () => number;
     metrics: Metrics;
     log: Log;

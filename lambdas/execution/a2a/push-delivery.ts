@@ -57,7 +57,7 @@ export function createPushDelivery(options: {
   const { random = Math.random } = options;
   const guarded = createGuardedStore({ store, timeoutMs: storeTimeoutMs, log });
   const withinTime = createTimeLimit({ ms: storeTimeoutMs, reason: "timeout" });
-  const takePlaces = createTakePlaces();
+  const takeSlots = createTakeSlots();
 
   async function tried(request: Parameters<PublicPost>[0]): Promise<PushOutcome> {
     try {
@@ -89,7 +89,7 @@ export function createPushDelivery(options: {
     signal.throwIfAborted();
     const due = await dueTo(notice);
     if (due === undefined) return;
-    const release = takePlaces(listBounds(due));
+    const release = takeSlots(listBounds(due));
     if (release === undefined) {
       const delayMs = waitMs({ ageMs: now() - notice.changedAtMs, random });
       log.debug("push_waits", { ...createLogIds(due.task), operation: "push", delay_ms: delayMs });
@@ -98,13 +98,13 @@ export function createPushDelivery(options: {
     try {
       // Read again, because a newer state may have been sent in the meantime.
       const latest = await dueTo(notice);
-      if (latest !== undefined) await tell({ ...latest, notice, signal });
+      if (latest !== undefined) await notify({ ...latest, notice, signal });
     } finally {
       release();
     }
   }
 
-  async function tell(request: NotifiedTask & { notice: PushNotice; signal: AbortSignal }): Promise<void> {
+  async function notify(request: NotifiedTask & { notice: PushNotice; signal: AbortSignal }): Promise<void> {
     const { task, config, notice, signal } = request;
     const { attempt } = notice;
     const outcome = await tried({ ...pushRequest({ config, task: toA2aTask({ task }) }), timeoutMs, signal });
@@ -132,7 +132,7 @@ export function createPushDelivery(options: {
 type NotifiedTask = { task: ExecutionTask; config: StoredPushConfig };
 
 /** A task sends one notification at a time to each receiver, so that they arrive in order. */
-function listBounds({ task: { id, principal }, config }: NotifiedTask): PlaceBound[] {
+function listBounds({ task: { id, principal }, config }: NotifiedTask): SlotLimits[] {
   return [
     { key: JSON.stringify([id, config.id]), atMost: 1 },
     { key: `receiver ${parseUrl(config.url)?.host}`, atMost: maxPerReceiver },
@@ -141,11 +141,11 @@ function listBounds({ task: { id, principal }, config }: NotifiedTask): PlaceBou
 }
 
 /** The limit `atMost` for the work that shares a `key`. */
-type PlaceBound = { key: string; atMost: number };
+type SlotLimits = { key: string; atMost: number };
 
 /** Takes a place for each key and returns a function that releases them. Returns undefined, and takes none, if any key is full. */
-type TakePlaces = (bounds: readonly PlaceBound[]) => (() => void) | undefined;
-function createTakePlaces(): TakePlaces {
+type TakeSlots = (bounds: readonly SlotLimits[]) => (() => void) | undefined;
+function createTakeSlots(): TakeSlots {
   const taken = new Map<string, number>();
   const countOf = (key: string) => taken.get(key) ?? 0;
 

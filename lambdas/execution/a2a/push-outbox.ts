@@ -24,7 +24,7 @@ export type PushOutbox = {
   /** Wraps `changeTask`. A change of state resolves when its notices are queued. A failure to queue them is only logged. */
   after(changeTask: ChangeTask): ChangeTask;
   /** Queues a notice of the task as it stands for one configuration. Rejects with `unavailable`. */
-  tell(request: { task: ExecutionTask; configId: string }): Promise<void>;
+  notify(request: { task: ExecutionTask; configId: string }): Promise<void>;
   /** Queues the next look at a task that is not over. Rejects with `unavailable`. */
   watch(request: { task: ExecutionTask; config: Pick<StoredPushConfig, "id" | "registrationId"> }): Promise<void>;
   /** Wraps the store, so that the first look at a task is queued before the task is created. A failure is only logged. */
@@ -52,7 +52,7 @@ export function createPushOutbox(options: {
   const { queue, lostAfterMs, unstartedAfterMs = defaultUnstartedAfterMs, timeoutMs = 2000, now, log } = options;
   const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
 
-  async function tell({ task, configId }: { task: ExecutionTask; configId: string }): Promise<void> {
+  async function notify({ task, configId }: { task: ExecutionTask; configId: string }): Promise<void> {
     const { id: taskId, state, changedAtMs } = task;
     const body = encodeExecutionMessage({ push: { taskId, configId, state, changedAtMs, attempt: 0 } });
     return sendOf({ task, message: { body } });
@@ -103,7 +103,7 @@ export function createPushOutbox(options: {
       const { task, changed } = result;
       const configs = (changed && entersState && task?.a2a?.pushConfigs) || [];
       if (task !== undefined && configs.length > 0) {
-        await Promise.allSettled([...configs.map(({ id }) => tell({ task, configId: id })), watchAll(task)]);
+        await Promise.allSettled([...configs.map(({ id }) => notify({ task, configId: id })), watchAll(task)]);
       }
       return result;
     },
@@ -114,7 +114,7 @@ export function createPushOutbox(options: {
         return store.create(request);
       },
     }),
-    tell,
+    notify,
     watch,
   };
 }

@@ -1,6 +1,6 @@
 /** Creates the configured authenticator. The one for bearer tokens is in this file. */
 import { hash, timingSafeEqual } from "node:crypto";
-import { createCachedValue } from "../../shared/async/cache.ts";
+import { createCachedValue, pauseAfterFailure } from "../../shared/async/cache.ts";
 import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
 import { leastTokenLength } from "../../shared/config/secrets.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
@@ -84,17 +84,7 @@ function cacheTokens(request: {
   now?: (() => number) | undefined;
 }): () => Promise<readonly string[]> {
   const { readTokens, now = Date.now } = request;
-  const cached = createCachedValue<PromiseSettledResult<readonly string[]>>({
-    now,
-    async load() {
-      const beganAtMs = now();
-      const [value] = await Promise.allSettled([readTokens()]);
-      return { value, keepMs: value.status === "fulfilled" ? maxAgeMs : now() - beganAtMs + afterFailureMs };
-    },
-  });
-  return async () => {
-    const read = await cached.get();
-    if (read.status === "rejected") throw read.reason;
-    return read.value;
-  };
+  const load = async () => ({ value: await readTokens(), keepMs: maxAgeMs });
+  const cached = createCachedValue({ load: pauseAfterFailure({ load, now, pauseMs: () => afterFailureMs }), now });
+  return async () => cached.get();
 }

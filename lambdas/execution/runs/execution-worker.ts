@@ -1,4 +1,6 @@
 /** The Execution worker: runs each task whose id it receives from the queue, and does what is due for other tasks. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs } from "../../shared/async/waiting.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Telemetry } from "../../shared/telemetry/telemetry.ts";
@@ -36,10 +38,14 @@ type WorkerOptions = Partial<RunTimes> & {
   random?: () => number;
 };
 
+/** Takes about half a minute in total while the store is unavailable. */
+const maxReads = 7;
+const readPause = { baseMs: 1000, capMs: 15_000 };
+
 /** The times must be those of the host that queues the tasks. */
 export function createExecutionWorker(options: WorkerOptions): ExecutionWorker {
   const settings = withDefaults(options);
-  const { telemetry, storeTimeoutMs, notifications, log } = settings;
+  const { telemetry, storeTimeoutMs, notifications, log, random } = settings;
   const { guarded, push, outbox, changeTask } = openTaskChanges(settings);
   const common = { ...settings, ...telemetry, changeTask };
   const runs = createRuns(common);
@@ -49,11 +55,23 @@ export function createExecutionWorker(options: WorkerOptions): ExecutionWorker {
     return createHandleLook({ store: guarded, advanceIfDue: createAdvanceIfDue({ ...common, runs: queued }), outbox });
   }
 
+  /** Retries, because a failed message stays hidden for six times the function's time limit, and the task would be out of time. */
+  async function readTask({ taskId, signal }: { taskId: string; signal: AbortSignal }) {
+    for (let attempt = 0; ; attempt++) {
+      signal.throwIfAborted();
+      try {
+        return await guarded.get({ id: taskId });
+      } catch (error) {
+        if (attempt === maxReads - 1) throw error;
+      }
+      await sleep(backoffMs({ ...readPause, attempt, random }), undefined, { signal });
+    }
+  }
+
   return {
     look: notifications && outbox ? createLook({ queue: notifications, outbox }) : async () => {},
     async run({ taskId, signal }) {
-      signal.throwIfAborted();
-      const task = await guarded.get({ id: taskId });
+      const task = await readTask({ taskId, signal });
       if (task === undefined || !isUnstarted(task)) {
         log.info("task_not_due", { task_id: taskId, ...(task && createLogIds(task)), state: task?.state });
         return;

@@ -7,7 +7,7 @@ import { abortable } from "./waiting.ts";
 export type FreshCredential<T> = { credential: T; lifetimeMs: number; renewAfterMs?: number };
 
 /** Options for tests. `timeoutMs` limits one fetch. */
-export type KeepSeams = { timeoutMs?: number; now?: () => number; random?: () => number };
+export type CredentialCacheOptions = { timeoutMs?: number; now?: () => number; random?: () => number };
 
 export type CachedCredential<T> = {
   /** Returns at once if the cached one is usable. Otherwise rejects as `fetch` does, or with a time-out. */
@@ -22,7 +22,7 @@ export type CachedCredential<T> = {
  * credential is still valid when it arrives.
  */
 export function createCachedCredential<T>(
-  options: KeepSeams & {
+  options: CredentialCacheOptions & {
     /** `signal` belongs to the fetch, not to any of its callers. */
     fetch: (request: { signal: AbortSignal }) => Promise<FreshCredential<T>>;
     retryAfterMs?: number;

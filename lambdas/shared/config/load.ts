@@ -19,26 +19,26 @@ export class ConfigError extends Error {
 }
 
 /** `directory` is the command's working directory; `file` is the person's choice. */
-export type ConfigPlace = { directory: string; file?: string | undefined };
+export type ConfigLocation = { directory: string; file?: string | undefined };
 
 /** The path of the file that `loadConfig` reads. */
-export function configPath({ directory, file }: ConfigPlace): string {
+export function configPath({ directory, file }: ConfigLocation): string {
   return resolve(directory, file ?? configFileName);
 }
 
 /** The directory to which the configuration's paths are relative. */
-export function configDirectory(place: ConfigPlace): string {
-  return dirname(configPath(place));
+export function configDirectory(location: ConfigLocation): string {
+  return dirname(configPath(location));
 }
 
 /** Reads `file`, or else the default file in `directory`. If that does not exist, all defaults apply. */
-export function loadConfig(place: ConfigPlace): Config {
-  return parseConfig(readConfig(place));
+export function loadConfig(location: ConfigLocation): Config {
+  return parseConfig(readConfig(location));
 }
 
 /** For the Execution zone alone. Ignores where tasks come from, so that the file may leave it out. */
-export function loadExecutionConfig(place: ConfigPlace): Config {
-  return parseExecutionConfig(readConfig(place));
+export function loadExecutionConfig(location: ConfigLocation): Config {
+  return parseExecutionConfig(readConfig(location));
 }
 
 /** Like `loadExecutionConfig`, for JSON that was already read. */
@@ -50,13 +50,13 @@ export function parseExecutionConfig({ json, name }: { json: unknown; name?: str
   });
 }
 
-function readConfig(place: ConfigPlace): { json: unknown; name: string } {
-  const name = configPath(place);
+function readConfig(location: ConfigLocation): { json: unknown; name: string } {
+  const name = configPath(location);
   let text: string;
   try {
     text = readFileSync(name, "utf8");
   } catch (cause) {
-    if (place.file === undefined && (cause as NodeJS.ErrnoException).code === "ENOENT") return { json: {}, name };
+    if (location.file === undefined && (cause as NodeJS.ErrnoException).code === "ENOENT") return { json: {}, name };
     throw new ConfigError(name, [`it cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`]);
   }
   return { json: parseJson({ text, path: name }), name };

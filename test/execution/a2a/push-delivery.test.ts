@@ -1,10 +1,10 @@
 /** The delivery of push notifications to real receivers: what arrives, and who is never asked. */
 import { afterEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { v03EventSchema } from "../../../contracts/a2a/v03/task.ts";
 import { planNextPush, waitMs } from "../../../lambdas/execution/a2a/push-delivery.ts";
 import { toA2aTask } from "../../../lambdas/execution/a2a/view.ts";
 import { createPublicPost } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
+import { v03EventSchema } from "../../contracts/a2a/v03/event-schema.ts";
 import { silence } from "../../doubles/answers.ts";
 import { connectionReset } from "../../doubles/web-server.ts";
 import { eventually, yielding } from "../test-host.ts";

@@ -1,17 +1,17 @@
-/** Judges the calls of a rehearsal by the policies of the templates, and remembers which permissions were used. */
-import { type Call, decide, type Principal, type Verdict } from "./decide.ts";
+/** Decides calls by the policies of the templates, and remembers which permissions were used. */
+import { type Call, type Decision, decide, type Principal } from "./decide.ts";
 import { matches, matchesAction } from "./match.ts";
 import type { Policies } from "./policies.ts";
 import type { Statement } from "./policy.ts";
 
-/** One action that one statement allows on one resource. */
+/** An action that a statement allows on a resource. */
 export type Permission = { source: string; action: string; resource: string };
 
 export type Authority = {
-  check(call: Call): Verdict;
-  /** The role is deleted and created again, under the same name and with the same policies. */
+  check(call: Call): Decision;
+  /** Deletes the role and creates it again, with the same name and policies. */
   recreate(roleArn: string): void;
-  /** Permissions of roles and resources that no call has needed so far. */
+  /** Returns the permissions of roles and resources that no call has needed so far. */
   unused(): Permission[];
 };
 
@@ -19,7 +19,7 @@ export function createAuthority({ policies }: { policies: Policies }): Authority
   const used = new Map<Statement, Set<string>>();
   const recreated = new Set<string>();
 
-  function check(call: Call): Verdict {
+  function check(call: Call): Decision {
     const { principal, action, resource } = call;
     const isTrust = action === "sts:AssumeRole";
     const complete = {
@@ -27,19 +27,19 @@ export function createAuthority({ policies }: { policies: Policies }): Authority
       principal: principal.type === "role" ? { ...principal, isRecreated: recreated.has(principal.arn) } : principal,
       context: { "aws:securetransport": "true", ...aboutCaller(principal), ...call.context },
     };
-    const verdict = decide({
+    const decision = decide({
       call: complete,
       identity: principal.type === "role" ? policies.ofRole(principal.arn) : [],
       ofResource: isTrust ? policies.trustOf(resource) : policies.ofResource(resource),
       resourceAccount: resource.split(":")[4] || (principal.type === "role" ? principal.account : ""),
       resourceRules: isTrust || action.startsWith("kms:"),
     });
-    for (const statement of verdict.allowed ? verdict.by : []) {
+    for (const statement of decision.allowed ? decision.by : []) {
       const keys = used.get(statement) ?? new Set();
       used.set(statement, keys);
       for (const key of usedKeys(statement, complete)) keys.add(key);
     }
-    return verdict;
+    return decision;
   }
 
   return {
@@ -75,7 +75,7 @@ function usedKeys(statement: Statement, call: Call): string[] {
     .map(keyOf);
 }
 
-/** A policy that names an account, and no role of it, opens nothing by itself: it says that the account's own policies count. */
+/** A statement that names an account and no role allows nothing by itself: the account's own policies decide. */
 function onlyDelegates({ principals, conditions }: Statement): boolean {
   if (conditions.some(({ key }) => key.toLowerCase() === "aws:principalarn")) return false;
   if (principals === undefined || principals.everyone || principals.services.length > 0) return false;

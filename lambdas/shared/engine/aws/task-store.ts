@@ -58,8 +58,8 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
       Limit: limit,
     });
     const { Items = [], LastEvaluatedKey } = await client.send(command, callLimits({ signal }));
-    const entries = Items.map((entry) => ({ id: entry.id?.S ?? "", place: entry[sortKey]?.S ?? "" }));
-    return { entries, after: entries.at(-1)?.place ?? "", isLast: LastEvaluatedKey === undefined };
+    const entries = Items.map((entry) => ({ id: entry.id?.S ?? "", position: entry[sortKey]?.S ?? "" }));
+    return { entries, after: entries.at(-1)?.position ?? "", isLast: LastEvaluatedKey === undefined };
   }
 
   /** Reads the whole table, for rare listings by an operator. */
@@ -70,18 +70,18 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
       TableName: table,
       ConsistentRead: true,
       FilterExpression: "#index = :key",
-      ProjectionExpression: "#id, #place",
-      ExpressionAttributeNames: { "#index": index, "#id": taskTable.partitionKey, "#place": sortKey },
+      ProjectionExpression: "#id, #position",
+      ExpressionAttributeNames: { "#index": index, "#id": taskTable.partitionKey, "#position": sortKey },
       ExpressionAttributeValues: { ":key": { S: key } },
     };
     const all: IndexEntry[] = [];
     for await (const { Items = [] } of paginateScan({ client }, input, callLimits({ signal })))
-      for (const item of Items) all.push({ id: item.id?.S ?? "", place: item[sortKey]?.S ?? "" });
-    const isAhead = (place: string) => after === undefined || (isNewestFirst ? place < after : place > after);
+      for (const item of Items) all.push({ id: item.id?.S ?? "", position: item[sortKey]?.S ?? "" });
+    const isAhead = (position: string) => after === undefined || (isNewestFirst ? position < after : position > after);
     const entries = all
-      .filter(({ place }) => place !== "" && isAhead(place))
-      .sort((one, other) => (one.place < other.place === isNewestFirst ? 1 : -1));
-    return { entries, after: entries.at(-1)?.place ?? "", isLast: true };
+      .filter(({ position }) => position !== "" && isAhead(position))
+      .sort((one, other) => (one.position < other.position === isNewestFirst ? 1 : -1));
+    return { entries, after: entries.at(-1)?.position ?? "", isLast: true };
   }
 
   /** Finds candidates of the listing after `after`, which may belong to other keys or may have moved. */
@@ -158,7 +158,7 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
       if (cursor !== undefined && !isSortKey({ index, text: cursor }))
         throw new RangeError("not a cursor of this store");
       if (key === "") return { items: [] };
-      const found: { item: T; place: string }[] = [];
+      const found: { item: T; position: string }[] = [];
       const wanted = limit + 1;
       let after = cursor;
       // One more item than requested shows whether there is a next page.
@@ -168,12 +168,12 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
           const entries = page.entries.slice(next, next + wanted);
           next += entries.length;
           const records = await Promise.all(entries.map(({ id }) => read(id)));
-          for (const [number, { place }] of entries.entries()) {
+          for (const [number, { position }] of entries.entries()) {
             const record = records[number];
             // An index lags behind the items, so the item itself decides.
-            const isThere = record?.[index]?.S === key && record[sortKeys[index]]?.S === place;
+            const isThere = record?.[index]?.S === key && record[sortKeys[index]]?.S === position;
             const item = isThere ? live(record) : undefined;
-            if (item !== undefined) found.push({ item, place });
+            if (item !== undefined) found.push({ item, position });
           }
         }
         ({ after, isLast } = page);
@@ -181,7 +181,7 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
       const shown = found.slice(0, limit);
       const items = shown.map(({ item }) => item);
       const last = shown.at(-1);
-      return found.length > limit && last !== undefined ? { items, cursor: last.place } : { items };
+      return found.length > limit && last !== undefined ? { items, cursor: last.position } : { items };
     },
   };
 }

@@ -83,7 +83,7 @@ export function createSqliteTaskStore<T extends TaskItem>(options: {
       const shown = rows.slice(0, limit);
       const items = shown.map((row) => readItem({ text: row.item, parse }));
       const last = shown.at(-1);
-      return rows.length > limit && last !== undefined ? { items, cursor: last.place } : { items };
+      return rows.length > limit && last !== undefined ? { items, cursor: last.position } : { items };
     },
   };
 }
@@ -94,8 +94,8 @@ function columnsOf(item: TaskItem): (string | number | null)[] {
   return [state, thread, principal, listedAtMs, expiresAtMs, writeItem(item)];
 }
 
-/** `place` is the cursor that continues after this row. */
-type Row = { place: string; item: string };
+/** `position` is the cursor that continues after this row. */
+type Row = { position: string; item: string };
 
 /** Throws RangeError for a cursor of another index. */
 type Page = (request: { key: string; cursor: string | undefined; nowMs: number; limit: number }) => Row[];
@@ -103,7 +103,7 @@ type Page = (request: { key: string; cursor: string | undefined; nowMs: number; 
 /** In the order of creation. */
 function oldestFirst({ database, index }: { database: Database; index: "thread" | "state" }): Page {
   const select = database.prepare(
-    `SELECT CAST(seq AS TEXT) AS place, item FROM tasks
+    `SELECT CAST(seq AS TEXT) AS position, item FROM tasks
      WHERE ${index} = ? AND seq > ? AND expires_at_ms > ? ORDER BY seq LIMIT ?`,
   );
   return ({ key, cursor = "0", nowMs, limit }) => {
@@ -115,7 +115,7 @@ function oldestFirst({ database, index }: { database: Database; index: "thread" 
 /** Sorts by `listedAtMs` and then by id. `IS NOT NULL` lets sqlite use the partial index. */
 function newestFirst({ database }: { database: Database }): Page {
   const select = database.prepare(
-    `SELECT listed_at_ms || '.' || id AS place, item FROM tasks
+    `SELECT listed_at_ms || '.' || id AS position, item FROM tasks
      WHERE principal = ? AND listed_at_ms IS NOT NULL AND (listed_at_ms, id) < (?, ?) AND expires_at_ms > ?
      ORDER BY listed_at_ms DESC, id DESC LIMIT ?`,
   );
