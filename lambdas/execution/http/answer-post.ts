@@ -86,7 +86,7 @@ export function createPostHandler(settings: PostSettings): (asked: PostRequest) 
   };
 }
 
-/** At a path with both protocols, an unknown method belongs to A2A where the request names a version of A2A. */
+/** At a path with both protocols, an unknown method belongs to A2A if the request names a version of A2A. */
 function selectA2aEndpoint({ exchange, face, method }: PostRequest & { method: string }): A2aEndpoint | undefined {
   if (face.a2a === undefined || face.zoneDialect === undefined || toA2aOperation(method) !== undefined) return face.a2a;
   return !isMethodName(method) && readRequestedVersion(exchange) !== undefined ? face.a2a : undefined;
@@ -162,7 +162,7 @@ function toMetricMethod(method: string): string {
 }
 
 /**
- * Rejects with `payload_too_large` as soon as more is announced or arrives, and with `unavailable` where the body does
+ * Rejects with `payload_too_large` as soon as more is announced or arrives, and with `unavailable` if the body does
  * not come in time or breaks off: nothing was done, so the same request may be sent again.
  */
 async function readExchangeBody(request: {

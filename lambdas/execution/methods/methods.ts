@@ -149,7 +149,7 @@ export function openRpc(): OpenRpc {
   return built;
 }
 
-/** Throws the task's own error where it failed or was canceled. */
+/** Throws the task's own error if it failed or was canceled. */
 function taskResult({ task, pollAfterMs }: { task: ExecutionTask; pollAfterMs: number }): TaskResult {
   const { id, correlationId, outcome, progress, question, artifacts } = task;
   if (question !== undefined) {

@@ -46,9 +46,9 @@ const reasonsForAgents: Record<StopCause, ClientReason> = {
 
 export type Run = {
   stop(cause: StopCause): void;
-  /** Resolves when the outcome is stored, or when this run may not store it any more. Never rejects. */
+  /** Resolves when the outcome is stored, or when this run may no longer store it. Never rejects. */
   ended: Promise<void>;
-  /** Resolves when the agent's function has returned as well: one that ignores its signal works on after the end. Never rejects. */
+  /** Resolves when the agent's function has returned, which may be later if it ignores its signal. Never rejects. */
   returned: Promise<void>;
 };
 
@@ -117,7 +117,7 @@ export function startRun(
     news.close();
   }
 
-  /** Stores a change. Stops the agent where another process has ended the task or taken it over. */
+  /** Stores a change. Stops the agent if another process has ended the task or taken it over. */
   async function write(change: TaskChange): Promise<void> {
     const { task, changed } = await changeTask({ task: latest, change });
     if (changed && task !== undefined) latest = task;

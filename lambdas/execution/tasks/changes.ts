@@ -1,4 +1,4 @@
-/** The changes that a task's record may see, as pure functions: each gives the next record, or undefined where the state forbids it. */
+/** The changes that a task's record may see, as pure functions: each gives the next record, or undefined if the state forbids it. */
 import { joinTextParts, type Message } from "../../../contracts/a2a/part.ts";
 import type { Artifact } from "../../../contracts/methods.ts";
 import { canTransition, isTerminal, type TaskState } from "../../../contracts/methods.ts";

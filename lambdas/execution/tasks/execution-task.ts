@@ -73,7 +73,7 @@ export type PassedState = z.infer<typeof passedStateSchema>;
 /** The fields of a task that came over A2A. */
 const a2aSchema = z.object({
   contextId: z.string(),
-  /** The messages of the task, oldest first. The oldest are dropped where there are too many. */
+  /** The messages of the task, oldest first. The oldest are dropped if there are too many. */
   messages: z.array(messageSchema),
   pushConfigs: z.array(storedPushConfigSchema).optional(),
   /** The latest states that it has left, oldest first. */

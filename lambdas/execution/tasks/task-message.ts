@@ -5,7 +5,7 @@ import { digest } from "./execution-task.ts";
 
 const runSchema = z.object({ taskId: z.string().min(1) });
 
-/** A push configuration is to be notified that its task entered a state. `attempt` counts from 0. */
+/** Asks a worker to notify a push configuration that its task entered a state. `attempt` counts from 0. */
 const pushNoticeSchema = z.object({
   taskId: z.string().min(1),
   configId: z.string().min(1),

@@ -84,7 +84,7 @@ export function createChangeTask(options: {
   };
 }
 
-/** The task with the time of its change of state, also in the listing where it is listed. */
+/** The task with the time of its change of state, also in the listing if it is listed. */
 function withChangeTime({ task, nowMs }: { task: ExecutionTask; nowMs: number }): ExecutionTask {
   return { ...task, changedAtMs: nowMs, ...(task.listedAtMs !== undefined && { listedAtMs: nowMs }) };
 }

@@ -73,7 +73,7 @@ export function createOtelSpans({
   };
 }
 
-/** The active span where it belongs to the same trace, because it is a closer parent than the one of the record or the caller. */
+/** The active span if it belongs to the same trace, because it is a closer parent than the one of the record or the caller. */
 function toParentContext(trace: Trace | undefined): SpanContext | undefined {
   const active = api.getSpanContext(context.active());
   const given = spanContextOf(trace);

@@ -38,7 +38,7 @@ export type Tracing = {
 const exportTimeoutMs = 5000;
 const sendEveryMs = 5000;
 
-/** Opens nothing before the first spans are sent. Throws where the exporter cannot be used here. */
+/** Opens nothing before the first spans are sent. Throws if the exporter cannot be used here. */
 export function openTracing(options: {
   config: TelemetryConfig["traces"];
   service: "verification" | "execution";
