@@ -59,7 +59,7 @@ describe("Slack's own client", () => {
   });
 });
 
-/** What an app of Bolt heard; it answers nothing itself. */
+/** A Bolt app that keeps what it receives. */
 describe("an app of Bolt", () => {
   const heard: { type: string; said: Record<string, unknown>; team: string | undefined }[] = [];
   let app: App;
@@ -69,7 +69,7 @@ describe("an app of Bolt", () => {
     app = new App({
       signingSecret,
       logLevel: LogLevel.ERROR,
-      // Whose token is needed is asked for with what Bolt made of the payload.
+      // Bolt asks for a token with the installation that it read from the payload.
       authorize: async ({ teamId, enterpriseId, isEnterpriseInstall }) => ({
         botToken,
         botId: workspace.bot,
