@@ -20,8 +20,8 @@ export const conformance: Command = {
 sekisho conformance URL [--auth AUTH] [--dialect D] [options]
 sekisho conformance --destination NAME [--config FILE] [options]
 
-Runs the contract's cases against an Execution endpoint in any language, and says of each
-what was expected and what came. It runs the agent behind the endpoint some twenty times.
+Runs the contract's cases against an Execution endpoint in any language, and shows what each case
+expected and what came. It runs the agent behind the endpoint about twenty times.
 
   --auth AUTH          how to call a URL: none (loopback only), bearer:ENV_NAME,
                        sigv4:SERVICE:REGION, web-identity:AUDIENCE
@@ -36,9 +36,9 @@ what was expected and what came. It runs the agent behind the endpoint some twen
   --json               prints the report as one JSON object
   --junit FILE         writes it as JUnit XML too; an optional case that is not kept is skipped there
 
-What a peer gives no occasion for is skipped, with the reason. docs/conformance.md lists the cases.
-Exit code 0: keeps all that is required; 1: does not; 2: bad usage or configuration; 3: nothing
-there that could be tested (not reachable, no endpoint at this address, credentials refused).
+A case that cannot be tried with a peer is skipped, with the reason. docs/conformance.md lists the cases.
+Exit code 0: it keeps all that is required; 1: it does not; 2: bad usage or configuration; 3: there is
+nothing to test (not reachable, no endpoint at this address, credentials refused).
 `,
   async run(run) {
     const { values, positionals } = parseArgs({ args: run.words, allowPositionals: true, options });
@@ -114,7 +114,7 @@ const options = {
 function millisecondsOf(text: string): number {
   const seconds = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && seconds >= 0.1 && seconds <= 600) return seconds * 1000;
-  throw new UsageError(`--call-timeout: "${text}" is no number of seconds (0.1 to 600).`);
+  throw new UsageError(`--call-timeout: "${text}" is not a number of seconds (0.1 to 600).`);
 }
 
 /** Tries before the cases whether the file can be written, and leaves nothing behind. */
@@ -132,7 +132,7 @@ function fileOf({ path, directory }: { path: string; directory: string }): strin
 }
 
 function notWritableText({ file, thrown }: { file: string; thrown: unknown }): string {
-  return `--junit: ${file} is no file that can be written (${Object(thrown).code}).`;
+  return `--junit: ${file} cannot be written (${Object(thrown).code}).`;
 }
 
 function show(request: {

@@ -1,4 +1,4 @@
-/** `sekisho smoke`: for the first hour of a stage on AWS, real tasks and a look at everything that they leave. */
+/** `sekisho smoke`: sends real tasks through a new stage on AWS, and checks everything that they leave. */
 import { parseArgs } from "node:util";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { createStageConfig } from "../../lambdas/shared/config/stage-config.ts";
@@ -79,14 +79,14 @@ export async function runCommand(run: CommandRun, settings: SmokeSettings): Prom
     requireSecret(slack.botToken, readSecret),
   ]);
   const thread = openSlackThread({ slack, token, channel, signal });
-  const texts = Object.values(storyTexts(settings));
+  const texts = storyTexts(settings);
   const elsewhere = routeElsewhere({ config, routes: effective.routes, team: await thread.team(), channel, texts });
   if (elsewhere !== undefined) throw new UsageError(elsewhere);
   if (!(values.yes || (await confirm({ question: questionOf({ named, channel }), word: named.stageName, signal })))) {
     note("Nothing was sent. --yes sends without a question.");
     return exitCodes.failed;
   }
-  // Its own signal: what is canceled after Ctrl-C still goes to the queue.
+  // Not the command's signal, because tasks are canceled after Ctrl-C.
   const never = new AbortController().signal;
   const zone = await openStageZone({ config, stage: named.stageName, signal: never });
   const tasks = await taskPlace({ zone, signal: never });

@@ -22,7 +22,7 @@ async function request({ url, signal, now = Date.now, ...init }: Request): Promi
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const response = await fetch(url, { ...init, redirect: "manual", signal: limit });
     const { status, headers } = response;
-    const skewMs = readSkewMs({ date: headers.get("date"), sentAtMs, receivedAtMs: now() });
+    const skewMs = readSkewMs(headers.get("date"), { sentAtMs, receivedAtMs: now() });
     const bytes = await readResponseBody({ response, maxBytes: maxAnswerBytes });
     return bytes === "too_large" ? undefined : { status, headers, body: new TextDecoder().decode(bytes), skewMs };
   } catch {
@@ -34,19 +34,11 @@ async function request({ url, signal, now = Date.now, ...init }: Request): Promi
  * Returns how far this machine's clock is ahead of a server's, by the `Date` header of its answer (RFC 9110, section
  * 6.6.1). Negative means behind.
  */
-export function readSkewMs({
-  date,
-  sentAtMs,
-  receivedAtMs,
-}: {
-  date: string | null;
-  sentAtMs: number;
-  receivedAtMs: number;
-}): number | undefined {
+export function readSkewMs(date: string | null, at: { sentAtMs: number; receivedAtMs: number }): number | undefined {
   const serverMs = Date.parse(date ?? "");
   if (Number.isNaN(serverMs)) return undefined;
   // The server cut the date off to a whole second, at some time between sending and receiving.
-  return Math.round((sentAtMs + receivedAtMs) / 2 - (serverMs + 500));
+  return Math.round((at.sentAtMs + at.receivedAtMs) / 2 - (serverMs + 500));
 }
 
 export async function measureSkew({ url, signal }: { url: string; signal: AbortSignal }): Promise<number | undefined> {

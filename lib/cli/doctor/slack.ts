@@ -14,16 +14,15 @@ import { askEntry, askSlack, type SlackAnswer } from "./http.ts";
 export type ReadSecret = (reference: SecretReference) => Promise<string>;
 
 /** Rejects with a CheckEnded that says why the secret cannot be read. It does not repeat the error, which may be AWS's text. */
-export async function requireSecret(reference: SecretReference, readSecret: ReadSecret): Promise<string> {
-  const name = formatSecretName(reference);
-  const why = (thrown: unknown) => {
-    if ("env" in reference) return "is not set here.";
-    return `cannot be read${lacksCredentials(thrown) ? ": there are no AWS credentials here" : " with these credentials"}.`;
-  };
+export async function requireSecret(reference: SecretReference, readSecret: ReadSecret, hint = ""): Promise<string> {
+  const stop = (why: string) => new CheckEnded(skipped(`${formatSecretName(reference)} ${why}.${hint}`));
   const value = await readSecret(reference).catch((thrown: unknown) => {
-    throw new CheckEnded(skipped(`${name} ${why(thrown)}`));
+    if ("env" in reference) throw stop("is not set here");
+    throw stop(
+      `cannot be read${lacksCredentials(thrown) ? ": there are no AWS credentials here" : " with these credentials"}`,
+    );
   });
-  if (value.trim() === "") throw new CheckEnded(skipped(`${name} is empty.`));
+  if (value.trim() === "") throw stop("is empty");
   return value.trim();
 }
 
@@ -33,9 +32,7 @@ export async function askIdentity(
   readSecret: ReadSecret,
   signal: AbortSignal,
 ): Promise<SlackAnswer> {
-  const token = await requireSecret(slack.botToken, readSecret).catch((thrown) => {
-    throw thrown instanceof CheckEnded ? withoutToken(thrown.message, slack) : thrown;
-  });
+  const token = await requireSecret(slack.botToken, readSecret, installHint(slack));
   const expected = findExpectedShape({ use: "bot token", value: token });
   // A value of another shape may be another secret, so it is sent nowhere.
   if (expected !== undefined || !isHeaderSafe(token)) {
@@ -47,10 +44,9 @@ export async function askIdentity(
   return answer;
 }
 
-/** A bot token may be missing where workspaces install the app, so its absence fails nothing here. */
-export function withoutToken(what: string, { install }: Config["slack"]): CheckEnded {
-  const others = install === undefined ? "" : " Workspaces get tokens of their own at /slack/install.";
-  return new CheckEnded(skipped(`${what}${others}`));
+/** A bot token may be missing where workspaces install the app. */
+export function installHint({ install }: Config["slack"]): string {
+  return install === undefined ? "" : " Workspaces get tokens of their own at /slack/install.";
 }
 
 export function unreachable({ apiUrl }: Config["slack"]): Finding {
@@ -118,11 +114,7 @@ export function appTokenCheck({ slack }: Config, readSecret: ReadSecret): Check 
   return {
     name: "app token",
     async run(signal) {
-      const token = await requireSecret(slack.appToken, readSecret).catch((thrown) => {
-        throw thrown instanceof CheckEnded
-          ? new CheckEnded(skipped(`${thrown.message} Only Socket Mode needs it.`))
-          : thrown;
-      });
+      const token = await requireSecret(slack.appToken, readSecret, " Only Socket Mode needs it.");
       if (!token.startsWith("xapp-") || !isHeaderSafe(token)) {
         return failed(
           `${name} is not an app token.`,

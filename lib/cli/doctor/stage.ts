@@ -13,8 +13,8 @@ import { type WorkerAnswer, workerAnswerSchema } from "../../../lambdas/verifica
 import { countRules } from "../allow/place.ts";
 import { callerIdentity, requireVerificationAccount } from "../aws/account.ts";
 import { askWorker, workerTimeoutMs } from "../aws/ask-worker.ts";
-import { callAws } from "../aws/aws-failure.ts";
-import { createReadTaskState } from "../aws/dead-letters/task-state.ts";
+import { type AwsCall, callAws } from "../aws/aws-failure.ts";
+import { createReadTaskState } from "../aws/dead-letters/redrive.ts";
 import { createReadStageSecret } from "../aws/own-aws.ts";
 import { readSecretState } from "../aws/secret-store.ts";
 import { readStackOutputs } from "../aws/stack-outputs.ts";
@@ -27,7 +27,7 @@ import { CheckEnded, type CheckGroup, failed, need, ok, once, row, skipped, warn
 import { clockCheck, destinationClocks } from "./clock.ts";
 import { askEntry, type SlackAnswer } from "./http.ts";
 import { toFinding } from "./machine.ts";
-import { allowlistCheck, type Entry, entryChecks, tokenChecks, unreachable, withoutToken } from "./slack.ts";
+import { allowlistCheck, type Entry, entryChecks, installHint, tokenChecks, unreachable } from "./slack.ts";
 
 /** A healthy worker leaves no more messages than that for long. */
 const manyWaiting = 100;
@@ -54,15 +54,7 @@ export async function createStageGroups({ config, named, place, signal }: StageR
   const askDestinations = once(async () => checkInStage(await worker()));
   const timeoutMs = workerTimeoutMs(config);
   const answeringWorker = need(askState, "The deployed worker does not answer.");
-  const identity = once(async () => {
-    const answer = await askState().catch(() => {
-      throw withoutToken(
-        "The deployed worker does not answer, and it is the worker that reads the token.",
-        staged.slack,
-      );
-    });
-    return toIdentity(answer, staged);
-  });
+  const identity = once(async () => toIdentity(await answeringWorker(), staged));
   const open = once(async (): Promise<Entry> => {
     const { signingSecret } = config.slack;
     return {
@@ -219,7 +211,7 @@ function toIdentity({ bot }: WorkerAnswer, { slack }: Config): SlackAnswer {
   switch (bot.state) {
     case "unreadable": {
       const what = `The deployed worker cannot read ${formatSecretName(slack.botToken)} (${bot.error}).`;
-      if (slack.install !== undefined) throw withoutToken(what, slack);
+      if (slack.install !== undefined) throw new CheckEnded(skipped(`${what}${installHint(slack)}`));
       const remedy = "npx sekisho secrets put writes it. The next deploy lets the worker's role read it.";
       throw new CheckEnded(failed(what, remedy));
     }
@@ -277,7 +269,7 @@ async function checkSecret({
   }
 }
 
-async function readDepth({ queueUrl, region, signal }: { queueUrl: string; region: string; signal: AbortSignal }) {
+async function readDepth({ queueUrl, region, signal }: AwsCall & { queueUrl: string }) {
   const sqs = new SQSClient({ ...sqsSettings, region });
   const command = new GetQueueAttributesCommand({
     QueueUrl: queueUrl,

@@ -1,7 +1,6 @@
 /** The dead letters that a stage keeps for 14 days. */
 import { type ReadLetter, readLetter, withDeadLetters } from "../../../cli/aws/dead-letters/archive.ts";
-import { createSend, redrive } from "../../../cli/aws/dead-letters/redrive.ts";
-import { createReadTaskState } from "../../../cli/aws/dead-letters/task-state.ts";
+import { createReadTaskState, createSend, redrive } from "../../../cli/aws/dead-letters/redrive.ts";
 import { readStackOutputs } from "../../../cli/aws/stack-outputs.ts";
 import type { NamedStage } from "../../../cli/aws/stage.ts";
 import type { TaskPlace } from "../../../cli/tasks/stored-task.ts";
