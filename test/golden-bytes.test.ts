@@ -14,8 +14,8 @@ import { formatPosition, toRecordAttributes } from "../lambdas/shared/engine/aws
 import { toShardKey } from "../lambdas/shared/engine/aws/table.ts";
 import { storedRulesId } from "../lambdas/verification/gate/allowlist.ts";
 import { createMetadata } from "../lambdas/verification/slack/api/posts.ts";
-import { encodeButton } from "../lambdas/verification/slack/messages/message-marks.ts";
-import { greetingIdOf, requestIdOf, sessionIdOf } from "../lambdas/verification/task/ids.ts";
+import { encodeButton } from "../lambdas/verification/slack/messages/blocks.ts";
+import { greetingIdOf, requestIdOf, sessionIdOf } from "../lambdas/verification/task/messages.ts";
 import { threadIdOf } from "../lambdas/verification/task/thread.ts";
 import { createHistoryId, createHistoryState } from "../lambdas/verification/usage/entry.ts";
 import { sampleAsk, sampleTask } from "./verification/task/sample.ts";

@@ -9,8 +9,13 @@ import { noTelemetry, type ProcessTelemetry, type Telemetry } from "../shared/te
 import { type A2aSettings, openA2a } from "./a2a/open-a2a.ts";
 import { createHandleLook, createPushOutbox, type HandleLook } from "./a2a/push-outbox.ts";
 import type { Agent } from "./agents/agent.ts";
-import { type Authenticator, createAdmitCaller, createPlaceCount } from "./http/admission.ts";
-import type { Exchange, ExchangeResponse } from "./http/exchange.ts";
+import {
+  type Authenticator,
+  createAdmitCaller,
+  createPlaceCount,
+  type Exchange,
+  type ExchangeResponse,
+} from "./http/exchange.ts";
 import { createRoutes, createWebHandler } from "./http/routes.ts";
 import {
   createAnswerTaskHandler,

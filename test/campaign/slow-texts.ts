@@ -8,7 +8,7 @@ import { createWork } from "../../lambdas/verification/slack/markdown/nodes.ts";
 import { chooseFileName } from "../../lambdas/verification/slack/messages/answer.ts";
 import { nextStreamPiece } from "../../lambdas/verification/slack/messages/stream-piece.ts";
 import { createTaskText } from "../../lambdas/verification/slack/messages/task-text.ts";
-import { isCancelWord } from "../../lambdas/verification/task/received.ts";
+import { isCancelWord } from "../../lambdas/verification/task/unsent.ts";
 import { takeResult } from "../../lambdas/verification/transport/take-result.ts";
 import { createMarkdownTree } from "../../lib/local/page/markdown-tree.ts";
 import { fragments } from "../verification/slack/markdown/markdown-fragments.ts";

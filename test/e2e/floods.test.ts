@@ -2,7 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { maxNoticesPerUser, maxRefusalsPerTeam, maxRefusalsPerUser } from "../../lambdas/verification/gate/refusals.ts";
-import { createEventPayload } from "../../lib/local/event-payload.ts";
+import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
 import { sendEvent } from "../../lib/local/signed-events.ts";
 import { textsOf, withButton } from "./in-thread.ts";
 import { type E2eWorld, startWorld } from "./world.ts";

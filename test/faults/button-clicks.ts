@@ -1,6 +1,6 @@
 /** People press buttons: of a question that they see, once, and Slack tells the ingress a single time. */
 import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";
-import { questionPart } from "../../lambdas/verification/slack/messages/message-marks.ts";
+import { questionPart } from "../../lambdas/verification/slack/messages/blocks.ts";
 import type { Pool } from "./pool.ts";
 import { type Process, within } from "./processes.ts";
 import { workspace } from "./settings.ts";

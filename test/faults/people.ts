@@ -1,6 +1,6 @@
 /** People write in Slack, and Slack tells the ingress: signed, again where nobody answered, and sometimes twice. */
 import type { Ingress, IngressRequest } from "../../lambdas/verification/ingress/ingress.ts";
-import { requestIdOf } from "../../lambdas/verification/task/ids.ts";
+import { requestIdOf } from "../../lambdas/verification/task/messages.ts";
 import { pressButtons } from "./button-clicks.ts";
 import type { Pool } from "./pool.ts";
 import { createProcess, within } from "./processes.ts";

@@ -2,7 +2,7 @@
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Metrics } from "../../shared/telemetry/telemetry.ts";
-import type { PlaceCount } from "../http/admission.ts";
+import type { PlaceCount } from "../http/exchange.ts";
 import { createA2aEndpoint } from "./endpoint.ts";
 import type { ServedCards } from "./late-cards.ts";
 import { createOperations } from "./operations.ts";

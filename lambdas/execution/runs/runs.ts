@@ -5,7 +5,7 @@ import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Metrics } from "../../shared/telemetry/telemetry.ts";
-import { type PlaceCount, unlimitedPlaces } from "../http/admission.ts";
+import { type PlaceCount, unlimitedPlaces } from "../http/exchange.ts";
 import {
   expiryChange,
   isAsking,

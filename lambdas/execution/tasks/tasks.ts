@@ -5,8 +5,7 @@ import type { RequestId } from "../../../contracts/envelope.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { transitionError } from "../../../contracts/methods.ts";
 import type { Trace } from "../../shared/telemetry/telemetry.ts";
-import { type CallerLimits, createTooManyCallsError, unlimitedPlaces } from "../http/admission.ts";
-import { createParamsError } from "../http/exchange.ts";
+import { type CallerLimits, createParamsError, createTooManyCallsError, unlimitedPlaces } from "../http/exchange.ts";
 import type { Runs } from "../runs/runs.ts";
 import {
   type AdvanceIfDue,

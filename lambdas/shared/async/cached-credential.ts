@@ -1,7 +1,7 @@
 /** Keeps a credential that expires: tokens, assumed roles, certificates. One fetch for all callers, renewed before it expires. */
 
-import { abortable } from "./abortable.ts";
 import { createCachedValue } from "./cache.ts";
+import { abortable } from "./waiting.ts";
 
 /** `renewAfterMs` is four fifths of its life unless said otherwise. */
 export type FreshCredential<T> = { credential: T; lifetimeMs: number; renewAfterMs?: number };

@@ -1,5 +1,5 @@
 /** Limits how many files are held in memory at once. Later ones wait. */
-import { abortable } from "../../shared/async/abortable.ts";
+import { abortable } from "../../shared/async/waiting.ts";
 
 export type ConcurrencyLimit = {
   /** Rejects as `work` does, or with the signal's reason where that aborts before its turn. */

@@ -13,9 +13,15 @@ import {
   readUserText,
   slackId,
 } from "../slack/api/user-text.ts";
-import { decodeButton } from "../slack/messages/message-marks.ts";
-import { greetingIdOf, requestIdOf } from "../task/ids.ts";
-import type { AskMessage, ButtonClick, ConversationOpened, UserMessage } from "../task/messages.ts";
+import { decodeButton } from "../slack/messages/blocks.ts";
+import {
+  type AskMessage,
+  type ButtonClick,
+  type ConversationOpened,
+  greetingIdOf,
+  requestIdOf,
+  type UserMessage,
+} from "../task/messages.ts";
 
 const slackTs = z.string().check(z.maxLength(32), z.regex(/^\d+\.\d+$/));
 

@@ -1,5 +1,5 @@
 /** Where a task goes: the configuration that the machine needs, the destination by its route, and the session there. */
-import { sessionIdOf } from "./ids.ts";
+import { sessionIdOf } from "./messages.ts";
 import type { Task, TaskCall } from "./task.ts";
 
 /** The part of the configuration and of the zone that the task machine needs. */

@@ -1,19 +1,19 @@
 /** Runs the acts that the task machine asks for. Each act talks to one service and returns one event. */
 
 import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
-import { abortable } from "../../shared/async/abortable.ts";
+import { abortable } from "../../shared/async/waiting.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import { createConcurrencyLimit } from "../files/concurrency-limit.ts";
 import { FileRefused, type Files } from "../files/files.ts";
 import type { Gate } from "../gate/gate.ts";
 import { type MessageContent, type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { readUserText } from "../slack/api/user-text.ts";
-import { answerPart, placeholderPart } from "../slack/messages/message-marks.ts";
+import { answerPart, placeholderPart } from "../slack/messages/blocks.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { createThreadHistory } from "../slack/messages/thread-history.ts";
 import type { Act, Context, TaskEvent } from "../task/events.ts";
-import { maxContextTries } from "../task/queued.ts";
 import { installationOf, placeOf, type Task, type TaskOutcome } from "../task/task.ts";
+import { maxContextTries } from "../task/unsent.ts";
 import type { UsageHistory } from "../usage/usage-history.ts";
 import { createCallRunner, type ExecutionCall } from "./calls.ts";
 import { cleanUpThread, deliver, openThread } from "./deliver.ts";

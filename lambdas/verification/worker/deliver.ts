@@ -10,7 +10,7 @@ import {
   questionPart,
   replacedPart,
   streamPart,
-} from "../slack/messages/message-marks.ts";
+} from "../slack/messages/blocks.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { hasFailedDelivery, installationOf, placeOf, type Task } from "../task/task.ts";
 import {

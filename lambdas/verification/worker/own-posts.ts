@@ -1,7 +1,7 @@
 /** The posts of one task in its thread: finds them, plans the changes that show the outcome exactly once, and sets the reactions. */
 
 import { type MessageContent, type PostedMessage, type SlackApi, SlackError } from "../slack/api/slack.ts";
-import { filesPart, insteadPart, placeholderPart, questionPart, streamPart } from "../slack/messages/message-marks.ts";
+import { filesPart, insteadPart, placeholderPart, questionPart, streamPart } from "../slack/messages/blocks.ts";
 import type { SlackErrorKind } from "../task/events.ts";
 import { concludedAtMs, deliveryMs, graceMs, threadReleaseMs } from "../task/step.ts";
 import { installationOf, placeOf, type Task } from "../task/task.ts";
@@ -11,7 +11,7 @@ const clockErrorMs = 5000;
 
 type Request = { slack: SlackApi; task: Task; signal: AbortSignal };
 
-/** `part` is the kind of post (`slack/messages/message-marks.ts`). `buttons` is present while the post has buttons, with its text. */
+/** `part` is the kind of post (`slack/messages/blocks.ts`). `buttons` is present while the post has buttons, with its text. */
 export type OwnPost = { ts: string; part: number; buttons?: { text: string } | undefined };
 
 /** Finds the task's posts in its thread, oldest first. Rejects with a SlackError. */

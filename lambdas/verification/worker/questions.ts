@@ -2,7 +2,7 @@
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
-import { questionPart } from "../slack/messages/message-marks.ts";
+import { questionPart } from "../slack/messages/blocks.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { isWrittenAfter, type ReplyRefusal, takeAnswer } from "../task/asking.ts";
 import type { TaskEvent } from "../task/events.ts";

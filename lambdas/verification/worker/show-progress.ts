@@ -2,7 +2,7 @@
 
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { mostMessages } from "../slack/messages/answer.ts";
-import { placeholderPart } from "../slack/messages/message-marks.ts";
+import { placeholderPart } from "../slack/messages/blocks.ts";
 import { nextStreamPiece, type StreamContent, type StreamPiece } from "../slack/messages/stream-piece.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import type { ProgressShown } from "../task/events.ts";

@@ -3,8 +3,7 @@
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { changeRecord } from "../../shared/engine/records.ts";
 import type { ThreadPosition } from "../task/events.ts";
-import { requestIdOf } from "../task/ids.ts";
-import type { UserMessage } from "../task/messages.ts";
+import { requestIdOf, type UserMessage } from "../task/messages.ts";
 import { concludedAtMs, threadReleaseMs } from "../task/step.ts";
 import { queueGroupOf, type Task, threadKeyOf } from "../task/task.ts";
 import {

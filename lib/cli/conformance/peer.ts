@@ -8,7 +8,7 @@ import {
   responseSchema,
 } from "../../../contracts/envelope.ts";
 import { type ClientReason, SekishoError } from "../../../contracts/errors.ts";
-import { abortable } from "../../../lambdas/shared/async/abortable.ts";
+import { abortable } from "../../../lambdas/shared/async/waiting.ts";
 import { createTrace, type Trace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { escapeActiveCharacters } from "../../../lambdas/shared/untrusted-input.ts";
 import { credentialText } from "../../../lambdas/verification/checks/failed-check.ts";

@@ -1,5 +1,5 @@
 /** Checks: what one is, what it finds, and how many of them run at once. */
-import { abortable } from "../../../lambdas/shared/async/abortable.ts";
+import { abortable } from "../../../lambdas/shared/async/waiting.ts";
 import { ConfigError } from "../../../lambdas/shared/config/load.ts";
 import { EngineFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
 import { errorKind } from "../../../lambdas/shared/telemetry/error-kind.ts";

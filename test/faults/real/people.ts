@@ -1,5 +1,5 @@
 /** What people and Slack do in a run: messages are posted, and told of once, or again as another event. */
-import { createEventPayload } from "../../../lib/local/event-payload.ts";
+import { createEventPayload } from "../../../lib/local/fake-slack/payloads.ts";
 import type { FakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import type { FileOfPerson, PostedByFakePerson } from "../../../lib/local/fake-slack/persons.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from "@jest/globals";
-import { isCancelWord } from "../../../lambdas/verification/task/received.ts";
+import { isCancelWord } from "../../../lambdas/verification/task/unsent.ts";
 
 describe("the word to cancel", () => {
   it.each([

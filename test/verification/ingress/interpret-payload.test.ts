@@ -6,9 +6,8 @@ import {
   interpretPayload,
   type VerifiedPayload,
 } from "../../../lambdas/verification/ingress/interpret-payload.ts";
-import { encodeButton } from "../../../lambdas/verification/slack/messages/message-marks.ts";
-import { greetingIdOf, requestIdOf } from "../../../lambdas/verification/task/ids.ts";
-import { queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
+import { encodeButton } from "../../../lambdas/verification/slack/messages/blocks.ts";
+import { greetingIdOf, queueMessageSchema, requestIdOf } from "../../../lambdas/verification/task/messages.ts";
 import { fixture, nowMs } from "./slack-request.ts";
 
 const taskId = "b712cf0d-e876-58d0-ab39-23ec5761e80e";

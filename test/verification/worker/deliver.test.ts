@@ -5,7 +5,7 @@ import {
   openingPart,
   questionPart,
   replacedPart,
-} from "../../../lambdas/verification/slack/messages/message-marks.ts";
+} from "../../../lambdas/verification/slack/messages/blocks.ts";
 import type { SlackErrorKind } from "../../../lambdas/verification/task/events.ts";
 import type { AgentQuestion, Task } from "../../../lambdas/verification/task/task.ts";
 import { announceTask } from "../../../lambdas/verification/worker/acts.ts";

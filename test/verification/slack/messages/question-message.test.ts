@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { decodeButton } from "../../../../lambdas/verification/slack/messages/message-marks.ts";
+import { decodeButton } from "../../../../lambdas/verification/slack/messages/blocks.ts";
 import type { ButtonClickRefusal } from "../../../../lambdas/verification/slack/messages/question.ts";
 import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
 import type { AgentQuestion, Task } from "../../../../lambdas/verification/task/task.ts";
