@@ -74,9 +74,9 @@ Exit code: 0; 1 AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
 
 function routesText(routes: Config["routes"]): string {
   if (routes.length === 0) return "There is no route, so everybody who asks learns that no agent is set up.";
-  const lines = routes.map(
-    (route, index) => `  ${index + 1}. ${formatRouteKey(route)}: ${orderText(route.destination)}`,
-  );
+  const lines = routes.map((route, index) => {
+    return `  ${index + 1}. ${formatRouteKey(route)}: ${orderText(route.destination)}`;
+  });
   return `Routes (the first that fits decides):\n${lines.join("\n")}`;
 }
 

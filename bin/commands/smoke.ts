@@ -63,12 +63,12 @@ export async function runCommand(run: CommandRun, settings: SmokeSettings): Prom
       "execution-profile": { type: "string" },
     },
   });
-  const channel = idIn({ value: values.channel, option: "--channel", pattern: /^[CGD][A-Z0-9]{2,}$/ });
-  const user = idIn({ value: values.user, option: "--user", pattern: /^[UW][A-Z0-9]{2,}$/ });
+  const channel = requireId("--channel", values.channel, /^[CGD][A-Z0-9]{2,}$/);
+  const user = requireId("--user", values.user, /^[UW][A-Z0-9]{2,}$/);
   if (values.stage === undefined) throw new UsageError("--stage is needed: the tasks are real ones.");
   const place = { directory, file: values.config };
   const { config, named } = readStage(run, values);
-  requireEcho({ config, named });
+  requireEcho(config, named);
 
   const outputs = await readStackOutputs({ ...named, signal });
   const { config: effective } = await readEffectiveConfig({ place, stage: named.stageName, signal });
@@ -82,7 +82,9 @@ export async function runCommand(run: CommandRun, settings: SmokeSettings): Prom
   const texts = storyTexts(settings);
   const elsewhere = routeElsewhere({ config, routes: effective.routes, team: await thread.team(), channel, texts });
   if (elsewhere !== undefined) throw new UsageError(elsewhere);
-  if (!(values.yes || (await confirm({ question: questionOf({ named, channel }), word: named.stageName, signal })))) {
+  const word = named.stageName;
+  const question = `Five tasks are sent, and five messages posted in ${channel}. Type the stage's name (${word}) to begin: `;
+  if (!(values.yes || (await confirm({ question, word, signal })))) {
     note("Nothing was sent. --yes sends without a question.");
     return exitCodes.failed;
   }
@@ -113,27 +115,16 @@ export async function runCommand(run: CommandRun, settings: SmokeSettings): Prom
   }
 }
 
-function idIn({ value, option, pattern }: { value: string | undefined; option: string; pattern: RegExp }): string {
+function requireId(option: string, value: string | undefined, pattern: RegExp): string {
   if (value !== undefined && pattern.test(value)) return value;
-  throw new UsageError(
-    `${option} is needed: an id of Slack, such as ${option === "--user" ? "U012AB3CD" : "C012AB3CD"}.`,
-  );
+  throw new UsageError(`${option} is needed: an id of Slack, such as ${option === "--user" ? "U" : "C"}012AB3CD.`);
 }
 
-function requireEcho({ config: { execution }, named }: { config: Config; named: NamedStage }): void {
-  const { stageName, stage } = named;
-  const why =
-    stage.execution.kind === "external"
-      ? "deploys no Execution zone of its own"
-      : execution.agent === "echo"
-        ? undefined
-        : "runs another agent";
-  if (why === undefined) return;
+function requireEcho({ execution: { agent } }: Config, { stageName, stage }: NamedStage): void {
+  const isExternal = stage.execution.kind === "external";
+  if (!isExternal && agent === "echo") return;
+  const why = isExternal ? "deploys no Execution zone of its own" : "runs another agent";
   throw new UsageError(
     `Stage ${stageName} ${why}, and only the agent "echo" can be told to wait, to ask and to make a file. Set "execution": { "agent": "echo" }, npx cdk deploy --all -c stage=${stageName}, run smoke, then deploy your own agent.`,
   );
-}
-
-function questionOf({ named: { stageName }, channel }: { named: NamedStage; channel: string }): string {
-  return `Five tasks are sent, and five messages posted in ${channel}. Type the stage's name (${stageName}) to begin: `;
 }

@@ -7,7 +7,6 @@ const maxAnswerBytes = 1024 * 1024;
 
 type Answer = {
   status: number;
-  headers: Headers;
   body: string;
   /** How far this machine's clock is ahead of the server's. Undefined where the answer has no date. */
   skewMs: number | undefined;
@@ -24,7 +23,7 @@ async function request({ url, signal, now = Date.now, ...init }: Request): Promi
     const { status, headers } = response;
     const skewMs = readSkewMs(headers.get("date"), { sentAtMs, receivedAtMs: now() });
     const bytes = await readResponseBody({ response, maxBytes: maxAnswerBytes });
-    return bytes === "too_large" ? undefined : { status, headers, body: new TextDecoder().decode(bytes), skewMs };
+    return bytes === "too_large" ? undefined : { status, body: new TextDecoder().decode(bytes), skewMs };
   } catch {
     return undefined;
   }
@@ -43,49 +42,6 @@ export function readSkewMs(date: string | null, at: { sentAtMs: number; received
 
 export async function measureSkew({ url, signal }: { url: string; signal: AbortSignal }): Promise<number | undefined> {
   return (await request({ url, signal, method: "HEAD" }))?.skewMs;
-}
-
-/** `scopes` are those of the token. Undefined where Slack does not say. */
-export type SlackAnswer = {
-  error?: string | undefined;
-  fields: Record<string, unknown>;
-  scopes?: string[] | undefined;
-  skewMs?: number | undefined;
-};
-
-/** Calls a method of Slack's Web API. The token must hold only characters that a header can hold. */
-export async function askSlack({
-  method,
-  token,
-  apiUrl,
-  signal,
-}: {
-  method: string;
-  token: string;
-  apiUrl: string;
-  signal: AbortSignal;
-}): Promise<SlackAnswer | undefined> {
-  const headers = { authorization: `Bearer ${token}`, "content-type": "application/x-www-form-urlencoded" };
-  const answer = await request({ url: new URL(method, apiUrl), method: "POST", headers, signal });
-  const fields = readFields(answer?.body ?? "");
-  if (answer === undefined || fields === undefined) return undefined;
-  const { ok, error = "" } = fields;
-  const scopes = answer.headers.get("x-oauth-scopes")?.split(",");
-  return {
-    error: ok === true ? undefined : /^[a-z_]{1,64}$/.test(String(error)) ? String(error) : "unknown_error",
-    fields,
-    scopes: scopes?.map((scope) => scope.trim()),
-    skewMs: answer.skewMs,
-  };
-}
-
-function readFields(text: string): Record<string, unknown> | undefined {
-  try {
-    const json: unknown = JSON.parse(text);
-    return typeof json === "object" && json !== null && "ok" in json ? { ...json } : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /**
