@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { authorizerOf } from "../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import { type ConfigPlace, loadConfig } from "../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import type { DestinationCheck } from "../../lambdas/verification/checks/check-destination.ts";
 import { callerIdentity } from "../../lib/cli/aws/account.ts";
@@ -156,7 +156,7 @@ async function checkFromThisMachine({
   place,
   signal,
   note,
-}: Request & { place: ConfigPlace }): Promise<DestinationCheck[]> {
+}: Request & { place: ConfigLocation }): Promise<DestinationCheck[]> {
   refuseUnknown({ names, known: Object.keys(config.destinations) });
   const wanted = Object.entries(config.destinations).filter(([name]) => names.length === 0 || names.includes(name));
   if (wanted.some(([, destination]) => usesAws(destination))) note(await callerText({ signal }));

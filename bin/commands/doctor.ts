@@ -1,7 +1,7 @@
 /** `sekisho doctor`: checks everything on this machine or in a stage, and says how to fix it. */
 import { parseArgs } from "node:util";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import { type ConfigPlace, loadConfig } from "../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, loadConfig } from "../../lambdas/shared/config/load.ts";
 import { chooseStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { type CheckGroup, runChecks, skipped } from "../../lib/cli/doctor/check.ts";
 import { type CloseSteps, createLocalGroups } from "../../lib/cli/doctor/machine.ts";
@@ -22,7 +22,7 @@ task; each of the latter two leaves a line request_refused in the entry's log. I
 
   --stage NAME   a stage on AWS instead of this machine. Your own credentials look at the account; the stage's worker
                  says what it can read, so they need lambda:InvokeFunction on its alias operator
-  --json         { ok, checks: [{ group, name, verdict, what, remedy }] }, for CI
+  --json         { ok, checks: [{ group, name, status, what, remedy }] }, for CI
   --config FILE  instead of ./sekisho.config.json
 
 Verdicts: ok, warning, failed, skipped (does not apply, or needs something that is missing).
@@ -51,7 +51,7 @@ Exit code: 0 nothing failed; 1 something did; 2 bad usage.
 };
 
 /** A file that cannot be used is a finding, so what is wrong with it is kept for the check of the configuration. */
-function readGiven(place: ConfigPlace) {
+function readGiven(place: ConfigLocation) {
   try {
     return { config: loadConfig(place), environment: readEnvironment(), problem: undefined };
   } catch (thrown) {
@@ -68,7 +68,7 @@ async function createGroups({
 }: {
   given: ReturnType<typeof readGiven>;
   stage: string | undefined;
-  place: ConfigPlace;
+  place: ConfigLocation;
   closes: CloseSteps;
   signal: AbortSignal;
 }): Promise<CheckGroup[]> {

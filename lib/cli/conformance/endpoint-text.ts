@@ -2,7 +2,7 @@
 
 import { UsageError } from "../../../bin/commands/command.ts";
 import type { Destination } from "../../../lambdas/shared/config/destination-schema.ts";
-import { ConfigError, type ConfigPlace, loadConfig, parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { ConfigError, type ConfigLocation, loadConfig, parseConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 
 export type Endpoint = { config: Config; name: string; destination: Destination; called: string };
@@ -19,7 +19,7 @@ export function findEndpoint({
   auth: string | undefined;
   dialect: string | undefined;
   destination: string | undefined;
-  place: ConfigPlace;
+  place: ConfigLocation;
 }): Endpoint {
   if ((url === undefined) === (name === undefined)) {
     throw new UsageError("Either a URL or --destination NAME is needed.");

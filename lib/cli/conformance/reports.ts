@@ -8,7 +8,7 @@ const indent = " ".repeat(10);
 export function formatTextReport({ endpoint, reports }: Report): string {
   const { required, optional } = countReports(reports);
   const broken = reports.filter(isFailure);
-  const verdict = isConformant(reports)
+  const conclusion = isConformant(reports)
     ? `${endpoint} keeps what is required of it.`
     : `${endpoint} does not keep: ${broken.map(({ name }) => name).join(", ")}.`;
   return [
@@ -16,7 +16,7 @@ export function formatTextReport({ endpoint, reports }: Report): string {
     "",
     `required: ${required.passed} passed, ${required.failed} failed, ${required.skipped} skipped`,
     `optional: ${optional.passed} passed, ${optional.failed} not kept, ${optional.skipped} skipped`,
-    verdict,
+    conclusion,
   ].join("\n");
 }
 

@@ -2,7 +2,7 @@
 import { isOwnExecution, toAddress } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../../lambdas/shared/config/destination-schema.ts";
 import { readEnvironment } from "../../../lambdas/shared/config/environment.ts";
-import { type ConfigPlace, configDirectory } from "../../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, configDirectory } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../../lambdas/shared/config/secrets.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
@@ -21,7 +21,7 @@ export async function checkFromHere({
 }: {
   config: Config;
   /** Paths of the configuration are relative to its folder. */
-  place: ConfigPlace;
+  place: ConfigLocation;
   name: string;
   destination: Destination;
   /** The port of a destination without an address. */

@@ -5,7 +5,7 @@ import {
   outdatedSettings,
   withLiveSettings,
 } from "../../../lambdas/shared/config/live-settings.ts";
-import { type ConfigPlace, loadConfig } from "../../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, loadConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createStageConfig, withExecutionAddress } from "../../../lambdas/shared/config/stage-config.ts";
 import { executionAddressSchema } from "../../../lambdas/verification/config/worker-environment.ts";
@@ -36,7 +36,7 @@ export async function readEffectiveConfig({
   stage,
   signal,
 }: {
-  place: ConfigPlace;
+  place: ConfigLocation;
   stage: string | undefined;
   signal: AbortSignal;
 }): Promise<EffectiveConfig> {

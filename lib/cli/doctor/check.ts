@@ -10,8 +10,8 @@ export type CheckStatus = "ok" | "warning" | "failed" | "skipped";
 
 /** Texts for a person. They hold no secrets and no text of other systems. A problem always comes with a remedy. */
 export type Finding =
-  | { verdict: "ok" | "skipped"; what: string }
-  | { verdict: "warning" | "failed"; what: string; remedy: string };
+  | { status: "ok" | "skipped"; what: string }
+  | { status: "warning" | "failed"; what: string; remedy: string };
 
 export type Found = Finding & { group: string; name: string };
 
@@ -26,19 +26,19 @@ export type Check = {
 export type CheckGroup = { group: string; checks: Check[] };
 
 export function ok(what: string): Finding {
-  return { verdict: "ok", what };
+  return { status: "ok", what };
 }
 
 export function skipped(what: string): Finding {
-  return { verdict: "skipped", what };
+  return { status: "skipped", what };
 }
 
 export function warning(what: string, remedy: string): Finding {
-  return { verdict: "warning", what, remedy };
+  return { status: "warning", what, remedy };
 }
 
 export function failed(what: string, remedy: string): Finding {
-  return { verdict: "failed", what, remedy };
+  return { status: "failed", what, remedy };
 }
 
 /** Splits a text that says what is wrong and then what to do. `remedy` is used where the text says only the former. */

@@ -6,12 +6,12 @@ import { rm, statfs, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { requireAgentFile } from "../../../bin/commands/config.ts";
-import { type ConfigPlace, configDirectory, configPath } from "../../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, configDirectory, configPath } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { type Check, failed, failedAs, ok, row, warning } from "./check.ts";
 
 /** `read` throws what is wrong with a file that cannot be used. */
-export function configurationCheck({ place, read }: { place: ConfigPlace; read: () => Config }): Check {
+export function configurationCheck({ place, read }: { place: ConfigLocation; read: () => Config }): Check {
   return {
     name: "configuration",
     async run() {

@@ -5,7 +5,7 @@ import { listNonSlackSecrets } from "../../../bin/commands/config.ts";
 import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
 import { isOwnExecution } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Environment } from "../../../lambdas/shared/config/environment.ts";
-import type { ConfigPlace } from "../../../lambdas/shared/config/load.ts";
+import type { ConfigLocation } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { formatSecretName, hasSecret, readSecret } from "../../../lambdas/shared/config/secrets.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
@@ -36,7 +36,7 @@ export type CloseSteps = (() => Promise<void>)[];
 type LocalRequest = {
   config: Config;
   environment: Environment;
-  place: ConfigPlace;
+  place: ConfigLocation;
   /** Gets the work to do after all checks. */
   closes: CloseSteps;
   signal: AbortSignal;

@@ -16,23 +16,23 @@ export function formatDoctorText({ found, subject }: { found: readonly Found[]; 
 
 /** `remedy` is null where there is nothing to do. */
 export function formatDoctorJson(found: readonly Found[]): string {
-  const checks = found.map(({ group, name, verdict, what, ...rest }) => {
-    return { group, name, verdict, what, remedy: "remedy" in rest ? rest.remedy : null };
+  const checks = found.map(({ group, name, status, what, ...rest }) => {
+    return { group, name, status, what, remedy: "remedy" in rest ? rest.remedy : null };
   });
   return JSON.stringify({ ok: isHealthy(found), checks }, null, 2);
 }
 
 export function isHealthy(found: readonly Found[]): boolean {
-  return found.every(({ verdict }) => verdict !== "failed");
+  return found.every(({ status }) => status !== "failed");
 }
 
 function linesOf({ one, width }: { one: Found; width: number }): string[] {
-  const line = `  ${marks[one.verdict]} ${one.name.padEnd(width)}  ${one.what}`;
+  const line = `  ${marks[one.status]} ${one.name.padEnd(width)}  ${one.what}`;
   return "remedy" in one ? [line, `${" ".repeat(width + 6)}→ ${one.remedy}`] : [line];
 }
 
 function summary(found: readonly Found[]): string {
-  const count = (verdict: CheckStatus) => found.filter((one) => one.verdict === verdict).length;
+  const count = (status: CheckStatus) => found.filter((one) => one.status === status).length;
   const warnings = `${count("warning")} ${count("warning") === 1 ? "warning" : "warnings"}`;
   const result = isHealthy(found) ? "Nothing failed" : "Something is wrong";
   return `${result}: ${count("ok")} ok, ${warnings}, ${count("failed")} failed, ${count("skipped")} skipped.`;

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { GetQueueAttributesCommand, SQSClient } from "@aws-sdk/client-sqs";
-import type { ConfigPlace } from "../../../lambdas/shared/config/load.ts";
+import type { ConfigLocation } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
 import { sqsSettings } from "../../../lambdas/shared/engine/aws/client.ts";
@@ -31,7 +31,7 @@ import { allowlistCheck, type Entry, entryChecks, tokenChecks } from "./slack.ts
 /** A healthy worker leaves no more messages than that for long. */
 const manyWaiting = 100;
 
-type StageRequest = { config: Config; named: NamedStage; place: ConfigPlace; signal: AbortSignal };
+type StageRequest = { config: Config; named: NamedStage; place: ConfigLocation; signal: AbortSignal };
 
 export async function createStageGroups({ config, named, place, signal }: StageRequest): Promise<CheckGroup[]> {
   const { stageName, stage } = named;

@@ -46,7 +46,7 @@ export function checkFacts(facts: SmokeFacts): SmokeCheck[] {
   const unnamed = lines.filter(({ count }) => count === 0).map(({ requestId }) => requestId);
   const lineCount = lines.reduce((sum, { count }) => sum + count, 0);
   const wrong = doctor.filter(
-    ({ verdict, name }) => verdict === "failed" || (name === "dead letters" && verdict !== "ok"),
+    ({ status, name }) => status === "failed" || (name === "dead letters" && status !== "ok"),
   );
   return [
     ...stories.map(({ story, ok, what }) => ({ name: `task: ${story}`, ok, what })),

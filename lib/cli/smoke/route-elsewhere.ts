@@ -1,7 +1,7 @@
 /** Whether the routes lead the tasks of a smoke test to the stage's own Execution zone. */
 import { isOwnExecution } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { findRoute } from "../../../lambdas/verification/gate/route.ts";
+import { findRoute } from "../../../lambdas/verification/gate/rules.ts";
 
 /** Says where the first text leads that does not lead there. Undefined where all do. */
 export function routeElsewhere({

@@ -1,6 +1,6 @@
 /** The tasks of the smoke test. Each is a message that a person seems to have sent, followed in the stage's table to its end. */
 import { setTimeout as wait } from "node:timers/promises";
-import { requestIdOf } from "../../../lambdas/verification/task/messages.ts";
+import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { hasFailedDelivery, type Task } from "../../../lambdas/verification/task/task.ts";
 import { type Delivery, sendEvent } from "../../local/signed-events.ts";
 import { sendCancel } from "../tasks/cancel-task.ts";

@@ -1,6 +1,6 @@
 /** The page's source on one machine, and of a stage on AWS. */
 import { readEnvironment } from "../../../lambdas/shared/config/environment.ts";
-import { type ConfigPlace, loadConfig } from "../../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, loadConfig } from "../../../lambdas/shared/config/load.ts";
 import type { DestinationCheck } from "../../../lambdas/verification/checks/check-destination.ts";
 import { AwsFailure } from "../../cli/aws/aws-failure.ts";
 import { readStackOutputs } from "../../cli/aws/stack-outputs.ts";
@@ -32,7 +32,7 @@ export function openLocalSource({
   signal,
   now = Date.now,
 }: {
-  config: ConfigPlace;
+  config: ConfigLocation;
   store?: string | undefined;
   executionPort?: number | undefined;
   steps?: (() => readonly RecordedStep[]) | undefined;
@@ -66,7 +66,7 @@ export async function openStageSource({
   signal,
   now = Date.now,
 }: {
-  config: ConfigPlace;
+  config: ConfigLocation;
   stage: string;
   signal: AbortSignal;
   now?: () => number;
@@ -95,7 +95,7 @@ function openHealth({
   executionPort,
   signal,
 }: {
-  config: ConfigPlace;
+  config: ConfigLocation;
   stage: string | undefined;
   executionPort: number | undefined;
   signal: AbortSignal;

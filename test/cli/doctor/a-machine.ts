@@ -12,7 +12,7 @@ import { type Received, startWebServer, type WebServer } from "../../doubles/web
 import type { Run } from "../../e2e/processes.ts";
 import { commandHere } from "../aws/command-here.ts";
 
-export type ToldCheck = { group: string; name: string; verdict: string; what: string; remedy: string | null };
+export type ToldCheck = { group: string; name: string; status: string; what: string; remedy: string | null };
 export type Doctored = Run & { ok: boolean; checks: ToldCheck[] };
 
 /** Canaries. None of them may be printed. */
@@ -115,10 +115,10 @@ export function openMachine() {
   };
 }
 
-/** Formats the check of that name as `verdict: what → remedy`. */
+/** Formats the check of that name as `status: what → remedy`. */
 export function told({ checks }: Doctored, name: string, group?: string): string {
   const found = checks.filter((check) => check.name === name && (group === undefined || check.group === group));
   return found
-    .map(({ verdict, what, remedy }) => `${verdict}: ${what}${remedy === null ? "" : ` → ${remedy}`}`)
+    .map(({ status, what, remedy }) => `${status}: ${what}${remedy === null ? "" : ` → ${remedy}`}`)
     .join("\n");
 }

@@ -28,7 +28,7 @@ describe("runChecks", () => {
       return ok("at last");
     });
     const found = await run([slow, throwing(new Error("no")), check("quick", async () => ok("at once"))]);
-    expect(found.map(({ name, verdict }) => [name, verdict])).toEqual([
+    expect(found.map(({ name, status }) => [name, status])).toEqual([
       ["slow", "ok"],
       ["throws", "failed"],
       ["quick", "ok"],
@@ -47,8 +47,8 @@ describe("runChecks", () => {
     const hanging = check("hangs", () => new Promise(() => {}));
     const found = await run([hanging, check("well", async () => ok("yes"))], { timeoutMs: 20 });
     expect(found).toMatchObject([
-      { verdict: "failed", what: "It did not end within 0.02 s.", remedy: expect.any(String) },
-      { verdict: "ok" },
+      { status: "failed", what: "It did not end within 0.02 s.", remedy: expect.any(String) },
+      { status: "ok" },
     ]);
   });
 
@@ -56,7 +56,7 @@ describe("runChecks", () => {
     const stop = new AbortController();
     const running = run([check("hangs", () => new Promise(() => {}))], { signal: stop.signal });
     stop.abort();
-    expect(await running).toMatchObject([{ verdict: "failed", what: "It was interrupted." }]);
+    expect(await running).toMatchObject([{ status: "failed", what: "It was interrupted." }]);
   });
 });
 
@@ -71,9 +71,9 @@ describe("a row", () => {
       inner(missing),
     ]);
     expect(found).toMatchObject([
-      { verdict: "ok", what: "there" },
-      { verdict: "skipped", what: "Not there." },
-      { verdict: "failed", what: "It is down.", remedy: "Start it." },
+      { status: "ok", what: "there" },
+      { status: "skipped", what: "Not there." },
+      { status: "failed", what: "It is down.", remedy: "Start it." },
     ]);
   });
 });
@@ -99,7 +99,7 @@ describe("failedAs", () => {
     ["Is it up? npx sekisho start starts it.", "Is it up?", "npx sekisho start starts it."],
     ["Nobody listens there: is it started?", "Nobody listens there: is it started?", "Look."],
   ])("splits %j into the problem and the remedy", (words, what, remedy) => {
-    expect(failedAs(words, "Look.")).toEqual({ verdict: "failed", what, remedy });
+    expect(failedAs(words, "Look.")).toEqual({ status: "failed", what, remedy });
   });
 });
 
@@ -144,6 +144,6 @@ Something is wrong: 1 ok, 1 warning, 1 failed, 1 skipped.`.slice(1),
       ok: false,
       checks: [{ group: "One", name: "a", remedy: null }, {}, { remedy: "mend it" }, {}],
     });
-    expect(JSON.parse(formatDoctorJson(all.filter(({ verdict }) => verdict !== "failed")))).toMatchObject({ ok: true });
+    expect(JSON.parse(formatDoctorJson(all.filter(({ status }) => status !== "failed")))).toMatchObject({ ok: true });
   });
 });

@@ -51,7 +51,7 @@ async function looked(url: string, { known = secret, now = Date.now }: { known?:
   });
   const found = await Promise.all([entry.run(signal), signingSecret.run(signal)]);
   expect(JSON.stringify(found)).not.toContain(known);
-  return found.map((one) => `${one.verdict}: ${one.what}${"remedy" in one ? ` → ${one.remedy}` : ""}`);
+  return found.map((one) => `${one.status}: ${one.what}${"remedy" in one ? ` → ${one.remedy}` : ""}`);
 }
 
 describe("the doctor at an entry", () => {

@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function say(check: Check): Promise<string> {
   const found = await check.run(signal);
-  return `${found.verdict}: ${found.what}${"remedy" in found ? ` → ${found.remedy}` : ""}`;
+  return `${found.status}: ${found.what}${"remedy" in found ? ` → ${found.remedy}` : ""}`;
 }
 
 describe("the clock", () => {

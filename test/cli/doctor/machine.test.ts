@@ -68,7 +68,7 @@ describe("sekisho doctor where Slack and a destination are configured", () => {
     const allowlist = [{ team: "TSTANDIN" }];
     configured({ destinations: { far: far() }, routes: [{ destination: "far" }], allowlist });
     const found = await machine.doctor({ ...withSlack, ...secrets });
-    expect(found.checks.filter(({ verdict }) => verdict !== "ok")).toEqual([]);
+    expect(found.checks.filter(({ status }) => status !== "ok")).toEqual([]);
     expect(found).toMatchObject({ code: 0, ok: true, stderr: "" });
     expect(told(found, "bot token")).toBe("ok: @sekisho in Fake Slack (TSTANDIN).");
     expect(told(found, "signing secret")).toContain(

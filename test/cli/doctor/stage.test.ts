@@ -71,7 +71,7 @@ afterEach(async () => {
 });
 
 const doctor = (): Promise<Doctored> => machine.doctor(aws.env, "--stage", "prod");
-const notOk = ({ checks }: Doctored) => checks.filter(({ verdict }) => verdict !== "ok").map(({ name }) => name);
+const notOk = ({ checks }: Doctored) => checks.filter(({ status }) => status !== "ok").map(({ name }) => name);
 
 describe("sekisho doctor --stage", () => {
   it("passes a healthy stage, and writes nothing", async () => {
@@ -104,7 +104,7 @@ describe("sekisho doctor --stage", () => {
     for (const name of ["stack", "queue", "store", "live settings", "entry"]) {
       expect(told(found, name)).toMatch(/^skipped/);
     }
-    expect(found.checks.filter(({ verdict }) => verdict === "failed").map(({ name }) => name)).toEqual([
+    expect(found.checks.filter(({ status }) => status === "failed").map(({ name }) => name)).toEqual([
       "credentials",
       "secret MODEL_KEY",
     ]);
@@ -117,7 +117,7 @@ describe("sekisho doctor --stage", () => {
     expect(told(found, "credentials")).toMatch(/^failed: .*no AWS credentials\. → Set AWS_PROFILE/);
     expect(told(found, "signing secret")).toMatch(/^skipped: .*no AWS credentials/);
     expect(told(found, "bot token")).toMatch(/^skipped: The deployed worker does not answer/);
-    expect(found.checks.filter(({ verdict }) => verdict === "failed")).toHaveLength(1);
+    expect(found.checks.filter(({ status }) => status === "failed")).toHaveLength(1);
   });
 
   it("names what must be deployed", async () => {

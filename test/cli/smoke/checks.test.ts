@@ -63,7 +63,7 @@ function healthy(changes: Partial<SmokeFacts> = {}): SmokeFacts {
     region: "eu-central-1",
     stories: stories.map((story) => ({ story, ok: true, what: "well", requestId: story, polls: 21 })),
     wakes: 20,
-    doctor: [{ group: "Stage", name: "dead letters", verdict: "ok", what: "None are kept." }],
+    doctor: [{ group: "Stage", name: "dead letters", status: "ok", what: "None are kept." }],
     verification: zone(),
     execution: zone({ zone: "Execution", metrics: [watched] }),
     own: [{ metric: metric("Sekisho/dev", "sekisho_tasks_total"), atLeast: 5, sum: 5 }],
@@ -150,7 +150,7 @@ describe("a smoke test", () => {
     ["a task without a line", { lines: [{ requestId: "r1", count: 0 }] }, /no line names r1/],
     [
       "a dead letter",
-      { doctor: [{ group: "S", name: "dead letters", verdict: "warning", what: "1 are kept.", remedy: "x" }] },
+      { doctor: [{ group: "S", name: "dead letters", status: "warning", what: "1 are kept.", remedy: "x" }] },
       /1 are kept/,
     ],
     [

@@ -140,7 +140,7 @@ describe("an app of Bolt", () => {
     const blocks = [{ type: "actions" as const, elements }];
     const posted = await slack.chat.postMessage({ channel, thread_ts: message.ts, text: "…", blocks });
     const place = { eventsUrl, channel, ts: posted.ts ?? "" };
-    expect(await fakeSlack.press({ ...place, label: "Stop", user: "UHANAKO" }).delivered).toEqual({
+    expect(await fakeSlack.clickButton({ ...place, label: "Stop", user: "UHANAKO" }).delivered).toEqual({
       status: 200,
       deliveries: 1,
       isAmbiguous: false,
@@ -157,7 +157,7 @@ describe("an app of Bolt", () => {
       actions: [{ action_id: "sekisho_cancel", value: "v" }],
     });
     expect(heard[1]?.said).toMatchObject({ text: "a &amp; b", channel_id: channel, is_enterprise_install: "false" });
-    expect(() => fakeSlack.press({ ...place, label: "Start" })).toThrow(/button/);
+    expect(() => fakeSlack.clickButton({ ...place, label: "Start" })).toThrow(/button/);
   });
 
   it("asks for the installation's token: where the app is, not whoever writes", async () => {

@@ -13,7 +13,7 @@ export function offers(label: string, { blocks = [] }: FakeSlackMessage): boolea
 }
 
 /** The wish to cancel gets nowhere: its press is kept for an operator, and the task goes on. Pressed once more, it is canceled. */
-export async function isPressedInVain(world: World): Promise<void> {
+export async function isClickedInVain(world: World): Promise<void> {
   const { message, requestId } = world.ask({ text: "slow 500s, pressed in vain" });
   const isOurs = (body: string, type: string) => {
     const read = JSON.parse(body) as { type?: unknown; requestId?: unknown };
@@ -27,13 +27,13 @@ export async function isPressedInVain(world: World): Promise<void> {
   const { channel, ts } = await world.until("button to cancel", () =>
     world.answersTo(message).find((post) => offers("Cancel", post)),
   );
-  const press = () => world.fakeSlack.press({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
-  press();
+  const click = () => world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
+  click();
   const archive = queueArnOf(world, "deadLettersUrl");
-  await world.skipUntil("press in the archive of dead letters", async () =>
-    (await world.queues.peek(archive)).some((body) => isOurs(body, "press")) ? true : undefined,
+  await world.skipUntil("button click in the archive of dead letters", async () =>
+    (await world.queues.peek(archive)).some((body) => isOurs(body, "button_click")) ? true : undefined,
   );
   world.gateway.faults.delete(noWish);
-  press();
+  click();
   await answer(world, message, /was canceled/);
 }

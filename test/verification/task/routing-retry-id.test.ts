@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { uuidPattern } from "../../../contracts/envelope.ts";
-import { requestIdOf, retryIdOf } from "../../../lambdas/verification/task/messages.ts";
+import { requestIdOf, retryIdOf } from "../../../lambdas/verification/task/routing.ts";
 
 const retry = fc.record({ originalId: fc.uuid(), count: fc.integer({ min: 1, max: 100 }) });
 

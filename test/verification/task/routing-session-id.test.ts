@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { sessionIdSchema } from "../../../contracts/methods.ts";
-import { sessionIdOf } from "../../../lambdas/verification/task/messages.ts";
+import { sessionIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { sampleAsk, sampleZoneSecret } from "./sample.ts";
 
 const idOf = (message: Parameters<typeof sampleAsk>[0], perTask?: string, zoneSecret: string = sampleZoneSecret) =>

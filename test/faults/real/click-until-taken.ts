@@ -10,7 +10,7 @@ const lookEveryMs = 300;
 const labels = ["Yes", "No"] as const;
 
 /** After `label` the other one is pressed too, which comes too late. Resolves when `signal` aborts, too. */
-export async function pressUntilTaken({
+export async function clickUntilTaken({
   fakeSlack,
   eventsUrl,
   asked,
@@ -46,6 +46,6 @@ export async function pressUntilTaken({
     if (!isThere) await pause(afterMs);
     isThere = true;
     for (const each of question() === undefined ? [] : inTurn)
-      fakeSlack.press({ eventsUrl, channel, ts: found.ts, label: each });
+      fakeSlack.clickButton({ eventsUrl, channel, ts: found.ts, label: each });
   }
 }

@@ -1,7 +1,7 @@
 /** When a destination is another peer than before, so that what the old one said of a task counts no longer. */
 import { describe, expect, it } from "@jest/globals";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { createPolicy } from "../../../lambdas/verification/gate/route.ts";
+import { createPolicy } from "../../../lambdas/verification/gate/rules.ts";
 
 const authorizer = { type: "bearer", token: { env: "TOKEN" } };
 const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:123456789012:runtime/agent-abc123";

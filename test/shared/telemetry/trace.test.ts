@@ -1,7 +1,7 @@
 /** W3C Trace Context: what is taken from a caller, and how a trace goes on. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { createChildTrace, createTrace, parseTrace, readTraceId } from "../../lambdas/shared/telemetry/telemetry.ts";
+import { createChildTrace, createTrace, parseTrace, readTraceId } from "../../../lambdas/shared/telemetry/telemetry.ts";
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 const spanId = "00f067aa0ba902b7";

@@ -1,9 +1,18 @@
-/** The allowlist: the rules of the configuration and of the store, and what they say about a person. Default deny. */
+/**
+ * The rules about messages: who may ask (the allowlist of the configuration and of the store, default deny), and where a message goes (the
+ * routes and destinations of the configuration, as the policy of the task machine).
+ */
 
+import { hash } from "node:crypto";
 import * as z from "zod";
 import { createCachedValues } from "../../shared/async/cache.ts";
-import type { AllowlistRule } from "../../shared/config/schema.ts";
+import type { Destination } from "../../shared/config/destination-schema.ts";
+import type { AllowlistRule, Config, Route } from "../../shared/config/schema.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
+import { createOutgoingFiles } from "../slack/messages/answer.ts";
+import type { UserMessage } from "../task/messages.ts";
+import type { Policy } from "../task/routing.ts";
+import type { Locale } from "../task/task.ts";
 
 /** Who asks, and where. `team` is the installation's workspace, also where the person is of another one (Slack Connect). */
 export type Requester = { team: string; channel: string; user: string };
@@ -105,3 +114,89 @@ export function createEffectiveRules({
   }
   return ({ signal }) => cachedRules.get({ key: storedRulesId, signal, read });
 }
+
+/** Creates the policy of the task machine. */
+export function createPolicy({
+  config,
+}: {
+  config: Pick<Config, "slack" | "routes" | "destinations" | "limits">;
+}): Policy {
+  return {
+    routeOf: (message) => findRoute({ routes: config.routes, message }),
+    destinations: new Map(
+      Object.entries(config.destinations).map(([name, destination]) => [
+        name,
+        {
+          deadlineMs: destination.deadlineMs,
+          address: readAddress(destination),
+          idempotent: destination.idempotent,
+          concurrency: destination.concurrency,
+          questionMs: destination.questions.expireAfterMs,
+          longPollMs: destination.longPollMs,
+          stopAfterResult: destination.transport === "agentcore" && destination.stopAfterResult,
+        },
+      ]),
+    ),
+    fileCountOf: (task) => createOutgoingFiles(task).length,
+    threadReplies: config.slack.threadReplies,
+    commandsPrivately: config.slack.command?.answerIn === "person",
+    sweepAfterMs: config.limits.sweepAfterMs,
+  };
+}
+
+/**
+ * The destinations of the first route whose conditions all match, in the order of preference; none where no route matches. A route
+ * without conditions matches every message.
+ */
+export function findRoute({
+  routes,
+  message,
+}: {
+  routes: readonly Route[];
+  message: Pick<UserMessage, "team" | "channel" | "text">;
+}): readonly string[] {
+  const fitting = routes.find(
+    ({ team, channel, word }) =>
+      (team === undefined || team === message.team) &&
+      (channel === undefined || channel === message.channel) &&
+      (word === undefined || beginsWith(message.text, word)),
+  );
+  return fitting?.destination ?? [];
+}
+
+/**
+ * How much of a text is compared with a route's word, which has at most 64 characters. Normalizing a long text takes time that grows with
+ * the square of its number of combining marks.
+ */
+const maxRead = 500;
+
+/** Whether the text begins with the word and a colon, in any letter case and width. */
+function beginsWith(text: string, word: string): boolean {
+  const beginning = text.trimStart().slice(0, maxRead);
+  const [first, rest] = beginning.normalize("NFKC").split(":", 2);
+  return rest !== undefined && foldCase(first ?? "") === foldCase(word.normalize("NFKC"));
+}
+
+function foldCase(text: string): string {
+  return text.trim().toLowerCase();
+}
+
+/** The language of a person whose language is unknown. */
+export function toDefaultLocale({ locale }: Pick<Config["slack"], "locale">): Locale {
+  return locale === "user" ? "en" : locale;
+}
+
+/** A digest of where the destination leads. */
+function readAddress(destination: Destination): string {
+  const { transport, url, runtimeArn, qualifier, endpoint, card } = { ...noAddress, ...destination };
+  // `card` is added only where there is one, so that the digests of other destinations in stored records stay the same.
+  const parts = [transport, url, runtimeArn, qualifier, endpoint, ...(card === undefined ? [] : [card])];
+  return hash("sha256", JSON.stringify(parts), "hex").slice(0, 16);
+}
+const noAddress = {
+  url: undefined,
+  runtimeArn: undefined,
+  qualifier: undefined,
+  endpoint: undefined,
+  card: undefined,
+};

@@ -1,6 +1,6 @@
 /** A call that nobody answers ends: after its own time, and never later than the destination's calls may take. */
 import { afterEach, beforeEach, expect, it, jest } from "@jest/globals";
-import { clientOver, execute } from "../sample.ts";
+import { clientOver, execute } from "./sample.ts";
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import type { Task, TaskOutcome } from "../../../lambdas/verification/task/task.ts";
-import { countStep } from "../../../lambdas/verification/worker/measured.ts";
+import { countStep } from "../../../lambdas/verification/worker/step-metrics.ts";
 import { type Counted, recordedMetrics } from "../../shared/telemetry/recorded.ts";
 import { askedAtMs, sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 

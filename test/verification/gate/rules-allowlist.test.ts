@@ -8,7 +8,7 @@ import {
   noStoredRules,
   parseReadableRules,
   parseStoredRules,
-} from "../../../lambdas/verification/gate/allowlist.ts";
+} from "../../../lambdas/verification/gate/rules.ts";
 
 const asking = { team: "T1", channel: "C1", user: "U1" };
 const slackId = fc.constantFrom("T1", "C1", "U1", "X1");

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { uuidPattern } from "../../../contracts/envelope.ts";
-import { requestIdOf, uuidV5 } from "../../../lambdas/verification/task/messages.ts";
+import { requestIdOf, uuidV5 } from "../../../lambdas/verification/task/routing.ts";
 
 const dns = "6ba7b810-9dad-11d1-80b4-00c04fd430c8";
 const url = "6ba7b811-9dad-11d1-80b4-00c04fd430c8";
