@@ -19,7 +19,7 @@ afterEach(async () => {
   rmSync(parent, { recursive: true, force: true });
 });
 
-/** Another process that holds the folder. */
+/** Locks the folder in another process. */
 async function hold(): Promise<void> {
   child = spawn(process.execPath, [join(__dirname, "children/hold-folder.ts"), folder], {
     stdio: ["ignore", "pipe", "inherit"],
