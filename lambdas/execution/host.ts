@@ -12,7 +12,7 @@ import type { Agent } from "./agents/agent.ts";
 import {
   type Authenticator,
   createAdmitCaller,
-  createPlaceCount,
+  createRunSlots,
   type Exchange,
   type ExchangeResponse,
 } from "./http/exchange.ts";
@@ -143,8 +143,8 @@ export function createHost({
   const { metrics, spans, exposition } = telemetry;
   const lifetime = processLeftMs === undefined ? endlessLifetime : createLifetime({ processLeftMs, now });
   const callerLimits = {
-    runs: createPlaceCount({ max: runsPerCaller }),
-    calls: createPlaceCount({ max: openCallsPerCaller }),
+    runs: createRunSlots({ max: runsPerCaller }),
+    calls: createRunSlots({ max: openCallsPerCaller }),
   };
   const common = { changeTask, lifetime, lostAfterMs, retentionMs, now, newId, metrics, spans, log };
   const agentDefaults = {
@@ -154,7 +154,7 @@ export function createHost({
     progressMs,
     questionMs,
     random,
-    places: callerLimits.runs,
+    slots: callerLimits.runs,
   };
   const runs =
     "taskQueue" in work

@@ -96,7 +96,7 @@ export const pureFiles: readonly string[] = [
   "lambdas/verification/transport/wrappers.ts",
   "lambdas/verification/worker/deliver.ts",
   "lambdas/verification/worker/interactions.ts",
-  "lambdas/verification/worker/measured.ts",
+  "lambdas/verification/worker/step-metrics.ts",
   "lambdas/verification/worker/own-posts.ts",
   "lambdas/verification/worker/questions.ts",
   "lambdas/verification/worker/show-progress.ts",

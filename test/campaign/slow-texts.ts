@@ -1,7 +1,7 @@
 /** Entry of the campaign's search for slow texts: which text of 64 KB holds the event loop longest, in which function? */
 import { parseArgs } from "node:util";
 
-import { findRoute } from "../../lambdas/verification/gate/route.ts";
+import { findRoute } from "../../lambdas/verification/gate/rules.ts";
 import { findOtherBotUser, isAddressedToOther, readUserText } from "../../lambdas/verification/slack/api/user-text.ts";
 import { parseMarkdown, readMarkdown } from "../../lambdas/verification/slack/markdown/markdown.ts";
 import { createWork } from "../../lambdas/verification/slack/markdown/nodes.ts";

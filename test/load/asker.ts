@@ -1,6 +1,6 @@
-import { requestIdOf } from "../../lambdas/verification/task/messages.ts";
-import { createEventPayload } from "../../lib/local/event-payload.ts";
+import { requestIdOf } from "../../lambdas/verification/task/routing.ts";
 import type { FakeSlackMessages } from "../../lib/local/fake-slack/messages.ts";
+import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";
 import { sendEvent } from "../../lib/local/signed-events.ts";
 import { type PlannedTask, type PlannedThread, textOf } from "./plan.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { createEventPayload } from "../../lib/local/event-payload.ts";
+import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";
 import { sendEvent } from "../../lib/local/signed-events.ts";
 

@@ -19,7 +19,7 @@ import {
   createTooManyCallsError,
   type Exchange,
   type ExchangeResponse,
-  type PlaceCount,
+  type RunSlots,
 } from "../http/exchange.ts";
 import { toLoggableId } from "../tasks/execution-task.ts";
 import type { OperationCall, OperationHandler, OperationHandlers } from "./operation.ts";
@@ -52,7 +52,7 @@ export function createA2aEndpoint({
   tenant: string | undefined;
   keepAliveMs: number;
   /** Counts the streams of each caller. */
-  calls: PlaceCount;
+  calls: RunSlots;
   newId: () => string;
   random: () => number;
   metrics?: Metrics;

@@ -128,61 +128,61 @@ export function isRefusedCaller({ reason }: SekishoError): boolean {
 
 export type CallerLimits = {
   /** Runs of agents. */
-  runs: PlaceCount;
+  runs: RunSlots;
   /** Streams, and calls that wait for a change. */
-  calls: PlaceCount;
+  calls: RunSlots;
 };
 
 /**
  * Counts the places that each caller holds. A place belongs to an id. A place that is taken again is shared, and is free once all
  * holders have released it.
  */
-export type PlaceCount = {
+export type RunSlots = {
   /** Undefined where the caller has reached its limit and holds no place for this id. */
-  take(place: CallerPlace): Release | undefined;
+  take(slot: CallerSlot): Release | undefined;
   /** Takes a place even where none is left. */
-  occupy(place: CallerPlace): Release;
+  occupy(slot: CallerSlot): Release;
 };
 
-type CallerPlace = { principal: string; id: string };
+type CallerSlot = { principal: string; id: string };
 /** Gives back what was taken, once. */
 type Release = () => void;
 
 /** Counts in memory alone, since the counted work ends with the process. */
-export function createPlaceCount({ max }: { max: number }): PlaceCount {
+export function createRunSlots({ max }: { max: number }): RunSlots {
   /** For each principal and id: how many hold the place. */
   const held = new Map<string, Map<string, number>>();
 
-  function add({ principal, id }: CallerPlace, holders: 1 | -1): void {
-    const places = held.get(principal) ?? new Map<string, number>();
-    const left = (places.get(id) ?? 0) + holders;
-    if (left > 0) places.set(id, left);
-    else places.delete(id);
-    if (places.size > 0) held.set(principal, places);
+  function add({ principal, id }: CallerSlot, holders: 1 | -1): void {
+    const slots = held.get(principal) ?? new Map<string, number>();
+    const left = (slots.get(id) ?? 0) + holders;
+    if (left > 0) slots.set(id, left);
+    else slots.delete(id);
+    if (slots.size > 0) held.set(principal, slots);
     else held.delete(principal);
   }
 
-  function occupy(place: CallerPlace): Release {
+  function occupy(slot: CallerSlot): Release {
     let isHeld = true;
-    add(place, 1);
+    add(slot, 1);
     return () => {
-      if (isHeld) add(place, -1);
+      if (isHeld) add(slot, -1);
       isHeld = false;
     };
   }
 
   return {
     occupy,
-    take(place) {
-      const places = held.get(place.principal);
-      const isFull = places !== undefined && !places.has(place.id) && places.size >= max;
-      return isFull ? undefined : occupy(place);
+    take(slot) {
+      const slots = held.get(slot.principal);
+      const isFull = slots !== undefined && !slots.has(slot.id) && slots.size >= max;
+      return isFull ? undefined : occupy(slot);
     },
   };
 }
 
 const nothing: Release = () => {};
-export const unlimitedPlaces: PlaceCount = { take: () => nothing, occupy: () => nothing };
+export const unlimitedSlots: RunSlots = { take: () => nothing, occupy: () => nothing };
 
 /** Long enough that a caller that tries a few times waits some minutes in all. */
 const leastRetryMs = 15_000;

@@ -50,7 +50,7 @@ export function createCachedValue<T>({
 
   const isYounger = (ageMs: number) => now() - cachedAtMs < ageMs;
   const isPast = (pauseMs: number) => now() - startedAtMs >= pauseMs;
-  const peek = () => (cached !== undefined && isYounger(cached.keepMs) ? cached : undefined);
+  const peek = () => (cached && isYounger(cached.keepMs) ? cached : undefined);
 
   function set(loaded: Loaded<T>, atMs = now()): void {
     if (!loaded.keepMs && !loaded.staleMs) return;
@@ -80,7 +80,7 @@ export function createCachedValue<T>({
     try {
       return await share();
     } catch (error) {
-      if (cached !== undefined && isYounger(Math.max(cached.keepMs, cached.staleMs ?? 0))) return cached.value;
+      if (cached && isYounger(Math.max(cached.keepMs, cached.staleMs ?? 0))) return cached.value;
       throw error;
     }
   }
@@ -89,18 +89,18 @@ export function createCachedValue<T>({
     peek,
     get({ refreshAfterMs } = {}) {
       const good = peek();
-      if (good === undefined) return loadOrStale();
+      if (!good) return loadOrStale();
       const isDue = [refreshAfterMs, good.refreshAfterMs].some((ageMs) => ageMs !== undefined && !isYounger(ageMs));
       const hasFailed = startedAtMs !== cachedAtMs;
-      const mayTry = loading === undefined && (!hasFailed || isPast(retryAfterMs));
+      const mayTry = !loading && (!hasFailed || isPast(retryAfterMs));
       return isDue && mayTry ? loadOrStale() : good.value;
     },
     async reload({ minIntervalMs }) {
-      if (loading !== undefined || isPast(minIntervalMs)) await share();
+      if (loading || isPast(minIntervalMs)) await share();
     },
     set,
     forget(isRefused) {
-      if (cached !== undefined && isRefused(cached.value)) cached = undefined;
+      if (cached && isRefused(cached.value)) cached = undefined;
     },
     abandonLoad() {
       loading = undefined;

@@ -23,8 +23,8 @@ export function createConcurrencyLimit({ max }: { max: number }): ConcurrencyLim
     try {
       await abortable({ promise, signal });
     } catch (reason) {
-      const place = waiting.indexOf(resolve);
-      if (place >= 0) waiting.splice(place, 1);
+      const index = waiting.indexOf(resolve);
+      if (index >= 0) waiting.splice(index, 1);
       else release();
       throw reason;
     }

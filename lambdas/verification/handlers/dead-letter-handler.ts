@@ -12,7 +12,7 @@ import { createDynamoTaskStore } from "../../shared/engine/aws/task-store.ts";
 import { createLog } from "../../shared/log.ts";
 import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
 import { readDeadLetterEnvironment } from "../config/worker-environment.ts";
-import { createPolicy } from "../gate/route.ts";
+import { createPolicy } from "../gate/rules.ts";
 import { taskSchema } from "../task/task.ts";
 import {
   type BatchResponse,

@@ -125,7 +125,7 @@ const restSchema = z.object({
     .optional()
     .catch(undefined),
   locale: shape.locale.catch(undefined),
-  place: shape.place.catch(undefined),
+  threadRef: shape.threadRef.catch(undefined),
   placeholder: z
     .object({ ts: z.string(), postedAtMs: z.int().optional().catch(undefined) })
     .optional()

@@ -53,13 +53,13 @@ export function onPermitted(task: Task, { allowed, locale, nowMs }: EventOf<"per
 }
 
 /** In a thread that waits for an answer, the message is that answer and never a new task. */
-export function onReplyGiven(task: Task, { verdict, nowMs }: EventOf<"reply_given">, policy: Policy): Transition {
+export function onReplyGiven(task: Task, { decision, nowMs }: EventOf<"reply_given">, policy: Policy): Transition {
   const isSilent = task.message.unaddressed === true;
-  if (verdict === "taken") return ignore(task);
-  if (verdict === "none")
+  if (decision === "taken") return ignore(task);
+  if (decision === "none")
     return isSilent && !policy.threadReplies ? ignore(task) : acceptMessage(task, { nowMs, policy });
   if (isSilent) return ignore(task);
-  if (verdict === "not_yours") return turnAway(task, { type: "not_yours" });
+  if (decision === "not_yours") return turnAway(task, { type: "not_yours" });
   return turnAway(task, failedOutcome({ reason: "invalid_params", lost: false }));
 }
 
@@ -86,7 +86,7 @@ function acceptMessage(task: Task, { nowMs, policy }: { nowMs: number; policy: P
 
 export function onCharged(task: Task, { over }: EventOf<"charged">, policy: Policy): Transition {
   if (over !== undefined) return turnAway(task, { type: "limited", ...over });
-  if (!needsThread(task)) return requestThreadPlace(task, policy);
+  if (!needsThread(task)) return requestThreadPosition(task, policy);
   const { reconcile = false } = task;
   return { task, effects: [{ type: "open_thread", privately: policy.commandsPrivately, reconcile }] };
 }
@@ -181,11 +181,11 @@ export const maxContextTries = 4;
 
 export function onWokenQueued(task: Task, { nowMs }: EventOf<"woken">, policy: Policy): Transition {
   if (isOutdated(task, nowMs)) return setOutcome(task, { type: "too_old" });
-  return requestThreadPlace(task, policy);
+  return requestThreadPosition(task, policy);
 }
 
 /** Chooses the destination and asks for a position in the thread. Without a destination the task fails. */
-function requestThreadPlace(unrouted: Task, policy: Policy): Transition {
+function requestThreadPosition(unrouted: Task, policy: Policy): Transition {
   const task = chooseDestination(unrouted, policy);
   if (task === undefined) return setOutcome(unrouted, failedOutcome({ reason: "agent_not_found", lost: false }));
   const { deadlineMs, concurrency } = destinationOf(task, policy);
@@ -269,8 +269,8 @@ function missingFileOutcome({ name }: UserFile): TaskOutcome {
 
 /** The task with the params of `execute_task`, which are the same at every repetition but for the time that is left. */
 function withParams(task: Task, { context, policy }: { context: Context; policy: Policy }): Task {
-  const { message, id, place, call } = task;
-  const threadTs = place?.threadTs ?? message.threadTs;
+  const { message, id, threadRef, call } = task;
+  const threadTs = threadRef?.threadTs ?? message.threadTs;
   const { history = [], attachments = [] } = context;
   const params = {
     channel: message.channel,

@@ -1,10 +1,10 @@
-/** Which blocks Slack takes (https://docs.slack.dev/reference/block-kit/blocks), for the kinds that are used here. */
+/** Checks blocks as Slack does (https://docs.slack.dev/reference/block-kit/blocks), for the kinds that the app uses. */
 import * as z from "zod";
 
 export type FakeSlackBlock = Readonly<{ type: string } & Record<string, unknown>>;
 
 const maxBlocks = 50;
-/** Of all markdown blocks of a message together. */
+/** All markdown blocks of a message together. */
 const maxMarkdownLength = 12_000;
 
 const blockId = z.string().min(1).max(255).optional();
@@ -65,7 +65,7 @@ const blockSchema = z.discriminatedUnion("type", [
 
 const blocksSchema = z.array(blockSchema).max(maxBlocks);
 
-/** The blocks, or what is wrong with them in a sentence. Without the argument there are none. */
+/** The blocks, or a sentence that says what is wrong with them. */
 export function parseBlocks({
   json,
   refusesMarkdown,
@@ -89,7 +89,7 @@ export function parseBlocks({
   return { blocks };
 }
 
-/** All buttons of a message, with the block that each is in. */
+/** All buttons of a message, each with its block. */
 export function listButtons(blocks: readonly FakeSlackBlock[]): { blockId: string; button: FakeSlackButton }[] {
   return blocks.flatMap((block, index) => {
     const found = block.type === "actions" ? block.elements : block.type === "section" ? [block.accessory] : [];

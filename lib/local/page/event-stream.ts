@@ -1,7 +1,8 @@
 /** What the page shows, as a stream of server-sent events: all that there is, then each change. */
 import type { ServerResponse } from "node:http";
 import { sanitizeJsonValue } from "../../../lambdas/shared/untrusted-input.ts";
-import type { FakeSlack, FakeSlackChange } from "../fake-slack/fake-slack.ts";
+import type { FakeSlack } from "../fake-slack/fake-slack.ts";
+import type { FakeSlackChange } from "../fake-slack/state.ts";
 import { channels, people, workspace } from "../fake-slack/workspace.ts";
 import type { RecordedStep, StepRecorder } from "../recorder/step-recorder.ts";
 import { createMessageView, findDisplayName } from "./message-view.ts";

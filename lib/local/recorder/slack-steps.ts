@@ -1,11 +1,11 @@
 /** What goes on between Slack and us, as steps of a task's way: the signed requests, and the calls that bring the answer. */
 
 import { metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
-import { requestIdOf } from "../../../lambdas/verification/task/messages.ts";
+import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import type { FakeSlack } from "../fake-slack/fake-slack.ts";
 import type { PostedByFakePerson } from "../fake-slack/persons.ts";
 import { readJson } from "../fake-slack/reply.ts";
-import type { FakeSlackCall } from "../fake-slack/web-api-server.ts";
+import type { FakeSlackCall } from "../fake-slack/server.ts";
 import { findFakePerson, workspace } from "../fake-slack/workspace.ts";
 import type { Delivery } from "../signed-events.ts";
 import type { StepRecorder } from "./step-recorder.ts";
@@ -66,7 +66,7 @@ function requestIdOfCall({
   args: { channel: named, channel_id, ts, timestamp, oldest, thread_ts, metadata },
 }: Pick<FakeSlackCall, "args"> & { fakeSlack: FakeSlack }): string | undefined {
   const channel = named ?? channel_id ?? "";
-  const posted = metadataSchema.parse(metadata === undefined ? undefined : readJson(metadata));
+  const posted = metadataSchema.parse(readJson(metadata));
   if (posted !== undefined) return posted.event_payload.request_id;
   const message = fakeSlack.messages().find((each) => each.channel === channel && each.ts === ts);
   const known = metadataSchema.parse(message?.metadata);

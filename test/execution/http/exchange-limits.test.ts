@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { type Authenticator, createPlaceCount } from "../../../lambdas/execution/http/exchange.ts";
+import { type Authenticator, createRunSlots } from "../../../lambdas/execution/http/exchange.ts";
 import { createGate, createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
 
 /** Everyone is who they say they are. */
@@ -190,7 +190,7 @@ it("a place count never gives more than there are, and has all of them again at 
   });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2 }), acts, (max, list) => {
-      const places = createPlaceCount({ max });
+      const slots = createRunSlots({ max });
       const held: { id: string; release: () => void }[] = [];
       for (const { act, id } of list) {
         if (act === "release") {
@@ -202,13 +202,13 @@ it("a place count never gives more than there are, and has all of them again at 
         }
         const taken = new Set(held.map((each) => each.id));
         const isFree = taken.has(id) || taken.size < max;
-        const release = places[act]({ principal: "a", id });
+        const release = slots[act]({ principal: "a", id });
         expect(release !== undefined).toBe(act === "occupy" || isFree);
         if (release !== undefined) held.push({ id, release });
       }
       for (const { release } of held) release();
-      for (let i = 0; i < max; i++) expect(places.take({ principal: "a", id: `new ${i}` })).toBeDefined();
-      expect(places.take({ principal: "a", id: "more" })).toBeUndefined();
+      for (let i = 0; i < max; i++) expect(slots.take({ principal: "a", id: `new ${i}` })).toBeDefined();
+      expect(slots.take({ principal: "a", id: "more" })).toBeUndefined();
     }),
   );
 });

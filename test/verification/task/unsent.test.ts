@@ -8,8 +8,8 @@ import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
 const threadTs = `${askedAtMs / 1000 - 60}.000100`;
 const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10, url: "https://files.slack.com/F1" };
 const taskOf = (message: Partial<UserMessage>) => sampleTask({ message: { ...sampleTask().message, ...message } });
-const said = (verdict: Extract<TaskEvent, { type: "reply_given" }>["verdict"]): TaskEvent => {
-  return { type: "reply_given", nowMs, verdict };
+const said = (decision: Extract<TaskEvent, { type: "reply_given" }>["decision"]): TaskEvent => {
+  return { type: "reply_given", nowMs, decision };
 };
 const ignored = { state: "done", cleanupDone: true, message: { text: "" } };
 const slack = (act: Act["type"], kind: "gone" | "refused" | "unavailable"): TaskEvent => ({
@@ -104,8 +104,8 @@ describe("a message to the bot in a thread that waits for an answer", () => {
 
 describe("a slash command", () => {
   const command = taskOf({ command: true, text: "deploy" });
-  const place = { channel: "DU1", threadTs: "5.5" };
-  const openedThread: TaskEvent = { type: "thread_opened", place };
+  const threadRef = { channel: "DU1", threadTs: "5.5" };
+  const openedThread: TaskEvent = { type: "thread_opened", threadRef };
 
   it("is given a thread once it is accepted, in the channel or where only the person reads it", () => {
     for (const commandsPrivately of [false, true]) {
@@ -114,7 +114,7 @@ describe("a slash command", () => {
       expect(asked[0]).toEqual([{ type: "open_thread", privately: commandsPrivately, reconcile: false }]);
       // It is in the record before anything is posted there.
       expect(asked.slice(1)).toEqual([[{ type: "wake", delayMs: 0 }], [{ type: "announce", reconcile: false }]]);
-      expect(task).toMatchObject({ place, thread: "DU1/5.5" });
+      expect(task).toMatchObject({ threadRef, thread: "DU1/5.5" });
     }
     expect(play([resumed], { task: command }).last).toMatchObject([{ type: "open_thread", reconcile: true }]);
   });
