@@ -4,9 +4,9 @@ import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import type { FakeSlack } from "../fake-slack/fake-slack.ts";
 import type { FakeSlackMessage } from "../fake-slack/messages.ts";
 import type { PostedByFakePerson } from "../fake-slack/persons.ts";
-import { readJson } from "../fake-slack/reply.ts";
 import type { FakeSlackCall } from "../fake-slack/server.ts";
 import { findFakePerson, workspace } from "../fake-slack/workspace.ts";
+import { readJson } from "../read-json.ts";
 import type { Delivery } from "../signed-events.ts";
 import type { StepRecorder } from "./step-recorder.ts";
 
