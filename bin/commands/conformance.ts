@@ -9,7 +9,7 @@ import { createLog } from "../../lambdas/shared/log.ts";
 import { findEndpoint } from "../../lib/cli/conformance/endpoint-text.ts";
 import { openPeerUnderTest, probePeer } from "../../lib/cli/conformance/open-peer.ts";
 import { formatJsonReport, formatJunitReport, formatTextReport } from "../../lib/cli/conformance/reports.ts";
-import { type CaseReport, isConformant, runCases } from "../../lib/cli/conformance/run-cases.ts";
+import { isConformant, runCases } from "../../lib/cli/conformance/run-cases.ts";
 import { type Command, type CommandRun, exitCodes, requireSecrets, UsageError } from "./command.ts";
 
 /** Enough for all cases with an agent that takes a minute for each of its tasks. */
@@ -20,8 +20,8 @@ export const conformance: Command = {
 sekisho conformance URL [--auth AUTH] [--dialect D] [options]
 sekisho conformance --destination NAME [--config FILE] [options]
 
-Runs the contract's cases against an Execution endpoint in any language, and says of each
-what was expected and what came. It runs the agent behind the endpoint some twenty times.
+Runs the contract's cases against an Execution endpoint in any language, and shows what each case
+expected and what came. It runs the agent behind the endpoint about twenty times.
 
   --auth AUTH          how to call a URL: none (loopback only), bearer:ENV_NAME,
                        sigv4:SERVICE:REGION, web-identity:AUDIENCE
@@ -36,9 +36,9 @@ what was expected and what came. It runs the agent behind the endpoint some twen
   --json               prints the report as one JSON object
   --junit FILE         writes it as JUnit XML too; an optional case that is not kept is skipped there
 
-What a peer gives no occasion for is skipped, with the reason. docs/conformance.md lists the cases.
-Exit code 0: keeps all that is required; 1: does not; 2: bad usage or configuration; 3: nothing
-there that could be tested (not reachable, no endpoint at this address, credentials refused).
+A case that cannot be tried with a peer is skipped, with the reason. docs/conformance.md lists the cases.
+Exit code 0: it keeps all that is required; 1: it does not; 2: bad usage or configuration; 3: there is
+nothing to test (not reachable, no endpoint at this address, credentials refused).
 `,
   async run(run) {
     const { values, positionals } = parseArgs({ args: run.words, allowPositionals: true, options });
@@ -47,8 +47,8 @@ there that could be tested (not reachable, no endpoint at this address, credenti
     const { auth, dialect, destination } = values;
     const endpoint = findEndpoint({ url: positionals[0], auth, dialect, destination, place });
     requireSecrets(listDestinationSecrets(endpoint.destination));
-    const timeoutMs = millisecondsOf(values["call-timeout"]);
-    const junit = values.junit === undefined ? undefined : fileOf({ path: values.junit, directory: run.directory });
+    const timeoutMs = parseCallTimeout(values["call-timeout"]);
+    const junit = values.junit === undefined ? undefined : resolveJunit(values.junit, run.directory);
     const texts = {
       plain: values.text,
       slow: values["slow-text"],
@@ -86,7 +86,10 @@ there that could be tested (not reachable, no endpoint at this address, credenti
           shown = theme;
         },
       });
-      return show({ run, endpoint: endpoint.called, reports, json: values.json, junit });
+      const report = { endpoint: endpoint.called, reports };
+      run.print(values.json ? formatJsonReport(report) : formatTextReport(report));
+      const isWritten = junit === undefined || writeJunit(run, junit, formatJunitReport(report));
+      return isWritten && isConformant(reports) ? exitCodes.success : exitCodes.failed;
     } catch (thrown) {
       if (!run.signal.aborted) throw thrown;
       run.note("Interrupted; there is no report.");
@@ -111,14 +114,14 @@ const options = {
   junit: { type: "string" },
 } as const;
 
-function millisecondsOf(text: string): number {
+function parseCallTimeout(text: string): number {
   const seconds = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && seconds >= 0.1 && seconds <= 600) return seconds * 1000;
-  throw new UsageError(`--call-timeout: "${text}" is no number of seconds (0.1 to 600).`);
+  throw new UsageError(`--call-timeout: "${text}" is not a number of seconds (0.1 to 600).`);
 }
 
 /** Tries before the cases whether the file can be written, and leaves nothing behind. */
-function fileOf({ path, directory }: { path: string; directory: string }): string {
+function resolveJunit(path: string, directory: string): string {
   const file = resolve(directory, path);
   if (!existsSync(dirname(file))) throw new UsageError(`--junit: there is no folder ${dirname(file)}.`);
   try {
@@ -126,34 +129,21 @@ function fileOf({ path, directory }: { path: string; directory: string }): strin
     closeSync(openSync(file, "a"));
     if (!wasThere) rmSync(file);
   } catch (thrown) {
-    throw new UsageError(notWritableText({ file, thrown }));
+    throw new UsageError(notWritableText(file, thrown));
   }
   return file;
 }
 
-function notWritableText({ file, thrown }: { file: string; thrown: unknown }): string {
-  return `--junit: ${file} is no file that can be written (${Object(thrown).code}).`;
+function notWritableText(file: string, thrown: unknown): string {
+  return `--junit: ${file} cannot be written (${Object(thrown).code}).`;
 }
 
-function show(request: {
-  run: CommandRun;
-  endpoint: string;
-  reports: readonly CaseReport[];
-  json: boolean;
-  junit: string | undefined;
-}): number {
-  const { run, json, junit, ...report } = request;
-  run.print(json ? formatJsonReport(report) : formatTextReport(report));
-  const isWritten = junit === undefined || write({ run, file: junit, text: formatJunitReport(report) });
-  return isWritten && isConformant(report.reports) ? exitCodes.success : exitCodes.failed;
-}
-
-function write({ run, file, text }: { run: CommandRun; file: string; text: string }): boolean {
+function writeJunit({ note }: CommandRun, file: string, text: string): boolean {
   try {
     writeFileSync(file, text);
     return true;
   } catch (thrown) {
-    run.note(notWritableText({ file, thrown }));
+    note(notWritableText(file, thrown));
     return false;
   }
 }

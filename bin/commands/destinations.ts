@@ -1,4 +1,4 @@
-/** `sekisho destinations list`: where tasks can go, and where a given message's task would go. */
+/** `sekisho destinations`: lists where tasks can go, shows where a given message would go, and checks destinations. */
 import { parseArgs } from "node:util";
 import { authorizerOf } from "../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
@@ -22,10 +22,10 @@ export const destinationsList: Command = {
 sekisho destinations list [--channel C] [--team T] [--text TEXT] [--stage S] [--json] [--config FILE]
 
 Lists the destinations, and the routes in their order: the first that fits a message decides. Of several names in
-a route the first is used, the others are for what certainly did not arrive.
+a route the first is used, and the others get tasks that certainly did not arrive there.
 
   --channel, --team, --text   where a message of that channel, of that team, or with that text would go
-  --stage S      what is in force in that stage: the deployed destinations with what was pushed since
+  --stage S      what is in effect in that stage: the deployed destinations with what was pushed since
   --json         one JSON object
   --config FILE  instead of ./sekisho.config.json
 
@@ -43,8 +43,8 @@ Exit code: 0; 1 AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
       },
     });
     const { channel, team, text, stage } = values;
-    const inForce = await readEffectiveConfig({ place: { directory, file: values.config }, stage, signal });
-    const { config, named, notDeployed, routesFromFile, outdated } = inForce;
+    const effective = await readEffectiveConfig({ place: { directory, file: values.config }, stage, signal });
+    const { config, named, notDeployed, routesFromFile, outdated } = effective;
     const { routes } = config;
     const own =
       named === undefined
@@ -57,7 +57,9 @@ Exit code: 0; 1 AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
     const asked = [channel, team, text].some((fact) => fact !== undefined);
     const possible = asked ? listPossibleRoutes({ routes, known }) : undefined;
     if (named !== undefined && routesFromFile) {
-      note("No routes were pushed to the stage yet: those of the last deploy are in force, taken to be the file's.");
+      note(
+        "No routes were pushed to the stage yet. The routes of the last deploy are in effect; these are the file's.",
+      );
     }
     if (outdated.length > 0) note(`Note: ${outdatedText(outdated)} npx sekisho config push renews them.`);
     if (values.json) {
@@ -71,11 +73,11 @@ Exit code: 0; 1 AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
 };
 
 function routesText(routes: Config["routes"]): string {
-  if (routes.length === 0) return "There is no route: whoever asks is told that no agent is set up.";
-  const lines = routes.map(
-    (route, index) => `  ${index + 1}. ${formatRouteKey(route)}: ${orderText(route.destination)}`,
-  );
-  return `Routes, of which the first that fits decides:\n${lines.join("\n")}`;
+  if (routes.length === 0) return "There is no route, so everybody who asks learns that no agent is set up.";
+  const lines = routes.map((route, index) => {
+    return `  ${index + 1}. ${formatRouteKey(route)}: ${orderText(route.destination)}`;
+  });
+  return `Routes (the first that fits decides):\n${lines.join("\n")}`;
 }
 
 function possibleText({
@@ -98,29 +100,27 @@ function possibleText({
     const when = certain ? "" : `if ${formatRouteKey(describeUnknown(routes[place - 1], known))}: `;
     return `  ${when}${orderText(destination)} (route ${place})`;
   });
-  if (!possible.some(({ certain }) => certain)) lines.push("  else nowhere: no route fits, and the user is told so");
+  if (!possible.some(({ certain }) => certain)) lines.push("  else nowhere: no route fits, and the user learns so");
   return `${message.filter(Boolean).join(" ")}\n${lines.join("\n")}`;
 }
 
 /** Describes what a message must be for the route to fit. */
 function describeUnknown(route: Config["routes"][number] | undefined, { team, channel, text }: KnownMessage) {
   return {
-    ...(team === undefined ? { team: route?.team } : {}),
-    ...(channel === undefined ? { channel: route?.channel } : {}),
-    ...(text === undefined ? { word: route?.word } : {}),
+    ...(team === undefined && { team: route?.team }),
+    ...(channel === undefined && { channel: route?.channel }),
+    ...(text === undefined && { word: route?.word }),
   };
 }
-
-// `sekisho destinations check`: calls destinations for real, from this machine or as a stage's deployed worker.
 
 export const destinationsCheck: Command = {
   help: `
 sekisho destinations check [NAME...] [--stage S] [--json] [--config FILE]
 
-Calls rpc.discover of each destination, or of those that are named, with real credentials: whether it can be used,
-how long a first and a second call take, and what it is; or why not, and what to do about it. A peer that does not
-know the method but says so in JSON-RPC is healthy. Of an A2A agent it reads the card and asks for a task that the
-agent cannot know. No task is run.
+Calls rpc.discover of each destination, or of the named ones, with real credentials. Shows whether it can be used, how
+long a first and a second call take, and what it is; or why it cannot be used, and what to do. A peer that answers in
+JSON-RPC that it does not know the method is healthy. For an A2A agent it reads the card and asks for a task that the
+agent cannot know. It runs no task.
 
   --stage S      the destinations that are deployed in that stage, with what was pushed since. The stage's worker makes
                  the calls with its own role and secrets; your credentials need lambda:InvokeFunction on its alias operator
@@ -175,7 +175,7 @@ async function checkFromStage({
   refuseUnknown({ names, known: [...deployed, ...missing] });
   const isWanted = (name: string) => names.length === 0 || names.includes(name);
   for (const name of changed.filter(isWanted)) {
-    note(`Note: ${name} is checked as it is deployed; the file has it differently, which needs a deploy.`);
+    note(`Note: ${name} is checked as it is deployed. The file has it differently, which needs a deploy.`);
   }
   if (names.length === 0) for (const name of missing) note(`Note: ${name} is not deployed, and is not checked.`);
   return checkInStage({ ...named, config, outputs, names: names.length === 0 ? undefined : names, signal });
@@ -187,15 +187,15 @@ function refuseUnknown({ names, known }: { names: readonly string[]; known: read
   throw new UsageError(`There is no destination "${unknown}". Known: ${known.join(", ")}.`);
 }
 
-/** Whether a call is made with credentials of AWS, so that it matters whose they are. */
+/** Whether calls use AWS credentials. */
 function usesAws(destination: Destination): boolean {
   return ["sigv4", "web-identity", "google", "azure"].includes(authorizerOf(destination));
 }
 
 async function callerText({ signal }: { signal: AbortSignal }): Promise<string> {
   return callerIdentity({ region: "us-east-1", signal }).then(
-    ({ arn }) => `Calls that AWS vouches for are made as ${arn}. A stage's worker may be permitted other things.`,
-    (thrown: Error) => `Whose credentials these are cannot be told. ${thrown.message}`,
+    ({ arn }) => `Calls with AWS credentials are made as ${arn}. A stage's worker may have other permissions.`,
+    (thrown: Error) => `The owner of these credentials is unknown. ${thrown.message}`,
   );
 }
 

@@ -10,7 +10,7 @@ import {
 } from "../../../lambdas/shared/config/live-settings.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
-import { AwsFailure, callAws } from "./aws-failure.ts";
+import { type AwsCall, AwsFailure, callAws } from "./aws-failure.ts";
 import { readStackOutputs } from "./stack-outputs.ts";
 import type { NamedStage } from "./stage.ts";
 
@@ -43,14 +43,17 @@ export async function pushLiveSettings({
   const text = JSON.stringify(settings);
   const bytes = Buffer.byteLength(text);
   if (bytes > maxBytes) throw new AwsFailure(`The live settings are ${bytes} bytes; a parameter holds ${maxBytes}.`);
-  const after = JSON.parse(text);
-  const changes = jsonChanges({ before, after });
+  const changes = jsonChanges({ before, after: JSON.parse(text) });
   if (changes.length === 0) {
     print("Nothing changes.");
     return exitCodes.success;
   }
   print(changes.join("\n"));
-  for (const name of movedDestinations({ before, after })) note(movedText({ name, stageName }));
+  for (const name of listMoved(before, settings)) {
+    note(
+      `Note: ${name} gets another address. Tasks that the old one accepted can then no longer be polled there (npx sekisho tasks list --stage ${stageName} shows what is under way). A new destination and a changed route keep such tasks, because the old destination still answers for them.`,
+    );
+  }
   if (bytes > standardBytes) note(`${bytes} bytes: this makes it an advanced parameter, at $0.05 a month.`);
   if (dryRun) return exitCodes.success;
   await writeLiveParameter({ ...parameter, text });
@@ -67,21 +70,13 @@ export function fingerprintsIn(output: string): Record<string, string> {
   return parsed.data;
 }
 
-const addressSchema = z.object({ card: z.string().optional(), url: z.string().optional() });
-const addressesSchema = z.object({ destinations: z.record(z.string(), addressSchema) });
-
-/** Returns the destinations that were pushed before with another address. */
-function movedDestinations({ before, after }: { before: unknown; after: unknown }): string[] {
-  const [old, wanted] = [addressesSchema.safeParse(before).data, addressesSchema.safeParse(after).data];
-  if (old === undefined || wanted === undefined) return [];
-  return Object.entries(wanted.destinations).flatMap(([name, { card, url }]) => {
-    const { card: knownCard = card, url: knownUrl = url } = old.destinations[name] ?? {};
+/** Lists the destinations that were pushed before with another address. */
+function listMoved(before: unknown, { destinations = {} }: LiveSettings): string[] {
+  const pushed = pushedSchema.parse(before).destinations;
+  return Object.entries(destinations).flatMap(([name, { card, url }]) => {
+    const { card: knownCard = card, url: knownUrl = url } = pushed[name] ?? {};
     return knownCard === card && knownUrl === url ? [] : [name];
   });
-}
-
-function movedText({ name, stageName }: { name: string; stageName: string }): string {
-  return `Note: ${name} gets another address. Tasks that the old one accepted can then no longer be polled there (npx sekisho tasks list --stage ${stageName} shows what is under way). A new destination and a changed route keep such tasks, because the old destination still answers for them.`;
 }
 
 /** Undefined where the text is not JSON. */
@@ -156,7 +151,7 @@ function changedFields({
 const standardBytes = 4096;
 const maxBytes = 8192;
 
-type Parameter = { name: string; region: string; signal: AbortSignal };
+type Parameter = AwsCall & { name: string };
 
 export async function readLiveParameter({ name, region, signal }: Parameter): Promise<string> {
   const ssm = new SSMClient({ region });

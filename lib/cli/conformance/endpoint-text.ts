@@ -31,7 +31,7 @@ export function findEndpoint({
     return findDestination({ config: loadConfig(place), name, called: `destination "${name}"` });
   }
   if (URL.parse(String(url)) === null) throw new UsageError(`"${url}" is no URL.`);
-  const destination = { transport: "https", url, authorizer: authorizerOf(auth ?? "none"), dialect };
+  const destination = { transport: "https", url, authorizer: parseAuth(auth ?? "none"), dialect };
   const json = { destinations: { endpoint: destination }, routes: [{ destination: "endpoint" }] };
   return findDestination({ config: parseEndpointConfig(json), name: "endpoint", called: String(url) });
 }
@@ -64,37 +64,28 @@ function findDestination({ config, name, called }: Omit<Endpoint, "destination">
   throw new UsageError(`There is no destination "${name}". Known: ${Object.keys(config.destinations).join(", ")}.`);
 }
 
-/** The authorizers that need at most two values, each as it is written. */
-const forms = new Map([
-  ["none", "none"],
-  ["bearer", "bearer:ENV_NAME"],
-  ["sigv4", "sigv4:SERVICE:REGION"],
-  ["web-identity", "web-identity:AUDIENCE"],
+/** The authorizers that need at most two values, each as it is written and as the configuration has it. */
+const forms = new Map<string, { form: string; read: (first: string, second: string) => object }>([
+  ["none", { form: "none", read: () => ({}) }],
+  ["bearer", { form: "bearer:ENV_NAME", read: (env) => ({ token: { env } }) }],
+  ["sigv4", { form: "sigv4:SERVICE:REGION", read: (service, region) => ({ service, region }) }],
+  ["web-identity", { form: "web-identity:AUDIENCE", read: (audience) => ({ audience }) }],
 ]);
 
 /** The configuration's schema checks the values. */
-function authorizerOf(auth: string): object {
+function parseAuth(auth: string): object {
   const [type = "", ...rest] = auth.split(":");
-  const form = forms.get(type);
-  if (form === undefined) {
-    const known = [...forms.keys()].join(", ");
+  const known = forms.get(type);
+  if (known === undefined) {
     const others = "Others are configured as a destination and tested by --destination.";
-    throw new UsageError(`--auth: "${type}" is none of ${known}. ${others}`);
+    throw new UsageError(`--auth: "${type}" is none of ${[...forms.keys()].join(", ")}. ${others}`);
   }
+  const { form, read } = known;
   // An audience may have colons of its own.
   const values = type === "web-identity" ? [rest.join(":")] : rest;
   if (values.filter((value) => value !== "").length !== form.split(":").length - 1) {
     throw new UsageError(`--auth: ${type} is written ${form}.`);
   }
   const [first = "", second = ""] = values;
-  switch (type) {
-    case "bearer":
-      return { type, token: { env: first } };
-    case "sigv4":
-      return { type, service: first, region: second };
-    case "web-identity":
-      return { type, audience: first };
-    default:
-      return { type };
-  }
+  return { type, ...read(first, second) };
 }

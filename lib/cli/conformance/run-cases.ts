@@ -1,9 +1,30 @@
 /** Runs the cases one after the other, and reports how each ended. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type CaseRun, type ConformanceCase, Deviation, NotApplicable, type Texts } from "./case.ts";
-import { conformanceCases } from "./cases.ts";
+import { acceptedCases, cancelCases, completedTaskCases, questionCases, taskCases } from "./cases/accepted.ts";
+import { authenticationCases, discoverCases, headerCases } from "./cases/callers.ts";
+import { envelopeCases, errorCases, internalsCase, limitCases } from "./cases/envelope.ts";
+import { executeCases, idempotencyCases } from "./cases/execute.ts";
 import type { PeerUnderTest } from "./peer.ts";
 import { createSlowTasks } from "./run-task.ts";
+
+/** All cases in the order in which they run. Those that need a task under way run soon after it was accepted. */
+export const conformanceCases: readonly ConformanceCase[] = [
+  ...executeCases,
+  ...envelopeCases,
+  ...errorCases,
+  ...limitCases,
+  ...headerCases,
+  ...authenticationCases,
+  ...taskCases,
+  ...questionCases,
+  ...discoverCases,
+  ...acceptedCases,
+  ...cancelCases,
+  ...idempotencyCases,
+  ...completedTaskCases,
+  internalsCase,
+];
 
 export type CaseReport = {
   name: string;

@@ -7,7 +7,6 @@ const maxAnswerBytes = 1024 * 1024;
 
 type Answer = {
   status: number;
-  headers: Headers;
   body: string;
   /** How far this machine's clock is ahead of the server's. Undefined where the answer has no date. */
   skewMs: number | undefined;
@@ -22,9 +21,9 @@ async function request({ url, signal, now = Date.now, ...init }: Request): Promi
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const response = await fetch(url, { ...init, redirect: "manual", signal: limit });
     const { status, headers } = response;
-    const skewMs = readSkewMs({ date: headers.get("date"), sentAtMs, receivedAtMs: now() });
+    const skewMs = readSkewMs(headers.get("date"), { sentAtMs, receivedAtMs: now() });
     const bytes = await readResponseBody({ response, maxBytes: maxAnswerBytes });
-    return bytes === "too_large" ? undefined : { status, headers, body: new TextDecoder().decode(bytes), skewMs };
+    return bytes === "too_large" ? undefined : { status, body: new TextDecoder().decode(bytes), skewMs };
   } catch {
     return undefined;
   }
@@ -34,66 +33,15 @@ async function request({ url, signal, now = Date.now, ...init }: Request): Promi
  * Returns how far this machine's clock is ahead of a server's, by the `Date` header of its answer (RFC 9110, section
  * 6.6.1). Negative means behind.
  */
-export function readSkewMs({
-  date,
-  sentAtMs,
-  receivedAtMs,
-}: {
-  date: string | null;
-  sentAtMs: number;
-  receivedAtMs: number;
-}): number | undefined {
+export function readSkewMs(date: string | null, at: { sentAtMs: number; receivedAtMs: number }): number | undefined {
   const serverMs = Date.parse(date ?? "");
   if (Number.isNaN(serverMs)) return undefined;
   // The server cut the date off to a whole second, at some time between sending and receiving.
-  return Math.round((sentAtMs + receivedAtMs) / 2 - (serverMs + 500));
+  return Math.round((at.sentAtMs + at.receivedAtMs) / 2 - (serverMs + 500));
 }
 
 export async function measureSkew({ url, signal }: { url: string; signal: AbortSignal }): Promise<number | undefined> {
   return (await request({ url, signal, method: "HEAD" }))?.skewMs;
-}
-
-/** `scopes` are those of the token. Undefined where Slack does not say. */
-export type SlackAnswer = {
-  error?: string | undefined;
-  fields: Record<string, unknown>;
-  scopes?: string[] | undefined;
-  skewMs?: number | undefined;
-};
-
-/** Calls a method of Slack's Web API. The token must hold only characters that a header can hold. */
-export async function askSlack({
-  method,
-  token,
-  apiUrl,
-  signal,
-}: {
-  method: string;
-  token: string;
-  apiUrl: string;
-  signal: AbortSignal;
-}): Promise<SlackAnswer | undefined> {
-  const headers = { authorization: `Bearer ${token}`, "content-type": "application/x-www-form-urlencoded" };
-  const answer = await request({ url: new URL(method, apiUrl), method: "POST", headers, signal });
-  const fields = readFields(answer?.body ?? "");
-  if (answer === undefined || fields === undefined) return undefined;
-  const { ok, error = "" } = fields;
-  const scopes = answer.headers.get("x-oauth-scopes")?.split(",");
-  return {
-    error: ok === true ? undefined : /^[a-z_]{1,64}$/.test(String(error)) ? String(error) : "unknown_error",
-    fields,
-    scopes: scopes?.map((scope) => scope.trim()),
-    skewMs: answer.skewMs,
-  };
-}
-
-function readFields(text: string): Record<string, unknown> | undefined {
-  try {
-    const json: unknown = JSON.parse(text);
-    return typeof json === "object" && json !== null && "ok" in json ? { ...json } : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -19,7 +19,8 @@ import { openLocalZone } from "../zone/local-zone.ts";
 import { type Check, CheckEnded, type CheckGroup, type Finding, failed, failedAs, ok, once, skipped } from "./check.ts";
 import { clockCheck, destinationClocks } from "./clock.ts";
 import { queueCheck, storeCheck } from "./engine-file.ts";
-import { diskCheck, findPortUse, portCheck } from "./machine-checks.ts";
+import { measureSkew } from "./http.ts";
+import { diskCheck, findPortUse, portCheck, type Zone } from "./machine-checks.ts";
 import {
   allowlistCheck,
   appTokenCheck,
@@ -44,11 +45,12 @@ type LocalRequest = {
 export function createLocalGroups({ config, environment, place, closes, signal }: LocalRequest): CheckGroup[] {
   const { port, executionPort } = environment;
   const { slack } = config;
-  const ports = {
-    verification: once(() => findPortUse("Verification", port, signal)),
-    execution: once(() => findPortUse("Execution", executionPort, signal)),
+  const openPort = (zone: Zone, number: number, variable: string) => {
+    return { zone, port: number, variable, use: once(() => findPortUse(zone, number, signal)) };
   };
-  const isRunning = async () => (await ports.verification()) === "zone" || (await ports.execution()) === "zone";
+  const verification = openPort("Verification", port, "SEKISHO_PORT");
+  const execution = openPort("Execution", executionPort, "SEKISHO_EXECUTION_PORT");
+  const isRunning = async () => (await verification.use()) === "zone" || (await execution.use()) === "zone";
   const dataFolder = join(place.directory, ".sekisho");
   const folder = existsSync(dataFolder) ? dataFolder : place.directory;
   const verificationFile = join(dataFolder, "verification.db");
@@ -57,7 +59,7 @@ export function createLocalGroups({ config, environment, place, closes, signal }
   const { entry, signingSecret } = entryChecks({
     reference: slack.signingSecret,
     readSecret,
-    open: once(async () => openEntry({ config, port, isRunning: (await ports.verification()) === "zone", closes })),
+    open: once(async () => openEntry({ config, port, isRunning: (await verification.use()) === "zone", closes })),
   });
   // A machine without any of Slack's secrets runs the fake Slack, which has secrets of its own.
   const hasSlack = isAnySet(slack);
@@ -67,18 +69,11 @@ export function createLocalGroups({ config, environment, place, closes, signal }
       checks: [
         secretsCheck([...(hasSlack ? neededSecrets(slack) : []), ...listNonSlackSecrets(config)]),
         clockCheck({
-          trusted: [{ who: "Slack", skewMs: async () => (await identity()).skewMs }],
+          // Slack is not called without a token.
+          trusted: [{ who: "Slack", skewMs: () => identity().then(() => measureSkew({ url: slack.apiUrl, signal })) }],
           others: destinationClocks(config, signal),
         }),
-        ...[
-          portCheck({ zone: "Verification", port, variable: "SEKISHO_PORT", use: ports.verification }),
-          portCheck({
-            zone: "Execution",
-            port: executionPort,
-            variable: "SEKISHO_EXECUTION_PORT",
-            use: ports.execution,
-          }),
-        ].filter(({ name }) => name !== "port 0"),
+        ...[verification, execution].filter(({ port }) => port !== 0).map(portCheck),
       ],
     },
     {

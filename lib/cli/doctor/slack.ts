@@ -3,57 +3,52 @@ import { randomUUID } from "node:crypto";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { formatSecretName } from "../../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
+import { botIdentity } from "../../../lambdas/verification/checks/bot-identity.ts";
+import type { BotAnswer } from "../../../lambdas/verification/checks/operator-call.ts";
 import { toPrintable } from "../../../lambdas/verification/checks/question.ts";
+import { callWebApi, toSlackError } from "../../../lambdas/verification/slack/api/call.ts";
 import { botScopes } from "../../../lambdas/verification/slack/api/manifest.ts";
 import { tokenRefusalText } from "../../local/socket-mode-identity.ts";
 import { lacksCredentials } from "../aws/aws-failure.ts";
 import { findExpectedShape } from "../aws/secret-shape.ts";
 import { type Check, CheckEnded, type Finding, failed, need, ok, row, skipped, warning } from "./check.ts";
-import { askEntry, askSlack, type SlackAnswer } from "./http.ts";
+import { askEntry } from "./http.ts";
+
+const callTimeoutMs = 10_000;
 
 export type ReadSecret = (reference: SecretReference) => Promise<string>;
 
 /** Rejects with a CheckEnded that says why the secret cannot be read. It does not repeat the error, which may be AWS's text. */
-export async function requireSecret(reference: SecretReference, readSecret: ReadSecret): Promise<string> {
-  const name = formatSecretName(reference);
-  const why = (thrown: unknown) => {
-    if ("env" in reference) return "is not set here.";
-    return `cannot be read${lacksCredentials(thrown) ? ": there are no AWS credentials here" : " with these credentials"}.`;
-  };
+export async function requireSecret(reference: SecretReference, readSecret: ReadSecret, hint = ""): Promise<string> {
+  const stop = (why: string) => new CheckEnded(skipped(`${formatSecretName(reference)} ${why}.${hint}`));
   const value = await readSecret(reference).catch((thrown: unknown) => {
-    throw new CheckEnded(skipped(`${name} ${why(thrown)}`));
+    if ("env" in reference) throw stop("is not set here");
+    throw stop(
+      `cannot be read${lacksCredentials(thrown) ? ": there are no AWS credentials here" : " with these credentials"}`,
+    );
   });
-  if (value.trim() === "") throw new CheckEnded(skipped(`${name} is empty.`));
+  if (value.trim() === "") throw stop("is empty");
   return value.trim();
 }
 
-/** Asks Slack whose this machine's bot token is. Rejects with a CheckEnded where Slack cannot be asked. */
-export async function askIdentity(
-  { slack }: Config,
-  readSecret: ReadSecret,
-  signal: AbortSignal,
-): Promise<SlackAnswer> {
-  const token = await requireSecret(slack.botToken, readSecret).catch((thrown) => {
-    throw thrown instanceof CheckEnded ? withoutToken(thrown.message, slack) : thrown;
-  });
+/** Asks Slack whose this machine's bot token is. Rejects with a CheckEnded where there is no token to ask with. */
+export async function askIdentity({ slack }: Config, readSecret: ReadSecret, signal: AbortSignal): Promise<BotAnswer> {
+  const token = await requireSecret(slack.botToken, readSecret, installHint(slack));
   const expected = findExpectedShape({ use: "bot token", value: token });
   // A value of another shape may be another secret, so it is sent nowhere.
-  if (expected !== undefined || !isHeaderSafe(token)) {
-    const what = `${formatSecretName(slack.botToken)} is not a bot token, which is ${expected ?? "a text without spaces"}.`;
+  if (expected !== undefined) {
+    const what = `${formatSecretName(slack.botToken)} is not a bot token, which is ${expected}.`;
     throw new CheckEnded(failed(what, tokenRefusalText({ error: "not_allowed_token_type", kind: "bot" })));
   }
-  const answer = await askSlack({ method: "auth.test", token, apiUrl: slack.apiUrl, signal });
-  if (answer === undefined) throw new CheckEnded(unreachable(slack));
-  return answer;
+  return botIdentity({ readToken: async () => token, apiUrl: slack.apiUrl, timeoutMs: callTimeoutMs, signal });
 }
 
-/** A bot token may be missing where workspaces install the app, so its absence fails nothing here. */
-export function withoutToken(what: string, { install }: Config["slack"]): CheckEnded {
-  const others = install === undefined ? "" : " Workspaces get tokens of their own at /slack/install.";
-  return new CheckEnded(skipped(`${what}${others}`));
+/** A bot token may be missing where workspaces install the app. */
+function installHint({ install }: Config["slack"]): string {
+  return install === undefined ? "" : " Workspaces get tokens of their own at /slack/install.";
 }
 
-export function unreachable({ apiUrl }: Config["slack"]): Finding {
+function unreachable({ apiUrl }: Config["slack"]): Finding {
   const remedy = "Check this machine's network, firewall and proxy, and slack.apiUrl.";
   return failed(`Slack cannot be reached at ${new URL(apiUrl).origin}, or something else answers there.`, remedy);
 }
@@ -64,11 +59,6 @@ function refused({ name, error, kind }: { name: string; error: string; kind: "ap
   return failed(what, tokenRefusalText({ error, kind }));
 }
 
-/** Whether a header can hold the token. */
-function isHeaderSafe(token: string): boolean {
-  return /^[\x21-\x7e]+$/.test(token);
-}
-
 /** `identity` rejects with a CheckEnded where Slack was not asked. */
 export function tokenChecks({
   config,
@@ -77,11 +67,11 @@ export function tokenChecks({
   timeoutMs = 30_000,
 }: {
   config: Config;
-  identity: () => Promise<SlackAnswer>;
+  identity: () => Promise<BotAnswer>;
   manifestCommand: string;
   timeoutMs?: number;
 }): Check[] {
-  const name = formatSecretName(config.slack.botToken);
+  const { slack } = config;
   const scopesUnknown = "Slack does not accept the bot token, so its scopes are unknown.";
   const answered = need(identity, scopesUnknown);
   return [
@@ -89,18 +79,32 @@ export function tokenChecks({
       name: "bot token",
       timeoutMs,
       needs: identity,
-      check({ error, fields: { user, team, team_id } }) {
-        if (error !== undefined) return refused({ name, error, kind: "bot" });
-        const [bot, workspace, id] = [user, team, team_id].map((text) => toPrintable(String(text ?? "unknown")));
-        return ok(`@${bot} in ${workspace} (${id}).`);
+      check(bot) {
+        const name = formatSecretName(slack.botToken);
+        switch (bot.state) {
+          case "unreadable": {
+            const what = `The deployed worker cannot read ${name} (${bot.error}).`;
+            if (slack.install !== undefined) return skipped(`${what}${installHint(slack)}`);
+            return failed(what, "npx sekisho secrets put writes it. The next deploy lets the worker's role read it.");
+          }
+          case "unreachable":
+            return unreachable(slack);
+          case "refused":
+            return refused({ name, error: bot.error, kind: "bot" });
+          case "accepted": {
+            const [user, team, id] = [bot.user, bot.team, bot.teamId].map(toPrintable);
+            return ok(`@${user} in ${team} (${id}).`);
+          }
+        }
       },
     }),
     row({
       name: "token scopes",
       timeoutMs,
       needs: answered,
-      check({ error, scopes }) {
-        if (error !== undefined) return skipped(scopesUnknown);
+      check(bot) {
+        if (bot.state !== "accepted") return skipped(scopesUnknown);
+        const { scopes } = bot;
         if (scopes === undefined) return skipped("Slack did not say which scopes the token has.");
         const needed = botScopes(config);
         const missing = needed.filter((scope) => !scopes.includes(scope));
@@ -118,21 +122,20 @@ export function appTokenCheck({ slack }: Config, readSecret: ReadSecret): Check 
   return {
     name: "app token",
     async run(signal) {
-      const token = await requireSecret(slack.appToken, readSecret).catch((thrown) => {
-        throw thrown instanceof CheckEnded
-          ? new CheckEnded(skipped(`${thrown.message} Only Socket Mode needs it.`))
-          : thrown;
-      });
-      if (!token.startsWith("xapp-") || !isHeaderSafe(token)) {
-        return failed(
-          `${name} is not an app token.`,
-          tokenRefusalText({ error: "not_allowed_token_type", kind: "app" }),
-        );
+      const token = await requireSecret(slack.appToken, readSecret, " Only Socket Mode needs it.");
+      if (!token.startsWith("xapp-")) {
+        const remedy = tokenRefusalText({ error: "not_allowed_token_type", kind: "app" });
+        return failed(`${name} is not an app token.`, remedy);
       }
-      const answer = await askSlack({ method: "apps.connections.open", token, apiUrl: slack.apiUrl, signal });
-      if (answer === undefined) return unreachable(slack);
-      if (answer.error !== undefined) return refused({ name, error: answer.error, kind: "app" });
-      return ok("Slack would open a connection of Socket Mode.");
+      const call = { token: async () => token, apiUrl: slack.apiUrl, args: {}, timeoutMs: callTimeoutMs, signal };
+      try {
+        await callWebApi({ ...call, method: "apps.connections.open" });
+        return ok("Slack would open a connection of Socket Mode.");
+      } catch (thrown) {
+        const { kind, slackError } = toSlackError(thrown);
+        const error = kind === "rate_limited" ? "ratelimited" : slackError;
+        return error === undefined ? unreachable(slack) : refused({ name, error, kind: "app" });
+      }
     },
   };
 }

@@ -6,15 +6,14 @@ import { randomUUID } from "node:crypto";
 import { GetQueueAttributesCommand, SQSClient } from "@aws-sdk/client-sqs";
 import type { ConfigLocation } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { formatSecretName } from "../../../lambdas/shared/config/secrets.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
 import { sqsSettings } from "../../../lambdas/shared/engine/aws/client.ts";
 import { type WorkerAnswer, workerAnswerSchema } from "../../../lambdas/verification/checks/operator-call.ts";
 import { countRules } from "../allow/place.ts";
 import { callerIdentity, requireVerificationAccount } from "../aws/account.ts";
 import { askWorker, workerTimeoutMs } from "../aws/ask-worker.ts";
-import { callAws } from "../aws/aws-failure.ts";
-import { createReadTaskState } from "../aws/dead-letters/task-state.ts";
+import { type AwsCall, callAws } from "../aws/aws-failure.ts";
+import { createReadTaskState } from "../aws/dead-letters/redrive.ts";
 import { createReadStageSecret } from "../aws/own-aws.ts";
 import { readSecretState } from "../aws/secret-store.ts";
 import { readStackOutputs } from "../aws/stack-outputs.ts";
@@ -23,11 +22,11 @@ import { listStageSecrets, type StageSecret } from "../aws/stage-secrets.ts";
 import { checkInStage, stageDestinations } from "../destinations/check-in-stage.ts";
 import { outdatedText, readEffectiveConfig } from "../destinations/effective-config.ts";
 import { openStageZone } from "../zone/stage-zone.ts";
-import { CheckEnded, type CheckGroup, failed, need, ok, once, row, skipped, warning } from "./check.ts";
+import { type CheckGroup, failed, need, ok, once, row, skipped, warning } from "./check.ts";
 import { clockCheck, destinationClocks } from "./clock.ts";
-import { askEntry, type SlackAnswer } from "./http.ts";
+import { askEntry } from "./http.ts";
 import { toFinding } from "./machine.ts";
-import { allowlistCheck, type Entry, entryChecks, tokenChecks, unreachable, withoutToken } from "./slack.ts";
+import { allowlistCheck, type Entry, entryChecks, tokenChecks } from "./slack.ts";
 
 /** A healthy worker leaves no more messages than that for long. */
 const manyWaiting = 100;
@@ -54,15 +53,7 @@ export async function createStageGroups({ config, named, place, signal }: StageR
   const askDestinations = once(async () => checkInStage(await worker()));
   const timeoutMs = workerTimeoutMs(config);
   const answeringWorker = need(askState, "The deployed worker does not answer.");
-  const identity = once(async () => {
-    const answer = await askState().catch(() => {
-      throw withoutToken(
-        "The deployed worker does not answer, and it is the worker that reads the token.",
-        staged.slack,
-      );
-    });
-    return toIdentity(answer, staged);
-  });
+  const identity = async () => (await answeringWorker()).bot;
   const open = once(async (): Promise<Entry> => {
     const { signingSecret } = config.slack;
     return {
@@ -214,24 +205,6 @@ export async function createStageGroups({ config, named, place, signal }: StageR
   ];
 }
 
-/** Slack's answer to the worker's bot token. */
-function toIdentity({ bot }: WorkerAnswer, { slack }: Config): SlackAnswer {
-  switch (bot.state) {
-    case "unreadable": {
-      const what = `The deployed worker cannot read ${formatSecretName(slack.botToken)} (${bot.error}).`;
-      if (slack.install !== undefined) throw withoutToken(what, slack);
-      const remedy = "npx sekisho secrets put writes it. The next deploy lets the worker's role read it.";
-      throw new CheckEnded(failed(what, remedy));
-    }
-    case "unreachable":
-      throw new CheckEnded(unreachable(slack));
-    case "refused":
-      return { error: bot.error, fields: {} };
-    case "accepted":
-      return { fields: { ...bot, team_id: bot.teamId }, scopes: bot.scopes };
-  }
-}
-
 function toWorkerFinding({ store, queue, liveSettings }: WorkerAnswer, stageName: string) {
   const remedy = `npx cdk deploy --all -c stage=${stageName} restores the role's permissions; then look at the worker's log.`;
   const unreached = !store.ok ? `its table (${store.error})` : !queue.ok ? `its queue (${queue.error})` : undefined;
@@ -277,7 +250,7 @@ async function checkSecret({
   }
 }
 
-async function readDepth({ queueUrl, region, signal }: { queueUrl: string; region: string; signal: AbortSignal }) {
+async function readDepth({ queueUrl, region, signal }: AwsCall & { queueUrl: string }) {
   const sqs = new SQSClient({ ...sqsSettings, region });
   const command = new GetQueueAttributesCommand({
     QueueUrl: queueUrl,

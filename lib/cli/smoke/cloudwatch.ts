@@ -7,7 +7,7 @@ import {
   type MetricAlarm,
 } from "@aws-sdk/client-cloudwatch";
 import { CloudWatchLogsClient, paginateFilterLogEvents } from "@aws-sdk/client-cloudwatch-logs";
-import { callAws } from "../aws/aws-failure.ts";
+import { type AwsCall, callAws } from "../aws/aws-failure.ts";
 
 export type StackResource = { type: string; logicalId: string; physicalId: string };
 export type WatchedMetric = { namespace: string; name: string; dimensions: Record<string, string> };
@@ -29,13 +29,11 @@ export function openStackReader({
   profile,
   fromMs,
   signal,
-}: {
+}: AwsCall & {
   stackName: string;
-  region: string;
   /** A profile of the AWS command line. The default credentials are used where it is undefined. */
   profile: string | undefined;
   fromMs: number;
-  signal: AbortSignal;
 }) {
   const options = { region, ...(profile !== undefined && { profile }) };
   const cloudFormation = new CloudFormationClient(options);

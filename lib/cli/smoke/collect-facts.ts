@@ -4,33 +4,25 @@ import { GetAccountSettingsCommand, LambdaClient } from "@aws-sdk/client-lambda"
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { findExecutionPlace } from "../../../lambdas/shared/config/stage-config.ts";
 import { formatMetricsNamespace, formatStackName, queuesWithoutConsumer } from "../../cdk/names.ts";
-import { callAws } from "../aws/aws-failure.ts";
+import { type AwsCall, callAws } from "../aws/aws-failure.ts";
 import type { NamedStage } from "../aws/stage.ts";
 import type { Found } from "../doctor/check.ts";
 import { checkMetrics, type SmokeFacts, type ZoneFacts } from "./checks.ts";
 import { openStackReader, type StackReader, type StackResource, type WatchedMetric } from "./cloudwatch.ts";
 import type { StoryResult } from "./run-story.ts";
 
-/** Reads until CloudWatch has everything, but not longer than `settleMs`. */
-export async function collectFacts({
-  stageName,
-  stage,
-  config,
-  stories,
-  settings,
-  fromMs,
-  executionProfile,
-  runDoctor,
-  signal,
-}: NamedStage & {
+export type FactsRequest = NamedStage & {
   config: Config;
-  stories: StoryResult[];
   settings: { wakes: number; settleMs: number; pollMs: number };
-  fromMs: number;
+  /** A profile of the AWS command line with credentials of the Execution account, where that is another one. */
   executionProfile: string | undefined;
   runDoctor: () => Promise<Found[]>;
   signal: AbortSignal;
-}): Promise<SmokeFacts> {
+};
+
+/** Reads until CloudWatch has everything, but not longer than `settleMs`. */
+export async function collectFacts(request: FactsRequest, stories: StoryResult[], fromMs: number): Promise<SmokeFacts> {
+  const { stageName, stage, config, settings, executionProfile, runDoctor, signal } = request;
   const { account, region } = stage.verification;
   const open = (zone: ZoneFacts["zone"], region: string, profile?: string) =>
     openStackReader({ stackName: formatStackName({ stageName, zone }), region, profile, fromMs, signal });
@@ -42,7 +34,6 @@ export async function collectFacts({
     const { facts, groups } = await readZone("Verification", reader);
     const lines: SmokeFacts["lines"] = [];
     for (const { requestId } of stories) {
-      if (requestId === undefined) continue;
       let count = 0;
       for (const group of groups) count += await reader.countLines(group, requestId);
       lines.push({ requestId, count });
@@ -145,7 +136,7 @@ function listOwnMetrics({ stageName, tasks }: { stageName: string; tasks: number
   }));
 }
 
-async function readConcurrency({ region, signal }: { region: string; signal: AbortSignal }) {
+async function readConcurrency({ region, signal }: AwsCall) {
   const lambda = new LambdaClient({ region });
   try {
     const { AccountLimit } = await callAws({

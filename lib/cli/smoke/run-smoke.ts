@@ -1,13 +1,10 @@
 /** The smoke test of a stage: runs its tasks, waits for what CloudWatch has of them, and checks everything. */
 import { setTimeout as wait } from "node:timers/promises";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import type { NamedStage } from "../aws/stage.ts";
-import type { Found } from "../doctor/check.ts";
 import { sendCancel } from "../tasks/cancel-task.ts";
 import type { TaskPlace } from "../tasks/stored-task.ts";
 import { checkAssumptions } from "./assumptions.ts";
 import { checkFacts, type SmokeFacts } from "./checks.ts";
-import { collectFacts } from "./collect-facts.ts";
+import { collectFacts, type FactsRequest } from "./collect-facts.ts";
 import type { SmokeReport } from "./report.ts";
 import { runStory, type StoryDependencies, type StoryResult, type StorySettings, storyGroups } from "./run-story.ts";
 
@@ -28,15 +25,8 @@ export const defaultSettings: SmokeSettings = {
   recordPatienceMs: 10_000,
 };
 
-export type SmokeRequest = NamedStage &
-  Omit<StoryDependencies, "place" | "settings" | "onBegun"> & {
-    config: Config;
-    place: TaskPlace;
-    settings: SmokeSettings;
-    /** A profile of the AWS command line with credentials of the Execution account, where that is another one. */
-    executionProfile: string | undefined;
-    runDoctor: () => Promise<Found[]>;
-  };
+export type SmokeRequest = FactsRequest &
+  Omit<StoryDependencies, "place" | "settings" | "onBegun"> & { place: TaskPlace; settings: SmokeSettings };
 
 /** Rejects where it is interrupted, and cancels the tasks that it began. */
 export async function runSmoke(request: SmokeRequest): Promise<SmokeReport> {
@@ -61,7 +51,7 @@ export async function runSmoke(request: SmokeRequest): Promise<SmokeReport> {
     if (results.some(({ ok }) => !ok)) await cancelBegun(request, begun);
   }
   note(`Waiting for CloudWatch, ${Math.ceil(settings.settleMs / 60_000)} minutes at most.`);
-  const report = createSmokeReport(await collectFacts({ ...request, stories, fromMs }));
+  const report = createSmokeReport(await collectFacts(request, stories, fromMs));
   note(report.ok ? `Stage ${stageName} is as it should be.` : `Stage ${stageName}: see the report.`);
   return report;
 }

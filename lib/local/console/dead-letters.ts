@@ -2,8 +2,7 @@
 import type { QueueMessage } from "../../../lambdas/verification/task/messages.ts";
 import { queueGroupOf, type Task } from "../../../lambdas/verification/task/task.ts";
 import { type ReadLetter, readLetter, withDeadLetters } from "../../cli/aws/dead-letters/archive.ts";
-import { createSend, redrive } from "../../cli/aws/dead-letters/redrive.ts";
-import { createReadTaskState } from "../../cli/aws/dead-letters/task-state.ts";
+import { createReadTaskState, createSend, redrive } from "../../cli/aws/dead-letters/redrive.ts";
 import { readStackOutputs } from "../../cli/aws/stack-outputs.ts";
 import type { NamedStage } from "../../cli/aws/stage.ts";
 import type { TaskPlace } from "../../cli/tasks/stored-task.ts";

@@ -1,4 +1,4 @@
-/** The entry for Slack's events as the doctor sees it: a zone that runs here, one made for the moment, and what is none. */
+/** The doctor's checks of the entry for Slack's events: a running zone, one started for the checks, and other servers. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
 import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
@@ -14,7 +14,7 @@ const machine = openMachine();
 const queue = { send: jest.fn(async () => {}) };
 let zone: VerificationServer;
 let inFront: WebServer;
-/** What stands there instead of an entry. */
+/** The answer of a server that is not an entry. */
 let answer: (request: Request) => Response | Promise<Response> = () => new Response(null, { status: 404 });
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ const entryAt = (url: string): Entry => ({
   mayLackSecret: false,
 });
 
-/** What both checks say of what is at that address, where `known` is the secret in hand. */
+/** Runs both checks at an address. `known` is the secret that the doctor has. */
 async function looked(url: string, { known = secret, now = Date.now }: { known?: string; now?: () => number } = {}) {
   const { entry, signingSecret } = entryChecks({
     reference: { env: "SLACK_SIGNING_SECRET" },
@@ -55,21 +55,21 @@ async function looked(url: string, { known = secret, now = Date.now }: { known?:
 }
 
 describe("the doctor at an entry", () => {
-  it("finds it well where it takes what is signed, and refuses what is unsigned or old", async () => {
+  it("passes an entry that accepts signed requests and refuses unsigned and old ones", async () => {
     expect(await looked(zone.url)).toEqual([
       "ok: The entry refuses an unsigned request.",
       "ok: The entry accepts what is signed with SLACK_SIGNING_SECRET, unless it is old.",
     ]);
   });
 
-  it("says what to do where it has another secret, or our clock is wrong", async () => {
+  it("explains an entry with another secret, and a wrong clock", async () => {
     const [, another] = await looked(zone.url, { known: "0".repeat(32) });
     expect(another).toMatch(/^failed: The entry does not accept what is signed .* → Give it the secret\..*clock\.$/);
     const [, early] = await looked(zone.url, { now: () => Date.now() - 400_000 });
     expect(early).toMatch(/^failed: The entry does not accept what is signed/);
   });
 
-  it("says what to do where it takes what was signed ten minutes ago", async () => {
+  it("explains an entry that accepts a request signed ten minutes ago", async () => {
     answer = async (request) => {
       const { challenge } = (await request.json()) as { challenge: string };
       return new Response(request.headers.has("x-slack-signature") ? challenge : null, {
@@ -102,7 +102,7 @@ describe("the doctor at an entry", () => {
       /answers HTTP 404 to a signed event/,
     ],
     ["leads elsewhere", () => new Response(null, { status: 302, headers: { location: "/" } }), /HTTP 302/, /HTTP 302/],
-  ])("says what to do where what is there %s", async (_name, answered, unsigned, signed) => {
+  ])("explains a server that %s", async (_name, answered, unsigned, signed) => {
     answer = answered;
     const found = await looked(inFront.url);
     expect(found[0]).toMatch(unsigned);
@@ -110,7 +110,7 @@ describe("the doctor at an entry", () => {
     for (const one of found) expect(one).toMatch(/^failed: .* → /);
   });
 
-  it("says what to do where nothing answers", async () => {
+  it("explains that nothing answers", async () => {
     const found = await looked(`http://127.0.0.1:${await freePort()}`);
     for (const one of found) expect(one).toMatch(/^failed: Nothing answers at http.* → Start it\.$/);
   });
@@ -118,10 +118,10 @@ describe("the doctor at an entry", () => {
 
 describe("sekisho doctor where a zone runs", () => {
   const env = () => ({ SEKISHO_PORT: String(zone.port), SEKISHO_EXECUTION_PORT: "0", SLACK_SIGNING_SECRET: secret });
-  // Slack itself is nobody's business here.
+  // Slack itself does not matter here.
   const words = { slack: { apiUrl: "http://127.0.0.1:1/api/" }, destinations: {}, routes: [] };
 
-  it("asks that one", async () => {
+  it("checks that zone", async () => {
     machine.write(words);
     const found = await machine.doctor({ ...env(), SLACK_BOT_TOKEN });
     expect(told(found, `port ${zone.port}`)).toBe("ok: The Verification zone runs here.");
@@ -129,7 +129,7 @@ describe("sekisho doctor where a zone runs", () => {
     expect(told(found, "signing secret")).toMatch(/^ok: The zone that runs here accepts what is signed/);
   });
 
-  it("says what to do where it was started with other secrets, such as the fake Slack's", async () => {
+  it("explains a zone that was started with other secrets, such as the fake Slack's", async () => {
     machine.write(words);
     const found = await machine.doctor({ ...env(), SLACK_SIGNING_SECRET: "0".repeat(32) });
     expect(told(found, "signing secret")).toMatch(
@@ -137,7 +137,7 @@ describe("sekisho doctor where a zone runs", () => {
     );
   });
 
-  it("expects its Execution zone to answer, which it does not of a machine where nothing runs", async () => {
+  it("expects its Execution zone to answer, but not on a machine where nothing runs", async () => {
     const local = { ...words, destinations: { local: { transport: "https" } } };
     machine.write(local);
     const executionPort = String(await freePort());
@@ -147,7 +147,7 @@ describe("sekisho doctor where a zone runs", () => {
     expect(told(stopped, "local")).toMatch(/^skipped/);
   });
 
-  it("sees that it refuses what is unsigned, also without its secret; or that it takes nothing over HTTP", async () => {
+  it("sees without its secret that it refuses unsigned requests, or accepts nothing over HTTP", async () => {
     machine.write(words);
     const bare = { SEKISHO_PORT: String(zone.port), SEKISHO_EXECUTION_PORT: "0" };
     expect(told(await machine.doctor(bare), "entry")).toBe("ok: The zone that runs here refuses an unsigned request.");

@@ -1,4 +1,4 @@
-/** What a smoke test makes of what it saw: a healthy stage, and each thing that can be wrong or other than assumed. */
+/** The report of a smoke test: a healthy stage, and each fact that is wrong or differs from an assumption. */
 import { describe, expect, it } from "@jest/globals";
 import { checkAssumptions } from "../../../lib/cli/smoke/assumptions.ts";
 import { checkFacts, type SmokeFacts, type ZoneFacts } from "../../../lib/cli/smoke/checks.ts";
@@ -30,14 +30,14 @@ function zone(changes: Partial<ZoneFacts> = {}): ZoneFacts {
         sum: undefined,
         isIdle: false,
       },
-      // SQS has a value of it only while a message is being handled.
+      // SQS writes a value only while a message is being handled.
       {
         metric: metric("AWS/SQS", "ApproximateNumberOfMessagesNotVisible", { QueueName: "dead" }),
         alarm: "DeadLettersStuck",
         sum: undefined,
         isIdle: false,
       },
-      // Of the handler of dead letters, which had nothing to do.
+      // The handler of dead letters had nothing to do.
       {
         metric: metric("AWS/Lambda", "Errors", { FunctionName: "idle" }),
         alarm: "IdleErrors",
@@ -78,7 +78,7 @@ const differing = (facts: SmokeFacts) => checkAssumptions(facts).filter(({ diffe
 const report = createSmokeReport;
 
 describe("a smoke test", () => {
-  it("finds a healthy stage well, and says of each open point what it saw or why it cannot", () => {
+  it("passes a healthy stage, and says for each assumption what it saw or why it cannot", () => {
     const facts = healthy();
     expect(bad(facts)).toEqual([]);
     expect(differing(facts)).toEqual([]);
@@ -93,7 +93,7 @@ describe("a smoke test", () => {
     expect(said.map(({ what }) => what)).toEqual(["none in 1 log groups", expect.stringMatching(/^not looked at/)]);
   });
 
-  it("lets AgentCore count calls in one of the two accounts, and misses what neither has", () => {
+  it("accepts that AgentCore counts calls in one of the two accounts, and reports metrics that neither has", () => {
     const of = (sum: number | undefined) => ({
       metric: metric("AWS/Bedrock-AgentCore", "SystemErrors", { Resource: runtime }),
       alarm: "RuntimeErrors",

@@ -5,89 +5,51 @@ import { type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
 import { expectError, expectResult, hasReason } from "../expect.ts";
 import type { PeerRequest } from "../peer.ts";
 
-type Named = Pick<ConformanceCase, "name" | "level"> & { of: string };
+type Level = ConformanceCase["level"];
 
 /** A request that needs no agent. */
 const request = (id: string) => JSON.stringify({ jsonrpc: "2.0", id, method: "sekisho.no_such_method", params: {} });
 
-function undisturbed({
-  name,
-  level,
-  of,
-  ...headers
-}: Named & Pick<PeerRequest, "trace" | "sessionId">): ConformanceCase {
-  return {
-    name,
-    level,
-    expects: `${of}: the same answer as without`,
-    async check({ peer }) {
-      const id = randomUUID();
-      return expectError(await peer.send({ id, body: request(id), ...headers }), ["method_not_found"]);
-    },
-  };
-}
-
-const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-
-export const headerCases: readonly ConformanceCase[] = [
-  undisturbed({
-    name: "headers/trace",
-    level: "required",
-    of: "traceparent and tracestate",
-    trace: { traceparent, tracestate: "vendor=value,other=1" },
-  }),
-  undisturbed({
-    name: "headers/malformed-trace",
-    level: "optional",
-    of: "a traceparent that is none",
-    trace: { traceparent: "not-a-trace" },
-  }),
-  undisturbed({
-    name: "headers/session",
-    level: "required",
-    of: "a session id of 100 characters",
-    sessionId: "conformance-session-".padEnd(100, "Aa0_-"),
-  }),
+const trace = { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" };
+const headers: readonly [name: string, level: Level, what: string, Pick<PeerRequest, "trace" | "sessionId">][] = [
+  ["trace", "required", "traceparent and tracestate", { trace: { ...trace, tracestate: "vendor=value,other=1" } }],
+  ["malformed-trace", "optional", "a traceparent that is none", { trace: { traceparent: "not-a-trace" } }],
+  ["session", "required", "a session id of 100 characters", { sessionId: "conformance-session-".padEnd(100, "Aa0_-") }],
 ];
 
-/** A caller whom the peer does not know learns nothing, not even whether the body is one. */
-function stranger({
-  name,
-  level,
-  of,
-  as,
-  body = request(randomUUID()),
-}: Named & { as: PeerRequest["as"] & string; body?: string }): ConformanceCase {
+export const headerCases = headers.map(([name, level, what, given]): ConformanceCase => {
   return {
-    name,
+    name: `headers/${name}`,
     level,
-    expects: `${of}: HTTP 401 or 403, or an error that says so`,
+    expects: `${what}: the same answer as without`,
+    async check({ peer }) {
+      const id = randomUUID();
+      return expectError(await peer.send({ id, body: request(id), ...given }), ["method_not_found"]);
+    },
+  };
+});
+
+const strangers: readonly [name: string, level: Level, what: string, PeerRequest][] = [
+  ["missing", "required", "no credentials", { as: "nobody", body: request(randomUUID()) }],
+  ["wrong", "required", "a bearer token that nobody gave out", { as: "impostor", body: request(randomUUID()) }],
+  ["before-the-body", "optional", "no credentials and a body that is no JSON", { as: "nobody", body: "{" }],
+];
+
+/** A caller whom the peer does not know learns nothing, not even whether the body is a Request. */
+export const authenticationCases = strangers.map(([name, level, what, sent]): ConformanceCase => {
+  return {
+    name: `authentication/${name}`,
+    level,
+    expects: `${what}: HTTP 401 or 403, or an error that says so`,
     async check({ peer }) {
       if (peer.withoutStrangers !== undefined) throw new NotApplicable(peer.withoutStrangers);
-      const answer = await peer.send({ body, as });
+      const answer = await peer.send(sent);
       const hasStatus = answer.response === undefined && (answer.status === 401 || answer.status === 403);
       if (hasStatus || hasReason(answer, ["unauthenticated", "permission_denied"])) return answer.came;
       throw new Deviation(answer.came);
     },
   };
-}
-
-export const authenticationCases: readonly ConformanceCase[] = [
-  stranger({ name: "authentication/missing", level: "required", of: "no credentials", as: "nobody" }),
-  stranger({
-    name: "authentication/wrong",
-    level: "required",
-    of: "a bearer token that nobody gave out",
-    as: "impostor",
-  }),
-  stranger({
-    name: "authentication/before-the-body",
-    level: "optional",
-    of: "no credentials and a body that is no JSON",
-    as: "nobody",
-    body: "{",
-  }),
-];
+});
 
 const documentSchema = z.object({ methods: z.array(z.object({ name: z.string() })) });
 

@@ -8,154 +8,115 @@ import { expectError, expectResult, hasReason, readPeerError } from "../expect.t
 import type { PeerRequest } from "../peer.ts";
 import { channel, runTask } from "../run-task.ts";
 
-type Refusal = {
-  name: string;
-  level?: ConformanceCase["level"];
-  /** What is refused, for a person. */
-  of: string;
+type Expected = {
+  reasons: readonly Reason[];
   /** The error, for a person. */
   says: string;
-  reason: Reason | readonly Reason[];
-  /** The id of the answer. It is null where the peer cannot know the id. */
-  ids?: "null" | "own" | "either";
-  id?: RequestId;
-  body: (id: RequestId) => PeerRequest["body"];
+  /** The ids that the answer may have. It is null where the peer cannot know the id. */
+  ids: readonly ("null" | "own")[];
 };
 
-function refusal({
-  name,
-  level = "required",
-  of,
-  says,
-  reason,
-  ids = "null",
-  body,
-  ...given
-}: Refusal): ConformanceCase {
+const noJson: Expected = { reasons: ["parse_error"], says: "error -32700 with id null", ids: ["null"] };
+const noRequest: Expected = { reasons: ["invalid_request"], says: "error -32600 with id null", ids: ["null"] };
+const tooDeep: Expected = {
+  reasons: ["parse_error", "invalid_request"],
+  says: "error -32700 or -32600 with id null",
+  ids: ["null"],
+};
+const badVersion: Expected = { reasons: ["invalid_request"], says: "error -32600", ids: ["null", "own"] };
+const badParams = ownId("invalid_params", "error -32602 with the id that was sent");
+
+function ownId(reason: Reason, says: string): Expected {
+  return { reasons: [reason], says, ids: ["own"] };
+}
+
+/** What is refused, for a person, then the body that is sent, and the id in it. */
+type Refusal = readonly [
+  name: string,
+  level: ConformanceCase["level"],
+  what: string,
+  expected: Expected,
+  body: (id: RequestId) => PeerRequest["body"],
+  id?: RequestId,
+];
+
+function toCase([name, level, what, { reasons, says, ids }, body, given]: Refusal): ConformanceCase {
   return {
     name,
     level,
-    expects: `${of}: ${says}`,
+    expects: `${what}: ${says}`,
     async check({ peer }) {
-      const id = given.id ?? randomUUID();
-      const answer = await peer.send({ id, body: body(id) });
-      return expectError(answer, [reason].flat(), { null: [null], own: [id], either: [null, id] }[ids]);
+      const id = given ?? randomUUID();
+      const allowed = ids.map((one) => (one === "own" ? id : null));
+      return expectError(await peer.send({ id, body: body(id) }), reasons, allowed);
     },
   };
 }
 
 const method = "sekisho.no_such_method";
 const request = (over: object) => JSON.stringify({ jsonrpc: "2.0", method, ...over });
+const withId = (id: RequestId) => request({ id });
 const execute = (params: unknown) => (id: RequestId) => request({ id, method: "execute_task", params });
-const noRequest = { reason: "invalid_request", says: "error -32600 with id null" } as const;
-const noJson = { reason: "parse_error", says: "error -32700 with id null" } as const;
-const badParams = { reason: "invalid_params", says: "error -32602 with the id that was sent", ids: "own" } as const;
 const nestedDeep = 50_000;
+const nested = "[".repeat(nestedDeep) + "]".repeat(nestedDeep);
+const longId = "関-1/".padEnd(128, "x");
+const echoed = ownId("method_not_found", "it is echoed unchanged");
+const echoedInteger = ownId("method_not_found", "it is echoed as an integer");
+const unknownMethod = ownId("method_not_found", "error -32601 with the id that was sent");
 
-export const envelopeCases: readonly ConformanceCase[] = [
-  refusal({
-    name: "envelope/parse-error",
-    of: "JSON that breaks off",
-    ...noJson,
-    body: () => '{"jsonrpc": "2.0", "id"',
-  }),
-  refusal({ name: "envelope/empty-body", level: "optional", of: "an empty body", ...noJson, body: () => "" }),
-  refusal({
-    name: "envelope/utf-8",
-    level: "optional",
-    of: "a body that is not UTF-8",
-    ...noJson,
-    body: (id) => {
-      const head = `{"jsonrpc":"2.0","method":"${method}","id":"${id}","x":"`;
-      return Buffer.concat([Buffer.from(head), Buffer.from([0xff]), Buffer.from('"}')]);
-    },
-  }),
-  refusal({
-    name: "envelope/deep-nesting",
-    level: "optional",
-    of: `an array ${nestedDeep} levels deep`,
-    reason: ["parse_error", "invalid_request"],
-    says: "error -32700 or -32600 with id null",
-    body: () => "[".repeat(nestedDeep) + "]".repeat(nestedDeep),
-  }),
-  refusal({
-    name: "envelope/batch",
-    of: "an array of Requests",
-    ...noRequest,
-    body: (id) => `[${request({ id })}]`,
-  }),
-  refusal({ name: "envelope/no-object", of: "a number", ...noRequest, body: () => "42" }),
-  refusal({ name: "envelope/missing-id", of: "a Request without id", ...noRequest, body: () => request({}) }),
-  refusal({
-    name: "envelope/wrong-version",
-    of: 'a Request whose jsonrpc is "1.0"',
-    reason: "invalid_request",
-    says: "error -32600",
-    ids: "either",
-    body: (id) => request({ jsonrpc: "1.0", id }),
-  }),
-  refusal({
-    name: "envelope/any-id",
-    level: "optional",
-    of: "an id of 128 characters that is no UUID",
-    reason: "method_not_found",
-    says: "it is echoed unchanged",
-    ids: "own",
-    id: "関-1/".padEnd(128, "x"),
-    body: (id) => request({ id }),
-  }),
-  refusal({
-    name: "envelope/integer-id",
-    level: "optional",
-    of: "an id that is an integer",
-    reason: "method_not_found",
-    says: "it is echoed as an integer",
-    ids: "own",
-    id: 9_007_199_254_740_991,
-    body: (id) => request({ id }),
-  }),
+function notUtf8(id: RequestId): Uint8Array {
+  const head = `{"jsonrpc":"2.0","method":"${method}","id":"${id}","x":"`;
+  return Buffer.concat([Buffer.from(head), Buffer.from([0xff]), Buffer.from('"}')]);
+}
+
+const envelopeRefusals: readonly Refusal[] = [
+  ["envelope/parse-error", "required", "JSON that breaks off", noJson, () => '{"jsonrpc": "2.0", "id"'],
+  ["envelope/empty-body", "optional", "an empty body", noJson, () => ""],
+  ["envelope/utf-8", "optional", "a body that is not UTF-8", noJson, notUtf8],
+  ["envelope/deep-nesting", "optional", `an array ${nestedDeep} levels deep`, tooDeep, () => nested],
+  ["envelope/batch", "required", "an array of Requests", noRequest, (id) => `[${request({ id })}]`],
+  ["envelope/no-object", "required", "a number", noRequest, () => "42"],
+  ["envelope/missing-id", "required", "a Request without id", noRequest, () => request({})],
+  [
+    "envelope/wrong-version",
+    "required",
+    'a Request whose jsonrpc is "1.0"',
+    badVersion,
+    (id) => request({ jsonrpc: "1.0", id }),
+  ],
+  ["envelope/any-id", "optional", "an id of 128 characters that is no UUID", echoed, withId, longId],
+  ["envelope/integer-id", "optional", "an id that is an integer", echoedInteger, withId, 9_007_199_254_740_991],
 ];
+
+const errorRefusals: readonly Refusal[] = [
+  [
+    "errors/unknown-method",
+    "required",
+    "a method that does not exist",
+    unknownMethod,
+    (id) => request({ id, params: {} }),
+  ],
+  ["errors/missing-params", "required", "execute_task without params", badParams, execute(undefined)],
+  ["errors/missing-text", "required", "execute_task without text", badParams, execute({ channel })],
+  ["errors/params-array", "required", "params by position", badParams, execute([channel, "hello"])],
+  ["errors/wrong-type", "required", "a text that is a number", badParams, execute({ channel, text: 42 })],
+  ["errors/empty-text", "optional", "an empty text without attachments", badParams, execute({ channel, text: "" })],
+  [
+    "errors/long-text",
+    "optional",
+    "a text of 40,001 characters",
+    badParams,
+    execute({ channel, text: "x".repeat(40_001) }),
+  ],
+];
+
+export const envelopeCases: readonly ConformanceCase[] = envelopeRefusals.map(toCase);
 
 /** A value in bad params, which must not come back. */
 const marker = "a-value-of-the-sender";
 
 export const errorCases: readonly ConformanceCase[] = [
-  refusal({
-    name: "errors/unknown-method",
-    of: "a method that does not exist",
-    reason: "method_not_found",
-    says: "error -32601 with the id that was sent",
-    ids: "own",
-    body: (id) => request({ id, params: {} }),
-  }),
-  refusal({
-    name: "errors/missing-params",
-    of: "execute_task without params",
-    ...badParams,
-    body: execute(undefined),
-  }),
-  refusal({ name: "errors/missing-text", of: "execute_task without text", ...badParams, body: execute({ channel }) }),
-  refusal({ name: "errors/params-array", of: "params by position", ...badParams, body: execute([channel, "hello"]) }),
-  refusal({
-    name: "errors/wrong-type",
-    of: "a text that is a number",
-    ...badParams,
-    body: execute({ channel, text: 42 }),
-  }),
-  refusal({
-    name: "errors/empty-text",
-    level: "optional",
-    of: "an empty text without attachments",
-    ...badParams,
-    body: execute({ channel, text: "" }),
-  }),
-  refusal({
-    name: "errors/long-text",
-    level: "optional",
-    of: "a text of 40,001 characters",
-    ...badParams,
-    body: execute({ channel, text: "x".repeat(40_001) }),
-  }),
+  ...errorRefusals.map(toCase),
   {
     name: "errors/issues",
     level: "optional",

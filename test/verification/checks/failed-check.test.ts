@@ -5,7 +5,7 @@ import { CredentialError } from "../../../lambdas/verification/transport/authori
 
 const secret = "a-secret-of-this-test";
 
-/** What is told where the call failed with `reason`, because of an error that has that code. */
+/** Returns the result of a check whose call failed with `reason`, because of `cause`. */
 function told(
   reason: ClientReason,
   cause: unknown,

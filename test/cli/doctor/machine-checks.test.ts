@@ -1,4 +1,4 @@
-/** Checks of which no machine can be made to fail: the clock, Node, the disk, ports. */
+/** Checks that a test machine cannot make fail: the clock, Node, the disk, ports. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -37,12 +37,12 @@ describe("the clock", () => {
     expect(await say(clockCheck({ trusted, others }))).toMatch(words);
   });
 
-  it("does without whoever does not answer", async () => {
+  it("ignores sources that do not answer", async () => {
     const broken: ClockSource = { who: "Slack", skewMs: () => Promise.reject(new Error("no")) };
     expect(await say(clockCheck({ trusted: [broken, from("the entry", undefined)], others: [far(0)] }))).toMatch(/^ok/);
   });
 
-  it("is read off a date to the second, whatever the way there takes", () => {
+  it("is read from a date to the second, however long the request takes", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: -1e6, max: 1e6 }),
@@ -51,16 +51,16 @@ describe("the clock", () => {
         (ahead, out, back) => {
           const sentAtMs = 1_800_000_000_123;
           const date = new Date(sentAtMs + out - ahead).toUTCString();
-          const skewMs = readSkewMs({ date, sentAtMs, receivedAtMs: sentAtMs + out + back }) ?? Number.NaN;
+          const skewMs = readSkewMs(date, { sentAtMs, receivedAtMs: sentAtMs + out + back }) ?? Number.NaN;
           expect(Math.abs(skewMs - ahead)).toBeLessThanOrEqual(501 + Math.abs(out - back) / 2);
         },
       ),
     );
-    expect(readSkewMs({ date: "yesterday", sentAtMs: 0, receivedAtMs: 0 })).toBeUndefined();
-    expect(readSkewMs({ date: null, sentAtMs: 0, receivedAtMs: 0 })).toBeUndefined();
+    expect(readSkewMs("yesterday", { sentAtMs: 0, receivedAtMs: 0 })).toBeUndefined();
+    expect(readSkewMs(null, { sentAtMs: 0, receivedAtMs: 0 })).toBeUndefined();
   });
 
-  it("is asked of a destination whether it lets us in or not, and not of one on this machine", async () => {
+  it("is read from a destination even where it refuses us, but not from one on this machine", async () => {
     const date = new Date(Date.now() + 200_000).toUTCString();
     const peer = await startWebServer({ handle: async () => new Response(null, { status: 401, headers: { date } }) });
     const skewMs = await measureSkew({ url: peer.url, signal });
@@ -104,7 +104,7 @@ describe("the disk", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it("says who may not write there", async () => {
+  it("reports a folder that cannot be written", async () => {
     const nowhere = join(folder, "nothing");
     expect(await say(diskCheck({ folder: nowhere }))).toMatch(
       /^failed: .* cannot be written \(ENOENT\)\. → Give write access/,
@@ -113,7 +113,7 @@ describe("the disk", () => {
 });
 
 describe("a port", () => {
-  it("that may not be listened at", async () => {
+  it("may be forbidden", async () => {
     const check = portCheck({
       zone: "Execution",
       port: 80,

@@ -1,4 +1,4 @@
-/** A queue that no function polls, and a function that nothing invokes, have no values and are well. */
+/** A queue that no function polls and a function that nothing invokes are healthy without values. */
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { createIsIdle } from "../../../lib/cli/smoke/collect-facts.ts";
 import { type Synthesized, synthAll } from "../../cdk/synth.ts";
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 
 describe("a metric of a smoke test", () => {
-  it("is idle where its queue is one of the template that no function polls, and only there", () => {
+  it("is idle exactly where no function of the template polls its queue", () => {
     const stacks = [...(stage?.stacks.values() ?? [])];
     const all = stacks.flatMap(({ resources }) => resources);
     const polled = all

@@ -1,4 +1,4 @@
-/** Which errors of `rpc.discover` show a peer that can be used, and which show nothing. */
+/** Which errors of `rpc.discover` prove a usable peer, and which prove nothing. */
 import { describe, expect, it } from "@jest/globals";
 import { type Dialect, dialectSchema } from "../../../contracts/dialects.ts";
 import { encodeError } from "../../../contracts/error-data.ts";

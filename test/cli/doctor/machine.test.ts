@@ -1,4 +1,4 @@
-/** `sekisho doctor` on this machine: what it finds where everything is well, and of each failure what to do. */
+/** `sekisho doctor` on this machine: a healthy one, and the remedy for each failure. */
 import { closeSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,11 +6,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { openSqliteEngine } from "../../../lib/local/engine.ts";
-import { json, result } from "../../doubles/answers.ts";
-import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
+import type { WebServer } from "../../doubles/web-server.ts";
 import { freePort } from "../../e2e/processes.ts";
 import { commandHere } from "../aws/command-here.ts";
-import { openMachine, secrets, startSlack, told } from "./a-machine.ts";
+import { openMachine, secrets, startPeer, startSlack, told } from "./a-machine.ts";
 
 let slack: Awaited<ReturnType<typeof startSlack>>;
 let peer: WebServer;
@@ -21,13 +20,7 @@ const withSlack = { ...ports, SLACK_SIGNING_SECRET, SLACK_BOT_TOKEN };
 
 beforeAll(async () => {
   slack = await startSlack();
-  peer = await startWebServer({
-    async handle({ request, body }) {
-      if (request.headers.get("authorization") !== `Bearer ${PEER_TOKEN}`) return json({}, { status: 401 });
-      const document = { openrpc: "1.3.2", info: { title: "A peer", version: "7" }, methods: [] };
-      return result(JSON.parse(Buffer.from(body).toString()), document);
-    },
-  });
+  peer = await startPeer();
 });
 afterAll(async () => {
   await peer.close();
@@ -58,8 +51,8 @@ const configured = (config: object = {}) =>
     ...config,
   });
 
-describe("sekisho doctor in a folder in which nothing is", () => {
-  it("finds nothing wrong, asks nobody, and leaves nothing behind", async () => {
+describe("sekisho doctor in an empty folder", () => {
+  it("finds nothing wrong, calls nobody, and leaves nothing behind", async () => {
     const ended = await machine.run([], ports);
     expect(ended).toMatchObject({ code: 0, stderr: "" });
     expect(ended.stdout).toMatch(/^sekisho doctor: this machine, /);
@@ -71,7 +64,7 @@ describe("sekisho doctor in a folder in which nothing is", () => {
 });
 
 describe("sekisho doctor where Slack and a destination are configured", () => {
-  it("finds everything well: the token, its scopes, the entry, the signing secret, the destination, the clock", async () => {
+  it("passes the token, its scopes, the entry, the signing secret, the destination and the clock", async () => {
     const allowlist = [{ team: "TSTANDIN" }];
     configured({ destinations: { far: far() }, routes: [{ destination: "far" }], allowlist });
     const found = await machine.doctor({ ...withSlack, ...secrets });
@@ -86,7 +79,7 @@ describe("sekisho doctor where Slack and a destination are configured", () => {
     expect(machine.printed()).not.toContain("as-good-as-a-token");
   });
 
-  it("writes the same for a person", async () => {
+  it("prints the findings for a person", async () => {
     configured({ destinations: { far: far() }, routes: [{ destination: "far" }] });
     const ended = await machine.run([], { ...withSlack, PEER_TOKEN: "another" });
     expect(ended.code).toBe(1);
@@ -95,8 +88,8 @@ describe("sekisho doctor where Slack and a destination are configured", () => {
   });
 });
 
-describe("sekisho doctor says of what is wrong with the configuration what to do", () => {
-  it("every problem of a file that cannot be used, and goes on as far as it can", async () => {
+describe("sekisho doctor explains what is wrong with the configuration", () => {
+  it("every problem of a file that cannot be used, and runs the checks that it still can", async () => {
     machine.write({ routes: [{ destination: "nowhere" }], limits: { concurrency: 0 } });
     const found = await machine.doctor(ports);
     expect(found).toMatchObject({ code: 1, ok: false });
@@ -119,7 +112,7 @@ describe("sekisho doctor says of what is wrong with the configuration what to do
     expect(told(await machine.doctor(ports), "configuration")).toMatch(words);
   });
 
-  it("secrets that are not set, by their names", async () => {
+  it("secrets that are not set, by name", async () => {
     configured({ destinations: { far: far() }, routes: [{ destination: "far" }] });
     const found = await machine.doctor({ ...ports, SLACK_BOT_TOKEN });
     expect(told(found, "secrets")).toMatch(
@@ -136,8 +129,8 @@ describe("sekisho doctor says of what is wrong with the configuration what to do
   });
 });
 
-describe("sekisho doctor says of Slack what to do", () => {
-  it("about scopes that the token lacks, by what the configuration uses", async () => {
+describe("sekisho doctor explains about Slack", () => {
+  it("scopes that the token lacks for this configuration", async () => {
     configured({ slack: { apiUrl: slack.apiUrl, command: { name: "/sekisho" } } });
     slack.grant(...slack.allScopes.filter((scope) => scope !== "files:write"));
     const found = await machine.doctor(withSlack);
@@ -154,16 +147,17 @@ describe("sekisho doctor says of Slack what to do", () => {
     ],
     ["token_revoked", /^failed: .* → It was revoked/],
     ["account_inactive", /^failed: .* → The app was removed/],
-  ])("about a bot token that it does not take (%s), and skips what depends on it", async (error, words) => {
+  ])("a bot token that Slack refuses (%s), and skips what depends on it", async (error, words) => {
     configured();
     slack.inject({ method: "auth.test", type: "error", error });
     const found = await machine.doctor(withSlack);
     expect(told(found, "bot token")).toMatch(words);
     expect(told(found, "token scopes")).toMatch(/^skipped/);
-    expect(slack.calls).toEqual(["/api/auth.test"]);
+    // The clock is read without a token.
+    expect(slack.calls).toEqual(["/api/auth.test", "/api/"]);
   });
 
-  it("about too many calls, which is no failure", async () => {
+  it("too many calls, which is not a failure", async () => {
     configured();
     slack.inject({ method: "auth.test", type: "rate_limited", retryAfterSeconds: 3 });
     const found = await machine.doctor(withSlack);
@@ -171,7 +165,7 @@ describe("sekisho doctor says of Slack what to do", () => {
     expect(found.code).toBe(0);
   });
 
-  it("about a secret that is no token, which is sent nowhere", async () => {
+  it("a secret that is not a token, which is sent nowhere", async () => {
     configured();
     const env = { ...withSlack, SLACK_BOT_TOKEN: PEER_TOKEN, SLACK_APP_TOKEN: SLACK_SIGNING_SECRET };
     const found = await machine.doctor(env);
@@ -180,13 +174,13 @@ describe("sekisho doctor says of Slack what to do", () => {
     expect(slack.calls).toEqual([]);
   });
 
-  it("about an app token that it does not take", async () => {
+  it("an app token that Slack refuses", async () => {
     configured();
     const found = await machine.doctor({ ...withSlack, SLACK_APP_TOKEN: "xapp-1-another" });
     expect(told(found, "app token")).toMatch(/^failed: .*SLACK_APP_TOKEN \(invalid_auth\)\. → .*connections:write/);
   });
 
-  it("about an address at which it is not", async () => {
+  it("an address that is not Slack's", async () => {
     configured();
     slack.isPage = true;
     const found = await machine.doctor({ ...withSlack, SLACK_APP_TOKEN: secrets.SLACK_APP_TOKEN });
@@ -197,7 +191,7 @@ describe("sekisho doctor says of Slack what to do", () => {
     expect(told(await machine.doctor(withSlack), "bot token")).toMatch(/^failed: Slack cannot be reached/);
   });
 
-  it("about a clock that is not Slack's", async () => {
+  it("a clock that differs from Slack's", async () => {
     configured();
     slack.aheadMs = 400_000;
     const found = await machine.doctor(withSlack);
@@ -206,7 +200,7 @@ describe("sekisho doctor says of Slack what to do", () => {
     expect(told(await machine.doctor(withSlack), "clock")).toMatch(/^warning: It is \d+ s ahead of Slack/);
   });
 
-  it("nothing about a bot token, where workspaces get theirs by the installation flow", async () => {
+  it("that no bot token is needed where workspaces get theirs by the installation flow", async () => {
     const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
     configured({ slack: { apiUrl: slack.apiUrl, install } });
     const found = await machine.doctor({ ...ports, SLACK_SIGNING_SECRET });
@@ -214,7 +208,7 @@ describe("sekisho doctor says of Slack what to do", () => {
     expect(told(found, "secrets")).toMatch(/^failed: SLACK_CLIENT_SECRET is not set here\. →/);
   });
 
-  it("about a workspace in which nobody may ask", async () => {
+  it("a workspace in which nobody may ask", async () => {
     configured();
     expect(told(await machine.doctor(withSlack), "who may ask")).toMatch(
       /^warning: Nobody.* → npx sekisho allow add --team/,
@@ -227,15 +221,15 @@ describe("sekisho doctor says of Slack what to do", () => {
     );
   });
 
-  it("about a signing secret that no app has", async () => {
+  it("a signing secret that no app has", async () => {
     configured();
     const found = await machine.doctor({ ...withSlack, SLACK_SIGNING_SECRET: "changeme" });
     expect(told(found, "signing secret")).toMatch(/^warning: .*32 hexadecimal digits.* → .*"App Credentials"/);
   });
 });
 
-describe("sekisho doctor says of what is kept what to do", () => {
-  it("where the file is none of ours, or damaged", async () => {
+describe("sekisho doctor explains about the stored data", () => {
+  it("a file that is not a database", async () => {
     const folder = join(machine.folder, ".sekisho");
     mkdirSync(folder);
     writeFileSync(join(folder, "verification.db"), "this is no database, however long it may be ".repeat(40));
@@ -244,7 +238,7 @@ describe("sekisho doctor says of what is kept what to do", () => {
     expect(told(found, "queue verification.db")).toMatch(/^failed/);
   });
 
-  it("where another program holds the file", async () => {
+  it("a file that another program has locked", async () => {
     const file = join(machine.folder, ".sekisho", "verification.db");
     await openSqliteEngine({ file }).close();
     const other = new DatabaseSync(file);
@@ -256,7 +250,7 @@ describe("sekisho doctor says of what is kept what to do", () => {
     );
   });
 
-  it("where a page of the file is damaged", async () => {
+  it("a file with a damaged page", async () => {
     const file = join(machine.folder, ".sekisho", "verification.db");
     await openSqliteEngine({ file }).close();
     const handle = openSync(file, "r+");
@@ -270,7 +264,7 @@ describe("sekisho doctor says of what is kept what to do", () => {
     expect(traced.stderr).not.toContain("log lines");
   });
 
-  it("and disturbs no zone: its messages stay, and none is added", async () => {
+  it("and does not disturb a zone: its messages stay, and none is added", async () => {
     const engine = openSqliteEngine({ file: join(machine.folder, ".sekisho", "verification.db") });
     const { queue } = engine.taskQueue({ maxReceiveCount: 5 });
     await queue.send({ body: "of a task" });
@@ -286,8 +280,8 @@ describe("sekisho doctor says of what is kept what to do", () => {
   });
 });
 
-describe("sekisho doctor says of ports what to do", () => {
-  it("where somebody else listens, and where one may not", async () => {
+describe("sekisho doctor explains about ports", () => {
+  it("a port on which another program listens", async () => {
     const other = createServer((_request, response) => void response.end("hello"));
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const { port } = other.address() as AddressInfo;

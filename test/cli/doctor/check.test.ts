@@ -1,4 +1,4 @@
-/** Checks beside each other: one that fails, throws or never ends is nothing to the others; and what is told of it. */
+/** Runs checks at once: one that fails, throws or never ends does not affect the others. And formats their findings. */
 import { describe, expect, it } from "@jest/globals";
 import { AwsFailure } from "../../../lib/cli/aws/aws-failure.ts";
 import {
@@ -22,7 +22,7 @@ const run = (checks: Check[], given: { signal?: AbortSignal; timeoutMs?: number 
   runChecks({ groups: [{ group: "One", checks }], signal: never, ...given });
 
 describe("runChecks", () => {
-  it("keeps the order, whichever ends first, and lets none stop the others", async () => {
+  it("keeps the order, and no check stops another", async () => {
     const slow = check("slow", async () => {
       await new Promise((resolve) => setTimeout(resolve, 30));
       return ok("at last");
@@ -35,7 +35,7 @@ describe("runChecks", () => {
     ]);
   });
 
-  it("shows of what is thrown only what was written for a person", async () => {
+  it("shows only error messages that were written for a person", async () => {
     const [unknown] = await run([throwing(new TypeError("Bearer xoxb-canary is no header"))]);
     expect(JSON.stringify(unknown)).not.toContain("canary");
     expect(unknown).toMatchObject({ what: expect.stringContaining("TypeError"), remedy: expect.any(String) });
@@ -43,7 +43,7 @@ describe("runChecks", () => {
     expect(aws).toMatchObject({ what: "Could not look: it is refused (X).", remedy: "Use another role." });
   });
 
-  it("gives each its own time, and tells the others'", async () => {
+  it("gives each check its own time limit", async () => {
     const hanging = check("hangs", () => new Promise(() => {}));
     const found = await run([hanging, check("well", async () => ok("yes"))], { timeoutMs: 20 });
     expect(found).toMatchObject([
@@ -52,7 +52,7 @@ describe("runChecks", () => {
     ]);
   });
 
-  it("ends what is under way when it is interrupted", async () => {
+  it("ends the running checks when it is interrupted", async () => {
     const stop = new AbortController();
     const running = run([check("hangs", () => new Promise(() => {}))], { signal: stop.signal });
     stop.abort();
@@ -79,7 +79,7 @@ describe("a row", () => {
 });
 
 describe("once", () => {
-  it("asks once, however many want to know, also where it fails", async () => {
+  it("runs the work once for all callers, even where it fails", async () => {
     let asked = 0;
     const ask = once(async () => {
       asked += 1;
@@ -98,7 +98,7 @@ describe("failedAs", () => {
     ["It is broken; npx sekisho mends it.", "It is broken.", "npx sekisho mends it."],
     ["Is it up? npx sekisho start starts it.", "Is it up?", "npx sekisho start starts it."],
     ["Nobody listens there: is it started?", "Nobody listens there: is it started?", "Look."],
-  ])("tells %j apart into what was found and what to do", (words, what, remedy) => {
+  ])("splits %j into the problem and the remedy", (words, what, remedy) => {
     expect(failedAs(words, "Look.")).toEqual({ status: "failed", what, remedy });
   });
 });
@@ -119,7 +119,7 @@ describe("the report", () => {
       signal: never,
     });
 
-  it("groups the lines, puts what to do below each that needs it, and ends with a summary", async () => {
+  it("groups the lines, puts the remedy below a problem, and ends with a summary", async () => {
     expect(formatDoctorText({ found: await found(), subject: "here" })).toBe(
       `
 sekisho doctor: here
@@ -138,7 +138,7 @@ Something is wrong: 1 ok, 1 warning, 1 failed, 1 skipped.`.slice(1),
     );
   });
 
-  it("is one object for scripts, in which a warning is no failure", async () => {
+  it("is one object for scripts, in which a warning is not a failure", async () => {
     const all = await found();
     expect(JSON.parse(formatDoctorJson(all))).toMatchObject({
       ok: false,
