@@ -108,14 +108,10 @@ function envelope(about: { channel: string; team: string; eventId: string; ts: s
   };
 }
 
+type Interaction = { channel: FakeSlackChannel; user: string; triggerId: string };
+
 /** `text` is what follows the command. */
-export function createCommandForm(typed: {
-  channel: FakeSlackChannel;
-  user: string;
-  command: string;
-  text: string;
-  triggerId: string;
-}): Record<string, string> {
+export function createCommandForm(typed: Interaction & { command: string; text: string }): Record<string, string> {
   const { channel, user, command, text, triggerId } = typed;
   const { id, domain, enterprise } = findTeamOfChannel(channel.id);
   return {
@@ -136,16 +132,9 @@ export function createCommandForm(typed: {
   };
 }
 
-export function createClickForm(click: {
-  channel: FakeSlackChannel;
-  message: FakeSlackMessage;
-  button: FakeSlackButton;
-  blockId: string;
-  user: string;
-  triggerId: string;
-  actionTs: string;
-  filesUrl: string;
-}): { payload: string } {
+type Click = { message: FakeSlackMessage; button: FakeSlackButton; blockId: string; actionTs: string };
+
+export function createClickForm(click: Interaction & Click & { filesUrl: string }): { payload: string } {
   const { channel, message, user } = click;
   const { id, domain, enterprise } = findTeamOfChannel(channel.id);
   const isInOrganization = enterprise !== undefined;

@@ -27,12 +27,3 @@ export function findBotUser(caller: FakeSlackCaller): string {
 export function isTrue(value: string | undefined): boolean {
   return value === "true" || value === "1";
 }
-
-/** Undefined for text that is not JSON, and without text. */
-export function readJson(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? "");
-  } catch {
-    return undefined;
-  }
-}

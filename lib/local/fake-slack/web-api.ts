@@ -1,5 +1,6 @@
 /** Answers Web API calls: token, encoding, scopes and arguments are checked by the table of methods, then the method runs. */
 
+import { readJson } from "../read-json.ts";
 import { type ArgumentName, argumentChecks, type MethodContext } from "./methods/arguments.ts";
 import { assistantMethods } from "./methods/assistant.ts";
 import { chatMethods } from "./methods/chat.ts";
@@ -8,7 +9,7 @@ import { fileMethods } from "./methods/files.ts";
 import { oauthMethods } from "./methods/oauth.ts";
 import { callsPerMinute, type MethodName, type Methods, methodRows } from "./methods/table.ts";
 import { userMethods } from "./methods/users.ts";
-import { findBotUser, hasAccessToTeam, type MethodArgs, type MethodReply, readJson } from "./reply.ts";
+import { findBotUser, hasAccessToTeam, type MethodArgs, type MethodReply } from "./reply.ts";
 import type { FakeSlackState } from "./state.ts";
 
 type Headers = { authorization?: string | undefined; "content-type"?: string | undefined };

@@ -1,6 +1,6 @@
-/** AWS STS, which checks who asks as AWS does, issues real tokens, and lends a role to who knows its external id. */
+/** AWS STS. It checks signatures, issues real tokens, and lets a caller with the external id assume a role. */
 import { awsFailure, element, queryAnswer } from "../../rehearsal/aws/failure.ts";
-import { readQueryCall } from "../../rehearsal/aws/read-query-call.ts";
+import { readQueryCall } from "../../rehearsal/aws/read-call.ts";
 import { startTokenIssuer, type TokenIssuer } from "../../rehearsal/aws/token-issuer.ts";
 import { type KnownCredentials, sigv4Problem } from "../sigv4-check.ts";
 import type { Received } from "../web-server.ts";
@@ -12,9 +12,9 @@ export const externalId = "external-id-of-nobody";
 
 export type AwsSts = Issuer & {
   tokens: Pick<TokenIssuer, "issued" | "url">;
-  /** What was lent, the latest last. */
+  /** The credentials of assumed roles, latest last. */
   lent: Required<KnownCredentials>[];
-  /** What was asked, as STS understood it. */
+  /** The parsed requests. */
   inputs: Record<string, unknown>[];
 };
 
@@ -32,7 +32,7 @@ export async function startAwsSts({
   async function answer(received: Received): Promise<Response> {
     const problem = sigv4Problem({ received, credentials, service: "sts", region });
     if (problem !== undefined) return refuse("SignatureDoesNotMatch", problem);
-    const call = readQueryCall({ received, account: "123456789012" });
+    const call = readQueryCall({ received, place: { account: "123456789012", region } });
     if (call === undefined) return refuse("ValidationError", "", 400);
     inputs.push(call.input);
     return call.action === "sts:AssumeRole" ? lend(call.input) : issue(call.input);
@@ -73,7 +73,7 @@ export async function startAwsSts({
   });
 }
 
-/** As STS words it. */
+/** An error in STS's form. */
 export function refuse(name: string, message = "words that nobody should repeat", status = 403): Response {
   return awsFailure({ service: "sts", name, message, status });
 }

@@ -59,7 +59,13 @@ describe("Slack's own client", () => {
   });
 });
 
-/** What an app of Bolt heard; it answers nothing itself. */
+type Heard = {
+  body: unknown;
+  context: { teamId?: string; enterpriseId?: string; isEnterpriseInstall: boolean };
+  ack?: (() => Promise<void>) | undefined;
+};
+
+/** A Bolt app that keeps what it receives. */
 describe("an app of Bolt", () => {
   const heard: { type: string; said: Record<string, unknown>; team: string | undefined }[] = [];
   let app: App;
@@ -69,7 +75,7 @@ describe("an app of Bolt", () => {
     app = new App({
       signingSecret,
       logLevel: LogLevel.ERROR,
-      // Whose token is needed is asked for with what Bolt made of the payload.
+      // Bolt asks for a token with the installation that it read from the payload.
       authorize: async ({ teamId, enterpriseId, isEnterpriseInstall }) => ({
         botToken,
         botId: workspace.bot,
@@ -79,30 +85,15 @@ describe("an app of Bolt", () => {
     });
     const note =
       (type: string) =>
-      async ({
-        body,
-        context,
-      }: {
-        body: unknown;
-        context: { teamId?: string; enterpriseId?: string; isEnterpriseInstall: boolean };
-      }) => {
-        heard.push({
-          type,
-          said: body as Record<string, unknown>,
-          team: context.isEnterpriseInstall ? context.enterpriseId : context.teamId,
-        });
+      async ({ body, context: { isEnterpriseInstall, enterpriseId, teamId }, ack }: Heard) => {
+        await ack?.();
+        heard.push({ type, said: Object(body), team: isEnterpriseInstall ? enterpriseId : teamId });
       };
     app.event("app_mention", note("app_mention"));
     app.message(note("message"));
     app.event("assistant_thread_started", note("assistant"));
-    app.action("sekisho_cancel", async (args) => {
-      await args.ack();
-      await note("action")(args);
-    });
-    app.command("/sekisho", async (args) => {
-      await args.ack();
-      await note("command")(args);
-    });
+    app.action("sekisho_cancel", note("action"));
+    app.command("/sekisho", note("command"));
     const server = (await app.start({ port: 0, host: "127.0.0.1" })) as Server;
     eventsUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/slack/events`;
   });
@@ -116,9 +107,7 @@ describe("an app of Bolt", () => {
     const first = fakeSlack.ask({ eventsUrl, text: "hi", files });
     const second = fakeSlack.reply({ eventsUrl, text: "more", threadTs: first.message.ts });
     const third = fakeSlack.ask({ eventsUrl, text: "hi", files, channel: "DHANAKO" });
-    expect((await Promise.all([first, second, third].map(({ delivered }) => delivered))).map((d) => d.status)).toEqual([
-      200, 200, 200,
-    ]);
+    for (const { delivered } of [first, second, third]) expect(await delivered).toMatchObject({ status: 200 });
     const events = heard.map(({ type, said }) => [type, said.event as Record<string, unknown>] as const);
     expect(new Map(events).get("app_mention")).toMatchObject({ files: [{ name: "a.txt", mimetype: "text/plain" }] });
     const direct = events.find(([, event]) => event.channel === "DHANAKO")?.[1];
@@ -129,27 +118,14 @@ describe("an app of Bolt", () => {
   it("understands a pressed button and a command, each of which is sent once", async () => {
     const { message } = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "hi" });
     const slack = new WebClient(botToken, { slackApiUrl: fakeSlack.apiUrl });
-    const elements = [
-      {
-        type: "button" as const,
-        text: { type: "plain_text" as const, text: "Stop" },
-        action_id: "sekisho_cancel",
-        value: "v",
-      },
-    ];
-    const blocks = [{ type: "actions" as const, elements }];
+    const text = { type: "plain_text", text: "Stop" } as const;
+    const elements = [{ type: "button", text, action_id: "sekisho_cancel", value: "v" } as const];
+    const blocks = [{ type: "actions", elements } as const];
     const posted = await slack.chat.postMessage({ channel, thread_ts: message.ts, text: "…", blocks });
     const place = { eventsUrl, channel, ts: posted.ts ?? "" };
-    expect(await fakeSlack.clickButton({ ...place, label: "Stop", user: "UHANAKO" }).delivered).toEqual({
-      status: 200,
-      deliveries: 1,
-      isAmbiguous: false,
-    });
-    expect(await fakeSlack.command({ eventsUrl, text: "a & b" }).delivered).toEqual({
-      status: 200,
-      deliveries: 1,
-      isAmbiguous: false,
-    });
+    const once = { status: 200, deliveries: 1, isAmbiguous: false };
+    expect(await fakeSlack.clickButton({ ...place, label: "Stop", user: "UHANAKO" }).delivered).toEqual(once);
+    expect(await fakeSlack.command({ eventsUrl, text: "a & b" }).delivered).toEqual(once);
     expect(heard.map(({ type }) => type)).toEqual(["action", "command"]);
     expect(heard[0]?.said).toMatchObject({
       user: { id: "UHANAKO" },
@@ -190,16 +166,9 @@ describe("an app of Bolt", () => {
 
   it("refuses what another secret has signed, which is delivered again and again", async () => {
     const stranger = await startFakeSlack({ signingSecret: "another", botToken, retryDelaysMs: [0, 0] });
-    expect(await stranger.ask({ eventsUrl, text: "hi" }).delivered).toEqual({
-      status: 401,
-      deliveries: 3,
-      isAmbiguous: false,
-    });
-    expect(await stranger.command({ eventsUrl, text: "hi" }).delivered).toEqual({
-      status: 401,
-      deliveries: 1,
-      isAmbiguous: false,
-    });
+    const refused = { status: 401, isAmbiguous: false };
+    expect(await stranger.ask({ eventsUrl, text: "hi" }).delivered).toEqual({ ...refused, deliveries: 3 });
+    expect(await stranger.command({ eventsUrl, text: "hi" }).delivered).toEqual({ ...refused, deliveries: 1 });
     await stranger.close();
     expect(heard).toEqual([]);
   });

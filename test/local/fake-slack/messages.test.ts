@@ -32,7 +32,7 @@ async function start(options: Partial<Parameters<typeof startFakeSlack>[0]> = {}
   return fakeSlack;
 }
 
-/** Events go to the fake Slack itself, which takes none: only the messages matter here. */
+/** The events go nowhere. */
 function ask(asked: FakeSlack, text: string) {
   return asked.ask({ eventsUrl: asked.apiUrl, text }).message;
 }
@@ -149,7 +149,7 @@ function perform(
   else messages.add({ ...said, channel: chosen.channel, threadTs: chosen.threadTs ?? chosen.ts });
 }
 
-/** What a look at every message would find. */
+/** The thread according to a scan of all messages. */
 function threadOf(messages: FakeSlackMessages, { channel, ts }: FakeSlackMessage): FakeSlackMessage[] {
   const isIn = (message: FakeSlackMessage) =>
     message.channel === channel && (message.ts === ts || message.threadTs === ts);

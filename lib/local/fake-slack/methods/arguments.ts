@@ -1,7 +1,9 @@
 /** Arguments that several Web API methods share, each checked as Slack does: its value for the method, or Slack's error. */
+
+import { readJson } from "../../read-json.ts";
 import { type FakeSlackBlock, parseBlocks } from "../blocks.ts";
 import type { FakeSlackMessage } from "../messages.ts";
-import { type FakeSlackCaller, findVisibleChannel, type MethodArgs, readJson } from "../reply.ts";
+import { type FakeSlackCaller, findVisibleChannel, type MethodArgs } from "../reply.ts";
 import type { FakeSlackState } from "../state.ts";
 import type { FakeSlackChannel } from "../workspace.ts";
 

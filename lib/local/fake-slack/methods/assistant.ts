@@ -1,6 +1,6 @@
 /** `assistant.*` and `reactions.*`: the bot's status, its suggested prompts, and its reactions. */
 import * as z from "zod";
-import { readJson } from "../reply.ts";
+import { readJson } from "../../read-json.ts";
 import type { Methods } from "./table.ts";
 
 const promptsSchema = z

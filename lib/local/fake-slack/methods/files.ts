@@ -1,6 +1,6 @@
 /** `files.*`: the first and the last step of an upload. */
 import * as z from "zod";
-import { readJson } from "../reply.ts";
+import { readJson } from "../../read-json.ts";
 import { toSlackFile } from "../slack-message.ts";
 import { organization } from "../workspace.ts";
 import type { Methods } from "./table.ts";
