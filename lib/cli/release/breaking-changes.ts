@@ -144,7 +144,7 @@ function changedVariants({ before, now, path, mayWiden }: Pair, keyword: "anyOf"
 
 function isWider({ keyword, was, is }: { keyword: string; was: unknown; is: unknown }): boolean {
   if (was === undefined || is === undefined) return is === undefined;
-  if (Array.isArray(was) && Array.isArray(is)) {
+  if ((keyword === "type" || keyword === "enum") && Array.isArray(was) && Array.isArray(is)) {
     const isTaken = (value: unknown) => is.some((one) => isDeepStrictEqual(one, value));
     return was.every((value) => isTaken(value) || (keyword === "type" && value === "integer" && isTaken("number")));
   }
