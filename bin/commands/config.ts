@@ -8,7 +8,7 @@ import {
   listCardSecrets,
 } from "../../lambdas/execution/config/execution-secrets.ts";
 import { listDestinationSecrets } from "../../lambdas/shared/config/destination-address.ts";
-import { type ConfigPlace, configDirectory, configPath, loadConfig } from "../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, configDirectory, configPath, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { AgentConfig, Config } from "../../lambdas/shared/config/schema.ts";
 import { formatSecretName, hasSecret } from "../../lambdas/shared/config/secrets.ts";
 import { findExecutionPlace } from "../../lambdas/shared/config/stage-config.ts";
@@ -50,7 +50,7 @@ Exit code 0: it can be used; 2: it cannot.
   },
 };
 
-function sourceOf(place: ConfigPlace): string {
+function sourceOf(place: ConfigLocation): string {
   const path = configPath(place);
   if (existsSync(path)) return `Read ${path}.`;
   return `There is no sekisho.config.json in ${place.directory}: every default holds.`;

@@ -1,24 +1,18 @@
-/** `sekisho conformance`: does an Execution endpoint keep the contract, whatever it is written in? */
-import { randomUUID } from "node:crypto";
+/** `sekisho conformance`: checks whether an Execution endpoint in any language keeps the contract. */
 import { closeSync, existsSync, lstatSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { listDestinationSecrets } from "../../lambdas/shared/config/destination-address.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
-import type { Texts } from "../../lib/cli/conformance/case.ts";
 import { findEndpoint } from "../../lib/cli/conformance/endpoint-text.ts";
-import { openPeerUnderTest } from "../../lib/cli/conformance/open-peer.ts";
-import type { PeerUnderTest } from "../../lib/cli/conformance/peer.ts";
-import { probePeer } from "../../lib/cli/conformance/probe.ts";
+import { openPeerUnderTest, probePeer } from "../../lib/cli/conformance/open-peer.ts";
 import { formatJsonReport, formatJunitReport, formatTextReport } from "../../lib/cli/conformance/reports.ts";
 import { type CaseReport, isConformant, runCases } from "../../lib/cli/conformance/run-cases.ts";
-import { createSlowTasks } from "../../lib/cli/conformance/slow-tasks.ts";
 import { type Command, type CommandRun, exitCodes, requireSecrets, UsageError } from "./command.ts";
 
-/** All cases together, with an agent that thinks for a minute at each of its tasks. */
+/** Enough for all cases with an agent that takes a minute for each of its tasks. */
 const totalMs = 30 * 60_000;
 
 export const conformance: Command = {
@@ -69,18 +63,29 @@ there that could be tested (not reachable, no endpoint at this address, credenti
       directory: configDirectory(place),
       executionPort,
       log: createLog({ service: "sekisho", level: logLevel ?? "error" }),
-      sessionId: `conformance-${randomUUID()}`,
       timeoutMs,
       signal,
     });
     try {
-      const why = await probePeer({ peer, id: randomUUID() });
+      const why = await probePeer(peer);
       if (why !== undefined) {
         run.note(`${endpoint.called}: ${why}`);
         return exitCodes.notReachable;
       }
-      const isIdempotent = endpoint.destination.idempotent;
-      const reports = await runAll({ run, peer, texts, isIdempotent, signal, timeOver });
+      let shown = "";
+      const reports = await runCases({
+        peer,
+        texts,
+        isIdempotent: endpoint.destination.idempotent,
+        interrupt: run.signal,
+        timeOver,
+        // Shows progress by theme, because only slow tasks take long.
+        onCase(name) {
+          const [theme = ""] = name.split("/");
+          if (theme !== shown) run.note(theme === "accepted" ? `${theme} ("${texts.slow}")` : theme);
+          shown = theme;
+        },
+      });
       return show({ run, endpoint: endpoint.called, reports, json: values.json, junit });
     } catch (thrown) {
       if (!run.signal.aborted) throw thrown;
@@ -112,7 +117,7 @@ function millisecondsOf(text: string): number {
   throw new UsageError(`--call-timeout: "${text}" is no number of seconds (0.1 to 600).`);
 }
 
-/** Better said before all the cases than after: whether it can be written is tried, and leaves nothing behind. */
+/** Tries before the cases whether the file can be written, and leaves nothing behind. */
 function fileOf({ path, directory }: { path: string; directory: string }): string {
   const file = resolve(directory, path);
   if (!existsSync(dirname(file))) throw new UsageError(`--junit: there is no folder ${dirname(file)}.`);
@@ -128,37 +133,6 @@ function fileOf({ path, directory }: { path: string; directory: string }): strin
 
 function notWritableText({ file, thrown }: { file: string; thrown: unknown }): string {
   return `--junit: ${file} is no file that can be written (${Object(thrown).code}).`;
-}
-
-/** Progress is told by theme: the cases of one take hardly any time, but for those of slow tasks. */
-async function runAll(request: {
-  run: CommandRun;
-  peer: PeerUnderTest;
-  texts: Texts;
-  isIdempotent: boolean;
-  signal: AbortSignal;
-  timeOver: AbortSignal;
-}): Promise<CaseReport[]> {
-  const { run, peer, texts, isIdempotent, signal, timeOver } = request;
-  let shown = "";
-  return runCases({
-    run: {
-      peer,
-      texts,
-      slowTasks: createSlowTasks({ peer, text: texts.slow, newId: randomUUID }),
-      newId: randomUUID,
-      now: () => performance.now(),
-      sleep: (ms) => delay(ms, undefined, { signal }),
-    },
-    isIdempotent,
-    interrupt: run.signal,
-    timeOver,
-    onCase(name) {
-      const [theme = ""] = name.split("/");
-      if (theme !== shown) run.note(theme === "accepted" ? `${theme} ("${texts.slow}")` : theme);
-      shown = theme;
-    },
-  });
 }
 
 function show(request: {

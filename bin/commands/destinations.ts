@@ -3,15 +3,14 @@ import { parseArgs } from "node:util";
 import { authorizerOf } from "../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import type { DestinationCheck } from "../../lambdas/verification/checks/check-destination.ts";
 import { callerIdentity } from "../../lib/cli/aws/account.ts";
 import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
 import { chooseStage, type NamedStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { checkFromHere } from "../../lib/cli/destinations/check.ts";
-import { checkDependencies } from "../../lib/cli/destinations/check-dependencies.ts";
-import { checkInStage, deployedWorker, stageDestinations } from "../../lib/cli/destinations/check-in-stage.ts";
+import { checkInStage, stageDestinations } from "../../lib/cli/destinations/check-in-stage.ts";
 import { formatDestinationRow, toDestinationRow } from "../../lib/cli/destinations/describe.ts";
 import { outdatedText, readEffectiveConfig } from "../../lib/cli/destinations/effective-config.ts";
 import { type KnownMessage, listPossibleRoutes } from "../../lib/cli/destinations/possible-routes.ts";
@@ -139,34 +138,29 @@ Exit code: 0 all are healthy; 1 one is not, or AWS refused; 2 bad usage or confi
     const place = { directory, file: values.config };
     const config = loadConfig(place);
     const named = values.stage === undefined ? undefined : chooseStage(config, values.stage);
-    const checked =
-      named === undefined
-        ? await checkFromThisMachine({
-            config,
-            names: positionals,
-            dependencies: checkDependencies({ config, place, signal }),
-            note,
-          })
-        : await checkFromStage({ ...named, config, names: positionals, signal, note });
+    const request = { config, names: positionals, signal, note };
+    const checked = await (named
+      ? checkFromStage({ ...named, ...request })
+      : checkFromThisMachine({ place, ...request }));
     for (const each of checked) print(values.json ? JSON.stringify(each) : formatCheck(each));
     if (signal.aborted) return exitCodes.interrupted;
     return exitCodeOf(checked);
   },
 };
 
-type Request = { config: Config; names: readonly string[] } & Pick<CommandRun, "note">;
+type Request = { config: Config; names: readonly string[] } & Pick<CommandRun, "note" | "signal">;
 
 async function checkFromThisMachine({
   config,
   names,
-  dependencies,
+  place,
+  signal,
   note,
-}: Request & { dependencies: ReturnType<typeof checkDependencies> }): Promise<DestinationCheck[]> {
+}: Request & { place: ConfigLocation }): Promise<DestinationCheck[]> {
   refuseUnknown({ names, known: Object.keys(config.destinations) });
   const wanted = Object.entries(config.destinations).filter(([name]) => names.length === 0 || names.includes(name));
-  const { signal } = dependencies;
   if (wanted.some(([, destination]) => usesAws(destination))) note(await callerText({ signal }));
-  return Promise.all(wanted.map(([name, destination]) => checkFromHere({ ...dependencies, name, destination })));
+  return Promise.all(wanted.map(([name, destination]) => checkFromHere({ config, place, name, destination, signal })));
 }
 
 async function checkFromStage({
@@ -175,7 +169,7 @@ async function checkFromStage({
   signal,
   note,
   ...named
-}: Request & NamedStage & { signal: AbortSignal }): Promise<DestinationCheck[]> {
+}: Request & NamedStage): Promise<DestinationCheck[]> {
   const outputs = await readStackOutputs({ ...named, signal });
   const { deployed, missing, changed } = stageDestinations({ config, stageName: named.stageName, outputs });
   refuseUnknown({ names, known: [...deployed, ...missing] });
@@ -184,8 +178,7 @@ async function checkFromStage({
     note(`Note: ${name} is checked as it is deployed; the file has it differently, which needs a deploy.`);
   }
   if (names.length === 0) for (const name of missing) note(`Note: ${name} is not deployed, and is not checked.`);
-  const worker = deployedWorker({ ...named, config, outputs });
-  return checkInStage({ worker, names: names.length === 0 ? undefined : names, config, signal });
+  return checkInStage({ ...named, config, outputs, names: names.length === 0 ? undefined : names, signal });
 }
 
 function refuseUnknown({ names, known }: { names: readonly string[]; known: readonly string[] }): void {

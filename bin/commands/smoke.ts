@@ -7,9 +7,9 @@ import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
 import { type NamedStage, readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { confirm } from "../../lib/cli/data/confirm.ts";
 import { readEffectiveConfig } from "../../lib/cli/destinations/effective-config.ts";
-import { createStageGroups } from "../../lib/cli/doctor/in-stage.ts";
-import { runChecks } from "../../lib/cli/doctor/run-checks.ts";
-import { readSecretInHand } from "../../lib/cli/doctor/secrets-in-hand.ts";
+import { runChecks } from "../../lib/cli/doctor/check.ts";
+import { requireSecret } from "../../lib/cli/doctor/slack.ts";
+import { createStageGroups } from "../../lib/cli/doctor/stage.ts";
 import { formatSmokeReport } from "../../lib/cli/smoke/report.ts";
 import { routeElsewhere } from "../../lib/cli/smoke/route-elsewhere.ts";
 import { defaultSettings, runSmoke, type SmokeSettings } from "../../lib/cli/smoke/run-smoke.ts";
@@ -74,14 +74,11 @@ export async function runCommand(run: CommandRun, settings: SmokeSettings): Prom
   const { config: effective } = await readEffectiveConfig({ place, stage: named.stageName, signal });
   const { slack } = createStageConfig({ config, stageName: named.stageName });
   const readSecret = createReadStageSecret(named.stage.verification);
-  const [signingSecret, token] = await Promise.all(
-    [slack.signingSecret, slack.botToken].map(async (reference) => {
-      const secret = await readSecretInHand({ reference, readSecret });
-      if ("missing" in secret) throw new Error(secret.missing);
-      return secret.value;
-    }),
-  );
-  const thread = openSlackThread({ slack, token: token ?? "", channel, signal });
+  const [signingSecret, token] = await Promise.all([
+    requireSecret(slack.signingSecret, readSecret),
+    requireSecret(slack.botToken, readSecret),
+  ]);
+  const thread = openSlackThread({ slack, token, channel, signal });
   const texts = Object.values(storyTexts(settings));
   const elsewhere = routeElsewhere({ config, routes: effective.routes, team: await thread.team(), channel, texts });
   if (elsewhere !== undefined) throw new UsageError(elsewhere);
@@ -100,7 +97,7 @@ export async function runCommand(run: CommandRun, settings: SmokeSettings): Prom
       place: tasks,
       slack: thread,
       eventsUrl: outputs.eventsUrl,
-      signingSecret: signingSecret ?? "",
+      signingSecret,
       channel,
       user,
       settings,

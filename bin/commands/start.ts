@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { listAuthenticatorSecrets, listCardSecrets } from "../../lambdas/execution/config/execution-secrets.ts";
 import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import { type ConfigPlace, configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { toLogSettings } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
@@ -83,7 +83,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
 };
 
 /** `directory` is the one from which the paths of the configuration count. */
-type Given = { place: ConfigPlace; config: Config; directory: string; environment: Environment };
+type Given = { place: ConfigLocation; config: Config; directory: string; environment: Environment };
 
 async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
   const log = logsOf(given);

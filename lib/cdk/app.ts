@@ -1,4 +1,4 @@
-/** The CDK app of one stage: its stacks in their order, checked by cdk-nag and by CDK's own validation of templates. */
+/** The CDK app of one stage: its stacks in deploy order, checked by cdk-nag and by CDK's own template validation. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { App, Stack, type StackProps, Validations } from "aws-cdk-lib";
@@ -8,17 +8,16 @@ import type { Construct } from "constructs";
 import { ConfigError } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { createStageConfig, findExecutionPlace } from "../../lambdas/shared/config/stage-config.ts";
-import { createWriteBundle } from "./bundle/asset.ts";
+import { createWriteBundle } from "./bundle/bundle.ts";
 import { projectDirectory } from "./bundle/entry.ts";
 import { ExecutionStack } from "./execution-stack.ts";
-import { formatRoleName, formatStackName, type ZoneStack } from "./names.ts";
+import { formatRoleName, formatStackName, unknownStageText, type ZoneStack } from "./names.ts";
 import type { StageSettings } from "./stage-settings.ts";
-import { unknownStageText } from "./unknown-stage.ts";
 import { VerificationStack } from "./verification-stack.ts";
 
 /**
- * Writes the cloud assembly of a stage into `outdir`, the bundles among it; a path of the agent counts from `configDirectory`.
- * Throws where a check of the templates fails, and a ConfigError where there is no such stage.
+ * Writes the cloud assembly of a stage, with its bundles, into `outdir`. A relative path of the agent counts from
+ * `configDirectory`. Throws where a check of the templates fails, and a ConfigError where the stage is not configured.
  */
 export function synthesize({
   config,
@@ -33,12 +32,12 @@ export function synthesize({
 }): void {
   const stage = config.stages[stageName];
   if (stage === undefined) throw new ConfigError("The stage", [unknownStageText({ config, stageName })]);
-  const ofStage = createStageConfig({ config, stageName });
+  const stageConfig = createStageConfig({ config, stageName });
   const folder = join(outdir, "bundles");
-  const writeBundle = createWriteBundle({ config: ofStage, configDirectory, folder });
-  const settings: StageSettings = { stageName, stage, config: ofStage, writeBundle };
+  const writeBundle = createWriteBundle({ config: stageConfig, configDirectory, folder });
+  const settings: StageSettings = { stageName, stage, config: stageConfig, writeBundle };
 
-  const app = new App({ outdir, analyticsReporting: false, context: cdkContext() });
+  const app = new App({ outdir, analyticsReporting: false, context: readCdkContext() });
   const { verification } = stage;
   const named = (zone: ZoneStack) => ({ stackName: formatStackName({ stageName, zone }) });
   const identity = new IdentityStack(app, "Identity", { ...named("Identity"), env: verification, stageName });
@@ -54,6 +53,11 @@ export function synthesize({
   if (execution !== undefined) last.addStackDependency(execution);
   addChecks(app);
   app.synth();
+}
+
+/** Makes the synth fail for each finding of the two cdk-nag packs. CDK's own validation is strict because of cdk.json. */
+export function addChecks(app: App): void {
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
 }
 
 function createExecution({
@@ -78,19 +82,12 @@ function partitionOf(region: string): string {
   return region.startsWith("us-gov-") ? "aws-us-gov" : "aws";
 }
 
-/** The same switches whether the CDK command line runs the app or a test does. */
-function cdkContext(): Record<string, unknown> {
+/** The feature flags of cdk.json, so that the app behaves the same under the CDK command line and in a test. */
+function readCdkContext(): Record<string, unknown> {
   return JSON.parse(readFileSync(join(projectDirectory, "cdk.json"), "utf8")).context;
 }
 
-// What a template must pass, or the synth fails: two packs of cdk-nag, beside CDK's own validation, which cdk.json makes strict.
-
-export function addChecks(app: App): void {
-  Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
-}
-
-// The role of the worker, which calls the Execution zone: known by its name, and there before any policy names it.
-
+/** The role of the worker, which calls the Execution zone. It has a stack of its own, deployed before any policy that names it. */
 class IdentityStack extends Stack {
   constructor(scope: Construct, id: string, { stageName, ...props }: StackProps & { stageName: string }) {
     super(scope, id, props);

@@ -1,19 +1,16 @@
-/** The Execution zone in its account: an AgentCore Runtime, or Lambda behind a Function URL; with its task table and its key. */
+/** The Execution zone in its account: its key and task table, with an AgentCore Runtime or with Lambda behind a Function URL. */
 import { CfnOutput, Stack, type StackProps } from "aws-cdk-lib";
 import type { Construct } from "constructs";
 import { isA2aEndpoint } from "../../lambdas/shared/config/stage-config.ts";
 import { permitAgent } from "./constructs/agent-permissions.ts";
 import { createAgentRuntime, createRuntimeRole } from "./constructs/agent-runtime.ts";
-import { createAlarms } from "./constructs/alarms.ts";
-import { permitCompletionPush } from "./constructs/completions.ts";
-import { logEnvironment } from "./constructs/environment.ts";
+import { createAlarms, watchRuntime } from "./constructs/alarms.ts";
 import { createExecutionFunctions } from "./constructs/execution-functions.ts";
-import { keyPermission, permitSpans, tablePermission } from "./constructs/permissions.ts";
-import { createTaskTable } from "./constructs/task-table.ts";
-import { watchRuntime } from "./constructs/watch-runtime.ts";
-import { createZoneKey } from "./constructs/zone-key.ts";
+import { keyPermission, permit, permitSpans, tablePermission } from "./constructs/permissions.ts";
+import { permitCompletionPush } from "./constructs/queues.ts";
+import { createTaskTable, createZoneKey } from "./constructs/storage.ts";
 import { executionOutputs, formatRoleName } from "./names.ts";
-import type { ExecutionEntry, StageSettings } from "./stage-settings.ts";
+import { type ExecutionEntry, logEnvironment, type StageSettings } from "./stage-settings.ts";
 
 export class ExecutionStack extends Stack {
   readonly entry: ExecutionEntry;
@@ -25,23 +22,22 @@ export class ExecutionStack extends Stack {
   ) {
     super(scope, id, props);
     const { stageName, stage, config } = settings;
-    const { production } = stage;
+    const { production, execution } = stage;
     const key = createZoneKey(this, "Key", { production });
-    const hasPrincipals = stage.execution.kind === "lambda" && isA2aEndpoint({ config, kind: "lambda" });
+    const hasPrincipals = execution.kind === "lambda" && isA2aEndpoint({ config, kind: "lambda" });
     const table = createTaskTable(this, "Tasks", { key, production, hasPrincipals });
     new CfnOutput(this, executionOutputs.tableName, { value: table.tableName });
     const roleName = formatRoleName({ stageName, zone: "Execution" });
-    if (stage.execution.kind === "lambda") {
-      this.entry = createExecutionFunctions(this, { settings, key, table, roleName, callerRoleArn });
+    if (execution.kind === "lambda") {
+      this.entry = createExecutionFunctions(this, { settings, execution, key, table, roleName, callerRoleArn });
       return;
     }
-    if (stage.execution.kind === "external") throw new Error(`Stage ${stageName} deploys no Execution zone.`);
-    const { stopAfterResult, idleSeconds, maxLifetimeSeconds } = stage.execution;
+    if (execution.kind === "external") throw new Error(`Stage ${stageName} deploys no Execution zone.`);
+    const { stopAfterResult, idleSeconds, maxLifetimeSeconds } = execution;
     const role = createRuntimeRole(this, { roleName });
-    for (const statement of [tablePermission(table), keyPermission(key, { sends: false, through: ["dynamodb"] })])
-      role.addToPolicy(statement);
+    permit(role, tablePermission(table), keyPermission(key, { sends: false, through: ["dynamodb"] }));
     permitAgent(role, config.execution.agent);
-    permitSpans(this, { role, config });
+    permitSpans(role, { config });
     const { runtime, endpoint } = createAgentRuntime(this, {
       folder: settings.writeBundle("agentcore"),
       environment: {

@@ -1,37 +1,38 @@
-/** The names that must be known before what bears them exists: of stacks, of roles and a queue across accounts, of a stack's outputs. */
+/** Names that other accounts and the command line must know before the stacks exist. */
+import type { Config } from "../../lambdas/shared/config/schema.ts";
 
 export const zoneStacks = ["Identity", "Execution", "Verification"] as const;
 export type ZoneStack = (typeof zoneStacks)[number];
 
-/** The name of a stack in CloudFormation. */
+/** Returns the CloudFormation name of a stack. */
 export function formatStackName({ stageName, zone }: { stageName: string; zone: ZoneStack }): string {
   return `Sekisho-${stageName}-${zone}`;
 }
 
-/** Policies of the other account name these roles, and refuse a principal that does not exist: hence fixed names. */
+/** Role names are fixed because policies of the other account name the roles, and IAM rejects unknown principals. */
 export function formatRoleName({ stageName, zone }: { stageName: string; zone: "Verification" | "Execution" }): string {
   return `sekisho-${stageName}-${zone.toLowerCase()}`;
 }
 
-/** Where CloudWatch keeps the metrics of a stage's functions: two stages of one account do not meet. */
+/** Returns the CloudWatch namespace of a stage's metrics. It keeps two stages in one account apart. */
 export function formatMetricsNamespace({ stageName }: { stageName: string }): string {
   return `Sekisho/${stageName}`;
 }
 
-/** The Execution zone sends to it, and its stack is deployed first. */
+/** The name is fixed because the Execution zone sends to this queue, and its stack is deployed first. */
 export function formatCompletionQueueName({ stageName }: { stageName: string }): string {
   return `sekisho-${stageName}-completions`;
 }
 
-/** The logical ids, without CDK's hash, of the queues that no function polls: they only keep messages. */
+/** Logical ids, without CDK's hash, of queues that only keep messages: no function polls them. */
 export const queuesWithoutConsumer = ["DeadLetterArchive", "DeadTaskIds"] as const;
 
-/** Below it each workspace or organization that installed the app has a secret of its own. */
+/** Each workspace or organization that installed the app has a secret below this prefix. */
 export function formatInstallationsPrefix({ stageName }: { stageName: string }): string {
   return `sekisho/${stageName}/installations/`;
 }
 
-/** The outputs of the Verification stack, by which the command line finds what it works with. */
+/** Outputs of the Verification stack. The command line finds the stage's resources by them. */
 export const verificationOutputs = {
   eventsUrl: "EventsUrl",
   queueUrl: "QueueUrl",
@@ -44,5 +45,18 @@ export const verificationOutputs = {
   workerFunction: "WorkerFunction",
 } as const;
 
-/** Those of the Execution stack. */
+/** Outputs of the Execution stack. */
 export const executionOutputs = { tableName: "TableName" } as const;
+
+/** Returns the error for a stage that is not configured: it lists the known stages, or says what to add. */
+export function unknownStageText({
+  config: { stages },
+  stageName,
+}: {
+  config: Pick<Config, "stages">;
+  stageName: string;
+}): string {
+  const known = Object.keys(stages).join(", ");
+  if (known !== "") return `there is no stage "${stageName}"; the configuration has: ${known}`;
+  return `the configuration has none. Add, with your own ids:\n    "stages": { "${stageName}": { "verification": { "account": "111111111111", "region": "eu-central-1" } } }`;
+}

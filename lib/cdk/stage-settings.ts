@@ -1,23 +1,38 @@
-/** What every stack of a stage is given. */
+/** What every stack of a stage gets, and the environment variables that follow from it. */
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import type { ExecutionAddress } from "../../lambdas/shared/config/stage-config.ts";
 import type { Stage } from "../../lambdas/shared/config/stage-schema.ts";
-import type { WriteBundle } from "./bundle/asset.ts";
-import type { WatchedEndpoint } from "./constructs/watch-runtime.ts";
-
-/** Where the zone is reached, and what a caller must be permitted for that. Holds references to what AWS names. */
-export type ExecutionEntry = {
-  address: ExecutionAddress;
-  arns: string[];
-  /** The endpoint of an AgentCore runtime. */
-  watched?: WatchedEndpoint;
-};
+import type { WriteBundle } from "./bundle/bundle.ts";
+import { formatMetricsNamespace } from "./names.ts";
 
 export type StageSettings = {
   stageName: string;
   stage: Stage;
-  /** As the functions of the stage have it (`createStageConfig`). */
+  /** The stage's own configuration (`createStageConfig`). */
   config: Config;
-  /** Bundles a function and resolves to the folder with its code. */
   writeBundle: WriteBundle;
 };
+
+/** Where the Execution zone is reached, and what its caller must be allowed to use. Its texts may hold CloudFormation references. */
+export type ExecutionEntry = {
+  address: ExecutionAddress;
+  arns: string[];
+  /** Set for an AgentCore runtime. */
+  watched?: WatchedEndpoint;
+};
+
+/** An endpoint as AgentCore's metrics name it, and how long one of its sessions idles before it ends. */
+export type WatchedEndpoint = { runtimeArn: string; runtimeName: string; endpointName: string; idleSeconds: number };
+
+/** Tells a function or a runtime which log lines to write. */
+export function logEnvironment({ telemetry: { logs } }: Pick<Config, "telemetry">): Record<string, string> {
+  return { SEKISHO_LOG_LEVEL: logs.level ?? "info", SEKISHO_LOG_DEBUG_RATIO: String(logs.debugRatio) };
+}
+
+/** Tells a function where its metrics go. Empty where metrics are switched off. */
+export function metricsEnvironment({
+  stageName,
+  config,
+}: Pick<StageSettings, "stageName" | "config">): Record<string, string> {
+  return config.telemetry.metrics ? { SEKISHO_METRICS_NAMESPACE: formatMetricsNamespace({ stageName }) } : {};
+}

@@ -1,4 +1,4 @@
-/** The Verification zone: entry, ingress, queues, worker, handler of dead letters, task table, settings, alarms. */
+/** The Verification zone in its account: entry, ingress, queues, worker, dead-letter handler, task table, live settings, alarms. */
 import { CfnOutput, Duration, Stack, type StackProps } from "aws-cdk-lib";
 import { Role } from "aws-cdk-lib/aws-iam";
 import { Alias } from "aws-cdk-lib/aws-lambda";
@@ -8,18 +8,15 @@ import { createFingerprints } from "../../lambdas/shared/config/live-settings.ts
 import { operatorAlias } from "../../lambdas/shared/config/operator-alias.ts";
 import { findExecutionPlace } from "../../lambdas/shared/config/stage-config.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
-import { createAlarms } from "./constructs/alarms.ts";
-import { createCompletionQueue } from "./constructs/completions.ts";
+import { createAlarms, watchRuntime, watchVerification } from "./constructs/alarms.ts";
 import { destinationSecrets, permitDestinations } from "./constructs/destination-permissions.ts";
-import { logEnvironment, metricsEnvironment } from "./constructs/environment.ts";
-import { createFileBucket, permitFiles } from "./constructs/file-bucket.ts";
-import { createInstallFlow } from "./constructs/install-flow.ts";
 import { consumeMessages, createNodeFunction } from "./constructs/node-function.ts";
 import {
   consumePermission,
   keyPermission,
   optionalSecretPermission,
   parameterPermission,
+  permit,
   permitReadSecretsBelow,
   permitSpans,
   retryPermission,
@@ -27,26 +24,23 @@ import {
   sendPermission,
   tablePermission,
 } from "./constructs/permissions.ts";
-import { createSlackEntry } from "./constructs/slack-entry.ts";
-import { createTaskTable } from "./constructs/task-table.ts";
-import { watchRuntime } from "./constructs/watch-runtime.ts";
-import { watchTasks } from "./constructs/watch-tasks.ts";
-import { watchVerification } from "./constructs/watch-verification.ts";
-import { createQueue, visibilityTimeout } from "./constructs/work-queue.ts";
-import { createZoneKey, removalPolicy } from "./constructs/zone-key.ts";
-import { formatInstallationsPrefix, formatMetricsNamespace, formatRoleName, verificationOutputs } from "./names.ts";
-import type { ExecutionEntry, StageSettings } from "./stage-settings.ts";
+import { createCompletionQueue, createQueue, visibilityTimeout } from "./constructs/queues.ts";
+import { createInstallFlow, createSlackEntry } from "./constructs/slack-entry.ts";
+import { createFileBucket, createTaskTable, createZoneKey, permitFiles, removalPolicy } from "./constructs/storage.ts";
+import { watchTasks } from "./constructs/zone-metrics.ts";
+import { formatInstallationsPrefix, formatRoleName, verificationOutputs } from "./names.ts";
+import { type ExecutionEntry, metricsEnvironment, type StageSettings } from "./stage-settings.ts";
 
-/** More than the 2 s that an enqueue may take and a cold start; less than Slack waits would help nobody. */
+/** More than the 2 s that enqueueing may take plus a cold start. Slack stops waiting earlier than this. */
 const ingressTimeout = Duration.seconds(10);
-/** A cold start is nearly all processor time, and the processor comes with the memory. */
+/** A cold start needs processor time, which comes with the memory. */
 const ingressMemoryMb = 512;
-/** Waits nearly all of its time; the AWS clients and a batch of answers need the rest. */
+/** The worker mostly waits. The memory is for the AWS clients and a batch of answers. */
 const workerMemoryMb = 512;
-/** Beyond the lease, in which acts end: for the store and the queue, before and after. */
+/** A step ends within its lease. The store and the queue need this much more, before and after it. */
 const beyondLeaseSeconds = 15;
 const batchSize = 10;
-/** Invocations at once, of an event source that must not hold up others. AWS allows no fewer. */
+/** For event sources that must not hold up others. AWS allows no fewer. */
 const leastConcurrency = 2;
 
 export class VerificationStack extends Stack {
@@ -56,11 +50,13 @@ export class VerificationStack extends Stack {
     { settings, entry, ...props }: StackProps & { settings: StageSettings; entry: ExecutionEntry | undefined },
   ) {
     super(scope, id, props);
-    const { stageName, stage, config, writeBundle } = settings;
-    const { production, logRetentionDays } = stage;
+    const { stageName, stage, config } = settings;
+    const { production } = stage;
+    const { telemetryLayer: layer } = stage.verification;
     const { leaseMs, maxReceiveCount } = config.limits;
-    const { workerConcurrency, eventsPerSecond, eventBurst, reservedIngress } = stage.scale;
-    const common = { production, logs: logEnvironment(config), logRetentionDays };
+    const { install } = config.slack;
+    const signingSecret = secretId(config.slack.signingSecret);
+    const botToken = secretId(config.slack.botToken);
     const workerTimeout = Duration.seconds(Math.ceil(leaseMs / 1000) + beyondLeaseSeconds);
 
     const key = createZoneKey(this, "Key", { production });
@@ -76,139 +72,130 @@ export class VerificationStack extends Stack {
       deadLetters: { queue: deadLetters, maxReceiveCount },
     });
     const place = findExecutionPlace(stage);
-    const sender = place && { account: place.account, roleName: formatRoleName({ stageName, zone: "Execution" }) };
-    const completions = sender
-      ? [createCompletionQueue(this, "Completions", { stageName, key, visibility, sender })]
-      : [];
-    // The command line owns its value. Whatever changes here, even a description, would make a deploy write `{}` over it.
-    const settingsParameter = new SsmParameter(this, "LiveSettings", { type: "String", value: "{}" });
-    settingsParameter.applyRemovalPolicy(removalPolicy({ production }));
+    const completions = place && [
+      createCompletionQueue(this, "Completions", { stageName, key, visibility, senderAccount: place.account }),
+    ];
+    // The command line owns the value. Any change of this resource, even of a description, would make a deploy reset it to `{}`.
+    const liveSettings = new SsmParameter(this, "LiveSettings", { type: "String", value: "{}" });
+    liveSettings.applyRemovalPolicy(removalPolicy({ production }));
 
     const ingress = createNodeFunction(this, "Ingress", {
-      ...common,
+      settings,
       description: "Checks Slack's signature and enqueues",
-      folder: writeBundle("ingress"),
+      bundle: "ingress",
       environment: {
         SEKISHO_QUEUE_URL: queue.queueUrl,
-        SEKISHO_SIGNING_SECRET: secretId(config.slack.signingSecret),
+        SEKISHO_SIGNING_SECRET: signingSecret,
         ...metricsEnvironment(settings),
         SEKISHO_TRACE_RATIO: String(config.telemetry.traces.sampleRatio),
       },
       timeout: ingressTimeout,
-      reservedConcurrency: reservedIngress,
+      reservedConcurrency: stage.scale.reservedIngress,
       memoryMb: ingressMemoryMb,
     });
-    for (const statement of [
-      secretsPermission(this, [secretId(config.slack.signingSecret)]),
+    permit(
+      ingress,
+      secretsPermission(this, [signingSecret]),
       sendPermission(queue),
       keyPermission(key, { sends: true, through: ["sqs"] }),
-    ]) {
-      ingress.addToRolePolicy(statement);
-    }
+    );
 
     const role = Role.fromRoleName(this, "Role", formatRoleName({ stageName, zone: "Verification" }));
-    for (const statement of [
+    permit(
+      role,
       tablePermission(table),
       keyPermission(key, { sends: true, through: ["dynamodb", "s3", "sqs"] }),
-      consumePermission(queue, ...completions),
+      consumePermission(queue, ...(completions ?? [])),
       retryPermission(queue),
       sendPermission(queue),
-      parameterPermission(this, settingsParameter.ref),
-      secretsPermission(this, [secretId(config.slack.botToken), ...destinationSecrets(config)]),
-    ]) {
-      role.addToPrincipalPolicy(statement);
-    }
+      parameterPermission(this, liveSettings.ref),
+      secretsPermission(this, [botToken, ...destinationSecrets(config)]),
+    );
     permitDestinations(role, { config, entry });
-    const { telemetryLayer: layer } = stage.verification;
-    permitSpans(this, { role, config, layer });
-    const { install } = config.slack;
+    permitSpans(role, { config, layer });
     const installations = install && formatInstallationsPrefix({ stageName });
     if (installations !== undefined) {
       permitReadSecretsBelow(role, installations);
-      role.addToPrincipalPolicy(optionalSecretPermission(this, secretId(config.slack.botToken)));
+      permit(role, optionalSecretPermission(this, botToken));
     }
     permitFiles(role, files);
     const environment = {
       SEKISHO_QUEUE_URL: queue.queueUrl,
       SEKISHO_TABLE: table.tableName,
-      SEKISHO_ROUTES_PARAMETER: settingsParameter.ref,
+      SEKISHO_ROUTES_PARAMETER: liveSettings.ref,
       ...metricsEnvironment(settings),
     };
-    // The worker wakes itself through its queue. A message that it fails goes to the handler, which sends to that queue again.
-    const mover = { ...common, layer, timeout: workerTimeout, memoryMb: workerMemoryMb, isInLoop: true };
+    // The worker wakes itself through its queue. Messages that it fails go to the handler, which sends to that queue again.
+    const mover = { settings, layer, timeout: workerTimeout, memoryMb: workerMemoryMb, isInLoop: true };
     const worker = createNodeFunction(this, "Worker", {
       ...mover,
       role,
       description: "Moves tasks",
-      folder: writeBundle("worker"),
+      bundle: "worker",
       environment: {
         ...environment,
         SEKISHO_QUEUE_ARN: queue.queueArn,
         SEKISHO_SLACK_API_URL: config.slack.apiUrl,
-        ...(installations === undefined ? {} : { SEKISHO_INSTALLATIONS_PREFIX: installations }),
+        ...(installations !== undefined && { SEKISHO_INSTALLATIONS_PREFIX: installations }),
         SEKISHO_FILES_BUCKET: files.bucketName,
-        ...(entry === undefined ? {} : { SEKISHO_EXECUTION_ADDRESS: this.toJsonString(entry.address) }),
+        ...(entry && { SEKISHO_EXECUTION_ADDRESS: this.toJsonString(entry.address) }),
       },
     });
     const deadLetterHandler = createNodeFunction(this, "DeadLetterHandler", {
       ...mover,
       description: "Ends tasks that cannot be moved",
-      folder: writeBundle("deadLetters"),
+      bundle: "deadLetters",
       environment: { ...environment, SEKISHO_DEAD_LETTERS_URL: archive.queueUrl },
     });
-    for (const statement of [
+    permit(
+      deadLetterHandler,
       tablePermission(table, { creates: false }),
       keyPermission(key, { sends: true, through: ["dynamodb", "sqs"] }),
       consumePermission(deadLetters),
       sendPermission(queue, archive),
-      parameterPermission(this, settingsParameter.ref),
-    ]) {
-      deadLetterHandler.addToRolePolicy(statement);
-    }
-    if (deadLetterHandler.role) permitSpans(this, { role: deadLetterHandler.role, config, layer });
+      parameterPermission(this, liveSettings.ref),
+    );
+    if (deadLetterHandler.role) permitSpans(deadLetterHandler.role, { config, layer });
     // It follows $LATEST, so that it runs the code and the environment that the event sources invoke.
     const forOperators = new Alias(this, "WorkerForOperators", {
       aliasName: operatorAlias,
       version: worker.latestVersion,
       description: "Answers operators, and takes no messages",
     });
-    consumeMessages(worker, { queue, batchSize, maxConcurrency: workerConcurrency });
-    for (const pushed of completions)
+    consumeMessages(worker, { queue, batchSize, maxConcurrency: stage.scale.workerConcurrency });
+    for (const pushed of completions ?? [])
       consumeMessages(worker, { id: "Completions", queue: pushed, batchSize, maxConcurrency: leastConcurrency });
     consumeMessages(deadLetterHandler, { queue: deadLetters, batchSize, maxConcurrency: leastConcurrency });
 
     const installFlow =
       install &&
       createInstallFlow(this, {
-        ...common,
+        settings,
         clientId: install.clientId,
-        clientSecret: { secretsManager: secretId(install.clientSecret) },
-        prefix: formatInstallationsPrefix({ stageName }),
+        clientSecret: secretId(install.clientSecret),
         table,
         key,
-        slackApiUrl: config.slack.apiUrl,
-        folder: writeBundle("installFlow"),
       });
-    const { eventsUrl, api } = createSlackEntry(this, { ...common, ingress, installFlow, eventsPerSecond, eventBurst });
+    const withInstallFlow = installFlow && { installFlow };
+    const { eventsUrl, api } = createSlackEntry(this, { stage, ingress, ...withInstallFlow });
     const alarm = createAlarms(this, { key, email: stage.alarmEmail });
-    const namespace = formatMetricsNamespace({ stageName });
     watchVerification(this, {
       alarm,
       functions: {
         Ingress: ingress,
         Worker: worker,
         DeadLetterHandler: deadLetterHandler,
-        ...(installFlow === undefined ? {} : { InstallFlow: installFlow }),
+        ...(installFlow && { InstallFlow: installFlow }),
       },
       ingress,
       entry: api,
       queue,
       deadLetters,
       archive,
-      rows: config.telemetry.metrics ? watchTasks({ alarm, namespace }) : [],
+      rows: config.telemetry.metrics ? watchTasks({ alarm, stageName }) : [],
     });
 
-    // AWS documents only for the newest platform version that the metrics of calls from another account go to the owner's.
+    // AWS says only for its newest platform version that calls from another account are counted in the runtime's account.
     if (entry?.watched && place?.account !== stage.verification.account && place?.region === stage.verification.region)
       watchRuntime(this, { alarm, endpoint: entry.watched });
 
@@ -217,12 +204,12 @@ export class VerificationStack extends Stack {
       queueUrl: queue.queueUrl,
       deadLettersUrl: archive.queueUrl,
       tableName: table.tableName,
-      routesParameter: settingsParameter.ref,
+      routesParameter: liveSettings.ref,
       deployedDestinations: JSON.stringify(createFingerprints(config)),
       executionAddress: entry === undefined ? "null" : this.toJsonString(entry.address),
-      // For a person too: it has to be empty before the stack can be deleted.
+      // Operators need it too: the bucket must be empty before the stack can be deleted.
       filesBucket: files.bucketName,
-      // The command line invokes it to have it check what it can reach. Nothing but IAM policies of the account permits that.
+      // The command line invokes it to check what the worker can reach. Only IAM policies of the account allow that.
       workerFunction: forOperators.functionArn,
     };
     for (const [name, value] of Object.entries(outputs)) {
@@ -233,5 +220,5 @@ export class VerificationStack extends Stack {
 
 function secretId(reference: SecretReference): string {
   if ("secretsManager" in reference) return reference.secretsManager;
-  throw new Error(`${reference.env} is no secret of a stage.`);
+  throw new Error(`${reference.env} is not a secret of a stage.`);
 }

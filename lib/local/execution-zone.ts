@@ -5,7 +5,7 @@ import { loadAgent } from "../../lambdas/execution/agents/load-agent.ts";
 import { createAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { createHost, type Host } from "../../lambdas/execution/host.ts";
 import { createHostSettings } from "../../lambdas/execution/host-settings.ts";
-import { type Authenticator, createNoneAuthenticator } from "../../lambdas/execution/http/admission.ts";
+import { type Authenticator, createNoneAuthenticator } from "../../lambdas/execution/http/exchange.ts";
 import { type ExecutionServer, startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import { createLocalAttachmentFetch } from "../../lambdas/execution/runs/run.ts";
 import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";

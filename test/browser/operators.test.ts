@@ -145,7 +145,7 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     expect(await page.getByRole("dialog").count()).toBe(0);
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "Cancel the task" }).click();
-    await page.locator(".verdict", { hasText: "canceled" }).waitFor();
+    await page.locator(".result", { hasText: "canceled" }).waitFor();
     await page.getByRole("button", { name: "Retry" }).waitFor();
     await press("r");
     await page.getByRole("dialog").getByText("Its agent runs again").waitFor();

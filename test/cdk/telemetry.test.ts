@@ -65,10 +65,10 @@ describe("who sends spans", () => {
       addToPrincipalPolicy: (statement: unknown) => ({ statementAdded: added.push(statement) > 0 }),
     });
     const configOf = (telemetry: object) => parseConfig({ json: { telemetry } });
-    permitSpans(stack, { role, config: configOf({}) });
-    permitSpans(stack, { role, config: configOf({ traces: { exporter: { type: "otlp" } } }) });
+    permitSpans(role, { config: configOf({}) });
+    permitSpans(role, { config: configOf({ traces: { exporter: { type: "otlp" } } }) });
     expect(added).toEqual([]);
-    permitSpans(stack, { role, config: configOf({ traces: { exporter: { type: "xray" } } }) });
+    permitSpans(role, { config: configOf({ traces: { exporter: { type: "xray" } } }) });
     expect(added).toHaveLength(1);
   });
 });

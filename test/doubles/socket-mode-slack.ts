@@ -34,7 +34,7 @@ export async function startSocketModeSlack({ appToken, forwardTo }: { appToken: 
     sockets.handleUpgrade(request, socket, head, async (connection) => {
       held?.connected();
       await held?.released;
-      greet(connection);
+      sendHello(connection);
     });
   });
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
@@ -76,7 +76,7 @@ export async function startSocketModeSlack({ appToken, forwardTo }: { appToken: 
     json({ ok: true, url: `ws://127.0.0.1:${port}/link/?ticket=${ticket}&app_id=A0APP00001` });
   }
 
-  function greet(socket: WebSocket): void {
+  function sendHello(socket: WebSocket): void {
     socket.on("message", (data) => {
       const { envelope_id } = JSON.parse(String(data)) as { envelope_id?: string };
       const acknowledged = envelope_id === undefined ? undefined : pending.get(envelope_id);

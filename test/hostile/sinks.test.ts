@@ -230,7 +230,6 @@ describe("whoever writes to a terminal", () => {
     "lambdas/shared/telemetry/emf-metrics.ts",
     "lib/cli/aws/secret-values.ts",
     "lib/cli/data/confirm.ts",
-    "lib/cli/docs/main.ts",
     "lib/cli/release/run-script.ts",
     "lib/cli/release/run.ts",
     "lib/cli/release/sbom.ts",

@@ -1,4 +1,4 @@
-import { requestIdOf } from "../../lambdas/verification/task/ids.ts";
+import { requestIdOf } from "../../lambdas/verification/task/routing.ts";
 import type { FakeSlackMessages } from "../../lib/local/fake-slack/messages.ts";
 import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";

@@ -139,13 +139,13 @@ describe("on the page a person", () => {
       blocks: JSON.stringify([{ type: "actions", elements }]),
       metadata: JSON.stringify({ event_type: "sekisho_message", event_payload: { request_id: requestId, part: 2001 } }),
     });
-    await done(send("/local/presses", { channel, ts, action_id: "a0", user: "UHANAKO" }));
+    await done(send("/local/clicks", { channel, ts, action_id: "a0", user: "UHANAKO" }));
     const [request] = await received(1);
     const payload = JSON.parse(new URLSearchParams(request?.body).get("payload") ?? "");
     expect(payload).toMatchObject({ type: "block_actions", user: { id: "UHANAKO" }, actions: [{ action_id: "a0" }] });
     const titles = stepRecorder.steps().flatMap((step) => (step.requestId === requestId ? step.title : []));
     expect(titles).toEqual(expect.arrayContaining(["chat.postMessage", "Slack sends a pressed button"]));
-    const refused = await send("/local/presses", { channel, ts, action_id: "a1" });
+    const refused = await send("/local/clicks", { channel, ts, action_id: "a1" });
     expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining("no such button")]);
   });
 

@@ -226,7 +226,7 @@ describe("the printed address", () => {
 });
 
 describe("another site in the same browser", () => {
-  it.each(["/", "/local/events", "/local/messages", "/local/presses", "/local/files", "/local/files/F1"])(
+  it.each(["/", "/local/events", "/local/messages", "/local/clicks", "/local/files", "/local/files/F1"])(
     "cannot reach %s under another name (DNS rebinding)",
     async (path) => {
       for (const host of [
@@ -236,7 +236,7 @@ describe("another site in the same browser", () => {
         "127.0.0.1:1",
         `127.0.0.1.evil.example:${server.port}`,
       ]) {
-        const method = /messages|presses|files$/.test(path) ? "POST" : "GET";
+        const method = /messages|clicks|files$/.test(path) ? "POST" : "GET";
         const answer = await ask(path, {
           method,
           headers: { host, origin: `http://${host}`, "content-type": "application/json" },

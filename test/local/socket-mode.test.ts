@@ -56,7 +56,7 @@ describe("over Socket Mode", () => {
     ];
     const deliveries = await Promise.all(envelopes.map((envelope) => slack.deliver(envelope)));
     expect(deliveries).toEqual([1, 1, 1, 1]);
-    expect(sent.map(({ type }) => type).sort()).toEqual(["ask", "ask", "greet", "press"]);
+    expect(sent.map(({ type }) => type).sort()).toEqual(["ask", "ask", "button_click", "conversation_opened"]);
   });
 
   it("what is not for the bot is acknowledged and forgotten, also what nobody knows", async () => {
@@ -150,9 +150,9 @@ describe("over Socket Mode", () => {
 
   it("the end ends also a connection that is being made at that moment", async () => {
     await start();
-    const { until: greeted, release } = slack.holdHellos();
+    const { until: connected, release } = slack.holdHellos();
     slack.cut();
-    await greeted;
+    await connected;
     const closed = running?.close();
     release();
     await closed;

@@ -122,8 +122,8 @@ function deliveryProblems({
         "kms:viaservice": `sns.${alarm.stack.region}.amazonaws.com`,
       };
       const principal = { type: "service", service: "cloudwatch.amazonaws.com" } as const;
-      const verdict = authority.check({ principal, action, resource, context });
-      return verdict.allowed ? [] : [`${alarm.label} cannot ${action} on ${resource}: ${verdict.why}.`];
+      const decision = authority.check({ principal, action, resource, context });
+      return decision.allowed ? [] : [`${alarm.label} cannot ${action} on ${resource}: ${decision.why}.`];
     });
   });
 }

@@ -3,7 +3,7 @@
 import { metadataSchema } from "../../lambdas/verification/slack/api/posts.ts";
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";
-import { offers } from "./presses.ts";
+import { offers } from "./button-clicks.ts";
 import type { World } from "./world.ts";
 
 /** `requestIds` are those of the command and of the reply. */
@@ -22,7 +22,7 @@ export async function isConversed(world: World): Promise<Conversation> {
     world.until(`post like ${wanted} in the thread of a command`, () =>
       thread().find(({ user, text }) => user === workspace.botUser && wanted.test(text)),
     );
-  fakeSlack.press({ eventsUrl, channel, ts, label: "Yes" });
+  fakeSlack.clickButton({ eventsUrl, channel, ts, label: "Yes" });
   await told(/Shall I go on\? yes/);
   const reply = fakeSlack.reply({ eventsUrl, text: "and what then?", threadTs });
   await told(/and what then\?/);

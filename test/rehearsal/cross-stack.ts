@@ -49,8 +49,8 @@ function refusal({
     },
   ] as const;
   for (const { action, resource, principal } of steps) {
-    const verdict = authority.check({ principal, action, resource, context: {} });
-    if (!verdict.allowed) return `${principal.arn} may not ${action} on ${resource}: ${verdict.why}`;
+    const decision = authority.check({ principal, action, resource, context: {} });
+    if (!decision.allowed) return `${principal.arn} may not ${action} on ${resource}: ${decision.why}`;
   }
   return undefined;
 }

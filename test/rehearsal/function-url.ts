@@ -47,8 +47,8 @@ export async function startFunctionUrl({
     if (bad !== undefined) return refuse(`${caller.name} signed the call of ${label} wrongly: ${bad}.`);
     const principal = { type: "role", arn: caller.roleArn, account: caller.account } as const;
     for (const { action, context } of needed) {
-      const verdict = authority.check({ principal, action, resource: arn, context });
-      if (!verdict.allowed) return refuse(`${caller.name} may not ${action} on ${arn}: ${verdict.why}.`);
+      const decision = authority.check({ principal, action, resource: arn, context });
+      if (!decision.allowed) return refuse(`${caller.name} may not ${action} on ${arn}: ${decision.why}.`);
     }
     calls.push({ action: "lambda:InvokeFunctionUrl", resources: [arn], caller: caller.name, kind: caller.kind });
     const roleName = caller.roleArn.split("/").at(-1);

@@ -53,13 +53,13 @@ export async function startHttpEntry({
     const route = routes.find((candidate) => candidate.method === request.method && candidate.path === path);
     if (route === undefined) return Response.json({ message: "Not Found" }, { status: 404 });
     const { functionArn, routeKey, sourceArn, timeoutMs } = route;
-    const verdict = authority.check({
+    const decision = authority.check({
       principal: { type: "service", service: "apigateway.amazonaws.com" },
       action: "lambda:InvokeFunction",
       resource: functionArn,
       context: { "aws:sourcearn": sourceArn, "aws:sourceaccount": api?.stack.account ?? "" },
     });
-    if (!verdict.allowed) return fail(`${api?.label} may not invoke ${functionArn}: ${verdict.why}.`);
+    if (!decision.allowed) return fail(`${api?.label} may not invoke ${functionArn}: ${decision.why}.`);
     const fn = functions.get(functionArn);
     if (fn === undefined) return fail(`${routeKey} leads to ${functionArn}, which is no function.`);
     // The time-out of what begins while time moves would be over at once.

@@ -1,6 +1,6 @@
 /** Somebody who was refused is let in by `sekisho allow add --stage`, told once for all kinds. */
 
-import { parseStoredRules } from "../../lambdas/verification/gate/allowlist.ts";
+import { parseStoredRules } from "../../lambdas/verification/gate/rules.ts";
 import { changeRules } from "../../lib/cli/allow/change-rules.ts";
 import { withRule } from "../../lib/cli/allow/rule-set.ts";
 import { startAnew } from "./moves.ts";

@@ -1,7 +1,7 @@
 /** A task whose wake-ups make a longer chain of invocations than Lambda lets functions run in that do not allow loops. */
 import type { Fault } from "./aws/gateway.ts";
+import { offers } from "./button-clicks.ts";
 import { mostInChain } from "./lambda/lineage.ts";
-import { offers } from "./presses.ts";
 import { answer, logged } from "./stories.ts";
 import type { World } from "./world.ts";
 
@@ -24,6 +24,6 @@ export async function isPolledInOneChain(world: World): Promise<void> {
   const { channel, ts } = await world.until("button to cancel", () =>
     world.answersTo(message).find((post) => offers("Cancel", post)),
   );
-  world.fakeSlack.press({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
+  world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
   await answer(world, message, /was canceled/);
 }

@@ -112,7 +112,7 @@ export async function asOperator(world: World, { config, words }: { config: unkn
   }
 }
 
-type Found = { name: string; verdict: string; what: string };
+type Found = { name: string; decision: string; what: string };
 
 /** What `doctor` found: the names of what is not ok, and whether it printed a secret. */
 export async function isExamined(
@@ -121,5 +121,5 @@ export async function isExamined(
 ): Promise<{ failed: Found[]; checks: Found[]; run: Run }> {
   const run = await asOperator(world, { config, words: ["doctor", "--json"] });
   const { checks } = JSON.parse(run.stdout || '{"checks":[]}') as { checks: Found[] };
-  return { run, checks, failed: checks.filter(({ verdict }) => verdict === "failed") };
+  return { run, checks, failed: checks.filter(({ decision }) => decision === "failed") };
 }

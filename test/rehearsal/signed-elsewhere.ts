@@ -1,5 +1,5 @@
 /** An Execution host in an account of AWS that is in no template: behind a gateway which lets in one role of that account, by signature. */
-import { createPlatformAuthenticator } from "../../lambdas/execution/http/admission.ts";
+import { createPlatformAuthenticator } from "../../lambdas/execution/http/exchange.ts";
 import { sigv4Problem } from "../doubles/sigv4-check.ts";
 import { startWebServer } from "../doubles/web-server.ts";
 import type { Caller } from "./aws/callers.ts";

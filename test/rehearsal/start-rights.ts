@@ -77,7 +77,7 @@ function problemsOf({
   if (!trust.allowed) return [`${label} cannot run under ${roleArn}: ${trust.why}.`];
   return calls.flatMap(({ action, resource }) => {
     const principal = { type: "role", arn: roleArn, account } as const;
-    const verdict = authority.check({ principal, action, resource, context: {} });
-    return verdict.allowed ? [] : [`${label} may not ${action} on ${resource}: ${verdict.why}.`];
+    const decision = authority.check({ principal, action, resource, context: {} });
+    return decision.allowed ? [] : [`${label} may not ${action} on ${resource}: ${decision.why}.`];
   });
 }

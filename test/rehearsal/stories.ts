@@ -1,6 +1,7 @@
 /** What people do with the bot, told once for all kinds. Each resolves when it ended as it should, and rejects otherwise. */
-import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
+
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
+import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
 import { sendEvent } from "../../lib/local/signed-events.ts";
 import { raisedAlarms } from "./alarms.ts";
 import { awsFailure } from "./aws/failure.ts";

@@ -1,5 +1,5 @@
-/** Makes the files of a function's asset: the bundled handler, its configuration, and the agent where it runs one. */
-import { existsSync } from "node:fs";
+/** Makes the code asset of a function: the bundled handler, its configuration, and the agent where it runs one. */
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type BuildOptions, buildSync, type Metafile } from "esbuild";
 import { ConfigError } from "../../../lambdas/shared/config/load.ts";
@@ -9,13 +9,13 @@ import { agentFileName, type BundleName, configFileName, entries, projectDirecto
 export type Bundle = {
   /** By name. The first one is the handler. */
   files: ReadonlyMap<string, Uint8Array>;
-  /** What the handler and the agent are made of. */
+  /** esbuild's inputs and outputs of the handler and the agent. */
   metafile: Metafile;
 };
 
 /**
- * `config` is the stage's own (`createStageConfig`); a path of the agent counts from `configDirectory`. The same input gives the same
- * bytes. Throws a ConfigError where the configured agent cannot be bundled.
+ * `config` is the stage's own (`createStageConfig`). A relative path of the agent counts from `configDirectory`. The same input
+ * gives the same bytes. Throws a ConfigError where the configured agent cannot be bundled.
  */
 export function bundle({
   name,
@@ -45,12 +45,43 @@ export function bundle({
   };
 }
 
-/** How large the files of a bundle are together. */
+/** Returns the total size of a bundle's files. */
 export function bundleBytes({ files }: Pick<Bundle, "files">): number {
   return [...files.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
-/** Only the configured agent is bundled. An agent of the project's own is a file that exports `createAgent`. */
+/** Writes a bundle and returns its folder, which CDK copies into the assembly. */
+export type WriteBundle = (name: BundleName) => string;
+
+/** Writes each bundle at most once, below `folder`. */
+export function createWriteBundle({
+  folder,
+  ...options
+}: {
+  config: Config;
+  configDirectory: string;
+  folder: string;
+}): WriteBundle {
+  const written = new Set<BundleName>();
+  return (name) => {
+    const target = join(folder, name);
+    if (!written.has(name)) writeFiles({ ...bundle({ name, ...options }), folder: target });
+    written.add(name);
+    return target;
+  };
+}
+
+/** Writes the files into `folder`, which is created where it is missing. Returns their paths. */
+export function writeFiles({ files, folder }: Pick<Bundle, "files"> & { folder: string }): string[] {
+  mkdirSync(folder, { recursive: true });
+  return [...files].map(([name, content]) => {
+    const path = join(folder, name);
+    writeFileSync(path, content);
+    return path;
+  });
+}
+
+/** Bundles the configured agent alone. A built-in agent is a file that exports `createAgent`. */
 function buildAgent({
   agent,
   configDirectory,
@@ -78,7 +109,7 @@ function buildAgent({
   }
 }
 
-/** A file of the project. No tsconfig.json decides its bytes, so that they are the same where there is none. */
+/** An entry inside the project. It ignores tsconfig.json, so that the bytes are the same in an installed package. */
 function ownEntry(source: string) {
   return { entryPoints: [join(projectDirectory, source)], tsconfigRaw: {} };
 }
@@ -86,8 +117,8 @@ function ownEntry(source: string) {
 type Built = { code: Uint8Array; metafile: Metafile };
 
 /**
- * One CommonJS file with nothing left outside. CommonJS, since it starts faster where node:https is involved; packages in their
- * ES module form, where they have one, since only that can be cut down to what is used.
+ * Makes one CommonJS file without external packages. CommonJS starts faster where node:https is involved. Packages are taken as
+ * ES modules where they have them, because esbuild can drop unused code only from those.
  */
 function build(
   options: Pick<BuildOptions, "entryPoints" | "stdin" | "tsconfigRaw" | "target" | "outfile" | "external">,
@@ -102,7 +133,7 @@ function build(
     platform: "node",
     format: "cjs",
     mainFields: ["module", "main"],
-    // As `require`: an ES module's view of node:https reads all that it exports, and with WebSocket the whole of undici.
+    // Turns `import()` into `require`: importing node:https reads all of its exports, and with WebSocket loads all of undici.
     supported: { "dynamic-import": false },
     legalComments: "none",
     logLevel: "silent",
@@ -112,7 +143,10 @@ function build(
   return { code: output.contents, metafile };
 }
 
-/** esbuild's own words, with the place; the entry is none that a person knows, and all that it wants is the agent. */
+/**
+ * Returns esbuild's messages with file and line. A missing export of the generated entry is reworded: the user does not know
+ * that file, and it only needs the agent.
+ */
 function problemsOf({ thrown, entry, agent }: { thrown: unknown; entry: string; agent: string }): string[] | undefined {
   if (typeof thrown !== "object" || thrown === null || !("errors" in thrown)) return undefined;
   if (!Array.isArray(thrown.errors)) return undefined;

@@ -1,4 +1,4 @@
-/** The bundles: the entry of each, and what lies beside it in its asset. */
+/** The bundles: the entry file of each, and the files beside it in its asset. */
 import { join } from "node:path";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 
@@ -16,39 +16,35 @@ export type BundleName = (typeof bundleNames)[number];
 
 export const projectDirectory = join(import.meta.dirname, "../../..");
 
-/** Written beside the handler; `lambdas/shared/config/bundled-config.ts` reads it. */
+/** Lies beside the handler. `lambdas/shared/config/bundled-config.ts` reads it. */
 export const configFileName = "config.json";
 /**
- * Written beside a handler that runs tasks; `lambdas/execution/agents/create-agent.ts` loads it. By this extension it is
- * CommonJS in every folder, also below a package.json that says "module".
+ * Lies beside a handler that runs tasks. `lambdas/execution/agents/create-agent.ts` loads it. The extension makes it CommonJS
+ * even below a package.json of type "module".
  */
 export const agentFileName = "agent.cjs";
 
 type CutConfig = Partial<Omit<Config, "execution">> & { execution?: Partial<Config["execution"]> };
 type Entry = {
-  /** The file that exports the handler, or starts the process. */
+  /** The file that exports the handler or starts the process. */
   source: string;
-  /** Its name in the asset: Lambda looks for index.js, the AgentCore runtime starts server.js. */
+  /** Its name in the asset: Lambda looks for index.js, an AgentCore runtime starts server.js. */
   fileName: string;
   target: string;
-  /** The sections of the configuration that it is given; without it, none. */
+  /** Selects the sections of the configuration that the bundle gets. Absent: none. */
   cutConfig?: (config: Config) => CutConfig;
   runsAgent?: true;
-  /** Modules that nothing in the bundle runs, but that keep esbuild from cutting away others because they are imported dynamically. */
+  /** Modules that no code of the bundle runs. They are imported dynamically, which keeps esbuild from dropping what they use. */
   unused?: readonly string[];
 };
 
-/** The SDK's signer imports an index from which HTTP protocols can be had, and these load event streams. Only the signer is used. */
+/** The SDK's signer imports an index that also exports HTTP protocols, and those load event streams. Only the signer is used. */
 const besideSigner = ["@smithy/core/event-streams"];
 
 const onLambda = { fileName: "index.js", target: "node24" };
 
 export const entries: Record<BundleName, Entry> = {
-  ingress: {
-    ...onLambda,
-    source: "lambdas/verification/handlers/ingress.ts",
-    unused: besideSigner,
-  },
+  ingress: { ...onLambda, source: "lambdas/verification/handlers/ingress.ts", unused: besideSigner },
   worker: { ...onLambda, source: "lambdas/verification/handlers/worker.ts", cutConfig: verificationConfig },
   deadLetters: { ...onLambda, source: "lambdas/verification/handlers/dead-letters.ts", cutConfig: verificationConfig },
   installFlow: {
@@ -67,14 +63,14 @@ export const entries: Record<BundleName, Entry> = {
   agentcore: {
     source: "lambdas/execution/handlers/agentcore.ts",
     fileName: "server.js",
-    // AgentCore runs no newer Node than 22.
+    // AgentCore has no newer Node than 22.
     target: "node22",
     cutConfig: executionConfig,
     runsAgent: true,
   },
   container: {
     source: "lambdas/execution/handlers/container.ts",
-    // In every folder Node takes it for the CommonJS that it is.
+    // The extension makes it CommonJS in every folder.
     fileName: "server.cjs",
     target: "node24",
     cutConfig: executionConfig,
@@ -82,12 +78,12 @@ export const entries: Record<BundleName, Entry> = {
   },
 };
 
-/** Of the Execution zone only what `cross-checks.ts` compares with the rest of the configuration when it is parsed again. */
+/** Keeps of the Execution zone only what `cross-checks.ts` compares with other sections when the configuration is parsed again. */
 function verificationConfig({ execution: { syncBudgetMs, authenticator }, ...config }: Config): CutConfig {
   return { ...config, execution: { syncBudgetMs, authenticator } };
 }
 
-/** The Execution zone gets nothing of what is the Verification zone's. */
+/** The Execution zone gets no section of the Verification zone. */
 function executionConfig({ execution, telemetry }: Config): CutConfig {
   return { execution, telemetry };
 }

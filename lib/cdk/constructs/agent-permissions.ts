@@ -1,50 +1,43 @@
-/** What the configured agent itself needs: the model that it asks, the key that it reads. */
+/** What the configured agent itself may call: its model, and the secret with its API key. */
 import { Stack } from "aws-cdk-lib";
 import { PolicyStatement, type Role } from "aws-cdk-lib/aws-iam";
-import type { Construct } from "constructs";
 import type { AgentConfig } from "../../../lambdas/shared/config/schema.ts";
-import { acknowledge, shownPartition } from "./acknowledge.ts";
-import { secretsPermission } from "./permissions.ts";
+import { acknowledgeWildcards, permit, secretsPermission, shownPartition } from "./permissions.ts";
 
 type BedrockAgent = Extract<AgentConfig, { type: "bedrock" }>;
 
-/** Lets the role that the agent runs under do what the agent does. */
+/** Lets the role that runs the agent make the agent's calls. */
 export function permitAgent(role: Role, agent: AgentConfig): void {
-  for (const statement of permissionsOf(role, agent)) role.addToPolicy(statement);
-  if (typeof agent !== "object" || agent.type !== "bedrock") return;
-  acknowledge(role, {
-    findings: profileModels(shownPartition(role), agent.modelId).map((arn) => `AwsSolutions-IAM5[Resource::${arn}]`),
-    reason: "An inference profile chooses the region; the model is the one behind the profile and no other.",
-  });
-}
-
-function permissionsOf(scope: Construct, agent: AgentConfig): PolicyStatement[] {
-  if (typeof agent === "string") return [];
-  if (agent.type === "bedrock") return bedrockPermissions(scope, agent);
+  if (typeof agent === "string") return;
+  if (agent.type === "bedrock") {
+    permit(role, ...bedrockPermissions(role, agent));
+    acknowledgeWildcards(role, {
+      resources: profileModels(shownPartition(role), agent.modelId),
+      reason: "An inference profile chooses the region. The model is the one behind the profile and no other.",
+    });
+    return;
+  }
   const { apiKey } = agent;
-  return apiKey !== undefined && "secretsManager" in apiKey ? [secretsPermission(scope, [apiKey.secretsManager])] : [];
+  if (apiKey !== undefined && "secretsManager" in apiKey)
+    permit(role, secretsPermission(role, [apiKey.secretsManager]));
 }
 
-/** ConverseStream is permitted as InvokeModelWithResponseStream (Service Authorization Reference, Amazon Bedrock). */
-function bedrockPermissions(scope: Construct, { modelId, region, guardrail }: BedrockAgent): PolicyStatement[] {
-  const stack = Stack.of(scope);
+/** IAM checks ConverseStream as InvokeModelWithResponseStream (Service Authorization Reference, Amazon Bedrock). */
+function bedrockPermissions(role: Role, { modelId, region, guardrail }: BedrockAgent): PolicyStatement[] {
+  const stack = Stack.of(role);
   const at = region ?? stack.region;
-  const invoke = new PolicyStatement({
-    actions: ["bedrock:InvokeModelWithResponseStream"],
-    resources: modelArns(stack, { modelId, region: at }),
-  });
+  const resources = modelArns(stack, { modelId, region: at });
+  const invoke = new PolicyStatement({ actions: ["bedrock:InvokeModelWithResponseStream"], resources });
   if (guardrail === undefined) return [invoke];
-  const resources = [
-    guardrail.id.startsWith("arn:")
-      ? guardrail.id
-      : stack.formatArn({ service: "bedrock", region: at, resource: "guardrail", resourceName: guardrail.id }),
-  ];
-  return [invoke, new PolicyStatement({ actions: ["bedrock:ApplyGuardrail"], resources })];
+  const guardrailArn = guardrail.id.startsWith("arn:")
+    ? guardrail.id
+    : stack.formatArn({ service: "bedrock", region: at, resource: "guardrail", resourceName: guardrail.id });
+  return [invoke, new PolicyStatement({ actions: ["bedrock:ApplyGuardrail"], resources: [guardrailArn] })];
 }
 
 /**
- * A model of the region; or an inference profile and the model behind it in every region that the profile may choose: those
- * of its own continent for `eu.` and the like, any for `global.`. An application's own profile is named by its ARN.
+ * Returns a model of the region; or an inference profile with the model behind it in every region that the profile may choose:
+ * those of its continent for `eu.` and the like, any region for `global.`. An application's own profile is named by its ARN.
  */
 function modelArns(stack: Stack, { modelId, region }: { modelId: string; region: string }): string[] {
   if (modelId.startsWith("arn:")) return [modelId, ...profileModels(stack.partition, modelId)];
@@ -60,7 +53,7 @@ function profileModels(partition: string, profile: string): string[] {
   return model === undefined ? [] : [foundationModel(partition, { model, region: "*" })];
 }
 
-/** Models belong to no account. */
+/** The ARN of a model has no account. */
 function foundationModel(partition: string, { model, region }: { model: string; region: string }): string {
   return `arn:${partition}:bedrock:${region}::foundation-model/${model}`;
 }

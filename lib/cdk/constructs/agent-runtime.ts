@@ -1,4 +1,4 @@
-/** The Execution zone as a Bedrock AgentCore Runtime from bundled code, with an endpoint and the policies that let the other zone in. */
+/** The Execution zone as a Bedrock AgentCore Runtime: its role, its endpoint, and the policies that let the Verification zone call it. */
 import { Duration, Stack } from "aws-cdk-lib";
 import {
   AgentCoreRuntime,
@@ -9,12 +9,10 @@ import {
 } from "aws-cdk-lib/aws-bedrockagentcore";
 import { Effect, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
-import { acknowledge, shownPartition } from "./acknowledge.ts";
+import { acknowledgeWildcards, permit, shownPartition } from "./permissions.ts";
 
-/** Calls go through a named endpoint, since the unnamed one is no resource of CloudFormation and cannot have a policy. */
+/** Calls go through a named endpoint: the unnamed one is no CloudFormation resource, so it cannot have a policy. */
 const endpointName = "live";
-
-export type AgentRuntime = { runtime: Runtime; endpoint: RuntimeEndpoint };
 
 export function createAgentRuntime(
   scope: Construct,
@@ -32,14 +30,14 @@ export function createAgentRuntime(
     environment: Record<string, string>;
     role: Role;
     callerRoleArn: string;
-    /** Whether the caller ends sessions. */
+    /** Whether the caller stops sessions. */
     stops: boolean;
     /** A session without a call and without a running task ends after this time. */
     idleSeconds: number;
-    /** Any session ends after this time. The host must know it, so that it begins no task that it cannot finish. */
+    /** Every session ends after this time. The host is told, so that it starts no task that it cannot finish. */
     maxLifetimeSeconds: number;
   },
-): AgentRuntime {
+): { runtime: Runtime; endpoint: RuntimeEndpoint } {
   const runtime = new Runtime(scope, "Runtime", {
     description: `Sekisho's Execution zone (${Stack.of(scope).stackName})`,
     agentRuntimeArtifact: AgentRuntimeArtifact.fromCodeAsset({
@@ -54,18 +52,17 @@ export function createAgentRuntime(
       maxLifetime: Duration.seconds(maxLifetimeSeconds),
     },
   });
-  // Without a version the endpoint would stay at the first one for ever.
-  const endpoint = runtime.addEndpoint(endpointName, {
-    ...(runtime.agentRuntimeVersion === undefined ? {} : { version: runtime.agentRuntimeVersion }),
-  });
-  // AWS asks for both: one on the runtime, one on the endpoint.
+  // Without a version the endpoint would stay at the first version for ever.
+  const version = runtime.agentRuntimeVersion;
+  const endpoint = runtime.addEndpoint(endpointName, version === undefined ? {} : { version });
+  // AWS checks both policies on each call.
   const caller = { callerRoleArn, stops };
   permitCaller(scope, "RuntimePolicy", { ...caller, resourceArn: runtime.agentRuntimeArn });
   permitCaller(scope, "EndpointPolicy", { ...caller, resourceArn: endpoint.agentRuntimeEndpointArn });
   return { runtime, endpoint };
 }
 
-/** Its role: what AWS says a runtime needs (devguide, "Permissions for AgentCore Runtime") without what only containers and traces do. */
+/** Makes the runtime's role from the devguide ("Permissions for AgentCore Runtime"), without the rights for containers and traces. */
 export function createRuntimeRole(scope: Construct, { roleName }: { roleName: string }): Role {
   const { account, region, partition } = Stack.of(scope);
   const principal = new ServicePrincipal("bedrock-agentcore.amazonaws.com", {
@@ -75,22 +72,24 @@ export function createRuntimeRole(scope: Construct, { roleName }: { roleName: st
     },
   });
   const role = new Role(scope, "ExecutionRole", { roleName, assumedBy: principal });
-  const group = `arn:${partition}:logs:${region}:${account}:log-group`;
-  role.addToPolicy(
+  const groupsIn = (shown: string) => `arn:${shown}:logs:${region}:${account}:log-group`;
+  const ownGroups = ":/aws/bedrock-agentcore/runtimes/*";
+  permit(
+    role,
     new PolicyStatement({
       actions: ["logs:CreateLogGroup", "logs:DescribeLogStreams", "logs:CreateLogStream", "logs:PutLogEvents"],
-      resources: [`${group}:/aws/bedrock-agentcore/runtimes/*`],
+      resources: [`${groupsIn(partition)}${ownGroups}`],
     }),
+    new PolicyStatement({ actions: ["logs:DescribeLogGroups"], resources: [`${groupsIn(partition)}:*`] }),
   );
-  role.addToPolicy(new PolicyStatement({ actions: ["logs:DescribeLogGroups"], resources: [`${group}:*`] }));
-  const shown = `arn:${shownPartition(role)}:logs:${region}:${account}:log-group`;
-  acknowledge(role, {
-    findings: [`AwsSolutions-IAM5[Resource::${shown}:/aws/bedrock-agentcore/runtimes/*]`],
-    reason: "AgentCore names the log group after the runtime, which is made under this role and so after it.",
+  const shown = groupsIn(shownPartition(role));
+  acknowledgeWildcards(role, {
+    resources: [`${shown}${ownGroups}`],
+    reason: "AgentCore names the log group after the runtime, which does not exist yet when its role is created.",
   });
-  acknowledge(role, {
-    findings: [`AwsSolutions-IAM5[Resource::${shown}:*]`],
-    reason: "AgentCore lists the log groups before it makes its own; listing cannot be narrowed.",
+  acknowledgeWildcards(role, {
+    resources: [`${shown}:*`],
+    reason: "AgentCore lists log groups before it creates its own, and listing cannot be narrowed.",
   });
   return role;
 }
@@ -107,7 +106,7 @@ function permitCaller(
       {
         Sid: "VerificationZone",
         Effect: Effect.ALLOW,
-        // A policy that names a role as principal keeps the id of the role that was there, and locks out its successor.
+        // A role as principal would be stored by its id, and would lock out a role that is created again under this name.
         Principal: { AWS: `arn:${partition}:iam::${account}:root` },
         Condition: { ArnEquals: { "aws:PrincipalArn": callerRoleArn } },
         Action: ["bedrock-agentcore:InvokeAgentRuntime", ...(stops ? ["bedrock-agentcore:StopRuntimeSession"] : [])],

@@ -1,12 +1,10 @@
-/** What the Verification zone must be permitted to reach its destinations: its own Execution zone, and those of the file. */
+/** What the Verification zone may call: its own Execution zone, and the destinations of the configuration. */
 import { Stack } from "aws-cdk-lib";
 import { type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
-import type { Construct } from "constructs";
 import {
   type AuthorizerConfig,
   listAuthorizerSecrets,
   toWebIdentityRequest,
-  type WebIdentityRequest,
 } from "../../../lambdas/shared/config/authorizer-schema.ts";
 import {
   isOwnExecution,
@@ -16,57 +14,60 @@ import {
 import type { Destination } from "../../../lambdas/shared/config/destination-schema.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import type { ExecutionEntry } from "../stage-settings.ts";
-import { acknowledge, shownPartition } from "./acknowledge.ts";
+import { acknowledgeWildcards, permit, shownPartition } from "./permissions.ts";
 
-/** Lets the role call every destination. It is the caller's half: across accounts the other account's policies must agree. */
+/** Lets the role call every destination. Where that is in another account, that account's policies must allow it too. */
 export function permitDestinations(
   role: IRole,
   { config, entry }: { config: Config; entry: ExecutionEntry | undefined },
 ): void {
-  for (const statement of entry === undefined ? [] : ownPermissions(entry)) role.addToPrincipalPolicy(statement);
+  if (entry?.address.transport === "agentcore")
+    permit(role, invokeRuntime(entry.arns, { stops: entry.address.stopAfterResult }));
+  else if (entry !== undefined) permit(role, ...invokeFunctionUrl(entry.arns));
   for (const destination of Object.values(config.destinations)) {
-    for (const statement of permissionsOf(role, destination)) role.addToPrincipalPolicy(statement);
-    acknowledge(role, {
-      findings: signedResources(shownPartition(role), destination)
-        .filter((arn) => arn.includes("*"))
-        .map((arn) => `AwsSolutions-IAM5[Resource::${arn}]`),
-      reason:
-        "The address of an API does not say its account, but its id, which is unique; the policy over there decides.",
+    permit(role, ...destinationPermissions(role, destination));
+    acknowledgeWildcards(role, {
+      resources: signedResources(shownPartition(role), destination).filter((arn) => arn.includes("*")),
+      reason: "The address of an API holds its id, which is unique, but not its account. The API's own policy decides.",
     });
   }
-  permitSts(role, { authorizers: foreignAuthorizers(config) });
+  const authorizers = foreignAuthorizers(config);
+  const tokens = tokenPermissions(authorizers);
+  permit(role, ...tokens, ...assumePermissions(authorizers));
+  if (tokens.length > 0)
+    acknowledgeWildcards(role, {
+      resources: ["*"],
+      reason: "GetWebIdentityToken has no resource. Conditions bound the audience, algorithm and lifetime of tokens.",
+    });
 }
 
-/** The secrets that authorize calls to destinations of the file, by name or ARN. */
+/** Returns the names or ARNs of the secrets that authorize calls to destinations with an address of their own. */
 export function destinationSecrets(config: Pick<Config, "destinations">): string[] {
   const references = foreignAuthorizers(config).flatMap(listAuthorizerSecrets);
   return references.flatMap(({ reference }) => ("secretsManager" in reference ? [reference.secretsManager] : []));
 }
 
-/** Those of destinations with an address of their own: a stage's own Execution zone is called by signature. */
+/** Leaves out the stage's own Execution zone: it is called by signature. */
 function foreignAuthorizers({ destinations }: Pick<Config, "destinations">): AuthorizerConfig[] {
   const foreign = Object.values(destinations).filter((destination) => !isOwnExecution(destination));
   return foreign.flatMap((destination) => resolveAuthorizerConfig(destination) ?? []);
 }
 
-function ownPermissions({ address, arns }: ExecutionEntry): PolicyStatement[] {
-  return address.transport === "agentcore"
-    ? [invokeRuntime(arns, { stops: address.stopAfterResult })]
-    : [...invokeFunctionUrl(arns)];
-}
-
-function permissionsOf(scope: Construct, destination: Destination): PolicyStatement[] {
+function destinationPermissions(role: IRole, destination: Destination): PolicyStatement[] {
   if (destination.transport === "agentcore") {
     const { runtimeArn, qualifier, stopAfterResult } = destination;
     return [invokeRuntime([runtimeArn, `${runtimeArn}/runtime-endpoint/${qualifier}`], { stops: stopAfterResult })];
   }
-  const resources = signedResources(Stack.of(scope).partition, destination);
+  const resources = signedResources(Stack.of(role).partition, destination);
   if (resources.length === 0) return [];
   if (resources[0]?.includes(":lambda:")) return invokeFunctionUrl(resources);
   return [new PolicyStatement({ actions: ["execute-api:Invoke"], resources })];
 }
 
-/** The resources of a signed call: the function that is named, or the API of the address. The permissions of an assumed role are in its own account. */
+/**
+ * Returns what a signed call invokes: the configured function, or the API of the address. Empty for an assumed role, whose
+ * permissions are in its own account.
+ */
 function signedResources(partition: string, destination: Destination): string[] {
   const authorizer = resolveAuthorizerConfig(destination);
   if (authorizer?.type !== "sigv4" || authorizer.assumeRoleArn !== undefined) return [];
@@ -84,7 +85,7 @@ function invokeRuntime(resources: string[], { stops }: { stops: boolean }): Poli
   return new PolicyStatement({ actions: ["bedrock-agentcore:InvokeAgentRuntime", ...stop], resources });
 }
 
-/** Both actions, since October 2025; the second only by way of the URL. */
+/** Since October 2025 a Function URL needs both actions, the second one only by way of the URL. */
 function invokeFunctionUrl(resources: string[]): PolicyStatement[] {
   return [
     new PolicyStatement({
@@ -100,20 +101,9 @@ function invokeFunctionUrl(resources: string[]): PolicyStatement[] {
   ];
 }
 
-// What the Verification zone may ask of AWS STS: tokens for whoever trusts this account's issuer, and roles of other accounts.
-
-function permitSts(role: IRole, { authorizers }: { authorizers: readonly AuthorizerConfig[] }): void {
-  const tokens = tokenPermissions(authorizers.flatMap((authorizer) => toWebIdentityRequest(authorizer) ?? []));
-  for (const statement of [...tokens, ...rolePermissions(authorizers)]) role.addToPrincipalPolicy(statement);
-  if (tokens.length > 0)
-    acknowledge(role, {
-      findings: ["AwsSolutions-IAM5[Resource::*]"],
-      reason: "GetWebIdentityToken knows no resource; conditions name audiences, algorithm and life of the tokens.",
-    });
-}
-
-/** One statement for tokens of the same algorithm and life, whose audiences stand together. */
-function tokenPermissions(requests: readonly WebIdentityRequest[]): PolicyStatement[] {
+/** Makes one statement per algorithm and lifetime of web identity tokens, with all audiences that have them. */
+function tokenPermissions(authorizers: readonly AuthorizerConfig[]): PolicyStatement[] {
+  const requests = authorizers.flatMap((authorizer) => toWebIdentityRequest(authorizer) ?? []);
   const alike = Map.groupBy(requests, (request) => `${request.signingAlgorithm} ${request.durationSeconds}`);
   return [...alike.values()].flatMap((group) => {
     const [first] = group;
@@ -124,7 +114,7 @@ function tokenPermissions(requests: readonly WebIdentityRequest[]): PolicyStatem
       resources: ["*"],
       conditions: {
         "ForAllValues:StringEquals": { "sts:IdentityTokenAudience": audiences },
-        // All values of none are in the list, too.
+        // ForAllValues alone would also allow a request without any audience.
         Null: { "sts:IdentityTokenAudience": "false" },
         StringEquals: { "sts:SigningAlgorithm": first.signingAlgorithm },
         NumericLessThanEquals: { "sts:DurationSeconds": first.durationSeconds },
@@ -133,14 +123,14 @@ function tokenPermissions(requests: readonly WebIdentityRequest[]): PolicyStatem
   });
 }
 
-function rolePermissions(authorizers: readonly AuthorizerConfig[]): PolicyStatement[] {
+function assumePermissions(authorizers: readonly AuthorizerConfig[]): PolicyStatement[] {
   return authorizers.flatMap((authorizer) => {
     if (authorizer.type !== "sigv4" || authorizer.assumeRoleArn === undefined) return [];
     const { assumeRoleArn, externalId } = authorizer;
     return new PolicyStatement({
       actions: ["sts:AssumeRole"],
       resources: [assumeRoleArn],
-      ...(externalId === undefined ? {} : { conditions: { StringEquals: { "sts:ExternalId": externalId } } }),
+      ...(externalId !== undefined && { conditions: { StringEquals: { "sts:ExternalId": externalId } } }),
     });
   });
 }

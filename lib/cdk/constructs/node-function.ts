@@ -1,4 +1,4 @@
-/** A Lambda function from a bundle, with a log group of its own and a role that may write to that group and nothing else. */
+/** A Lambda function made of a bundle. It has its own log group, and its role may write to that group alone. */
 import { type Duration, Stack } from "aws-cdk-lib";
 import { type IRole, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import {
@@ -12,86 +12,77 @@ import {
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import { acknowledge } from "./acknowledge.ts";
-import { removalPolicy } from "./zone-key.ts";
+import type { BundleName } from "../bundle/entry.ts";
+import { logEnvironment, type StageSettings } from "../stage-settings.ts";
+import { acknowledge, permit } from "./permissions.ts";
+import { removalPolicy } from "./storage.ts";
 
 export function createNodeFunction(
   scope: Construct,
   id: string,
   {
-    folder,
+    settings: { stage, config, writeBundle },
+    bundle,
     environment,
     timeout,
     memoryMb,
     description,
-    logs,
     layer,
-    logRetentionDays,
-    production,
     isInLoop = false,
     reservedConcurrency,
     role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal("lambda.amazonaws.com") }),
   }: {
-    /** Holds index.js, which exports `handler`. */
-    folder: string;
+    settings: StageSettings;
+    bundle: BundleName;
     environment: Record<string, string>;
     timeout: Duration;
     memoryMb: number;
     description: string;
-    /** Which log lines it writes, as its environment tells it. */
-    logs: Record<string, string>;
-    /** Of a collector for spans, by its ARN. */
+    /** The ARN of a layer that collects spans. */
     layer?: string | undefined;
-    logRetentionDays: number;
-    production: boolean;
     /**
-     * Set it for a function that consumes a queue to which its own messages lead back, directly or through other functions and
-     * dead-letter queues. Lambda refuses to invoke such a function after about 16 rounds unless the function allows loops.
+     * Set it for a function whose own messages lead back to it, directly or through other functions and dead-letter queues.
+     * Lambda stops such a loop after about 16 rounds unless the function allows it.
      */
     isInLoop?: boolean;
-    /** Reserved concurrency: so much is this function's alone, and it gets no more. */
+    /** So many invocations at once are set apart for this function, and it gets no more. */
     reservedConcurrency?: number | undefined;
     role?: IRole;
   },
 ): LambdaFunction {
   const logGroup = new LogGroup(scope, `${id}Logs`, {
-    retention: logRetentionDays,
-    removalPolicy: removalPolicy({ production }),
+    retention: stage.logRetentionDays,
+    removalPolicy: removalPolicy(stage),
   });
-  role.addToPrincipalPolicy(
-    new PolicyStatement({
-      actions: ["logs:CreateLogStream", "logs:PutLogEvents"],
-      resources: [logGroup.logGroupArn],
-    }),
-  );
+  const actions = ["logs:CreateLogStream", "logs:PutLogEvents"];
+  permit(role, new PolicyStatement({ actions, resources: [logGroup.logGroupArn] }));
   const fn = new LambdaFunction(scope, id, {
     description: `${description} (${Stack.of(scope).stackName})`,
-    code: Code.fromAsset(folder),
+    code: Code.fromAsset(writeBundle(bundle)),
     handler: "index.handler",
     runtime: Runtime.NODEJS_24_X,
     architecture: Architecture.ARM_64,
     memorySize: memoryMb,
     timeout,
-    environment: { ...environment, ...logs },
+    environment: { ...environment, ...logEnvironment(config) },
     layers: layer === undefined ? [] : [LayerVersion.fromLayerVersionArn(scope, `${id}Collector`, layer)],
     logGroup,
     role,
-    ...(reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: reservedConcurrency }),
-    ...(isInLoop ? { recursiveLoop: RecursiveLoop.ALLOW } : {}),
+    ...(reservedConcurrency !== undefined && { reservedConcurrentExecutions: reservedConcurrency }),
+    ...(isInLoop && { recursiveLoop: RecursiveLoop.ALLOW }),
   });
   acknowledge(fn, {
     findings: ["Serverless-LambdaDLQ"],
-    reason:
-      "It is called by an event source, an HTTP API or a URL, never asynchronously; failed messages have a queue.",
+    reason: "It is never invoked asynchronously. Messages that fail go to a dead-letter queue.",
   });
   acknowledge(fn, {
     findings: ["Serverless-LambdaTracing"],
-    reason: "The trace is the W3C context that travels with each task, across accounts and clouds.",
+    reason: "The W3C trace context travels with each task, across accounts and clouds.",
   });
   return fn;
 }
 
-/** Takes messages off a queue, and gives back only those that failed. AWS allows 2 to 1000 invocations at once. */
+/** Invokes the function with messages of a queue. Only the messages that failed are returned to it. */
 export function consumeMessages(
   fn: LambdaFunction,
   {
@@ -105,10 +96,11 @@ export function consumeMessages(
     eventSourceArn: queue.queueArn,
     batchSize,
     reportBatchItemFailures: true,
+    // AWS accepts 2 to 1000.
     maxConcurrency: Math.min(Math.max(maxConcurrency, 2), 1000),
   });
   acknowledge(source, {
     findings: ["Serverless-LambdaEventSourceMappingDestination"],
-    reason: "A queue has no failure destination but its own dead-letter queue.",
+    reason: "An SQS event source has no failure destination. The queue has a dead-letter queue.",
   });
 }

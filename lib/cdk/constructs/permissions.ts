@@ -1,31 +1,38 @@
-/** Permissions as the code needs them, one statement a resource: the grants of CDK give more than is called. */
-import { Stack } from "aws-cdk-lib";
-import type { ITable } from "aws-cdk-lib/aws-dynamodb";
-import { type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
+/**
+ * IAM statements for exactly the calls that the code makes, because CDK's grants allow more; and the acknowledged findings of
+ * cdk-nag.
+ */
+import { Stack, Token, Validations } from "aws-cdk-lib";
+import type { Table } from "aws-cdk-lib/aws-dynamodb";
+import { type IGrantable, type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
-import type { Construct } from "constructs";
+import type { Construct, IConstruct } from "constructs";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { taskTable } from "../../../lambdas/shared/engine/aws/table.ts";
-import { acknowledge, shownPartition } from "./acknowledge.ts";
 
-/** The task store's calls; whoever `creates` no task puts no item. */
-export function tablePermission(table: Pick<ITable, "tableArn">, { creates = true } = {}): PolicyStatement {
+/** Adds statements to the role, or to the role of a function. */
+export function permit({ grantPrincipal }: IGrantable, ...statements: PolicyStatement[]): void {
+  for (const statement of statements) grantPrincipal.addToPrincipalPolicy(statement);
+}
+
+/** The calls of a task store. Without `creates` it may put no new item. */
+export function tablePermission(table: Table, { creates = true } = {}): PolicyStatement {
   return new PolicyStatement({
     actions: ["dynamodb:GetItem", "dynamodb:UpdateItem", ...(creates ? ["dynamodb:PutItem"] : [])],
     resources: [table.tableArn],
   });
 }
 
-/** The tasks of one caller, which are read one by one afterwards. */
-export function taskListPermission(table: Pick<ITable, "tableArn">): PolicyStatement {
+/** Lists the ids of one caller's tasks. Each task is then read by its id. */
+export function taskListPermission(table: Table): PolicyStatement {
   const resources = [`${table.tableArn}/index/${taskTable.principals.indexName}`];
   return new PolicyStatement({ actions: ["dynamodb:Query"], resources });
 }
 
 /**
- * The key of what is stored and queued: whoever reads decrypts, whoever sends to a queue also makes data keys. Only the named
- * services may use it for the role: with the role's credentials alone nothing can be decrypted.
+ * The use of the zone's key: a reader decrypts, and a sender to a queue also generates data keys. The key works only through the
+ * named services, so that stolen credentials of the role decrypt nothing by themselves.
  */
 export function keyPermission(
   key: IKey,
@@ -41,64 +48,20 @@ export function keyPermission(
 }
 
 export function sendPermission(...queues: IQueue[]): PolicyStatement {
-  return new PolicyStatement({ actions: ["sqs:SendMessage"], resources: queues.map((queue) => queue.queueArn) });
+  return new PolicyStatement({ actions: ["sqs:SendMessage"], resources: queues.map(({ queueArn }) => queueArn) });
 }
 
-/** What an event source does in the name of its function. */
+/** The calls that an event source makes under the role of its function. */
 export function consumePermission(...queues: IQueue[]): PolicyStatement {
   return new PolicyStatement({
     actions: ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"],
-    resources: queues.map((queue) => queue.queueArn),
+    resources: queues.map(({ queueArn }) => queueArn),
   });
 }
 
-/** A function that says itself when a message that failed comes again. */
+/** Lets a function choose when a failed message is delivered again. */
 export function retryPermission(queue: IQueue): PolicyStatement {
   return new PolicyStatement({ actions: ["sqs:ChangeMessageVisibility"], resources: [queue.queueArn] });
-}
-
-/** Secrets by name or ARN. To a name Secrets Manager adds six characters of its own. */
-export function secretsPermission(scope: Construct, ids: readonly string[]): PolicyStatement {
-  const resources = ids.map((id) =>
-    id.startsWith("arn:")
-      ? id
-      : Stack.of(scope).formatArn({ service: "secretsmanager", resource: `secret:${id}-??????` }),
-  );
-  return new PolicyStatement({ actions: ["secretsmanager:GetSecretValue"], resources });
-}
-
-/**
- * For a secret that may be absent: of its name alone, since there are no six characters yet, so that AWS says that there is
- * none, and not that one may not ask.
- */
-export function optionalSecretPermission(scope: Construct, id: string): PolicyStatement {
-  const named = Stack.of(scope).formatArn({ service: "secretsmanager", resource: `secret:${id}` });
-  return new PolicyStatement({
-    actions: ["secretsmanager:GetSecretValue"],
-    resources: [id.startsWith("arn:") ? id : named],
-  });
-}
-
-/** Secrets whose names begin so, which come to be while the stage runs. */
-export function permitReadSecretsBelow(role: IRole, prefix: string): void {
-  permitBelow(role, { prefix, actions: ["secretsmanager:GetSecretValue"] });
-}
-
-/** To create one, or to write it anew, also one whose deletion was asked for; not to read it. */
-export function permitStoreSecretsBelow(role: IRole, prefix: string): void {
-  const operations = ["CreateSecret", "RestoreSecret", "PutSecretValue"];
-  permitBelow(role, { prefix, actions: operations.map((operation) => `secretsmanager:${operation}`) });
-}
-
-function permitBelow(role: IRole, { prefix, actions }: { prefix: string; actions: string[] }): void {
-  const stack = Stack.of(role);
-  const arnIn = (partition: string) =>
-    stack.formatArn({ partition, service: "secretsmanager", resource: `secret:${prefix}*` });
-  role.addToPrincipalPolicy(new PolicyStatement({ actions, resources: [arnIn(stack.partition)] }));
-  acknowledge(role, {
-    findings: [`AwsSolutions-IAM5[Resource::${arnIn(shownPartition(role))}]`],
-    reason: "Each workspace that installs the app gets a secret of its own below this prefix.",
-  });
 }
 
 export function parameterPermission(scope: Construct, name: string): PolicyStatement {
@@ -106,24 +69,82 @@ export function parameterPermission(scope: Construct, name: string): PolicyState
   return new PolicyStatement({ actions: ["ssm:GetParameter"], resources: [resource] });
 }
 
-// What a function or a runtime needs to send spans: the right to hand them to X-Ray, the secrets of a collector, or a layer.
+/** Reads secrets given by name or ARN. Secrets Manager appends six characters to a name, hence the question marks. */
+export function secretsPermission(scope: Construct, ids: readonly string[]): PolicyStatement {
+  const resources = ids.map((id) => secretArn(scope, id, "-??????"));
+  return new PolicyStatement({ actions: ["secretsmanager:GetSecretValue"], resources });
+}
 
-/** X-Ray knows no resources; the first is what a collector calls, the others are what the OTLP endpoint asks for. */
-const actions = ["xray:PutTraceSegments", "xray:PutSpans", "xray:PutSpansForIndexing"];
+/**
+ * Asks for a secret that may not exist. A missing secret has no six characters yet, so the plain name must be allowed too:
+ * otherwise AWS answers "access denied" instead of "not found".
+ */
+export function optionalSecretPermission(scope: Construct, id: string): PolicyStatement {
+  return new PolicyStatement({ actions: ["secretsmanager:GetSecretValue"], resources: [secretArn(scope, id)] });
+}
 
-/** `layer`: there is a collector beside the function, which sends in its name. */
+function secretArn(scope: Construct, id: string, suffix = ""): string {
+  if (id.startsWith("arn:")) return id;
+  return Stack.of(scope).formatArn({ service: "secretsmanager", resource: `secret:${id}${suffix}` });
+}
+
+/** Reads the secrets below a prefix, which are created while the stage runs. */
+export function permitReadSecretsBelow(role: IRole, prefix: string): void {
+  permitSecretsBelow(role, { prefix, operations: ["GetSecretValue"] });
+}
+
+/** Creates and overwrites secrets below a prefix, also those that are scheduled for deletion. It cannot read them. */
+export function permitStoreSecretsBelow(role: IRole, prefix: string): void {
+  permitSecretsBelow(role, { prefix, operations: ["CreateSecret", "RestoreSecret", "PutSecretValue"] });
+}
+
+function permitSecretsBelow(role: IRole, { prefix, operations }: { prefix: string; operations: string[] }): void {
+  const stack = Stack.of(role);
+  const arnIn = (partition: string) =>
+    stack.formatArn({ partition, service: "secretsmanager", resource: `secret:${prefix}*` });
+  const actions = operations.map((operation) => `secretsmanager:${operation}`);
+  permit(role, new PolicyStatement({ actions, resources: [arnIn(stack.partition)] }));
+  acknowledgeWildcards(role, {
+    resources: [arnIn(shownPartition(role))],
+    reason: "Each workspace that installs the app gets its own secret below this prefix.",
+  });
+}
+
+/** The first action is for a collector, the others are for the OTLP endpoint. X-Ray has no resource ARNs. */
+const spanActions = ["xray:PutTraceSegments", "xray:PutSpans", "xray:PutSpansForIndexing"];
+
+/** Lets a role send spans to the configured exporter. `layer` is a collector that sends to X-Ray under the same role. */
 export function permitSpans(
-  scope: Construct,
-  { role, config, layer }: { role: IRole; config: Pick<Config, "telemetry">; layer?: string | undefined },
+  role: IRole,
+  { config, layer }: { config: Pick<Config, "telemetry">; layer?: string | undefined },
 ): void {
   const { exporter } = config.telemetry.traces;
   if (exporter.type === "otlp") {
     const secrets = Object.values(exporter.headers).flatMap((secret) =>
       "secretsManager" in secret ? [secret.secretsManager] : [],
     );
-    if (secrets.length > 0) role.addToPrincipalPolicy(secretsPermission(scope, secrets));
+    if (secrets.length > 0) permit(role, secretsPermission(role, secrets));
   }
   if (exporter.type !== "xray" && layer === undefined) return;
-  role.addToPrincipalPolicy(new PolicyStatement({ actions, resources: ["*"] }));
-  acknowledge(role, { findings: ["AwsSolutions-IAM5[Resource::*]"], reason: "X-Ray has no resources to be named." });
+  permit(role, new PolicyStatement({ actions: spanActions, resources: ["*"] }));
+  acknowledgeWildcards(role, { resources: ["*"], reason: "X-Ray has no resource ARNs." });
+}
+
+/** Accepts findings of cdk-nag for a construct. Ids look like `AwsSolutions-APIG4`, with the part in brackets if there is one. */
+export function acknowledge(construct: IConstruct, { findings, reason }: { findings: string[]; reason: string }): void {
+  for (const id of findings) Validations.of(construct).acknowledge({ id, reason });
+}
+
+/** Accepts policies that name resources by a wildcard. */
+export function acknowledgeWildcards(
+  construct: IConstruct,
+  { resources, reason }: { resources: string[]; reason: string },
+): void {
+  acknowledge(construct, { findings: resources.map((arn) => `AwsSolutions-IAM5[Resource::${arn}]`), reason });
+}
+
+/** Returns the partition as findings of cdk-nag write it. */
+export function shownPartition(construct: IConstruct): string {
+  const { partition } = Stack.of(construct);
+  return Token.isUnresolved(partition) ? "<AWS::Partition>" : partition;
 }

@@ -1,4 +1,5 @@
-/** The one public resource: an HTTP API that leads Slack's events to the ingress and, where there is one, browsers to the installation flow. */
+/** The only public resource: an HTTP API that routes Slack's events to the ingress, and browsers to the installation flow. */
+import { Duration } from "aws-cdk-lib";
 import { AccessLogFormat } from "aws-cdk-lib/aws-apigateway";
 import {
   type CfnStage,
@@ -9,86 +10,82 @@ import {
   LogGroupLogDestination,
 } from "aws-cdk-lib/aws-apigatewayv2";
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
+import type { Table } from "aws-cdk-lib/aws-dynamodb";
+import { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
-import { acknowledge } from "./acknowledge.ts";
-import { removalPolicy } from "./zone-key.ts";
+import { installKeyPrefix } from "../../../lambdas/shared/engine/aws/table.ts";
+import { formatInstallationsPrefix } from "../names.ts";
+import type { StageSettings } from "../stage-settings.ts";
+import { createNodeFunction } from "./node-function.ts";
+import { acknowledge, keyPermission, permit, permitStoreSecretsBelow, secretsPermission } from "./permissions.ts";
+import { removalPolicy } from "./storage.ts";
 
-/** People install an app now and then. More must not use up what is there for events. */
+/** Installations are rare. A flood of them must not use up the limit of events. */
 const installLimit = { ThrottlingRateLimit: 2, ThrottlingBurstLimit: 5 };
 
 const slackEventsPath = "/slack/events";
 const installPaths = ["/slack/install", "/slack/oauth_redirect"];
 
-/** With the address for Slack. */
+/** Returns the API and the address for Slack. */
 export function createSlackEntry(
   scope: Construct,
-  {
-    ingress,
-    installFlow,
-    logRetentionDays,
-    production,
-    eventsPerSecond,
-    eventBurst,
-  }: {
-    ingress: IFunction;
-    installFlow: IFunction | undefined;
-    logRetentionDays: number;
-    production: boolean;
-    /** The limit of all routes together. More is hardly Slack, and must not take all of Lambda. */
-    eventsPerSecond: number;
-    eventBurst: number;
-  },
+  { stage, ingress, installFlow }: Pick<StageSettings, "stage"> & { ingress: IFunction; installFlow?: IFunction },
 ): { eventsUrl: string; api: HttpApi } {
+  const { eventsPerSecond, eventBurst } = stage.scale;
   const api = new HttpApi(scope, "Entry", { createDefaultStage: false });
-  const routes = api.addRoutes({
-    path: slackEventsPath,
-    methods: [HttpMethod.POST],
+  addRoutes(api, {
+    paths: [slackEventsPath],
+    method: HttpMethod.POST,
     integration: new HttpLambdaIntegration("Ingress", ingress),
+    reason: "The ingress checks Slack's signature over the body before anything else.",
   });
-  for (const route of routes) {
-    acknowledge(route, {
-      findings: ["AwsSolutions-APIG4"],
-      reason: "Slack proves itself by the signature over the body, which the ingress checks before anything else.",
-    });
-  }
-  const installRoutes = installFlow === undefined ? [] : addInstallRoutes(api, installFlow);
+  const installRoutes =
+    installFlow === undefined
+      ? []
+      : addRoutes(api, {
+          paths: installPaths,
+          method: HttpMethod.GET,
+          integration: new HttpLambdaIntegration("InstallFlow", installFlow),
+          reason: "Slack decides who may install. The flow checks that the browser is the one that began it.",
+        });
   const logGroup = new LogGroup(scope, "EntryLogs", {
-    retention: logRetentionDays,
-    removalPolicy: removalPolicy({ production }),
+    retention: stage.logRetentionDays,
+    removalPolicy: removalPolicy(stage),
   });
-  const stage = new HttpStage(scope, "EntryStage", {
+  const apiStage = new HttpStage(scope, "EntryStage", {
     httpApi: api,
     autoDeploy: true,
+    // The limit of all routes together, so that a flood cannot take all of the account's concurrency.
     throttle: { rateLimit: eventsPerSecond, burstLimit: eventBurst },
     accessLogSettings: { destination: new LogGroupLogDestination(logGroup), format: AccessLogFormat.custom(logLine) },
   });
-  limitRoutes(stage, installRoutes);
-  return { eventsUrl: `${stage.url.replace(/\/$/, "")}${slackEventsPath}`, api };
+  if (installRoutes.length > 0) {
+    const limits = installPaths.map((path) => [`${HttpMethod.GET} ${path}`, installLimit]);
+    (apiStage.node.defaultChild as CfnStage).routeSettings = Object.fromEntries(limits);
+    // The settings name routes by their keys, so the routes must exist before the stage.
+    apiStage.node.addDependency(...installRoutes);
+  }
+  return { eventsUrl: `${apiStage.url.replace(/\/$/, "")}${slackEventsPath}`, api };
 }
 
-function addInstallRoutes(api: HttpApi, installFlow: IFunction): HttpRoute[] {
-  const integration = new HttpLambdaIntegration("InstallFlow", installFlow);
-  const routes = installPaths.flatMap((path) => api.addRoutes({ path, methods: [HttpMethod.GET], integration }));
-  for (const route of routes) {
-    acknowledge(route, {
-      findings: ["AwsSolutions-APIG4"],
-      reason: "Whoever may install the app says Slack; the flow checks that the browser is the one that began it.",
-    });
-  }
+function addRoutes(
+  api: HttpApi,
+  {
+    paths,
+    method,
+    integration,
+    reason,
+  }: { paths: string[]; method: HttpMethod; integration: HttpLambdaIntegration; reason: string },
+): HttpRoute[] {
+  const routes = paths.flatMap((path) => api.addRoutes({ path, methods: [method], integration }));
+  for (const route of routes) acknowledge(route, { findings: ["AwsSolutions-APIG4"], reason });
   return routes;
 }
 
-/** The stage names the routes by their keys, so they must be there before it. */
-function limitRoutes(stage: HttpStage, routes: HttpRoute[]): void {
-  if (routes.length === 0) return;
-  const limits = installPaths.map((path) => [`${HttpMethod.GET} ${path}`, installLimit]);
-  (stage.node.defaultChild as CfnStage).routeSettings = Object.fromEntries(limits);
-  stage.node.addDependency(...routes);
-}
-
-/** The outcome of the request and where it came from. An address is personal data; it is kept as long as the log. */
+/** Holds the outcome of a request and its source address, which is personal data and is kept as long as the log. */
 const logLine = JSON.stringify({
   request_id: "$context.requestId",
   time: "$context.requestTimeEpoch",
@@ -98,3 +95,50 @@ const logLine = JSON.stringify({
   bytes: "$context.responseLength",
   integration_status: "$context.integrationStatus",
 });
+
+/** More than Slack and Secrets Manager may take together. */
+const installTimeout = Duration.seconds(20);
+const installMemoryMb = 256;
+
+/**
+ * The function of Slack's OAuth flow. Its role stores tokens but cannot read any, and writes only its own items of the zone's
+ * table: the used states, and the installations of a day.
+ */
+export function createInstallFlow(
+  scope: Construct,
+  {
+    settings,
+    clientId,
+    clientSecret,
+    table,
+    key,
+  }: { settings: StageSettings; clientId: string; clientSecret: string; table: Table; key: IKey },
+): IFunction {
+  const prefix = formatInstallationsPrefix(settings);
+  const flow = createNodeFunction(scope, "InstallFlow", {
+    settings,
+    description: "Installs the Slack app into a workspace",
+    bundle: "installFlow",
+    environment: {
+      SEKISHO_CLIENT_ID: clientId,
+      SEKISHO_CLIENT_SECRET: clientSecret,
+      SEKISHO_INSTALLATIONS_PREFIX: prefix,
+      SEKISHO_TABLE: table.tableName,
+      SEKISHO_SLACK_API_URL: settings.config.slack.apiUrl,
+    },
+    timeout: installTimeout,
+    memoryMb: installMemoryMb,
+  });
+  permit(
+    flow,
+    secretsPermission(scope, [clientSecret]),
+    new PolicyStatement({
+      actions: ["dynamodb:UpdateItem"],
+      resources: [table.tableArn],
+      conditions: { "ForAllValues:StringLike": { "dynamodb:LeadingKeys": [`${installKeyPrefix}*`] } },
+    }),
+    keyPermission(key, { sends: false, through: ["dynamodb"] }),
+  );
+  if (flow.role !== undefined) permitStoreSecretsBelow(flow.role, prefix);
+  return flow;
+}

@@ -4,7 +4,7 @@ import { type CommandRun, UsageError } from "../../../bin/commands/command.ts";
 import { loadConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import type { Stage } from "../../../lambdas/shared/config/stage-schema.ts";
-import { unknownStageText } from "../../cdk/unknown-stage.ts";
+import { unknownStageText } from "../../cdk/names.ts";
 
 export const stageOptions = { stage: { type: "string" }, config: { type: "string" } } as const;
 

@@ -1,22 +1,26 @@
-/** Which endpoint the words of the command line name: a URL with `--auth`, or a destination of the configuration. */
+/** Finds the endpoint that the command line names: a URL with `--auth`, or a destination of the configuration. */
 
 import { UsageError } from "../../../bin/commands/command.ts";
 import type { Destination } from "../../../lambdas/shared/config/destination-schema.ts";
-import { ConfigError, type ConfigPlace, loadConfig, parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { ConfigError, type ConfigLocation, loadConfig, parseConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 
 export type Endpoint = { config: Config; name: string; destination: Destination; called: string };
 
-type EndpointOptions = {
+/** Throws a UsageError or a ConfigError. */
+export function findEndpoint({
+  url,
+  auth,
+  dialect,
+  destination: name,
+  place,
+}: {
   url: string | undefined;
   auth: string | undefined;
   dialect: string | undefined;
   destination: string | undefined;
-  place: ConfigPlace;
-};
-
-/** Throws a UsageError or a ConfigError. */
-export function findEndpoint({ url, auth, dialect, destination: name, place }: EndpointOptions): Endpoint {
+  place: ConfigLocation;
+}): Endpoint {
   if ((url === undefined) === (name === undefined)) {
     throw new UsageError("Either a URL or --destination NAME is needed.");
   }
@@ -32,17 +36,17 @@ export function findEndpoint({ url, auth, dialect, destination: name, place }: E
   return findDestination({ config: parseEndpointConfig(json), name: "endpoint", called: String(url) });
 }
 
-/** What is wrong is told of the words that were written, not of the configuration that is made of them. */
+/** Reports problems of the arguments, and not of the configuration that is made of them. */
 function parseEndpointConfig(json: unknown): Config {
   try {
     return parseConfig({ json });
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown;
-    throw new UsageError(thrown.problems.map(inText).join("\n"));
+    throw new UsageError(thrown.problems.map(toArgumentProblem).join("\n"));
   }
 }
 
-function inText(problem: string): string {
+function toArgumentProblem(problem: string): string {
   return problem
     .replace(/^destinations\.endpoint\.url: /, "The URL must be ")
     .replace(/^destinations\.endpoint\.authorizer(\.\w+)*: /, "--auth: ")
@@ -60,7 +64,7 @@ function findDestination({ config, name, called }: Omit<Endpoint, "destination">
   throw new UsageError(`There is no destination "${name}". Known: ${Object.keys(config.destinations).join(", ")}.`);
 }
 
-/** The authorizers that need no more than two words, each as it is written. */
+/** The authorizers that need at most two values, each as it is written. */
 const forms = new Map([
   ["none", "none"],
   ["bearer", "bearer:ENV_NAME"],
@@ -68,19 +72,21 @@ const forms = new Map([
   ["web-identity", "web-identity:AUDIENCE"],
 ]);
 
-/** The configuration checks their values as it checks its own. */
+/** The configuration's schema checks the values. */
 function authorizerOf(auth: string): object {
   const [type = "", ...rest] = auth.split(":");
   const form = forms.get(type);
   if (form === undefined) {
-    throw new UsageError(`--auth: "${type}" is none of ${[...forms.keys()].join(", ")}. ${inTheFile}`);
+    const known = [...forms.keys()].join(", ");
+    const others = "Others are configured as a destination and tested by --destination.";
+    throw new UsageError(`--auth: "${type}" is none of ${known}. ${others}`);
   }
   // An audience may have colons of its own.
-  const words = type === "web-identity" ? [rest.join(":")] : rest;
-  if (words.filter((word) => word !== "").length !== form.split(":").length - 1) {
+  const values = type === "web-identity" ? [rest.join(":")] : rest;
+  if (values.filter((value) => value !== "").length !== form.split(":").length - 1) {
     throw new UsageError(`--auth: ${type} is written ${form}.`);
   }
-  const [first = "", second = ""] = words;
+  const [first = "", second = ""] = values;
   switch (type) {
     case "bearer":
       return { type, token: { env: first } };
@@ -92,5 +98,3 @@ function authorizerOf(auth: string): object {
       return { type };
   }
 }
-
-const inTheFile = "Others are configured as a destination and tested by --destination.";

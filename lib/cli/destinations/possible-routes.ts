@@ -1,6 +1,6 @@
 /** Which routes a message could take of which only a part is known. */
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { findRoute } from "../../../lambdas/verification/gate/route.ts";
+import { findRoute } from "../../../lambdas/verification/gate/rules.ts";
 
 /** What is known of the message. */
 export type KnownMessage = { team?: string | undefined; channel?: string | undefined; text?: string | undefined };

@@ -1,6 +1,6 @@
-/** The tasks of the smoke test: each is a message that a person seems to have sent, followed in the stage's table to its end. */
+/** The tasks of the smoke test. Each is a message that a person seems to have sent, followed in the stage's table to its end. */
 import { setTimeout as wait } from "node:timers/promises";
-import { requestIdOf } from "../../../lambdas/verification/task/ids.ts";
+import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { hasFailedDelivery, type Task } from "../../../lambdas/verification/task/task.ts";
 import { type Delivery, sendEvent } from "../../local/signed-events.ts";
 import { sendCancel } from "../tasks/cancel-task.ts";
@@ -9,8 +9,8 @@ import { describeOutcome } from "../tasks/text.ts";
 import type { BotOfStage, SlackThread } from "./slack-thread.ts";
 
 /**
- * Groups run one after the other, the stories of a group at once. A stage of kind `lambda` runs two agents at once by default;
- * `wakes` and `long` hold one each for minutes, longer than the other stories wait.
+ * The stories of a group run at once, and the groups follow each other. A stage of kind `lambda` runs two agents at once by
+ * default, and `wakes` and `long` each hold one for minutes, longer than the other stories wait.
  */
 export const storyGroups = [
   ["question", "file", "cancel"],
@@ -23,12 +23,12 @@ export type Story = (typeof stories)[number];
 export type StoryResult = { story: Story; ok: boolean; what: string; requestId: string | undefined; polls: number };
 
 export type StorySettings = {
-  /** More polls than that, one wake-up each: Lambda stops a chain of about 16 invocations that allows no loops. */
+  /** The task must poll more often, with one wake-up each. Lambda stops a loop after about 16 invocations, unless allowed. */
   wakes: number;
   /** How long the agent of that task takes, unless it is canceled before. */
   wakeTaskMs: number;
   longTaskMs: number;
-  /** For each story, beside what its agent takes. */
+  /** The time for each story, besides what its agent takes. */
   patienceMs: number;
   pollMs: number;
 };
@@ -42,8 +42,8 @@ export type StoryDependencies = {
   user: string;
   settings: StorySettings;
   /**
-   * Called once for each task that the entry took, so that the caller can cancel it. `isAmbiguous`: the delivery was interrupted
-   * or had no clear answer, so the entry may have taken the task or not.
+   * Called once per task that the entry took, so that the caller can cancel it. `isAmbiguous`: the delivery was interrupted or
+   * had no clear answer, so the entry may have taken the task or not.
    */
   onBegun: (begun: { requestId: string; isAmbiguous: boolean }) => void;
   note: (text: string) => void;
@@ -70,15 +70,14 @@ class StoryFailure extends Error {
   override name = "StoryFailure";
 }
 
-/** Rejects where it is interrupted, or where AWS or Slack refuses; else the result says how it went. */
+/** Rejects where it is interrupted, or where AWS or Slack refuses. */
 export async function runStory({ story, ...dependencies }: StoryDependencies & { story: Story }): Promise<StoryResult> {
   const { settings, slack } = dependencies;
   const texts = storyTexts(settings);
   let latest: Task | undefined;
   let requestId: string | undefined;
-  const result = (ok: boolean, what: string): StoryResult => {
-    return { story, ok, what, requestId, polls: latest?.wait?.polls ?? 0 };
-  };
+  const polls = () => latest?.wait?.polls ?? 0;
+  const result = (ok: boolean, what: string): StoryResult => ({ story, ok, what, requestId, polls: polls() });
   try {
     const { ts, bot } = await slack.post({ text: `Sekisho smoke test: ${titles[story]}` });
     requestId = requestIdOf({ appId: bot.appId, channel: dependencies.channel, ts });
@@ -99,12 +98,11 @@ export async function runStory({ story, ...dependencies }: StoryDependencies & {
         const task = await until(({ wait }) => (wait?.polls ?? 0) > wakes, `more than ${wakes} wake-ups`, wakeTaskMs);
         await sendCancel({ place: dependencies.place, task });
         await until(isOver, "its end");
-        return result(true, `woke itself ${latest?.wait?.polls ?? 0} times, and was canceled then`);
+        return result(true, `woke itself ${polls()} times, and was canceled then`);
       }
       case "long": {
-        const task = await until(isOver, "its answer", settings.longTaskMs);
-        requireAnswer(task);
-        return result(true, `answered after ${settings.longTaskMs / 1000} s, with ${task.wait?.polls ?? 0} polls`);
+        requireAnswer(await until(isOver, "its answer", settings.longTaskMs));
+        return result(true, `answered after ${settings.longTaskMs / 1000} s, with ${polls()} polls`);
       }
       case "question": {
         await until(({ state, question }) => state === "asking" && question?.ts !== undefined, "its question");
@@ -118,8 +116,7 @@ export async function runStory({ story, ...dependencies }: StoryDependencies & {
       }
       case "file": {
         requireAnswer(await until(isOver, "its answer"));
-        const { hasFile } = await slack.read({ threadTs: ts });
-        if (!hasFile) throw new StoryFailure("it answered without the file");
+        if (!(await slack.hasFile({ threadTs: ts }))) throw new StoryFailure("it answered without the file");
         return result(true, "answered with a file, which is in the thread");
       }
       case "cancel": {
@@ -128,7 +125,7 @@ export async function runStory({ story, ...dependencies }: StoryDependencies & {
         const ended = await until(isOver, "its end");
         const outcome = describeOutcome(ended);
         if (outcome !== "canceled") throw new StoryFailure(`it ended otherwise: ${outcome ?? "unknown"}`);
-        return result(true, "was canceled while its agent was at work");
+        return result(true, "was canceled while its agent was working");
       }
     }
   } catch (thrown) {
@@ -166,7 +163,7 @@ function requireAccepted({ delivery, signal }: Pick<StoryDependencies, "signal">
   throw new StoryFailure(status === undefined ? "the entry does not answer" : `the entry answers HTTP ${status}`);
 }
 
-/** A task that is over before it is as wanted, or not in time, fails its story. */
+/** Fails the story where the task ends before it is as wanted, or is not as wanted in time. */
 async function followStory({
   place,
   story,
@@ -223,7 +220,7 @@ async function deliverEvent({
   text: string;
   type: "app_mention" | "message";
 }): Promise<Delivery> {
-  // An interrupted fetch looks like a lost answer, but nothing has left yet.
+  // An interrupted fetch looks like a lost answer, although nothing was sent.
   signal.throwIfAborted();
   const event = {
     type,

@@ -1,6 +1,6 @@
 /** The operators' page beside the local page, on the same server: with the frames that this run has seen. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ConfigPlace } from "../../../lambdas/shared/config/load.ts";
+import type { ConfigLocation } from "../../../lambdas/shared/config/load.ts";
 import type { Log } from "../../../lambdas/shared/log.ts";
 import type { StepRecorder } from "../recorder/step-recorder.ts";
 import type { Door } from "../web/door.ts";
@@ -24,7 +24,7 @@ export function openPageBesideRun({
   door,
   log,
 }: {
-  config: ConfigPlace;
+  config: ConfigLocation;
   store: string;
   executionPort: number;
   stepRecorder: StepRecorder;

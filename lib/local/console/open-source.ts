@@ -1,12 +1,12 @@
 /** The page's source on one machine, and of a stage on AWS. */
-import { type ConfigPlace, loadConfig } from "../../../lambdas/shared/config/load.ts";
+import { readEnvironment } from "../../../lambdas/shared/config/environment.ts";
+import { type ConfigLocation, loadConfig } from "../../../lambdas/shared/config/load.ts";
 import type { DestinationCheck } from "../../../lambdas/verification/checks/check-destination.ts";
 import { AwsFailure } from "../../cli/aws/aws-failure.ts";
 import { readStackOutputs } from "../../cli/aws/stack-outputs.ts";
 import { chooseStage, type NamedStage } from "../../cli/aws/stage.ts";
 import { checkFromHere } from "../../cli/destinations/check.ts";
-import { checkDependencies } from "../../cli/destinations/check-dependencies.ts";
-import { checkInStage, deployedWorker } from "../../cli/destinations/check-in-stage.ts";
+import { checkInStage } from "../../cli/destinations/check-in-stage.ts";
 import { type EffectiveConfig, readEffectiveConfig } from "../../cli/destinations/effective-config.ts";
 import { localTaskPlace, taskPlace } from "../../cli/tasks/place.ts";
 import { readLocalRecord, readStageRecord } from "../../cli/trace/execution-record.ts";
@@ -32,7 +32,7 @@ export function openLocalSource({
   signal,
   now = Date.now,
 }: {
-  config: ConfigPlace;
+  config: ConfigLocation;
   store?: string | undefined;
   executionPort?: number | undefined;
   steps?: (() => readonly RecordedStep[]) | undefined;
@@ -66,7 +66,7 @@ export async function openStageSource({
   signal,
   now = Date.now,
 }: {
-  config: ConfigPlace;
+  config: ConfigLocation;
   stage: string;
   signal: AbortSignal;
   now?: () => number;
@@ -95,15 +95,12 @@ function openHealth({
   executionPort,
   signal,
 }: {
-  config: ConfigPlace;
+  config: ConfigLocation;
   stage: string | undefined;
   executionPort: number | undefined;
   signal: AbortSignal;
 }): HealthBoard {
-  function dependencies({ config }: EffectiveConfig) {
-    const found = checkDependencies({ config, place, signal });
-    return executionPort === undefined ? found : { ...found, executionPort };
-  }
+  const port = executionPort ?? readEnvironment().executionPort;
 
   /** Never rejects. */
   async function checkByWorker({
@@ -113,8 +110,7 @@ function openHealth({
   }: EffectiveConfig & { named: NamedStage; name: string }): Promise<DestinationCheck> {
     try {
       const outputs = await readStackOutputs({ ...named, signal });
-      const worker = deployedWorker({ ...named, config, outputs });
-      const [checked] = await checkInStage({ worker, names: [name], config, signal });
+      const [checked] = await checkInStage({ ...named, config, outputs, names: [name], signal });
       if (checked !== undefined) return checked;
       return { name, address: "unknown", health: "unhealthy", words: "The worker does not tell." };
     } catch (thrown) {
@@ -130,11 +126,11 @@ function openHealth({
       if (destination === undefined) return { name, address: "unknown", health: "unhealthy", words: "It is gone." };
       const { named } = inForce;
       if (named !== undefined) return checkByWorker({ ...inForce, named, name });
-      return checkFromHere({ ...dependencies(inForce), name, destination });
+      return checkFromHere({ config: inForce.config, place, name, destination, executionPort: port, signal });
     },
     own: (inForce) =>
       inForce.named === undefined
-        ? { address: `http://127.0.0.1:${dependencies(inForce).executionPort}/` }
+        ? { address: `http://127.0.0.1:${port}/` }
         : { address: "the stage's own Execution zone", authorizer: "sigv4" },
   });
 }

@@ -1,7 +1,7 @@
 /** What people do in the fake Slack. Each action changes the workspace and reaches the app as a signed request. */
 import { metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
 import { escapeMrkdwn } from "../../../lambdas/verification/slack/markdown/characters.ts";
-import { requestIdOf } from "../../../lambdas/verification/task/ids.ts";
+import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { type Delivery, sendEvent, sendForm } from "../signed-events.ts";
 import { listButtons } from "./blocks.ts";
 import type { FakeSlackFile } from "./files.ts";
@@ -105,7 +105,7 @@ export function createPersons({
     reply: (request: Post & { threadTs: string }) => post(request),
     upload,
     /** Clicks a button of a message. Throws if the message has no such button. */
-    press(
+    clickButton(
       request: { eventsUrl: string; channel: string; ts: string; user?: string } & (
         | { actionId: string }
         | { label: string }

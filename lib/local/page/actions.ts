@@ -20,7 +20,7 @@ const messageSchema = z
     file_ids: z.array(z.string()).max(10).default([]),
   })
   .refine(({ text, file_ids }) => text !== "" || file_ids.length > 0);
-const pressSchema = z.object({ channel: z.string(), ts: z.string(), action_id: z.string(), user: personSchema });
+const clickSchema = z.object({ channel: z.string(), ts: z.string(), action_id: z.string(), user: personSchema });
 const conversationSchema = z.object({ user: personSchema });
 
 /** A slash command as it is typed, and what follows it. */
@@ -55,11 +55,11 @@ export function createPageActions({
     return { done: { request_id: asked.requestId, ts: asked.message.ts } };
   }
 
-  function press(body: unknown, eventsUrl: string): PageActionResult {
-    const parsed = pressSchema.safeParse(body).data;
+  function click(body: unknown, eventsUrl: string): PageActionResult {
+    const parsed = clickSchema.safeParse(body).data;
     if (parsed === undefined) return { refused: "no_button" };
     const { channel, ts, action_id: actionId, user } = parsed;
-    const { delivered, requestId } = fakeSlack.press({ eventsUrl, channel, ts, actionId, user });
+    const { delivered, requestId } = fakeSlack.clickButton({ eventsUrl, channel, ts, actionId, user });
     if (requestId !== undefined) {
       const what = { title: "Slack sends a pressed button", detail: { channel, user, action_id: actionId } };
       recordSignedRequest({ requestId, delivered, ...what, stepRecorder });
@@ -69,7 +69,7 @@ export function createPageActions({
 
   return {
     messages: refuseOnThrow(post, "no_place"),
-    presses: refuseOnThrow(press, "no_button"),
+    clicks: refuseOnThrow(click, "no_button"),
     conversations: refuseOnThrow((body, eventsUrl) => {
       const parsed = conversationSchema.safeParse(body).data;
       if (parsed === undefined) return { refused: "no_place" };

@@ -1,7 +1,7 @@
 /** A message of the fake Slack as the page shows it. */
 
 import { metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
-import { requestIdOf } from "../../../lambdas/verification/task/ids.ts";
+import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { type FakeSlackBlock, listButtons } from "../fake-slack/blocks.ts";
 import type { FakeSlackMessage } from "../fake-slack/messages.ts";
 import { findFakeChannel, findFakePerson, isOwnBot, otherBot, workspace } from "../fake-slack/workspace.ts";

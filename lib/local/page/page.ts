@@ -28,7 +28,7 @@ const eventsPath = "/local/events";
 
 /**
  * `GET /`, its scripts, `GET /local/events` (server-sent events), files in both directions, and `POST` of what a person does:
- * `/local/messages`, `/local/presses`, `/local/conversations`. The page makes the fake Slack sign requests, so everything is
+ * `/local/messages`, `/local/clicks`, `/local/conversations`. The page makes the fake Slack sign requests, so everything is
  * refused to everyone but its own tab, in a browser that came by
  * the printed address. Every other path is a 404. Requests go to `/slack/events` of the server that
  * serves the page.

@@ -1,7 +1,7 @@
 /** What goes on between Slack and us, as steps of a task's way: the signed requests, and the calls that bring the answer. */
 
 import { metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
-import { requestIdOf } from "../../../lambdas/verification/task/ids.ts";
+import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import type { FakeSlack } from "../fake-slack/fake-slack.ts";
 import type { PostedByFakePerson } from "../fake-slack/persons.ts";
 import type { FakeSlackCall } from "../fake-slack/server.ts";

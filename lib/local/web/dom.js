@@ -32,11 +32,11 @@ export function element(name, className, ...children) {
 }
 
 /** `key` names it over all drawings, so that the focus comes back to it. */
-export function button({ className, label, key, press }) {
+export function button({ className, label, key, onClick }) {
   const made = element("button", className, label);
   made.type = "button";
   made.dataset.key = key;
-  made.onclick = press;
+  made.onclick = onClick;
   return made;
 }
 

@@ -1,6 +1,5 @@
 /** Our own host behind a socket, kept or broken on purpose, and the cases that are run against it. */
 import { randomUUID } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
 import { createHost, type Host } from "../../../lambdas/execution/host.ts";
@@ -9,7 +8,6 @@ import { createHttpsTransport } from "../../../lambdas/verification/transport/ht
 import { conformanceCases } from "../../../lib/cli/conformance/cases.ts";
 import { createPeerUnderTest, type Strangers } from "../../../lib/cli/conformance/peer.ts";
 import { type CaseReport, runCases } from "../../../lib/cli/conformance/run-cases.ts";
-import { createSlowTasks } from "../../../lib/cli/conformance/slow-tasks.ts";
 import { type Received, startWebServer } from "../../doubles/web-server.ts";
 import { memoryStore } from "../../execution/test-host.ts";
 
@@ -70,14 +68,9 @@ export async function conform(asked: Asked): Promise<CaseReport[]> {
   });
   try {
     return await runCases({
-      run: {
-        peer,
-        texts: { plain: "Good morning.", slow, fail: "fail", ask },
-        slowTasks: createSlowTasks({ peer, text: slow, newId: randomUUID }),
-        newId: randomUUID,
-        now,
-        sleep: (ms) => delay(ms),
-      },
+      peer,
+      texts: { plain: "Good morning.", slow, fail: "fail", ask },
+      now,
       cases: conformanceCases.filter(({ name }) => name.startsWith(theme)),
       isIdempotent,
       interrupt,

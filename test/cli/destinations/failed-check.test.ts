@@ -29,9 +29,9 @@ describe("why nothing came back from a destination", () => {
     ["EPROTO", "TLS with far.example:8443 fails (EPROTO)"],
     ["ECONNRESET", "ended before an answer came (ECONNRESET)"],
   ])("is told by the code %s alone, and the peer counts as unreachable", (code, words) => {
-    const verdict = told("unavailable", failed(code));
-    expect(verdict).toEqual({ health: "unreachable", words: expect.stringContaining(words) });
-    expect(verdict.words).not.toContain(secret);
+    const checkResult = told("unavailable", failed(code));
+    expect(checkResult).toEqual({ health: "unreachable", words: expect.stringContaining(words) });
+    expect(checkResult.words).not.toContain(secret);
   });
 
   it("is found where the cause has causes of its own, as a list of attempts has", () => {
@@ -47,10 +47,10 @@ describe("why nothing came back from a destination", () => {
 
   it("is no certificate's issuer where the certificate and its key cannot be used", () => {
     const cause = new CredentialError("ERR_OSSL_X509_KEY_VALUES_MISMATCH");
-    const verdict = told("unauthenticated", cause, { authorizer: "mtls" });
-    expect(verdict).toEqual({ health: "unhealthy", words: expect.stringContaining("do they belong together") });
-    expect(verdict.words).toContain("ERR_OSSL_X509_KEY_VALUES_MISMATCH");
-    expect(verdict.words).not.toContain("issues");
+    const checkResult = told("unauthenticated", cause, { authorizer: "mtls" });
+    expect(checkResult).toEqual({ health: "unhealthy", words: expect.stringContaining("do they belong together") });
+    expect(checkResult.words).toContain("ERR_OSSL_X509_KEY_VALUES_MISMATCH");
+    expect(checkResult.words).not.toContain("issues");
   });
 
   it.each([
@@ -98,17 +98,17 @@ describe("why nothing came back from a destination", () => {
     ["invalid_response", "does not speak JSON"],
     ["payload_too_large", "maxResponseBytes"],
   ] as const)("is the platform's own refusal: %s", (reason, words) => {
-    const verdict = told(reason, { name: "AnException" }, { authorizer: "sigv4" });
-    expect(verdict).toEqual({ health: "unhealthy", words: expect.stringContaining(words) });
+    const checkResult = told(reason, { name: "AnException" }, { authorizer: "sigv4" });
+    expect(checkResult).toEqual({ health: "unhealthy", words: expect.stringContaining(words) });
   });
 
   it("never ends in a text of the error where nothing is known of it", () => {
-    const verdict = createFailedCheck({
+    const checkResult = createFailedCheck({
       thrown: new Error(secret),
       address: "",
       authorizer: "none",
       timedOutMs: undefined,
     });
-    expect(verdict.words).not.toContain(secret);
+    expect(checkResult.words).not.toContain(secret);
   });
 });

@@ -12,7 +12,7 @@ import { type Received, startWebServer } from "../../doubles/web-server.ts";
 import type { Run } from "../../e2e/processes.ts";
 import { commandHere } from "../aws/command-here.ts";
 
-export type ToldCheck = { group: string; name: string; verdict: string; what: string; remedy: string | null };
+export type ToldCheck = { group: string; name: string; status: string; what: string; remedy: string | null };
 export type Doctored = Run & { ok: boolean; checks: ToldCheck[] };
 
 /** Canaries: none of them may ever be printed. */
@@ -102,10 +102,10 @@ export function openMachine() {
   };
 }
 
-/** The check of that name, as `verdict: what → remedy`. */
+/** The check of that name, as `status: what → remedy`. */
 export function told({ checks }: Doctored, name: string, group?: string): string {
   const found = checks.filter((check) => check.name === name && (group === undefined || check.group === group));
   return found
-    .map(({ verdict, what, remedy }) => `${verdict}: ${what}${remedy === null ? "" : ` → ${remedy}`}`)
+    .map(({ status, what, remedy }) => `${status}: ${what}${remedy === null ? "" : ` → ${remedy}`}`)
     .join("\n");
 }

@@ -63,7 +63,7 @@ describe("sekisho doctor in a folder in which nothing is", () => {
     const ended = await machine.run([], ports);
     expect(ended).toMatchObject({ code: 0, stderr: "" });
     expect(ended.stdout).toMatch(/^sekisho doctor: this machine, /);
-    expect(ended.stdout).toContain("npm start stands in for Slack");
+    expect(ended.stdout).toContain("npm start uses the fake Slack");
     expect(ended.stdout).toMatch(/Nothing failed: \d+ ok, 0 warnings, 0 failed, \d+ skipped\.\n$/);
     expect(readdirSync(machine.folder)).toEqual([]);
     expect(slack.calls).toEqual([]);
@@ -75,10 +75,12 @@ describe("sekisho doctor where Slack and a destination are configured", () => {
     const allowlist = [{ team: "TSTANDIN" }];
     configured({ destinations: { far: far() }, routes: [{ destination: "far" }], allowlist });
     const found = await machine.doctor({ ...withSlack, ...secrets });
-    expect(found.checks.filter(({ verdict }) => verdict !== "ok")).toEqual([]);
+    expect(found.checks.filter(({ status }) => status !== "ok")).toEqual([]);
     expect(found).toMatchObject({ code: 0, ok: true, stderr: "" });
     expect(told(found, "bot token")).toBe("ok: @sekisho in Fake Slack (TSTANDIN).");
-    expect(told(found, "signing secret")).toContain("takes what is signed with SLACK_SIGNING_SECRET, unless it is old");
+    expect(told(found, "signing secret")).toContain(
+      "accepts what is signed with SLACK_SIGNING_SECRET, unless it is old",
+    );
     expect(told(found, "far")).toMatch(/^ok: A peer 7 \(\d+ ms\)$/);
     expect(told(found, "clock")).toMatch(/^ok: \d s from Slack/);
     expect(machine.printed()).not.toContain("as-good-as-a-token");
@@ -146,7 +148,10 @@ describe("sekisho doctor says of Slack what to do", () => {
   });
 
   it.each([
-    ["invalid_auth", /^failed: Slack does not take SLACK_BOT_TOKEN \(invalid_auth\)\. → Slack does not know it.*OAuth/],
+    [
+      "invalid_auth",
+      /^failed: Slack does not accept SLACK_BOT_TOKEN \(invalid_auth\)\. → Slack does not know it.*OAuth/,
+    ],
     ["token_revoked", /^failed: .* → It was revoked/],
     ["account_inactive", /^failed: .* → The app was removed/],
   ])("about a bot token that it does not take (%s), and skips what depends on it", async (error, words) => {
@@ -170,8 +175,8 @@ describe("sekisho doctor says of Slack what to do", () => {
     configured();
     const env = { ...withSlack, SLACK_BOT_TOKEN: PEER_TOKEN, SLACK_APP_TOKEN: SLACK_SIGNING_SECRET };
     const found = await machine.doctor(env);
-    expect(told(found, "bot token")).toMatch(/^failed: SLACK_BOT_TOKEN is no bot token.* → .*xoxb-/);
-    expect(told(found, "app token")).toMatch(/^failed: SLACK_APP_TOKEN is no app token.* → .*xapp-/);
+    expect(told(found, "bot token")).toMatch(/^failed: SLACK_BOT_TOKEN is not a bot token.* → .*xoxb-/);
+    expect(told(found, "app token")).toMatch(/^failed: SLACK_APP_TOKEN is not an app token.* → .*xapp-/);
     expect(slack.calls).toEqual([]);
   });
 
@@ -186,17 +191,17 @@ describe("sekisho doctor says of Slack what to do", () => {
     slack.isPage = true;
     const found = await machine.doctor({ ...withSlack, SLACK_APP_TOKEN: secrets.SLACK_APP_TOKEN });
     for (const name of ["bot token", "app token"]) {
-      expect(told(found, name)).toMatch(/^failed: Slack is not to be reached at http:.* → .*slack\.apiUrl/);
+      expect(told(found, name)).toMatch(/^failed: Slack cannot be reached at http:.* → .*slack\.apiUrl/);
     }
     machine.write({ slack: { apiUrl: `http://127.0.0.1:${await freePort()}/api/` } });
-    expect(told(await machine.doctor(withSlack), "bot token")).toMatch(/^failed: Slack is not to be reached/);
+    expect(told(await machine.doctor(withSlack), "bot token")).toMatch(/^failed: Slack cannot be reached/);
   });
 
   it("about a clock that is not Slack's", async () => {
     configured();
     slack.aheadMs = 400_000;
     const found = await machine.doctor(withSlack);
-    expect(told(found, "clock")).toMatch(/^failed: It is (399|400|401) s behind Slack; .* → Set this machine's clock/);
+    expect(told(found, "clock")).toMatch(/^failed: It is (399|400|401) s behind Slack\. .* → Set this machine's clock/);
     slack.aheadMs = -100_000;
     expect(told(await machine.doctor(withSlack), "clock")).toMatch(/^warning: It is \d+ s ahead of Slack/);
   });
@@ -289,6 +294,6 @@ describe("sekisho doctor says of ports what to do", () => {
     const found = await machine.doctor({ SEKISHO_PORT: String(port), SEKISHO_EXECUTION_PORT: "0" });
     other.closeAllConnections();
     other.close();
-    expect(told(found, `port ${port}`)).toMatch(/^failed: .*no Verification zone.* → .*SEKISHO_PORT/);
+    expect(told(found, `port ${port}`)).toMatch(/^failed: .*than a Verification zone.* → .*SEKISHO_PORT/);
   });
 });

@@ -3,16 +3,17 @@ import { describe, expect, it } from "@jest/globals";
 import { AwsFailure } from "../../../lib/cli/aws/aws-failure.ts";
 import {
   type Check,
-  failedFinding,
-  okFinding,
+  failed,
+  failedAs,
+  need,
+  ok,
   once,
-  skippedFinding,
-  skipUnless,
-  toFailedFinding,
-  warningFinding,
+  row,
+  runChecks,
+  skipped,
+  warning,
 } from "../../../lib/cli/doctor/check.ts";
 import { formatDoctorJson, formatDoctorText } from "../../../lib/cli/doctor/report.ts";
-import { runChecks } from "../../../lib/cli/doctor/run-checks.ts";
 
 const never = new AbortController().signal;
 const check = (name: string, run: Check["run"]): Check => ({ name, run });
@@ -24,10 +25,10 @@ describe("runChecks", () => {
   it("keeps the order, whichever ends first, and lets none stop the others", async () => {
     const slow = check("slow", async () => {
       await new Promise((resolve) => setTimeout(resolve, 30));
-      return okFinding("at last");
+      return ok("at last");
     });
-    const found = await run([slow, throwing(new Error("no")), check("quick", async () => okFinding("at once"))]);
-    expect(found.map(({ name, verdict }) => [name, verdict])).toEqual([
+    const found = await run([slow, throwing(new Error("no")), check("quick", async () => ok("at once"))]);
+    expect(found.map(({ name, status }) => [name, status])).toEqual([
       ["slow", "ok"],
       ["throws", "failed"],
       ["quick", "ok"],
@@ -44,10 +45,10 @@ describe("runChecks", () => {
 
   it("gives each its own time, and tells the others'", async () => {
     const hanging = check("hangs", () => new Promise(() => {}));
-    const found = await run([hanging, check("well", async () => okFinding("yes"))], { timeoutMs: 20 });
+    const found = await run([hanging, check("well", async () => ok("yes"))], { timeoutMs: 20 });
     expect(found).toMatchObject([
-      { verdict: "failed", what: "It did not end within 0.02 s.", remedy: expect.any(String) },
-      { verdict: "ok" },
+      { status: "failed", what: "It did not end within 0.02 s.", remedy: expect.any(String) },
+      { status: "ok" },
     ]);
   });
 
@@ -55,21 +56,24 @@ describe("runChecks", () => {
     const stop = new AbortController();
     const running = run([check("hangs", () => new Promise(() => {}))], { signal: stop.signal });
     stop.abort();
-    expect(await running).toMatchObject([{ verdict: "failed", what: "It was interrupted." }]);
+    expect(await running).toMatchObject([{ status: "failed", what: "It was interrupted." }]);
   });
 });
 
-describe("skipUnless", () => {
-  const inner = check("inner", async () => okFinding("looked"));
+describe("a row", () => {
+  const missing = () => Promise.reject(new AwsFailure("It is down. Start it."));
+  const inner = (needs: () => Promise<string>) => row({ name: "inner", needs, check: (given) => ok(given) });
 
-  it("leaves a check alone where what it needs is there, and skips it where it is not", async () => {
+  it("gets what it needs, and is skipped where a need fails that another check reports", async () => {
     const found = await run([
-      skipUnless(async () => "there", "Not there.", inner),
-      skipUnless(() => Promise.reject(new Error("no")), "Not there.", inner),
+      inner(need(async () => "there", "Not there.")),
+      inner(need(missing, "Not there.")),
+      inner(missing),
     ]);
     expect(found).toMatchObject([
-      { verdict: "ok", what: "looked" },
-      { verdict: "skipped", what: "Not there." },
+      { status: "ok", what: "there" },
+      { status: "skipped", what: "Not there." },
+      { status: "failed", what: "It is down.", remedy: "Start it." },
     ]);
   });
 });
@@ -87,7 +91,7 @@ describe("once", () => {
   });
 });
 
-describe("toFailedFinding", () => {
+describe("failedAs", () => {
   it.each([
     ["It is down. Start it.", "It is down.", "Start it."],
     ["There is no a.b.ts in /x. Run npx sekisho doctor.", "There is no a.b.ts in /x.", "Run npx sekisho doctor."],
@@ -95,7 +99,7 @@ describe("toFailedFinding", () => {
     ["Is it up? npx sekisho start starts it.", "Is it up?", "npx sekisho start starts it."],
     ["Nobody listens there: is it started?", "Nobody listens there: is it started?", "Look."],
   ])("tells %j apart into what was found and what to do", (words, what, remedy) => {
-    expect(toFailedFinding(words, "Look.")).toEqual({ verdict: "failed", what, remedy });
+    expect(failedAs(words, "Look.")).toEqual({ status: "failed", what, remedy });
   });
 });
 
@@ -105,14 +109,11 @@ describe("the report", () => {
       groups: [
         {
           group: "One",
-          checks: [check("a", async () => okFinding("fine")), check("longer", async () => skippedFinding("no"))],
+          checks: [check("a", async () => ok("fine")), check("longer", async () => skipped("no"))],
         },
         {
           group: "Two",
-          checks: [
-            check("b", async () => failedFinding("bad", "mend it")),
-            check("c", async () => warningFinding("hm", "look")),
-          ],
+          checks: [check("b", async () => failed("bad", "mend it")), check("c", async () => warning("hm", "look"))],
         },
       ],
       signal: never,
@@ -143,6 +144,6 @@ Something is wrong: 1 ok, 1 warning, 1 failed, 1 skipped.`.slice(1),
       ok: false,
       checks: [{ group: "One", name: "a", remedy: null }, {}, { remedy: "mend it" }, {}],
     });
-    expect(JSON.parse(formatDoctorJson(all.filter(({ verdict }) => verdict !== "failed")))).toMatchObject({ ok: true });
+    expect(JSON.parse(formatDoctorJson(all.filter(({ status }) => status !== "failed")))).toMatchObject({ ok: true });
   });
 });

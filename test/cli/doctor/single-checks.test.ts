@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { readSkewMs } from "../../../lib/cli/doctor/ask-slack.ts";
 import type { Check } from "../../../lib/cli/doctor/check.ts";
-import { type ClockSource, clock, disk, nodeVersion, portFree } from "../../../lib/cli/doctor/checks/machine.ts";
-import { destinationClocks, measureSkew } from "../../../lib/cli/doctor/clock-sources.ts";
+import { type ClockSource, clockCheck, destinationClocks } from "../../../lib/cli/doctor/clock.ts";
+import { measureSkew, readSkewMs } from "../../../lib/cli/doctor/http.ts";
+import { diskCheck, nodeCheck, portCheck } from "../../../lib/cli/doctor/machine-checks.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
 
 const { signal } = new AbortController();
@@ -16,8 +16,8 @@ const folder = mkdtempSync(join(tmpdir(), "sekisho-checks-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function say(check: Check): Promise<string> {
-  const found = await check.run({ signal });
-  return `${found.verdict}: ${found.what}${"remedy" in found ? ` → ${found.remedy}` : ""}`;
+  const found = await check.run(signal);
+  return `${found.status}: ${found.what}${"remedy" in found ? ` → ${found.remedy}` : ""}`;
 }
 
 describe("the clock", () => {
@@ -34,12 +34,12 @@ describe("the clock", () => {
     [[], [far(-90_000)], /^warning: .* → Set this machine's clock/],
     [[], [], /^skipped/],
   ])("%#", async (trusted, others, words) => {
-    expect(await say(clock({ trusted, others }))).toMatch(words);
+    expect(await say(clockCheck({ trusted, others }))).toMatch(words);
   });
 
   it("does without whoever does not answer", async () => {
     const broken: ClockSource = { who: "Slack", skewMs: () => Promise.reject(new Error("no")) };
-    expect(await say(clock({ trusted: [broken, from("the entry", undefined)], others: [far(0)] }))).toMatch(/^ok/);
+    expect(await say(clockCheck({ trusted: [broken, from("the entry", undefined)], others: [far(0)] }))).toMatch(/^ok/);
   });
 
   it("is read off a date to the second, whatever the way there takes", () => {
@@ -76,7 +76,7 @@ describe("the clock", () => {
       },
     };
     const config = parseConfig({ json: { destinations, routes: [] } });
-    expect(destinationClocks({ config, signal }).map(({ who }) => who)).toEqual(["destination far"]);
+    expect(destinationClocks(config, signal).map(({ who }) => who)).toEqual(["destination far"]);
   });
 });
 
@@ -88,7 +88,7 @@ describe("Node", () => {
     ["23.11.0", /^warning: .* → Install Node 24/],
     ["24.21.0", /^ok/],
   ])("%s", async (version, words) => {
-    expect(await say(nodeVersion({ version }))).toMatch(words);
+    expect(await say(nodeCheck({ version }))).toMatch(words);
   });
 });
 
@@ -96,23 +96,25 @@ describe("the disk", () => {
   const mebibytes = (count: number) => async () => count * 1024 * 1024;
 
   it.each([
-    [63, /^failed: .*63 MiB are free\. → Make room/],
+    [63, /^failed: .*63 MiB are free\. → Free some disk/],
     [64, /^warning/],
     [1024, /^ok/],
   ])("%d MiB", async (count, words) => {
-    expect(await say(disk({ folder, freeBytes: mebibytes(count) }))).toMatch(words);
+    expect(await say(diskCheck({ folder, readFreeBytes: mebibytes(count) }))).toMatch(words);
     expect(readdirSync(folder)).toEqual([]);
   });
 
   it("says who may not write there", async () => {
     const nowhere = join(folder, "nothing");
-    expect(await say(disk({ folder: nowhere }))).toMatch(/^failed: .* cannot be written \(ENOENT\)\. → Let the user/);
+    expect(await say(diskCheck({ folder: nowhere }))).toMatch(
+      /^failed: .* cannot be written \(ENOENT\)\. → Give write access/,
+    );
   });
 });
 
 describe("a port", () => {
   it("that may not be listened at", async () => {
-    const check = portFree({
+    const check = portCheck({
       zone: "Execution",
       port: 80,
       variable: "SEKISHO_EXECUTION_PORT",

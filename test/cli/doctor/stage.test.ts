@@ -80,7 +80,7 @@ afterEach(async () => {
 });
 
 const doctor = (): Promise<Doctored> => machine.doctor(aws.env, "--stage", "prod");
-const notOk = ({ checks }: Doctored) => checks.filter(({ verdict }) => verdict !== "ok").map(({ name }) => name);
+const notOk = ({ checks }: Doctored) => checks.filter(({ status }) => status !== "ok").map(({ name }) => name);
 
 describe("sekisho doctor --stage", () => {
   it("finds a stage well, puts nothing into its queue, and writes nothing", async () => {
@@ -92,7 +92,7 @@ describe("sekisho doctor --stage", () => {
     );
     expect(found).toMatchObject({ code: 0, ok: true, stderr: "" });
     expect(told(found, "credentials")).toContain(`${verificationAccount}:user/operator`);
-    expect(told(found, "signing secret")).toMatch(/^ok: The deployed entry takes what is signed/);
+    expect(told(found, "signing secret")).toMatch(/^ok: The deployed entry accepts what is signed/);
     expect(told(found, "bot token")).toMatch(/^ok: @sekisho/);
     expect(told(found, "worker")).toMatch(/^ok: .*could read its table/);
     expect(told(found, "local")).toMatch(/^ok: A peer/);
@@ -113,7 +113,7 @@ describe("sekisho doctor --stage", () => {
     for (const name of ["stack", "queue", "store", "live settings", "entry"]) {
       expect(told(found, name)).toMatch(/^skipped/);
     }
-    expect(found.checks.filter(({ verdict }) => verdict === "failed").map(({ name }) => name)).toEqual([
+    expect(found.checks.filter(({ status }) => status === "failed").map(({ name }) => name)).toEqual([
       "credentials",
       "secret MODEL_KEY",
     ]);
@@ -125,8 +125,8 @@ describe("sekisho doctor --stage", () => {
     const found = await machine.doctor(without, "--stage", "prod");
     expect(told(found, "credentials")).toMatch(/^failed: .*no AWS credentials\. → Set AWS_PROFILE/);
     expect(told(found, "signing secret")).toMatch(/^skipped: .*no AWS credentials/);
-    expect(told(found, "bot token")).toMatch(/^skipped: .*when the deployed worker answers/);
-    expect(found.checks.filter(({ verdict }) => verdict === "failed")).toHaveLength(1);
+    expect(told(found, "bot token")).toMatch(/^skipped: The deployed worker does not answer/);
+    expect(found.checks.filter(({ status }) => status === "failed")).toHaveLength(1);
   });
 
   it("says what to deploy", async () => {

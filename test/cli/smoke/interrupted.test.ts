@@ -83,7 +83,7 @@ let posts = 0;
 const slack: SlackThread = {
   team: async () => bot.team,
   post: async () => ({ ts: `1800000000.${String(++posts).padStart(6, "0")}`, bot }),
-  read: async () => ({ replies: 0, hasFile: false }),
+  hasFile: async () => false,
 };
 
 async function until(isTrue: () => boolean): Promise<void> {

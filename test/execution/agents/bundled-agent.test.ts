@@ -6,8 +6,7 @@ import { afterAll, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { createBundledAgent } from "../../../lambdas/execution/agents/create-agent.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { writeFiles } from "../../../lib/cdk/bundle/asset.ts";
-import { bundle } from "../../../lib/cdk/bundle/bundle.ts";
+import { bundle, writeFiles } from "../../../lib/cdk/bundle/bundle.ts";
 import { agentContext, agentTask } from "./agent-context.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sekisho-asset-"));

@@ -1,6 +1,6 @@
 /** The promise, checked: each line that comes out of here is a message of which it was not kept. Pure. */
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
-import { questionPart } from "../../../lambdas/verification/slack/messages/message-marks.ts";
+import { questionPart } from "../../../lambdas/verification/slack/messages/blocks.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { MessageKind } from "./people.ts";
 

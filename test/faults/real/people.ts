@@ -1,11 +1,12 @@
 /** What people and Slack do in a run: messages are posted, and told of once, or again as another event. */
-import { createEventPayload } from "../../../lib/local/fake-slack/payloads.ts";
+
 import type { FakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import { createEventPayload } from "../../../lib/local/fake-slack/payloads.ts";
 import type { FileOfPerson, PostedByFakePerson } from "../../../lib/local/fake-slack/persons.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { type Delivery, sendEvent } from "../../../lib/local/signed-events.ts";
+import { clickUntilTaken } from "./click-until-taken.ts";
 import type { Kind, PlannedAsk } from "./plan.ts";
-import { pressUntilTaken } from "./press-until-taken.ts";
 
 /** `cancel` is the message that somebody wants a task canceled: it is answered like any other. */
 export type MessageKind = Kind | "cancel";
@@ -64,16 +65,22 @@ export function createPeople({
 
   return {
     ask(planned) {
-      const { kind, text, isReply, slackFault, press } = planned;
+      const { kind, text, isReply, slackFault, buttonClick } = planned;
       const channel = kind === "refused" ? workspace.directMessages.id : workspace.channel.id;
       const before = messages.findLast((each) => each.message.channel === channel && each.kind !== "asked")?.message;
       if (slackFault !== undefined) fakeSlack.inject(slackFault);
       const threadTs = isReply && before !== undefined ? threadOf(before) : undefined;
       const asked = post({ kind, text, channel, threadTs, ...(kind === "filed" ? { files: [notes] } : {}) });
       byPlan.set(planned, asked);
-      if (press !== undefined)
+      if (buttonClick !== undefined)
         pressing.push(
-          pressUntilTaken({ fakeSlack, eventsUrl, asked, ...press, signal: AbortSignal.any([signal, over.signal]) }),
+          clickUntilTaken({
+            fakeSlack,
+            eventsUrl,
+            asked,
+            ...buttonClick,
+            signal: AbortSignal.any([signal, over.signal]),
+          }),
         );
     },
     tellAgain(planned) {

@@ -19,7 +19,7 @@ export type PlannedAsk = {
   /** What goes wrong at Slack from then on, once. */
   slackFault: Fault | undefined;
   /** Which button of the agent's question somebody presses, so long after it is there; and then the other one. */
-  press: { label: "Yes" | "No"; afterMs: number } | undefined;
+  buttonClick: { label: "Yes" | "No"; afterMs: number } | undefined;
 };
 
 /** In order of their moments. */
@@ -92,7 +92,7 @@ function planAsk({
     againAtMs: random.chance(0.3) ? atMs + random.upTo(4000) : undefined,
     cancelAtMs: kind === "canceled" ? atMs + 100 + random.upTo(2500) : undefined,
     slackFault: random.chance(0.15) ? planSlackFault({ random }) : undefined,
-    press: kind === "asked" ? { label: random.oneOf(["Yes", "No"]), afterMs: random.upTo(1500) } : undefined,
+    buttonClick: kind === "asked" ? { label: random.oneOf(["Yes", "No"]), afterMs: random.upTo(1500) } : undefined,
   };
 }
 

@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
-import type { Authenticator } from "../../../lambdas/execution/http/admission.ts";
+import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { createFailureLimit } from "../../../lib/local/console/admission/failure-limit.ts";
 import { createTokenAdmission } from "../../../lib/local/console/admission/token-admission.ts";
@@ -259,7 +259,7 @@ describe("the operators' page outside loopback", () => {
 
 describe("behind a platform that authenticates", () => {
   it("lets in whoever gets through, offers no form, and still refuses other sites", async () => {
-    const { createPlatformAuthenticator } = await import("../../../lambdas/execution/http/admission.ts");
+    const { createPlatformAuthenticator } = await import("../../../lambdas/execution/http/exchange.ts");
     const log = createLog({ service: "sekisho", write: () => {} });
     const admission = createTokenAdmission({
       authenticator: createPlatformAuthenticator(),

@@ -124,7 +124,7 @@ describe("an app of Bolt", () => {
     const posted = await slack.chat.postMessage({ channel, thread_ts: message.ts, text: "…", blocks });
     const place = { eventsUrl, channel, ts: posted.ts ?? "" };
     const once = { status: 200, deliveries: 1, isAmbiguous: false };
-    expect(await fakeSlack.press({ ...place, label: "Stop", user: "UHANAKO" }).delivered).toEqual(once);
+    expect(await fakeSlack.clickButton({ ...place, label: "Stop", user: "UHANAKO" }).delivered).toEqual(once);
     expect(await fakeSlack.command({ eventsUrl, text: "a & b" }).delivered).toEqual(once);
     expect(heard.map(({ type }) => type)).toEqual(["action", "command"]);
     expect(heard[0]?.said).toMatchObject({
@@ -133,7 +133,7 @@ describe("an app of Bolt", () => {
       actions: [{ action_id: "sekisho_cancel", value: "v" }],
     });
     expect(heard[1]?.said).toMatchObject({ text: "a &amp; b", channel_id: channel, is_enterprise_install: "false" });
-    expect(() => fakeSlack.press({ ...place, label: "Start" })).toThrow(/button/);
+    expect(() => fakeSlack.clickButton({ ...place, label: "Start" })).toThrow(/button/);
   });
 
   it("asks for the installation's token: where the app is, not whoever writes", async () => {

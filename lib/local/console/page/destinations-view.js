@@ -15,7 +15,7 @@ export function destinationsView({ box, say }) {
   const routes = element("ol", "routes");
   const problem = element("p", "problem");
   problem.setAttribute("role", "alert");
-  const checkAll = button({ className: "quiet", label: "Check all", key: "check", press: () => check() });
+  const checkAll = button({ className: "quiet", label: "Check all", key: "check", onClick: () => check() });
   const heads = element("div", "view-head", element("h2", "", "Destinations"), checkAll);
   box.replaceChildren(
     heads,
@@ -71,7 +71,7 @@ export function destinationsView({ box, say }) {
         : ["checked ", ageOf(checkedAtMs, { ago: true })];
     const times =
       health?.firstMs === undefined ? [] : [` · first call ${health.firstMs} ms, second ${health.secondMs} ms`];
-    const press = () => check(name);
+    const onClick = () => check(name);
     return element(
       "li",
       `card ${state}`,
@@ -80,7 +80,7 @@ export function destinationsView({ box, say }) {
         "card-head",
         element("h3", "", name),
         element("span", "health", state),
-        button({ className: "quiet", label: "Check now", key: `check/${name}`, press }),
+        button({ className: "quiet", label: "Check now", key: `check/${name}`, onClick }),
       ),
       element("p", "words", health?.words ?? "Not checked yet."),
       element("p", "soft", ...seen, ...times),

@@ -29,9 +29,9 @@ export function lettersView({ box, say }) {
   }
 
   function draw() {
-    const all = button({ className: "quiet", label: "Redrive all", key: "all", press: () => redrive(undefined) });
+    const all = button({ className: "quiet", label: "Redrive all", key: "all", onClick: () => redrive(undefined) });
     all.disabled = !rows.some(({ requestId }) => requestId !== null);
-    redraw(tools, [button({ className: "quiet", label: "Look again", key: "look", press: look }), all]);
+    redraw(tools, [button({ className: "quiet", label: "Look again", key: "look", onClick: look }), all]);
     if (rows.length === 0) list.replaceChildren(element("li", "none", "There is none."));
     else redraw(list, rows.map(letter));
   }
@@ -46,7 +46,7 @@ export function lettersView({ box, say }) {
       className: "quiet",
       label: "Redrive",
       key: `redrive/${key}`,
-      press: () => redrive(requestId),
+      onClick: () => redrive(requestId),
     });
     deed.setAttribute("aria-label", requestId === null ? "Redrive" : `Redrive ${shortId(requestId)}`);
     return element(

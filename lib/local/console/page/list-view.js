@@ -83,12 +83,12 @@ export function listView({ box, live, say }) {
 
   function choice(show, rows) {
     const found = rows.filter((row) => shows[show](row, kept.me)).length;
-    const press = () => {
+    const onClick = () => {
       kept.show = show;
       draw();
       if (show === "mine" && kept.me === "") me.focus();
     };
-    const made = button({ className: "choice", label: labels[show], key: `show/${show}`, press });
+    const made = button({ className: "choice", label: labels[show], key: `show/${show}`, onClick });
     made.append(element("span", "number", String(found)));
     made.setAttribute("aria-pressed", String(kept.show === show));
     return made;
@@ -122,7 +122,7 @@ export function listView({ box, live, say }) {
       const known = older.get(state);
       if (known !== undefined && known.cursor === undefined) continue;
       const label = state === "done" ? "Show older ones that are over" : `Show more that are ${state}`;
-      said.push(button({ className: "quiet", label, key: `older/${state}`, press: () => showOlder(state) }));
+      said.push(button({ className: "quiet", label, key: `older/${state}`, onClick: () => showOlder(state) }));
     }
     return said;
   }

@@ -70,7 +70,7 @@ export function taskView({ box, say, id }) {
     problem.textContent = "";
     redraw(head, [
       element("h2", "", "Task ", element("code", "", row.id)),
-      element("p", `verdict ${row.kind}`, element("span", "state", row.state), ` ${row.words}`),
+      element("p", `result ${row.kind}`, element("span", "state", row.state), ` ${row.words}`),
       element("div", "deeds", ...Object.keys(deeds).flatMap(deedButton)),
     ]);
     facts.replaceChildren(...factsOf(known));
@@ -87,7 +87,7 @@ export function taskView({ box, say, id }) {
         className: name === "cancel" ? "danger" : "quiet",
         label: deeds[name].label,
         key: name,
-        press: () => ask(name),
+        onClick: () => ask(name),
       }),
     ];
   }

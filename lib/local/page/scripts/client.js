@@ -62,7 +62,7 @@ const act = {
     requestDraw();
   },
   reply: replyIn,
-  press: composer.press,
+  clickButton: composer.clickButton,
   ask(text, thread) {
     replyIn(thread);
     void composer.send(text);
@@ -123,7 +123,7 @@ function placesOf(who) {
 function drawPlaces() {
   const drawn = placesOf(person).map(({ id, name, direct }) => {
     const label = direct ? "Direct" : `# ${name}`;
-    const made = button({ className: "", label, key: `place/${id}`, press: () => goTo(id) });
+    const made = button({ className: "", label, key: `place/${id}`, onClick: () => goTo(id) });
     made.setAttribute("aria-pressed", String(id === channel));
     return made;
   });

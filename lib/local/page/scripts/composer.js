@@ -48,11 +48,11 @@ export function startComposer({ where, leaveThread }) {
 
   function drawAttached() {
     const items = attached.map((file, index) => {
-      const press = () => {
+      const onClick = () => {
         attached = attached.filter((each) => each !== file);
         drawAttached();
       };
-      const remove = button({ className: "link", label: "×", key: `detach/${index}`, press });
+      const remove = button({ className: "link", label: "×", key: `detach/${index}`, onClick });
       remove.setAttribute("aria-label", `Remove ${file.name}`);
       return element("li", "", `${file.name} · ${sizeOf(file.size)} `, remove);
     });
@@ -96,14 +96,14 @@ export function startComposer({ where, leaveThread }) {
   };
   $("stop-replying").onclick = leaveThread;
   for (const text of suggestions) {
-    $("suggestions").append(button({ className: "", label: text, key: `suggest/${text}`, press: () => send(text) }));
+    $("suggestions").append(button({ className: "", label: text, key: `suggest/${text}`, onClick: () => send(text) }));
   }
   $("text").focus();
 
   return {
     say,
     send,
-    press: (pressed) => json("/local/presses", { ...pressed, user: where().user }),
+    clickButton: (clicked) => json("/local/clicks", { ...clicked, user: where().user }),
     converse: () => json("/local/conversations", { user: where().user }),
   };
 }

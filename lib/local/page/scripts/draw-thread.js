@@ -27,9 +27,13 @@ export function drawThreads({ messages, ephemeralMessages, statuses, prompts, ch
     if (below.length > 0) thread.append(element("div", "replies", ...below.map(({ drawn }) => drawn)));
     if (status !== undefined) thread.append(element("p", "status", `Sekisho ${status.status}`));
     if (suggested.length > 0 && replies.length === 0) thread.append(drawPrompts({ suggested, root, act }));
-    const press = () => act.reply(root.ts);
+    const onClick = () => act.reply(root.ts);
     thread.append(
-      element("div", "under", button({ className: "link", label: "Reply in thread", key: `reply/${root.ts}`, press })),
+      element(
+        "div",
+        "under",
+        button({ className: "link", label: "Reply in thread", key: `reply/${root.ts}`, onClick }),
+      ),
     );
     return { ts: root.ts, drawn: thread };
   });
@@ -58,8 +62,8 @@ function drawMessage({ message, chosen, act }) {
     under.append(reaction);
   }
   if (!isBot && requestId !== undefined && requestId !== chosen) {
-    const press = () => act.show(requestId);
-    under.append(button({ className: "link", label: "Show its way", key: `show/${ts}`, press }));
+    const onClick = () => act.show(requestId);
+    under.append(button({ className: "link", label: "Show its way", key: `show/${ts}`, onClick }));
   }
   return element("div", "message", avatar, who, body, under);
 }
@@ -72,8 +76,8 @@ function gate() {
 function drawPart({ part, message: { channel, ts }, act }) {
   if (part.type !== "buttons") return element("div", part.type, ...drawTree(part.shown));
   const drawn = part.buttons.map(({ actionId, label, style }) => {
-    const press = () => act.press({ channel, ts, action_id: actionId });
-    return button({ className: `action ${style ?? ""}`, label, key: `press/${ts}/${actionId}`, press });
+    const onClick = () => act.clickButton({ channel, ts, action_id: actionId });
+    return button({ className: `action ${style ?? ""}`, label, key: `click/${ts}/${actionId}`, onClick });
   });
   return element("div", "actions", ...drawn);
 }
@@ -105,7 +109,7 @@ function drawPrompts({ suggested, root, act }) {
       className: "action",
       label: title,
       key: `prompt/${root.ts}/${index}`,
-      press: () => act.ask(message, root.ts),
+      onClick: () => act.ask(message, root.ts),
     }),
   );
   return element("div", "actions prompts", ...drawn);

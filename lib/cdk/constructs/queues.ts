@@ -1,0 +1,117 @@
+/** The queues of both zones, and the completion push from the Execution zone to the Verification zone. */
+import { Duration, RemovalPolicy, Stack } from "aws-cdk-lib";
+import { AccountPrincipal, PolicyStatement, PrincipalWithConditions, type Role } from "aws-cdk-lib/aws-iam";
+import type { IKey, Key } from "aws-cdk-lib/aws-kms";
+import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
+import type { Construct } from "constructs";
+import { formatCompletionQueueName, formatRoleName } from "../names.ts";
+import type { StageSettings } from "../stage-settings.ts";
+import { acknowledge, acknowledgeWildcards, permit, shownPartition } from "./permissions.ts";
+import { removalPolicy } from "./storage.ts";
+
+/** AWS advises six times the function's timeout, so that no message is delivered again while its batch is still retried. */
+export function visibilityTimeout(functionTimeout: Duration): Duration {
+  return Duration.seconds(6 * functionTimeout.toSeconds());
+}
+
+export function createQueue(
+  scope: Construct,
+  id: string,
+  {
+    key,
+    production,
+    visibility,
+    deadLetters,
+  }: {
+    key: IKey;
+    production: boolean;
+    visibility?: Duration;
+    deadLetters?: { queue: Queue; maxReceiveCount: number };
+  },
+): Queue {
+  const queue = new Queue(scope, id, {
+    encryption: QueueEncryption.KMS,
+    encryptionMasterKey: key,
+    enforceSSL: true,
+    retentionPeriod: Duration.days(14),
+    removalPolicy: removalPolicy({ production }),
+    ...(visibility && { visibilityTimeout: visibility }),
+    ...(deadLetters && { deadLetterQueue: deadLetters }),
+  });
+  if (deadLetters === undefined) acknowledgeLastQueue(queue, "It takes the messages that failed elsewhere.");
+  return queue;
+}
+
+function acknowledgeLastQueue(queue: Queue, reason: string): void {
+  acknowledge(queue, { findings: ["AwsSolutions-SQS3", "Serverless-SQSRedrivePolicy"], reason });
+}
+
+/** A push that failed so often is useless: meanwhile the task was polled. */
+const pushReceives = 3;
+
+/** The Verification zone's half of the push: a queue that the role of the Execution zone may send to, under the zone's key. */
+export function createCompletionQueue(
+  scope: Construct,
+  id: string,
+  {
+    stageName,
+    key,
+    visibility,
+    senderAccount,
+  }: { stageName: string; key: Key; visibility: Duration; senderAccount: string },
+): Queue {
+  const queue = new Queue(scope, id, {
+    queueName: formatCompletionQueueName({ stageName }),
+    encryption: QueueEncryption.KMS,
+    encryptionMasterKey: key,
+    enforceSSL: true,
+    visibilityTimeout: visibility,
+    retentionPeriod: Duration.seconds(pushReceives * visibility.toSeconds()),
+    // Pushes are not worth keeping, and the name must be free for the next deploy.
+    removalPolicy: RemovalPolicy.DESTROY,
+  });
+  acknowledgeLastQueue(queue, "A push that cannot be handled is dropped: its task is polled all the same.");
+  const { partition, region, urlSuffix } = Stack.of(scope);
+  const roleName = formatRoleName({ stageName, zone: "Execution" });
+  // A principal would be stored as the role's id, and would lock out a role that is created again under this name.
+  const isSender = { ArnEquals: { "aws:PrincipalArn": `arn:${partition}:iam::${senderAccount}:role/${roleName}` } };
+  const sender = { principals: [new PrincipalWithConditions(new AccountPrincipal(senderAccount), isSender)] };
+  queue.addToResourcePolicy(
+    new PolicyStatement({ ...sender, actions: ["sqs:SendMessage"], resources: [queue.queueArn] }),
+  );
+  key.addToResourcePolicy(
+    new PolicyStatement({
+      ...sender,
+      actions: ["kms:GenerateDataKey", "kms:Decrypt"],
+      resources: ["*"],
+      conditions: { StringEquals: { "kms:ViaService": `sqs.${region}.${urlSuffix}` } },
+    }),
+  );
+  return queue;
+}
+
+/** The Execution zone's half of the push. Returns the variable for the code that runs under the role. */
+export function permitCompletionPush(
+  role: Role,
+  { stageName, stage: { verification } }: StageSettings,
+): Record<string, string> {
+  const stack = Stack.of(role);
+  const { account, region } = verification;
+  const queueName = formatCompletionQueueName({ stageName });
+  const queueArn = stack.formatArn({ service: "sqs", account, region, resource: queueName });
+  const anyKey = (partition: string) => `arn:${partition}:kms:${region}:${account}:key/*`;
+  permit(
+    role,
+    new PolicyStatement({ actions: ["sqs:SendMessage"], resources: [queueArn] }),
+    new PolicyStatement({
+      actions: ["kms:GenerateDataKey", "kms:Decrypt"],
+      resources: [anyKey(stack.partition)],
+      conditions: { StringEquals: { "kms:ViaService": `sqs.${region}.${stack.urlSuffix}` } },
+    }),
+  );
+  acknowledgeWildcards(role, {
+    resources: [anyKey(shownPartition(role))],
+    reason: "The key does not exist yet. It works through SQS alone, and its own policy names this role.",
+  });
+  return { SEKISHO_COMPLETIONS_URL: `https://sqs.${region}.${stack.urlSuffix}/${account}/${queueName}` };
+}

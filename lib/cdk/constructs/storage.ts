@@ -1,0 +1,91 @@
+/** Where a zone keeps its data: its key, its task table, and the bucket of files. */
+import { Duration, RemovalPolicy, Stack } from "aws-cdk-lib";
+import { AttributeType, BillingMode, ProjectionType, Table, TableEncryption } from "aws-cdk-lib/aws-dynamodb";
+import { type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { type IKey, Key } from "aws-cdk-lib/aws-kms";
+import { BlockPublicAccess, Bucket, BucketEncryption, type CfnBucket, ObjectOwnership } from "aws-cdk-lib/aws-s3";
+import type { Construct } from "constructs";
+import { taskTable } from "../../../lambdas/shared/engine/aws/table.ts";
+import { acknowledge, acknowledgeWildcards, permit } from "./permissions.ts";
+
+/** Production keeps data when its stack is deleted. Elsewhere the data goes with the stack. */
+export function removalPolicy({ production }: { production: boolean }): RemovalPolicy {
+  return production ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+}
+
+/** The longest and the shortest time that AWS allows between the request to delete a key and its deletion. */
+const longestWindow = Duration.days(30);
+const shortestWindow = Duration.days(7);
+
+export function createZoneKey(scope: Construct, id: string, { production }: { production: boolean }): Key {
+  return new Key(scope, id, {
+    enableKeyRotation: true,
+    pendingWindow: production ? longestWindow : shortestWindow,
+    removalPolicy: removalPolicy({ production }),
+  });
+}
+
+/** `hasPrincipals`: the zone lists the tasks of its callers. No index has an attribute that changes with each step of a task. */
+export function createTaskTable(
+  scope: Construct,
+  id: string,
+  { key, production, hasPrincipals = false }: { key: IKey; production: boolean; hasPrincipals?: boolean },
+): Table {
+  const table = new Table(scope, id, {
+    partitionKey: { name: taskTable.partitionKey, type: AttributeType.STRING },
+    billingMode: BillingMode.PAY_PER_REQUEST,
+    timeToLiveAttribute: taskTable.ttlAttribute,
+    pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+    encryption: TableEncryption.CUSTOMER_MANAGED,
+    encryptionKey: key,
+    deletionProtection: production,
+    removalPolicy: removalPolicy({ production }),
+  });
+  const { shards, principals } = taskTable;
+  for (const { indexName, partitionKey, sortKey } of hasPrincipals ? [shards, principals] : [shards]) {
+    table.addGlobalSecondaryIndex({
+      indexName,
+      partitionKey: { name: partitionKey, type: AttributeType.STRING },
+      sortKey: { name: sortKey, type: AttributeType.STRING },
+      projectionType: ProjectionType.KEYS_ONLY,
+    });
+  }
+  return table;
+}
+
+/** S3 deletes an object at the first midnight (UTC) after this. */
+const fileLifetime = Duration.days(1);
+
+/** Keeps the files of messages for a day. It has no versions, so that a deleted file is gone. */
+export function createFileBucket(
+  scope: Construct,
+  id: string,
+  { key, production }: { key: IKey; production: boolean },
+): Bucket {
+  const bucket = new Bucket(scope, id, {
+    encryption: BucketEncryption.KMS,
+    encryptionKey: key,
+    bucketKeyEnabled: true,
+    blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+    objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
+    enforceSSL: true,
+    lifecycleRules: [{ expiration: fileLifetime, abortIncompleteMultipartUploadAfter: fileLifetime }],
+    removalPolicy: removalPolicy({ production }),
+  });
+  acknowledge(bucket, {
+    findings: ["AwsSolutions-S1"],
+    reason: "An access log would outlive the files. CloudTrail's data events can log access where that is wanted.",
+  });
+  return bucket;
+}
+
+/** Lets the role put files and read them. A presigned URL can do what its signer can. */
+export function permitFiles(role: IRole, bucket: Bucket): void {
+  const resource = bucket.arnForObjects("*");
+  const name = Stack.of(bucket).getLogicalId(bucket.node.defaultChild as CfnBucket);
+  permit(role, new PolicyStatement({ actions: ["s3:PutObject", "s3:GetObject"], resources: [resource] }));
+  acknowledgeWildcards(role, {
+    resources: [`<${name}.Arn>/*`],
+    reason: "Files are named by request; the bucket holds nothing else.",
+  });
+}

@@ -1,0 +1,136 @@
+/** Alarms and graphs on the zones' own metrics, which the functions write into their logs. */
+import { Duration } from "aws-cdk-lib";
+import { Dashboard, GraphWidget, type IWidget, MathExpression, Metric } from "aws-cdk-lib/aws-cloudwatch";
+import type { Construct } from "constructs";
+import { type MetricName, metricTable } from "../../../lambdas/shared/telemetry/metric-table.ts";
+import { formatMetricsNamespace } from "../names.ts";
+import type { AddAlarm } from "./alarms.ts";
+
+type Graph = { title: string; name: MetricName; by?: readonly string[]; statistic?: string };
+
+const period = Duration.minutes(5);
+
+/** Throws for dimensions that the functions do not write: an alarm or graph on them would never get a value. */
+export function createZoneMetrics({ stageName, zone }: { stageName: string; zone: "verification" | "execution" }) {
+  const namespace = formatMetricsNamespace({ stageName });
+  const metric = (name: MetricName, statistic: string, dimensions: Record<string, string> = {}): Metric => {
+    requireDimensions(name, Object.keys(dimensions));
+    return new Metric({ namespace, metricName: name, dimensionsMap: { zone, ...dimensions }, statistic, period });
+  };
+  return {
+    metric,
+    /** Is 1 while at least five, and more than half, of the counted events are of the kind that `failed` selects. */
+    mostFail: (label: string, name: MetricName, failed: Record<string, string>): MathExpression =>
+      new MathExpression({
+        label,
+        expression: "IF(failed >= 5 AND failed / total > 0.5, 1, 0)",
+        usingMetrics: { failed: metric(name, "Sum", failed), total: metric(name, "Sum") },
+      }),
+    /** Makes the widgets of a dashboard. A graph has a line for each combination of values of `by`. Widths share a row evenly. */
+    rows: (graphs: readonly (readonly Graph[])[]): IWidget[][] =>
+      graphs.map((row) =>
+        row.map(({ title, name, by = [], statistic = "Sum" }) => {
+          requireDimensions(name, by);
+          const schema = [`"${namespace}"`, "zone", ...by].join(",");
+          const expression = `SEARCH('{${schema}} MetricName="${name}" zone="${zone}"', '${statistic}')`;
+          const left = [new MathExpression({ expression, label: "", period })];
+          return new GraphWidget({ title, left, width: 24 / row.length });
+        }),
+      ),
+  };
+}
+
+function requireDimensions(name: MetricName, labels: readonly string[]): void {
+  const row = metricTable[name];
+  const sets: readonly (readonly string[])[] = "dimensions" in row ? row.dimensions : [];
+  const isKept = sets.some((set) => set.length === labels.length && labels.every((label) => set.includes(label)));
+  if (!isKept) throw new Error(`${name} has no dimensions ${JSON.stringify(labels)} (metric-table.ts).`);
+}
+
+/** Far more than a warm worker needs, and far less than a person's patience. */
+const longestWaitSeconds = 30;
+
+/** Watches whether tasks end well, are delivered, and start soon. Returns rows for the dashboard of the Verification zone. */
+export function watchTasks({ alarm, stageName }: { alarm: AddAlarm; stageName: string }): IWidget[][] {
+  const { metric, mostFail, rows } = createZoneMetrics({ stageName, zone: "verification" });
+  alarm("TasksFail", {
+    metric: mostFail("more than half of the tasks fail", "sekisho_tasks_total", { outcome: "failed" }),
+    threshold: 0,
+    what: "More than half of the tasks fail. The dashboard says by which reason; see the log of the worker, and npx sekisho doctor.",
+  });
+  alarm("DestinationDown", {
+    metric: metric("sekisho_circuit_open", "Maximum"),
+    threshold: 0,
+    // A single period may be a restart of the destination.
+    periods: 2,
+    what: "A destination is not reached again and again, so that its circuit is open. The dashboard says which; try npx sekisho destinations check.",
+  });
+  alarm("AnswersUndelivered", {
+    metric: metric("sekisho_answers_undelivered_total", "Sum"),
+    threshold: 0,
+    what: "Slack does not take an answer: nobody reads it in the thread. See answer_not_delivered in the log of the worker; then 'Deliver again' of npx sekisho operate.",
+  });
+  alarm("QueueWaits", {
+    metric: metric("sekisho_queue_wait_seconds", "p99"),
+    threshold: longestWaitSeconds,
+    periods: 2,
+    what: "New messages wait long before anybody reads that they are at work. Raise scale.workerConcurrency of the stage, or see the alarms of the worker.",
+  });
+  return rows([
+    [
+      { title: "Tasks by outcome", name: "sekisho_tasks_total", by: ["outcome"] },
+      { title: "Tasks by reason", name: "sekisho_tasks_total", by: ["outcome", "reason"] },
+    ],
+    [
+      { title: "Tasks: p50", name: "sekisho_task_seconds", by: ["outcome"], statistic: "p50" },
+      { title: "Tasks: p99", name: "sekisho_task_seconds", by: ["outcome"], statistic: "p99" },
+      { title: "Stages: p50", name: "sekisho_stage_seconds", by: ["stage"], statistic: "p50" },
+      { title: "Stages: p99", name: "sekisho_stage_seconds", by: ["stage"], statistic: "p99" },
+    ],
+    [
+      { title: "Tasks by destination", name: "sekisho_tasks_total", by: ["destination", "outcome"] },
+      { title: "Calls by destination", name: "sekisho_calls_total", by: ["destination", "result"] },
+    ],
+    [
+      { title: "Calls: p99", name: "sekisho_call_seconds", by: ["operation"], statistic: "p99" },
+      { title: "Retries", name: "sekisho_retries_total", by: ["destination"] },
+      { title: "Polls", name: "sekisho_polls_total", by: ["destination"] },
+      { title: "Circuits that are open", name: "sekisho_circuit_open", by: ["destination"], statistic: "Maximum" },
+    ],
+    [
+      { title: "Messages at the entry", name: "sekisho_messages_total", by: ["result"] },
+      { title: "Requests refused", name: "sekisho_requests_refused_total", by: ["reason"] },
+      { title: "Messages refused", name: "sekisho_refusals_total", by: ["kind"] },
+      { title: "From the entry to the worker: p99", name: "sekisho_queue_wait_seconds", statistic: "p99" },
+    ],
+    [
+      { title: "Answers delivered", name: "sekisho_answers_delivered_total" },
+      { title: "Answers undelivered", name: "sekisho_answers_undelivered_total" },
+      { title: "Calls to Slack", name: "sekisho_slack_calls_total", by: ["result"] },
+      { title: "Dead letters", name: "sekisho_dead_letters_total", by: ["message"] },
+    ],
+    [{ title: "Tokens", name: "sekisho_tokens_total", by: ["destination", "direction"] }],
+  ]);
+}
+
+/** Watches the agents of an Execution zone on Lambda, and draws the dashboard of the zone. */
+export function watchAgents(scope: Construct, { alarm, stageName }: { alarm: AddAlarm; stageName: string }): void {
+  const { mostFail, rows } = createZoneMetrics({ stageName, zone: "execution" });
+  alarm("AgentFails", {
+    metric: mostFail("more than half of the runs fail", "sekisho_executions_total", { state: "failed" }),
+    threshold: 0,
+    what: "More than half of the agent's runs fail. See agent_threw and model_refused in the log of the function Worker.",
+  });
+  const widgets = rows([
+    [
+      { title: "Runs by state", name: "sekisho_executions_total", by: ["state"] },
+      { title: "Runs by reason", name: "sekisho_executions_total", by: ["state", "reason"] },
+    ],
+    [
+      { title: "Agent: p50", name: "sekisho_agent_seconds", statistic: "p50" },
+      { title: "Agent: p99", name: "sekisho_agent_seconds", statistic: "p99" },
+      { title: "Requests refused", name: "sekisho_requests_refused_total", by: ["reason"] },
+    ],
+  ]);
+  new Dashboard(scope, "Dashboard", { widgets });
+}
