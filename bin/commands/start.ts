@@ -15,7 +15,7 @@ import { unescapeMrkdwn } from "../../lambdas/verification/slack/api/user-text.t
 import type { Task } from "../../lambdas/verification/task/task.ts";
 import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
 import { openFakeSlack, startBothZones } from "../../lib/local/both-zones.ts";
-import { openPageBesideRun, type PageBesideRun } from "../../lib/local/console/beside-run.ts";
+import { openPageBesideRun, type PageBesideRun } from "../../lib/local/console/server.ts";
 import { lockFolder } from "../../lib/local/engine.ts";
 import { createPage } from "../../lib/local/page/page.ts";
 import { createStepRecorder } from "../../lib/local/recorder/step-recorder.ts";
@@ -98,7 +98,8 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
   const { observe, tap } = createTaskWatch({ add: stepRecorder.add });
   try {
     let operators: PageBesideRun | undefined;
-    const pages: Page = async (...exchange) => (await operators?.handle(...exchange)) || page.handle(...exchange);
+    const pages: Page = async (...exchange) =>
+      (await page.handle(...exchange)) || (await operators?.handle(...exchange)) || false;
     const zones = await startBothZones({ ...common(run, given), slack, log, page: pages, observe, tap });
     const close = async () => {
       page.close();
@@ -110,7 +111,7 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
         config: given.place,
         store: join(storeFolderOf(run), "verification.db"),
         executionPort: Number(new URL(zones.executionUrl).port),
-        stepRecorder,
+        steps: stepRecorder.steps,
         door,
         log: log("sekisho"),
       });

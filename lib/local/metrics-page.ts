@@ -4,8 +4,7 @@ import type { QueueDepth } from "../../lambdas/shared/engine/ports.ts";
 import { closeServer, startListening } from "../../lambdas/shared/http/server.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import type { ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
-import { checkOrigin } from "./web/guard.ts";
-import { joinHeader } from "./web/request.ts";
+import { isFromOwnPage, loopbackHosts } from "./web/guard.ts";
 
 /** Headers that proxies and tunnels add, even those that rewrite `Host` to this machine. */
 const forwarded = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
@@ -58,9 +57,7 @@ export async function startMetricsServer({
 
 function isFromHere({ headers, socket }: IncomingMessage): boolean {
   if (forwarded.some((name) => headers[name] !== undefined)) return false;
-  const { host, origin } = headers;
-  const fetchSite = joinHeader(headers["sec-fetch-site"]);
-  return checkOrigin({ method: "GET", host, origin, fetchSite, port: socket.localPort }) === undefined;
+  return isFromOwnPage({ method: "GET", headers, hosts: loopbackHosts(socket.localPort) });
 }
 
 function respond(response: ServerResponse, status: number, headers: Record<string, string> = {}, body = ""): void {

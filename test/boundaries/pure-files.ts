@@ -116,9 +116,6 @@ export const pureFiles: readonly string[] = [
   "lib/cli/usage/csv.ts",
   "lib/cli/usage/row.ts",
   "lib/cli/usage/summary.ts",
-  "lib/local/console/admission/own-origin.ts",
-  "lib/local/web/guard.ts",
-  "lib/local/web/request.ts",
 ];
 
 /**

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { createBearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
-import { createTokenAdmission } from "../../lib/local/console/admission/token-admission.ts";
+import { createTokenAdmission } from "../../lib/local/console/token-admission.ts";
 import { servePage } from "../local/console/served.ts";
 import { openTasksInFile, requestIdOf, undelivered } from "../local/console/tasks-in-file.ts";
 import { findChromium, openBrowser } from "./browser.ts";
@@ -68,7 +68,7 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     await tab.goto(`${started.url}/operate/`);
     await tab.getByLabel("Token").waitFor();
     await tab.goto(started.url);
-    await tab.getByText("Open the address that npm start printed").waitFor();
+    await tab.getByText("Open the address that the command printed").waitFor();
     await stranger.close();
   });
 

@@ -10,7 +10,7 @@ import { nextStreamPiece } from "../../lambdas/verification/slack/messages/strea
 import { createTaskText } from "../../lambdas/verification/slack/messages/task-text.ts";
 import { isCancelWord } from "../../lambdas/verification/task/unsent.ts";
 import { takeResult } from "../../lambdas/verification/transport/take-result.ts";
-import { createMarkdownTree } from "../../lib/local/page/markdown-tree.ts";
+import { createMarkdownTree } from "../../lib/local/page/display-tree.ts";
 import { fragments } from "../verification/slack/markdown/markdown-fragments.ts";
 import { askedAtMs, sampleTask } from "../verification/task/sample.ts";
 

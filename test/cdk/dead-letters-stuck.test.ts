@@ -1,6 +1,6 @@
 /** The alarm DeadLettersStuck of the template, over the values that SQS has of a queue. */
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import { alarmStates, watchedBy } from "../rehearsal/aws/alarm-states.ts";
+import { alarmStates, watchedBy } from "../rehearsal/aws/alarms.ts";
 import { createMetrics } from "../rehearsal/aws/metrics.ts";
 import { createResolver, type Resource } from "../rehearsal/template/resolve.ts";
 import { synthAll } from "./synth.ts";

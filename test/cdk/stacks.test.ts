@@ -2,9 +2,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
+import { functionsInLoops } from "../rehearsal/deploy-checks.ts";
 import { createAuthority } from "../rehearsal/iam/authority.ts";
 import { collectPolicies } from "../rehearsal/iam/policies.ts";
-import { functionsInLoops } from "../rehearsal/loops.ts";
 import { createResolver } from "../rehearsal/template/resolve.ts";
 import { eventSourcesOf, functionsOf } from "../rehearsal/template/wiring.ts";
 import { a, b, type Resource, type Synthesized, synthAll } from "./synth.ts";

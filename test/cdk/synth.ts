@@ -1,4 +1,4 @@
-/** Synthesizes a stage in a process of its own, as the CDK command line does, and reads what came of it. */
+/** Synthesizes stages in another process, as the CDK command line does, and reads the results. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -58,16 +58,30 @@ export type Synthesized = {
   stacks: Map<string, SynthesizedStack>;
   order: string[];
   accounts: Map<string, string>;
-  /** Its templates for a resolver. The folders of its assets are gone. */
+  /** The templates for a resolver. The folders of the assets are gone. */
   assembly: Assembly;
 };
 
-/** All of them in one process, which loads CDK once. Rejects where a synth fails. */
-export async function synthAll<Name extends string>(configs: Record<Name, unknown>): Promise<Map<Name, Synthesized>> {
+/**
+ * Synthesizes all configurations in one process, which loads CDK once. Resolves to a directory with a folder for each. Rejects where
+ * a synth fails.
+ */
+export async function synthInto({
+  configs,
+  stageName,
+}: {
+  configs: Record<string, unknown>;
+  stageName: string;
+}): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), "sekisho-synth-"));
-  const child = join(__dirname, "children/synthesize-all.ts");
-  const options = { cwd: project, timeout: allTimeoutMs };
-  await promisify(execFile)(process.execPath, [child, directory, JSON.stringify(configs)], options);
+  const args = [join(__dirname, "children/synthesize.ts"), directory, JSON.stringify(configs), stageName];
+  await promisify(execFile)(process.execPath, args, { cwd: project, timeout: allTimeoutMs });
+  return directory;
+}
+
+/** Synthesizes the stage `dev` of each configuration. */
+export async function synthAll<Name extends string>(configs: Record<Name, unknown>): Promise<Map<Name, Synthesized>> {
+  const directory = await synthInto({ configs, stageName: "dev" });
   const names = Object.keys(configs) as Name[];
   const made = new Map(names.map((name) => [name, readSynthesized(join(directory, name))]));
   rmSync(directory, { recursive: true, force: true });
@@ -81,7 +95,7 @@ function readSynthesized(folder: string): Synthesized {
     stacks: new Map(zones.map((zone) => [zone, readStack({ folder, zone })])),
     order: deployOrder(zones, (zone) => artifacts[zone].dependencies),
     accounts: new Map(zones.map((zone) => [zone, artifacts[zone].environment])),
-    assembly: readAssembly({ folder }),
+    assembly: readAssembly(folder),
   };
 }
 
@@ -97,19 +111,14 @@ function readStack({ folder, zone }: { folder: string; zone: string }): Synthesi
   return { zone, text, resources, outputs: Outputs };
 }
 
-/** Each after those that it depends on, as `cdk deploy --all` goes; throws where there is a circle. */
+/** Puts each stack after those that it depends on, as `cdk deploy --all` does. Throws for a circle. */
 function deployOrder(zones: string[], dependenciesOf: (zone: string) => string[]): string[] {
   const done: string[] = [];
   while (done.length < zones.length) {
-    const ready = zones.filter(
-      (zone) => !done.includes(zone) && ofZones(zones, dependenciesOf(zone)).every((one) => done.includes(one)),
-    );
+    const isReady = (name: string) => !zones.includes(name) || done.includes(name);
+    const ready = zones.filter((zone) => !done.includes(zone) && dependenciesOf(zone).every(isReady));
     if (ready.length === 0) throw new Error("The stacks wait for each other.");
     done.push(...ready);
   }
   return done;
-}
-
-function ofZones(zones: string[], names: string[]): string[] {
-  return names.filter((name) => zones.includes(name));
 }

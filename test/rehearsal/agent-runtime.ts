@@ -1,23 +1,21 @@
-/** A runtime of AgentCore: for each session a process of its own that runs the bundled server, as each has a machine of its own. */
-import { type ChildProcess, spawn } from "node:child_process";
+/** A runtime of AgentCore. Each session runs the bundled server in a process of its own, as AWS gives each its own machine. */
+import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
-import { createSessions, defaultQuotas, type SessionQuotas, type SessionRefusal } from "./agent-sessions.ts";
-import { clock, inRehearsalTime, keepInTime, timeVariables, withChannel } from "./clock.ts";
-import { endWithUs } from "./reaper.ts";
+import { clock, startProcess } from "./clock.ts";
 import type { AgentRuntime } from "./template/wiring.ts";
 
 /** `done` must be called when the call is over. `isNew`: the call started the session. */
 export type Entered = { url: string; isNew: boolean; done: () => void };
-/** The process of a session that AWS starts, or ends, does not take calls. */
+/** A session whose process is starting or ending takes no calls. */
 export type Refused = { refusal: SessionRefusal | "RetryableConflictException" | "RuntimeClientError" };
 
 export type RunningRuntime = {
   runtime: AgentRuntime;
-  /** To the session's server, which is started where it does not run. */
+  /** Leads to the session's server, and starts it where it does not run. */
   enter(sessionId: string): Promise<Entered | Refused>;
-  /** Ends the session at once. False where there is none. */
+  /** Ends the session at once. Returns false if there is none. */
   stop(sessionId: string): boolean;
-  /** Ends what has idled or lived for too long. It happens each second and with each move of the clock. */
+  /** Ends sessions that were idle or alive for too long. It also runs each second and with each move of the clock. */
   expire(): Promise<void>;
   close(): Promise<void>;
 };
@@ -43,35 +41,31 @@ export function runAgentRuntime({
   onFailure: (error: string) => void;
 }): RunningRuntime {
   const running = new Map<string, Running>();
-  /** Of ended sessions, until their processes are gone. */
+  /** Ended sessions whose processes are not gone yet. */
   const ending = new Set<string>();
   const sessions = createSessions({ quotas, lifecycle: runtime.lifecycle });
 
   function start(sessionId: string): Running {
     onStart();
-    const child = spawn(process.execPath, [...inRehearsalTime, join(runtime.folder, runtime.entryPoint)], {
-      // AgentCore wants 0.0.0.0:8080; a rehearsal stays on loopback and has several of them.
-      env: { ...environment, ...timeVariables(), SEKISHO_HOSTNAME: "127.0.0.1", SEKISHO_EXECUTION_PORT: "0" },
-      cwd: runtime.folder,
-      stdio: withChannel,
-    });
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const timer = setTimeout(() => reject(new Error("its server does not listen")), startTimeoutMs);
-    endWithUs(child);
-    keepInTime(child);
-    for (const stream of [child.stdout, child.stderr])
-      stream?.setEncoding("utf8").on("data", (text: string) => {
-        for (const line of text.split("\n").filter(Boolean)) {
-          onLine(line);
-          const address = addressIn(line);
-          if (address !== undefined) resolve(address);
-        }
-      });
+    const child = startProcess({
+      args: [join(runtime.folder, runtime.entryPoint)],
+      // AgentCore expects 0.0.0.0:8080. A rehearsal stays on loopback and has several sessions.
+      environment: { ...environment, SEKISHO_HOSTNAME: "127.0.0.1", SEKISHO_EXECUTION_PORT: "0" },
+      folder: runtime.folder,
+      onLine(line) {
+        onLine(line);
+        // The server logs its address.
+        const [address] = /https?:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
+        if (address !== undefined) resolve(address);
+      },
+    });
     child.once("exit", (code, signal) => {
       clearTimeout(timer);
       ending.delete(sessionId);
       const error = `its process ended with ${signal ?? String(code)}`;
-      // A session that was stopped may run again, in another process.
+      // A stopped session may already run again in another process.
       if (running.get(sessionId)?.child === child) {
         running.delete(sessionId);
         sessions.end(sessionId);
@@ -143,7 +137,74 @@ export function runAgentRuntime({
   };
 }
 
-/** The server says in its log where it listens. */
-function addressIn(line: string): string | undefined {
-  return /https?:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0];
+/** The limits of an account: https://docs.aws.amazon.com/bedrock-agentcore/latest/devguide/bedrock-agentcore-limits.html */
+export type SessionQuotas = { activeSessions: number; newSessionsPerSecond: number };
+
+/** The defaults outside of us-east-1 and us-west-2. */
+export const defaultQuotas: SessionQuotas = { activeSessions: 2500, newSessionsPerSecond: 25 };
+
+/** From the template of the runtime. */
+export type Lifecycle = { idleSeconds: number; maxLifetimeSeconds: number };
+
+export type SessionRefusal = "ServiceQuotaExceededException" | "ThrottlingException";
+
+type Session = { startedAtMs: number; usedAtMs: number; calls: number };
+
+export type Sessions = {
+  /** Starts and counts a session, or returns why it may not start now. */
+  start(sessionId: string): SessionRefusal | undefined;
+  /** Counts a call until the returned function is called. A session with a call is not idle. */
+  use(sessionId: string): () => void;
+  end(sessionId: string): void;
+  /** Returns the sessions that AWS ends now. `isBusy` asks a session's own `/ping`. */
+  expired(isBusy: (sessionId: string) => Promise<boolean>): Promise<string[]>;
+};
+
+const secondMs = 1000;
+
+export function createSessions({
+  quotas,
+  lifecycle,
+  now = Date.now,
+}: {
+  /** May change at any time. */
+  quotas: SessionQuotas;
+  lifecycle: Lifecycle;
+  now?: () => number;
+}): Sessions {
+  const sessions = new Map<string, Session>();
+  let starts: number[] = [];
+
+  return {
+    start(sessionId) {
+      const nowMs = now();
+      starts = starts.filter((atMs) => atMs > nowMs - secondMs);
+      if (starts.length >= quotas.newSessionsPerSecond) return "ThrottlingException";
+      if (sessions.size >= quotas.activeSessions) return "ServiceQuotaExceededException";
+      starts.push(nowMs);
+      sessions.set(sessionId, { startedAtMs: nowMs, usedAtMs: nowMs, calls: 0 });
+      return undefined;
+    },
+    use(sessionId) {
+      const session = sessions.get(sessionId);
+      if (session !== undefined) session.calls++;
+      return () => {
+        if (session === undefined) return;
+        session.calls--;
+        session.usedAtMs = now();
+      };
+    },
+    end: (sessionId) => void sessions.delete(sessionId),
+    async expired(isBusy) {
+      const ended: string[] = [];
+      for (const [sessionId, session] of [...sessions]) {
+        const isOld = now() - session.startedAtMs >= lifecycle.maxLifetimeSeconds * secondMs;
+        const isUnused = session.calls === 0 && now() - session.usedAtMs >= lifecycle.idleSeconds * secondMs;
+        if (isOld) ended.push(sessionId);
+        else if (isUnused && (await isBusy(sessionId))) session.usedAtMs = now();
+        else if (isUnused) ended.push(sessionId);
+      }
+      return ended;
+    },
+  };
 }

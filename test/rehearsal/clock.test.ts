@@ -1,8 +1,5 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { describe, expect, it } from "@jest/globals";
-import { clock, inRehearsalTime, keepInTime, timeVariables, withChannel } from "./clock.ts";
-import { endWithUs } from "./reaper.ts";
+import { clock, startProcess } from "./clock.ts";
 
 const hourMs = 3600_000;
 
@@ -26,19 +23,14 @@ describe("when the clock of a rehearsal moves", () => {
   it("a process that waits hears of it, and had started with what there was before", async () => {
     const script = `
       const { setTimeout: wait } = require("node:timers/promises");
-      wait(${hourMs}).then(() => { process.stdout.write(String(Date.now())); process.disconnect(); });
-      process.stdout.write("waits");`;
-    const child = spawn(process.execPath, [...inRehearsalTime, "-e", script], {
-      env: timeVariables(),
-      stdio: withChannel,
-    });
-    keepInTime(child);
-    endWithUs(child);
-    await once(child.stdout ?? child, "data");
-    const told = once(child.stdout ?? child, "data");
+      wait(${hourMs}).then(() => { console.log(Date.now()); process.disconnect(); });
+      console.log("waits");`;
+    const [started, woken] = [Promise.withResolvers<void>(), Promise.withResolvers<number>()];
+    const onLine = (line: string) => (line === "waits" ? started.resolve() : woken.resolve(Number(line)));
+    startProcess({ args: ["-e", script], environment: {}, onLine });
+    await started.promise;
     await clock.advance(hourMs);
     const atMs = Date.now();
-    const [output] = (await told) as [Buffer];
-    expect(Math.abs(Number(output) - atMs)).toBeLessThan(hourMs / 2);
+    expect(Math.abs((await woken.promise) - atMs)).toBeLessThan(hourMs / 2);
   });
 });

@@ -1,18 +1,20 @@
-/** The time of a rehearsal: as fast as the machine's, and moved ahead where a story would have to wait for minutes or hours. */
-import type { ChildProcess, SpawnOptions } from "node:child_process";
+/** The time of a rehearsal. It runs with the machine's, and moves ahead where a story would have to wait for minutes or hours. */
+import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
+import { endWithUs } from "./reaper.ts";
 import { setOffset } from "./shift-date.cjs";
 
 let offsetMs = 0;
 const children = new Set<ChildProcess>();
 const listeners = new Set<() => void>();
 
-/** What processes do at once when time moves, such as renewing a lease, reaches AWS before what others do then. */
+/** What a child process does when its time moves, such as renewing a lease, reaches AWS before anything that happens here. */
 const settleMs = 100;
 let moved = Promise.resolve();
 
-/** There is one, since there is one `Date`. Timers of at least a second move with it. */
+/** There is one clock, because there is one `Date`. Timers of at least a second move with it. */
 export const clock = {
   async advance(ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -24,25 +26,45 @@ export const clock = {
     resolve();
     for (const listener of listeners) listener();
   },
-  /** While time moves, some are ahead of others: who compares times of two waits for this. */
+  /** Resolves when all processes have the same time again. Wait for it before comparing times of two processes. */
   settled: () => moved,
-  /** Returns what ends it. */
+  /** Returns a function that removes the listener. */
   onAdvance(listener: () => void): () => void {
     listeners.add(listener);
     return () => void listeners.delete(listener);
   },
 };
 
-/** How far it is ahead of the machine. */
+/** How far the clock is ahead of the machine's. */
 export const currentOffsetMs = () => offsetMs;
 
-/** How Node starts a process that lives in the time of the rehearsal. */
+/** Node's arguments and variables for a process that starts in the time of the rehearsal. */
 export const inRehearsalTime = ["--require", join(__dirname, "children/shift-process.cjs")];
 export const timeVariables = () => ({ REHEARSAL_OFFSET_MS: String(offsetMs) });
-export const withChannel = ["ignore", "pipe", "pipe", "ipc"] satisfies SpawnOptions["stdio"];
 
-/** The process hears of each move. Its end ends that. */
-export function keepInTime(child: ChildProcess): void {
+/** Starts Node in the time of the rehearsal. The process hears of each move of the clock, and ends with this process. */
+export function startProcess({
+  args,
+  environment,
+  folder,
+  onLine,
+}: {
+  args: string[];
+  /** All variables of the process. It inherits none. */
+  environment: Record<string, string>;
+  folder?: string;
+  /** Gets each line of its output. */
+  onLine: (line: string) => void;
+}): ChildProcess {
+  const child = spawn(process.execPath, [...inRehearsalTime, ...args], {
+    env: { ...environment, ...timeVariables() },
+    cwd: folder,
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
   children.add(child);
   child.once("exit", () => children.delete(child));
+  endWithUs(child);
+  for (const input of [child.stdout, child.stderr])
+    if (input !== null) createInterface({ input }).on("line", (line) => line !== "" && onLine(line));
+  return child;
 }

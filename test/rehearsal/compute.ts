@@ -1,19 +1,69 @@
-/** All that runs code: functions, their URLs, AgentCore runtimes, and what takes messages to functions. */
+/** What runs code: functions, their URLs, AgentCore runtimes, and event sources. */
 import type { WebServer } from "../doubles/web-server.ts";
-import { type RunningRuntime, runAgentRuntime } from "./agent-runtime.ts";
-import type { SessionQuotas } from "./agent-sessions.ts";
+import { type RunningRuntime, runAgentRuntime, type SessionQuotas } from "./agent-runtime.ts";
+import { type Caller, createCaller, credentialVariables } from "./aws/callers.ts";
 import type { Gateway } from "./aws/gateway.ts";
-import type { Metrics } from "./aws/metrics.ts";
-import type { Dependencies } from "./dependencies.ts";
+import { type Metrics, measureFunction, measureLine } from "./aws/metrics.ts";
+import { lambdaStartProblems, runtimeStartProblems } from "./deploy-checks.ts";
 import { type Pace, pollQueue } from "./event-sources.ts";
-import { startFunctionUrl } from "./function-url.ts";
+import { startFunctionUrl } from "./http-entries.ts";
 import type { Authority } from "./iam/authority.ts";
 import type { Concurrency } from "./lambda/concurrency.ts";
 import { type RunningFunction, runFunction } from "./lambda/function.ts";
-import { measureFunction, measureLine } from "./measuring.ts";
-import { lambdaStartProblems, runtimeStartProblems } from "./start-rights.ts";
-import type { Resolver, Resource } from "./template/resolve.ts";
-import { type AgentRuntime, type EventSource, type LambdaFunction, resourceByArn } from "./template/wiring.ts";
+import type { Resolver } from "./template/resolve.ts";
+import type { AgentRuntime, EventSource, LambdaFunction, RunningPlace } from "./template/wiring.ts";
+
+type Place = RunningPlace & { label: string };
+
+/** What functions and runtimes find around them. */
+export type Dependencies = {
+  /** Returns the template's variables, with addresses as they are here, and credentials of the place's role. */
+  environmentOf(place: Place): Record<string, string>;
+  callerFor(request: { place: Place; name: string; kind: Caller["kind"] }): Caller;
+  /** Makes the credentials of a caller known. */
+  admit(caller: Caller): void;
+  callerOf(accessKeyId: string): Caller | undefined;
+  /** From now on the address `believed` of the templates is to be found at `actual`. */
+  move(address: { believed: string; actual: string }): void;
+  /** Returns the text with all addresses as they are here. */
+  moved(text: string): string;
+};
+
+export function createDependencies({ gateway, slackApiUrl }: { gateway: Gateway; slackApiUrl: string }): Dependencies {
+  const addresses = new Map<string, string>();
+  const callers = new Map<string, Caller>();
+
+  function callerFor({ place, name, kind }: { place: Place; name: string; kind: Caller["kind"] }): Caller {
+    const { roleArn, account, region } = place;
+    const caller = createCaller({ name, kind, roleArn, account, region });
+    admit(caller);
+    return caller;
+  }
+
+  function admit(caller: Caller): void {
+    callers.set(caller.credentials.accessKeyId, caller);
+    gateway.register(caller);
+  }
+
+  function moved(text: string): string {
+    return [...addresses].reduce((result, [believed, actual]) => result.replaceAll(believed, actual), text);
+  }
+
+  return {
+    environmentOf(place) {
+      const own = Object.entries(place.environment).map(([name, value]) => [name, moved(value)] as const);
+      const caller = callerFor({ place, name: place.label, kind: "code" });
+      const variables: Record<string, string> = { ...Object.fromEntries(own), ...credentialVariables(caller) };
+      if (variables.SEKISHO_SLACK_API_URL !== undefined) variables.SEKISHO_SLACK_API_URL = slackApiUrl;
+      return { ...variables, AWS_ENDPOINT_URL: gateway.url };
+    },
+    callerFor,
+    admit,
+    callerOf: (accessKeyId) => callers.get(accessKeyId),
+    move: ({ believed, actual }) => void addresses.set(believed, actual),
+    moved,
+  };
+}
 
 type Common = {
   authority: Authority;
@@ -24,20 +74,23 @@ type Common = {
 };
 type Functions = ReadonlyMap<string, RunningFunction>;
 
-/** By ARN. Those behind a URL come first, since the others are told where they are. */
+/** Starts all functions; the result is by ARN. Those with a URL start first, because the others get their addresses. */
 export async function startFunctions({
   functions,
   resolver,
   calls,
   concurrency,
-  ...common
+  authority,
+  dependencies,
+  metrics,
+  onLine,
+  onProblem,
 }: Common & {
   functions: readonly LambdaFunction[];
   resolver: Resolver;
   concurrency: Concurrency;
   calls: Gateway["calls"];
 }): Promise<{ running: Functions; urls: WebServer[] }> {
-  const { authority, dependencies, metrics, onLine, onProblem } = common;
   const running = new Map<string, RunningFunction>();
   const servers: WebServer[] = [];
   const run = (fn: LambdaFunction) => {
@@ -56,24 +109,17 @@ export async function startFunctions({
     running.set(fn.arn, started);
     return started;
   };
-  const urls = resolver.resources("AWS::Lambda::Url");
-  for (const url of urls) {
-    const fn = functions.find((candidate) => isBehind(url, candidate));
+  for (const url of resolver.resources("AWS::Lambda::Url")) {
+    const target = String(url.properties.TargetFunctionArn);
+    const fn = functions.find(({ arn, name }) => [arn, name].includes(target));
     if (fn === undefined) throw new Error(`${url.label} leads to no function.`);
     const { callerOf } = dependencies;
     const server = await startFunctionUrl({ url, fn: run(fn), authority, callerOf, calls, onProblem });
     servers.push(server);
-    dependencies.move({
-      believed: resolver.attribute(url, "FunctionUrl").replace(/\/$/, ""),
-      actual: server.url,
-    });
+    dependencies.move({ believed: url.attribute("FunctionUrl").replace(/\/$/, ""), actual: server.url });
   }
   for (const fn of functions) if (!running.has(fn.arn)) run(fn);
   return { running, urls: servers };
-}
-
-function isBehind(url: Resource, { arn, name }: LambdaFunction): boolean {
-  return [arn, name].includes(String(url.properties.TargetFunctionArn));
 }
 
 export function startRuntime({
@@ -83,7 +129,7 @@ export function startRuntime({
   dependencies,
   onLine,
   onProblem,
-}: Common & { runtime: AgentRuntime; quotas: SessionQuotas }): RunningRuntime {
+}: Omit<Common, "metrics"> & { runtime: AgentRuntime; quotas: SessionQuotas }): RunningRuntime {
   return runAgentRuntime({
     runtime,
     quotas,
@@ -99,11 +145,8 @@ export async function startEventSource({
   source,
   functions,
   resolver,
-  gatewayUrl,
-  pace,
-  signal,
   dependencies,
-  onProblem,
+  ...options
 }: Pick<Common, "dependencies" | "onProblem"> & {
   source: EventSource;
   functions: Functions;
@@ -113,9 +156,8 @@ export async function startEventSource({
   signal: AbortSignal;
 }): Promise<void> {
   const target = functions.get(source.functionArn);
-  const queue = resourceByArn({ resolver, type: "AWS::SQS::Queue", arn: source.queueArn });
+  const queue = resolver.byArn("AWS::SQS::Queue", source.queueArn);
   if (target === undefined || queue === undefined) throw new Error(`${source.label} leads to nothing.`);
   const caller = dependencies.callerFor({ place: target.fn, name: source.label, kind: "event source" });
-  const queueUrl = resolver.ref(queue);
-  await pollQueue({ source, queueUrl, target, caller, gatewayUrl, pace, signal, onProblem });
+  await pollQueue({ source, queueUrl: queue.ref, target, caller, ...options });
 }

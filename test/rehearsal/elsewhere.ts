@@ -1,51 +1,56 @@
-/** An Execution host of another company: our own server on loopback, where the echo agent runs. */
+/** Execution hosts of other companies: our own server with the echo agent, on loopback. */
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
 import { createBearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { createWebIdentityAuthenticator } from "../../lambdas/execution/authenticator/web-identity.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
 import type { Authenticator } from "../../lambdas/execution/http/exchange.ts";
+import { createPlatformAuthenticator } from "../../lambdas/execution/http/exchange.ts";
 import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
-import { longPollAfterMs, waitForHours } from "./long-task.ts";
-import { elsewhereAudience, verificationRoleArn } from "./synthesized.ts";
+import { sigv4Problem } from "../doubles/sigv4-check.ts";
+import { startWebServer } from "../doubles/web-server.ts";
+import type { Caller } from "./aws/callers.ts";
+import { signedBy } from "./aws/gateway.ts";
+import { longPollAfterMs, waitForHours } from "./stories/polling.ts";
+import { elsewhereAudience, lent, verificationRoleArn } from "./synthesized.ts";
 
 export type Elsewhere = {
   url: string;
-  /** What its host logged. */
+  /** The log of its host. */
   lines: string[];
   close(): Promise<void>;
 };
 
-/** One that knows its callers by a token which both sides keep. */
+/** A host that shares a token with its callers. */
 export function startWithToken({ token }: { token: string }): Promise<Elsewhere> {
   return startHost({ authenticator: createBearerAuthenticator({ readTokens: async () => [token] }) });
 }
 
-/** One whose agents take hours, and that asks to be polled every ten minutes. */
+/** A host whose agents take hours. It asks to be polled every ten minutes. */
 export function startPatient({ token }: { token: string }): Promise<Elsewhere> {
   const authenticator = createBearerAuthenticator({ readTokens: async () => [token] });
   return startHost({ authenticator, sleep: waitForHours, pollAfterMs: longPollAfterMs });
 }
 
-/** One that keeps no secret: it trusts the issuer of the Verification account, for the Verification role. */
+/** A host without secrets: it trusts the issuer of the Verification account, for the Verification role. */
 export function startWithIssuer({ issuer }: { issuer: string }): Promise<Elsewhere> {
   const roles = [verificationRoleArn];
   return startHost({ authenticator: createWebIdentityAuthenticator({ issuer, audience: elsewhereAudience, roles }) });
 }
 
-export async function startHost({
+async function startHost({
   authenticator,
   platformPrincipal,
   sleep,
   pollAfterMs,
 }: {
   authenticator: Authenticator;
-  /** How agents wait. */
+  /** How its agents wait. */
   sleep?: (request: { ms: number; signal: AbortSignal }) => Promise<void>;
   pollAfterMs?: number;
-  /** Who everyone is that gets through, where something in front has seen to that. */
+  /** The caller of every request, which something in front has authenticated. */
   platformPrincipal?: string;
 }): Promise<Elsewhere> {
   const lines: string[] = [];
@@ -65,6 +70,39 @@ export async function startHost({
     async close() {
       await host.stop({ graceMs: 0 });
       await server.close();
+    },
+  };
+}
+
+/** A host in an AWS account that is in no template. A gateway in front admits one role of that account, by signature. */
+export async function startWithSignature({
+  callerOf,
+}: {
+  callerOf: (accessKeyId: string) => Caller | undefined;
+}): Promise<Elsewhere> {
+  const { service, region, roleArn } = lent;
+  const host = await startHost({ authenticator: createPlatformAuthenticator(), platformPrincipal: roleArn });
+  const front = await startWebServer({
+    async handle(received) {
+      const { signal } = received.request;
+      const caller = callerOf(signedBy(received).accessKeyId);
+      const isSigned =
+        caller && sigv4Problem({ received, credentials: caller.credentials, service, region }) === undefined;
+      if (!isSigned || caller.roleArn !== roleArn) return Response.json({ message: "Forbidden" }, { status: 403 });
+      return fetch(host.url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: received.body,
+        signal,
+      });
+    },
+  });
+  return {
+    url: `${front.url}/`,
+    lines: host.lines,
+    async close() {
+      await front.close();
+      await host.close();
     },
   };
 }

@@ -1,18 +1,11 @@
-import { afterEach, describe, expect, it } from "@jest/globals";
-import { startGateway } from "./aws/gateway.ts";
+import { describe, expect, it } from "@jest/globals";
 import { createQueues } from "./aws/queues.ts";
-import { startEventSource } from "./compute.ts";
-import { createDependencies } from "./dependencies.ts";
+import { createDependencies, startEventSource } from "./compute.ts";
 import { type Concurrency, createConcurrency } from "./lambda/concurrency.ts";
 import { continueChain, mostInChain } from "./lambda/lineage.ts";
+import { depthOf } from "./stage.ts";
 import { eventSourcesOf } from "./template/wiring.ts";
-import { createToy, near, toyCaller, toyFunction, toyRole } from "./toy.ts";
-
-const closing: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const step of closing.splice(0).reverse()) await step();
-});
+import { closeAfterTest, createToy, near, startToyGateway, toyCaller, toyFunction, toyRole } from "./toy.ts";
 
 const mayReceive = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"];
 const failsTheBad =
@@ -55,19 +48,10 @@ async function start({
       },
     ],
   });
-  closing.push(toy.close);
-  const { resolver, authority, functions, problems, onProblem } = toy;
+  const { resolver, functions, problems, onProblem } = toy;
   const queues = createQueues({ resolver });
   queues.duplicates.every = Number.POSITIVE_INFINITY;
-  const gateway = await startGateway({
-    authority,
-    implied: () => [],
-    backends: { sqs: queues.backend },
-    endpointArn: ({ runtimeArn }) => runtimeArn,
-    secretArn: ({ id }) => id,
-    onProblem,
-  });
-  closing.push(gateway.close);
+  const gateway = await startToyGateway(toy, { backends: { sqs: queues.backend } });
   const dependencies = createDependencies({ gateway, slackApiUrl: "" });
   const [source] = eventSourcesOf({ resolver });
   const [dead, tasks] = resolver.resources("AWS::SQS::Queue");
@@ -77,13 +61,13 @@ async function start({
   const gatewayUrl = gateway.url;
   const pace = { mostBatches: 4 };
   const polling = startEventSource({ source, functions, resolver, gatewayUrl, pace, signal, dependencies, onProblem });
-  closing.push(async () => {
+  closeAfterTest(async () => {
     stop.abort();
     await toy.close();
     await polling;
   });
-  const arn = resolver.attribute(tasks, "Arn");
-  const deadArn = resolver.attribute(dead, "Arn");
+  const arn = tasks.arn;
+  const deadArn = dead.arn;
   /** As code calls SQS from within a function. */
   const call = async (queueArn: string, operation: string, input: Record<string, unknown>, headers = {}) => {
     const request = new Request("http://127.0.0.1/", { method: "POST", headers });
@@ -110,11 +94,7 @@ async function start({
     async until(isSo: () => boolean | Promise<boolean>) {
       while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20));
     },
-    async isEmpty() {
-      const attributes = await queues.attributesOf(arn);
-      const { ApproximateNumberOfMessages: visible, ApproximateNumberOfMessagesNotVisible: hidden } = attributes;
-      return Number(visible) + Number(hidden) === 0;
-    },
+    isEmpty: () => depthOf({ queues }, arn) === 0,
   };
 }
 
@@ -124,7 +104,7 @@ describe("an event source", () => {
     await send("good", "bad", "good too");
     await until(async () => (await deadLetters()).length > 0);
     expect(await deadLetters()).toEqual(["bad"]);
-    expect(await isEmpty()).toBe(true);
+    expect(isEmpty()).toBe(true);
     expect(problems).toEqual([]);
   });
 
@@ -175,7 +155,7 @@ describe("an event source", () => {
     const { send, until, isEmpty, deadLetters, problems, functionArn } = await start({ concurrency });
     const leave = concurrency.enter({ arn: functionArn, ...near });
     await send("good");
-    await until(async () => (await isEmpty()) === false);
+    await until(() => !isEmpty());
     await new Promise((resolve) => setTimeout(resolve, 300));
     leave?.();
     await until(isEmpty);

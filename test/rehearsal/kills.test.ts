@@ -1,41 +1,43 @@
+/** Instances of functions are killed at random moments. The same checks apply as for killed processes (test/faults/real). */
+import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
+import type { AgentEntry } from "../faults/real/agent-log.ts";
+import type { Books } from "../faults/real/books.ts";
 import { retryDelaysMs } from "../faults/real/people.ts";
-import { planRun } from "../faults/real/plan.ts";
+import { planRun, type Zone } from "../faults/real/plan.ts";
+import { createRandom } from "../faults/real/random.ts";
+import { readStores } from "../faults/real/read-stores.ts";
 import { reportText } from "../faults/real/report.ts";
-import { runPlan } from "../faults/real/run-plan.ts";
-import { booksOf, zonesOf } from "./kills.ts";
+import { runPlan, type Zones } from "../faults/real/run-plan.ts";
+import { depthOf, openZoneTables, quiet, stackOf } from "./stage.ts";
 import { synthesizeKind } from "./synthesized.ts";
-import { readAssembly } from "./template/assembly.ts";
+import { eventSourcesOf } from "./template/wiring.ts";
 import { startWorld, type World } from "./world.ts";
 
 const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
-const leftOut = whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`;
 
 const seed = 1;
 const tasks = 40;
 const kills = 15;
 const killEveryMs = 800;
 const setUpMs = 90_000;
-/** Beyond the deadline of a task: one whose message was lost with its sender is looked for a minute later, and may be told of then. */
+/** Longer than the deadline of a task: a message that was lost with its sender is missed a minute later. */
 const patienceMs = 100_000;
 const longestMs = 180_000;
 
-suite(`what is synthesized for lambda, its instances killed at random moments${leftOut}`, () => {
+suite(`what is synthesized for lambda, its instances killed at random moments`, () => {
   const closing: (() => unknown)[] = [];
   let world: World;
 
   beforeAll(async () => {
-    const nowhere = "http://127.0.0.1:9/";
-    const { folder, remove } = await synthesizeKind({
+    const { assembly, remove } = await synthesizeKind({
       kind: "lambda",
-      homeUrl: nowhere,
-      elsewhereUrl: nowhere,
       execution: { leaseMs: 3000, lostAfterMs: 500 },
       limits: { callTimeoutMs: 2000, leaseMs: 3000, visibilityTimeoutMs: 4000, maxReceiveCount: 5 },
     });
     closing.push(remove);
-    world = await startWorld({ assembly: readAssembly({ folder }), visibilitySeconds: 4, retryDelaysMs });
+    world = await startWorld({ assembly, visibilitySeconds: 4, retryDelaysMs });
     closing.push(world.close);
   }, setUpMs);
 
@@ -65,3 +67,62 @@ suite(`what is synthesized for lambda, its instances killed at random moments${l
     longestMs,
   );
 });
+
+/** When nothing of a zone is at work, a kill is put off by up to so much, so many times. */
+const putOffMs = 100;
+const mostTries = 20;
+
+function zonesOf({ world, seed }: { world: World; seed: number }): Zones {
+  const random = createRandom({ seed });
+
+  async function killOne(zone: Zone): Promise<boolean> {
+    const functions = [...world.functions.values()].filter(({ fn }) => fn.label.startsWith(`${stackOf[zone]}/`));
+    const from = random.upTo(functions.length);
+    for (const fn of [...functions.slice(from), ...functions.slice(0, from)]) if (await fn.kill()) return true;
+    return false;
+  }
+
+  return {
+    eventsUrl: world.eventsUrl,
+    async kill(zone) {
+      for (let tries = 0; tries < mostTries; tries++) {
+        if (await killOne(zone)) return true;
+        await wait(random.upTo(putOffMs));
+      }
+      return false;
+    },
+    output: () => world.lines.map(({ line }) => line).join("\n"),
+    problems: world.problems,
+    close: world.close,
+  };
+}
+
+function booksOf({ world }: { world: World }): Books {
+  const tables = openZoneTables(world);
+  return {
+    ...readStores({
+      verification: ({ parse }) => tables.storeOf({ zone: "verification", parse }),
+      execution: ({ parse }) => tables.storeOf({ zone: "execution", parse }),
+    }),
+    async queued() {
+      // Wake-ups of finished tasks still come when they are due. What stays after that is reported below.
+      await quiet(world).catch(() => {});
+      return eventSourcesOf(world).flatMap(({ queueArn }) => {
+        const depth = depthOf(world, queueArn);
+        return depth === 0 ? [] : [`${depth} messages are in ${queueArn}.`];
+      });
+    },
+    agentLog: () => agentLogOf(world.lines),
+    async close() {
+      tables.close();
+    },
+  };
+}
+
+/** The host logs the start of an agent right before it. The log does not name the process. */
+function agentLogOf(lines: World["lines"]): AgentEntry[] {
+  return lines.flatMap(({ line }, index): AgentEntry[] => {
+    if (!line.includes('"message":"task_started"')) return [];
+    return [{ what: "start", requestId: String(JSON.parse(line).request_id), pid: String(index) }];
+  });
+}

@@ -1,11 +1,12 @@
-/** The operator of a stage: a person with credentials of the Verification account and exactly the permissions that docs/operations.md names. */
+/** The operator of a stage: a person whose credentials have exactly the permissions that docs/operations.md lists. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { formatStackName, verificationOutputs } from "../../lib/cdk/names.ts";
+import { formatStackName, type verificationOutputs } from "../../lib/cdk/names.ts";
 import { type Run, sekisho } from "../e2e/processes.ts";
 import { type Caller, createCaller, credentialVariables } from "./aws/callers.ts";
 import { inRehearsalTime, timeVariables } from "./clock.ts";
+import { verificationOutput } from "./stage.ts";
 import {
   executionOperatorRoleArn,
   executionPlace,
@@ -16,16 +17,20 @@ import {
 import type { Resolver } from "./template/resolve.ts";
 import type { World } from "./world.ts";
 
-/** What the operator's own IAM policy says. It names no runtime, no Function URL and no secret of a destination. */
+const arnIn =
+  ({ account, region }: { account: string; region: string }) =>
+  (service: string, resource: string) =>
+    `arn:aws:${service}:${region}:${account}:${resource}`;
+const allow = (Action: string | string[], Resource: string | string[]) => ({ Effect: "Allow", Action, Resource });
+
+/** The operator's policy in the Verification account. It names no runtime, no Function URL and no secret of a destination. */
 export function operatorPolicy({ resolver }: { resolver: Resolver }): unknown {
-  const { account, region } = verificationPlace;
+  const { account } = verificationPlace;
   const stackName = formatStackName({ stageName, zone: "Verification" });
-  const output = (name: keyof typeof verificationOutputs) =>
-    resolver.output({ stackName, name: verificationOutputs[name] });
-  const arn = (service: string, resource: string) => `arn:aws:${service}:${region}:${account}:${resource}`;
+  const output = (name: keyof typeof verificationOutputs) => verificationOutput({ resolver }, name);
+  const arn = arnIn(verificationPlace);
   const queueOf = (url: string) => arn("sqs", url.split("/").at(-1) ?? "");
-  const keys = resolver.resources("AWS::KMS::Key").map((key) => resolver.attribute(key, "Arn"));
-  const allow = (Action: string | string[], Resource: string | string[]) => ({ Effect: "Allow", Action, Resource });
+  const keys = resolver.resources("AWS::KMS::Key").map((key) => key.arn);
   return {
     Statement: [
       allow(
@@ -36,7 +41,7 @@ export function operatorPolicy({ resolver }: { resolver: Resolver }): unknown {
       allow("ssm:GetParameter", arn("ssm", `parameter/${output("routesParameter").replace(/^\//, "")}`)),
       allow("sqs:GetQueueAttributes", [queueOf(output("queueUrl")), queueOf(output("deadLettersUrl"))]),
       allow("dynamodb:GetItem", arn("dynamodb", `table/${output("tableName")}`)),
-      // The rest is for smoke.
+      // The rest is for `sekisho smoke`.
       allow("sqs:SendMessage", queueOf(output("queueUrl"))),
       allow(["cloudwatch:DescribeAlarms", "cloudwatch:GetMetricData", "lambda:GetAccountSettings"], "*"),
       allow("logs:FilterLogEvents", arn("logs", `log-group:${stackName}-*`)),
@@ -50,12 +55,10 @@ export function operatorPolicy({ resolver }: { resolver: Resolver }): unknown {
   };
 }
 
-/** What smoke reads of the Execution zone, with credentials of that account. */
+/** The policy of the operator in the Execution account, for what smoke reads there. */
 export function executionOperatorPolicy(): unknown {
-  const { account, region } = executionPlace;
   const stackName = formatStackName({ stageName, zone: "Execution" });
-  const arn = (service: string, resource: string) => `arn:aws:${service}:${region}:${account}:${resource}`;
-  const allow = (Action: string | string[], Resource: string) => ({ Effect: "Allow", Action, Resource });
+  const arn = arnIn(executionPlace);
   return {
     Statement: [
       allow("cloudformation:ListStackResources", arn("cloudformation", `stack/${stackName}/*`)),
@@ -65,7 +68,7 @@ export function executionOperatorPolicy(): unknown {
   };
 }
 
-/** Writes the credentials of the Execution account as a profile of the AWS command line; resolves to the variables that name it. */
+/** Writes credentials of the Execution account as a profile of the AWS command line. Returns the variables that lead to it. */
 export function executionProfile(
   world: World,
   { folder, name }: { folder: string; name: string },
@@ -84,11 +87,11 @@ export function executionProfile(
 
 function admitted(world: World, place: { roleArn: string; account: string; region: string }): Caller {
   const caller = createCaller({ name: "operator", kind: "code", ...place });
-  world.admit(caller);
+  world.dependencies.admit(caller);
   return caller;
 }
 
-/** The environment of a command of the operator. Its time is that of the rehearsal when it starts. */
+/** Returns the environment of an operator's command. It starts in the time of the rehearsal. */
 export function operatorEnvironment(world: World): Record<string, string> {
   const caller = admitted(world, { ...verificationPlace, roleArn: operatorRoleArn });
   return {
@@ -100,26 +103,26 @@ export function operatorEnvironment(world: World): Record<string, string> {
   };
 }
 
-/** `sekisho …words --stage` in a process of its own, with the file that was deployed. */
-export async function asOperator(world: World, { config, words }: { config: unknown; words: string[] }): Promise<Run> {
+/** Runs `sekisho …args --stage` in a process, with the deployed configuration. */
+export async function asOperator(world: World, { config, args }: { config: unknown; args: string[] }): Promise<Run> {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-operator-"));
   try {
     writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify(config));
     const env = operatorEnvironment(world);
-    return await sekisho({ words: [...words, "--stage", stageName], cwd: folder, env }).exited;
+    return await sekisho({ words: [...args, "--stage", stageName], cwd: folder, env }).exited;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-type Found = { name: string; decision: string; what: string };
+type Found = { name: string; status: string; what: string };
 
-/** What `doctor` found: the names of what is not ok, and whether it printed a secret. */
-export async function isExamined(
+/** Runs `doctor`. Resolves to its checks, and to those that failed. */
+export async function runDoctor(
   world: World,
   { config }: { config: unknown },
 ): Promise<{ failed: Found[]; checks: Found[]; run: Run }> {
-  const run = await asOperator(world, { config, words: ["doctor", "--json"] });
+  const run = await asOperator(world, { config, args: ["doctor", "--json"] });
   const { checks } = JSON.parse(run.stdout || '{"checks":[]}') as { checks: Found[] };
-  return { run, checks, failed: checks.filter(({ decision }) => decision === "failed") };
+  return { run, checks, failed: checks.filter(({ status }) => status === "failed") };
 }

@@ -1,8 +1,12 @@
-/** The queues, functions and the parameter of the Verification zone, found by its outputs as the command line finds them. */
+/** The resources of a running stage, found by the outputs of its stacks as the command line finds them. */
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { createDynamoTaskStore } from "../../lambdas/shared/engine/aws/task-store.ts";
+import type { TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { formatStackName, verificationOutputs } from "../../lib/cdk/names.ts";
+import type { Zone } from "../faults/real/plan.ts";
 import { stageName } from "./synthesized.ts";
 import type { Resolver, Resource } from "./template/resolve.ts";
-import { eventSourcesOf, resourceByArn } from "./template/wiring.ts";
+import { eventSourcesOf } from "./template/wiring.ts";
 import type { World } from "./world.ts";
 
 export function verificationOutput(
@@ -16,31 +20,61 @@ export function verificationOutput(
 export function queueArnOf(world: Pick<World, "resolver">, output: "queueUrl" | "deadLettersUrl"): string {
   const { resolver } = world;
   const url = verificationOutput(world, output);
-  const queue = resolver.resources("AWS::SQS::Queue").find((candidate) => resolver.ref(candidate) === url);
+  const queue = resolver.resources("AWS::SQS::Queue").find(({ ref }) => ref === url);
   if (queue === undefined) throw new Error(`The output ${output} names no queue.`);
-  return resolver.attribute(queue, "Arn");
+  return queue.arn;
 }
 
-/** The function that takes messages off this queue. */
+/** Returns the function that consumes the queue. */
 export function consumerOf({ resolver }: { resolver: Resolver }, queueArn: string): Resource {
   const source = eventSourcesOf({ resolver }).find((candidate) => candidate.queueArn === queueArn);
-  const fn = resourceByArn({ resolver, type: "AWS::Lambda::Function", arn: source?.functionArn ?? "" });
+  const fn = resolver.byArn("AWS::Lambda::Function", source?.functionArn ?? "");
   if (fn === undefined) throw new Error(`No function takes messages off ${queueArn}.`);
   return fn;
 }
 
-/** Resolves when nothing waits in any queue that a function consumes, or is under way from one. What is due later is due at once. */
-export async function quiet({
-  resolver,
-  queues,
-  skipUntil,
-}: Pick<World, "resolver" | "queues" | "skipUntil">): Promise<void> {
-  const consumed = eventSourcesOf({ resolver }).map(({ queueArn }) => queueArn);
-  await skipUntil("end of all that is under way", async () => {
-    const depths = await Promise.all(consumed.map((arn) => queues.attributesOf(arn)));
-    const messages = depths.flatMap((attributes) =>
-      ["", "NotVisible", "Delayed"].map((suffix) => Number(attributes[`ApproximateNumberOfMessages${suffix}`] ?? 0)),
-    );
-    return messages.every((count) => count === 0) ? true : undefined;
+/** Makes all instances of the worker start anew, once they have done what they are at. */
+export async function startWorkersAnew(world: World): Promise<void> {
+  const { label } = consumerOf(world, queueArnOf(world, "queueUrl"));
+  await Promise.all([...world.functions.values()].filter(({ fn }) => fn.label === label).map((fn) => fn.cool()));
+}
+
+/** Resolves when all queues with a consumer are empty and nothing is under way from one. The clock moves to what is due later. */
+export async function quiet(world: Pick<World, "resolver" | "queues" | "skipUntil">): Promise<void> {
+  const consumed = eventSourcesOf(world).map(({ queueArn }) => queueArn);
+  await world.skipUntil("end of all that is under way", () =>
+    consumed.every((arn) => depthOf(world, arn) === 0) ? true : undefined,
+  );
+}
+
+/** Returns the number of messages in a queue, whether visible, hidden or delayed. */
+export function depthOf({ queues }: Pick<World, "queues">, queueArn: string): number {
+  const { visible, notVisible, delayed } = queues.depthOf(queueArn);
+  return visible + notVisible + delayed;
+}
+
+export const stackOf: Record<Zone, string> = { verification: "Verification", execution: "Execution" };
+
+export type ZoneTables = {
+  /** Throws if the zone has no table. */
+  storeOf<T extends TaskItem>(request: { zone: Zone; parse: (json: unknown) => T }): TaskStore<T>;
+  close(): void;
+};
+
+/** Opens the zones' tables past the gateway, which needs no permission. */
+export function openZoneTables({ tablesUrl, resolver }: Pick<World, "tablesUrl" | "resolver">): ZoneTables {
+  const client = new DynamoDBClient({
+    endpoint: tablesUrl,
+    region: "us-east-1",
+    credentials: { accessKeyId: "emulator", secretAccessKey: "emulator" },
   });
+  return {
+    storeOf({ zone, parse }) {
+      const tables = resolver.resources("AWS::DynamoDB::Table");
+      const table = tables.find(({ label }) => label.startsWith(`${stackOf[zone]}/`));
+      if (table === undefined) throw new Error(`The ${zone} zone has no table.`);
+      return createDynamoTaskStore({ client, table: table.ref, parse });
+    },
+    close: () => client.destroy(),
+  };
 }

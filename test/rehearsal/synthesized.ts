@@ -1,29 +1,28 @@
-/** The templates of each kind in two accounts, synthesized as `cdk synth` does, with times that a rehearsal can wait for. */
-import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+/** The templates of each kind, in two accounts, with times that a rehearsal can wait for. */
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import type { ExecutionKind } from "../../lambdas/shared/config/stage-schema.ts";
 import { formatRoleName } from "../../lib/cdk/names.ts";
+import { synthInto } from "../cdk/synth.ts";
+import { type Assembly, readAssembly } from "./template/assembly.ts";
 
 export const stageName = "rehearsal";
 
 export const verificationPlace = { account: "111111111111", region: "eu-central-1" };
-/** What a host elsewhere is told of who may call it. */
+/** The caller that hosts elsewhere admit. */
 export const verificationRoleArn = `arn:aws:iam::${verificationPlace.account}:role/${formatRoleName({ stageName, zone: "Verification" })}`;
-/** Of a person; in no template. */
+/** The role of a person. It is in no template. */
 export const operatorRoleArn = `arn:aws:iam::${verificationPlace.account}:role/operator`;
 export const executionOperatorRoleArn = "arn:aws:iam::222222222222:role/operator";
 export const elsewhereAudience = "https://elsewhere.example";
-/** A role of an account that is in no template, lent to the Verification role; and how it signs. */
+/** A role of another account that the Verification role may assume, and how it signs. It is in no template. */
 export const lent = {
   roleArn: "arn:aws:iam::333333333333:role/may-execute",
   externalId: "sekisho-of-the-rehearsal",
   service: "execute-api",
   region: "eu-west-1",
 } as const;
-/** An A2A client in an account that is in no template, and what its role may do there: the caller's half of a Function URL. */
+/** An A2A client in another account, and the policy of its role. It is in no template. */
 export const a2aClient = {
   account: "444444444444",
   region: "eu-central-1",
@@ -37,25 +36,27 @@ export const a2aClient = {
   },
 } as const;
 export const executionPlace = { account: "222222222222", region: "eu-central-1" };
-const synthTimeoutMs = 60_000;
+
+/** Nobody listens there. */
+const nowhere = "http://127.0.0.1:9/";
 
 type Wish = {
   kind: ExecutionKind;
   agent?: unknown;
-  /** Beside or instead of what all rehearsals have. */
+  /** Added to what all rehearsals have. */
   execution?: Record<string, unknown>;
   limits?: Record<string, unknown>;
-  /** The Execution host of another company that all goes to where the kind is `external`; a token leads to it. */
-  homeUrl: string;
-  /** Another one, to which a web identity leads. */
-  elsewhereUrl: string;
-  /** A third one, to which the signature of a lent role leads. There is no such destination where absent. */
+  /** The host of the kind `external`. It is called with a token. */
+  homeUrl?: string;
+  /** Another host, called with a web identity. Default: nowhere. */
+  elsewhereUrl?: string;
+  /** A third host, called with the signature of the lent role. Absent: no such destination. */
   signedUrl?: string;
-  /** One whose tasks may take hours; the token of home leads to it. There is no such destination where absent. */
+  /** A host whose tasks may take hours, called with the token of home. Absent: no such destination. */
   patientUrl?: string;
-  /** No destination but the stage's own Execution zone. */
+  /** The stage's own Execution zone is the only destination. */
   onlyHome?: boolean;
-  /** Where spans go; nowhere where absent. */
+  /** Where spans go. Absent: nowhere. */
   collectorUrl?: string;
 };
 
@@ -63,8 +64,8 @@ function configOf(wish: Wish) {
   const {
     kind,
     agent = "echo",
-    homeUrl,
-    elsewhereUrl,
+    homeUrl = nowhere,
+    elsewhereUrl = nowhere,
     signedUrl,
     patientUrl,
     collectorUrl,
@@ -75,7 +76,7 @@ function configOf(wish: Wish) {
   const webIdentity = { type: "web-identity", audience: elsewhereAudience };
   const { roleArn: assumeRoleArn, ...signing } = lent;
   const sigv4 = { type: "sigv4", assumeRoleArn, ...signing };
-  // What an answered question leaves in the queue is gone when it would have expired.
+  // An answered question leaves a message in the queue until it would have expired.
   const times = { deadlineMs: 600_000, questions: { expireAfterMs: 20_000 } };
   const foreign = { transport: "https", idempotent: true, ...times };
   const home =
@@ -97,8 +98,7 @@ function configOf(wish: Wish) {
               authorizer: bearer,
             },
           }),
-          // Nobody listens there.
-          nowhere: { ...foreign, url: "http://127.0.0.1:9/", authorizer: bearer },
+          nowhere: { ...foreign, url: nowhere, authorizer: bearer },
         },
     routes: [{ destination: "home" }],
     execution: { agent, syncBudgetMs: 1200, leaseMs: 10_000, lostAfterMs: 500, ...patience },
@@ -120,13 +120,22 @@ function configOf(wish: Wish) {
   };
 }
 
-/** A folder with what `cdk synth` makes of it, and the configuration. In a process of its own, as the command line does it. */
-export async function synthesizeKind(wish: Wish): Promise<{ folder: string; config: unknown; remove(): void }> {
-  const folder = mkdtempSync(join(tmpdir(), `sekisho-rehearsal-${wish.kind}-`));
-  const config = configOf(wish);
-  const script = join(__dirname, "children/synthesize.ts");
-  await promisify(execFile)(process.execPath, [script, folder, JSON.stringify(config), stageName], {
-    timeout: synthTimeoutMs,
-  });
-  return { folder, config, remove: () => rmSync(folder, { recursive: true, force: true }) };
+export type Synthesized = { assembly: Assembly; config: unknown };
+
+/** Synthesizes all wishes in one process. Reads their assemblies; `remove` deletes the folders. */
+export async function synthesizeKinds<const Wishes extends readonly Wish[]>(
+  wishes: Wishes,
+): Promise<{ made: { [Index in keyof Wishes]: Synthesized }; remove(): void }> {
+  const configs = wishes.map(configOf);
+  const directory = await synthInto({ configs: { ...configs }, stageName });
+  const made = configs.map((config, index) => ({ config, assembly: readAssembly(join(directory, String(index))) }));
+  return {
+    made: made as { [Index in keyof Wishes]: Synthesized },
+    remove: () => rmSync(directory, { recursive: true, force: true }),
+  };
+}
+
+export async function synthesizeKind(wish: Wish): Promise<Synthesized & { remove(): void }> {
+  const { made, remove } = await synthesizeKinds([wish]);
+  return { ...made[0], remove };
 }

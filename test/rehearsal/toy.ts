@@ -1,8 +1,11 @@
-/** Small templates written by hand, with functions of a line or two, for tests of the rehearsal itself. */
+/** Small handwritten templates with functions of a line or two, for tests of the rehearsal itself. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createCaller } from "./aws/callers.ts";
+import { afterEach } from "@jest/globals";
+import { type Caller, createCaller } from "./aws/callers.ts";
+import { type Backend, type Gateway, startGateway } from "./aws/gateway.ts";
+import { impliedBy } from "./aws/implied.ts";
 import { type Authority, createAuthority } from "./iam/authority.ts";
 import { collectPolicies } from "./iam/policies.ts";
 import { type Concurrency, createConcurrency } from "./lambda/concurrency.ts";
@@ -27,15 +30,26 @@ export type Toy = {
   close(): Promise<void>;
 };
 
-/** `code` is what every function's bundle is. */
+const closing: (() => unknown)[] = [];
+
+/** Runs `step` after the test, before the steps that were added earlier. */
+export function closeAfterTest(step: () => unknown): void {
+  closing.push(step);
+}
+
+afterEach(async () => {
+  for (const step of closing.splice(0).reverse()) await step();
+});
+
+/** Every function has `code` as its bundle. It is closed after the test. */
 export function createToy({
   stacks,
-  code,
+  code = "",
   concurrency = createConcurrency(),
 }: {
-  concurrency?: Concurrency;
   stacks: { place: typeof near; resources: Resources }[];
-  code: string;
+  code?: string;
+  concurrency?: Concurrency;
 }): Toy {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-toy-"));
   writeFileSync(join(folder, "index.js"), code);
@@ -64,18 +78,24 @@ export function createToy({
       runFunction({ fn, environment: {}, concurrency, onStart: () => {}, onLine: () => {}, onFailure }),
     );
   }
-  return {
-    assembly,
-    resolver,
-    authority: createAuthority({ policies: collectPolicies({ resolver }) }),
-    functions,
-    problems,
-    onProblem,
-    async close() {
-      await Promise.all([...functions.values()].map((fn) => fn.close()));
-      rmSync(folder, { recursive: true, force: true });
-    },
+  const close = async () => {
+    await Promise.all([...functions.values()].map((fn) => fn.close()));
+    rmSync(folder, { recursive: true, force: true });
   };
+  closeAfterTest(close);
+  const authority = createAuthority({ policies: collectPolicies({ resolver }) });
+  return { assembly, resolver, authority, functions, problems, onProblem, close };
+}
+
+/** Starts a gateway in front of the backends. It knows the caller, and is closed after the test. */
+export async function startToyGateway(
+  { resolver, authority, onProblem }: Toy,
+  { backends, caller }: { backends: Record<string, Backend>; caller?: Caller },
+): Promise<Gateway> {
+  const gateway = await startGateway({ authority, implied: impliedBy({ resolver }), backends, onProblem });
+  closeAfterTest(gateway.close);
+  if (caller !== undefined) gateway.register(caller);
+  return gateway;
 }
 
 export function toyFunction(role = "Role"): Resources[string] {
@@ -94,10 +114,10 @@ export function toyRole(statements: unknown[] = [], name?: string): Resources[st
   };
 }
 
-/** Whoever runs under the role of this logical id. */
-export function toyCaller({ resolver }: Toy, logicalId: string) {
+/** Returns a caller under the role of this logical id. */
+export function toyCaller({ resolver }: Toy, logicalId: string): Caller {
   const role = resolver.resources("AWS::IAM::Role").find((candidate) => candidate.logicalId === logicalId);
   if (role === undefined) throw new Error(`There is no role ${logicalId}.`);
   const { account, region } = role.stack;
-  return createCaller({ name: "Caller", kind: "code", roleArn: resolver.attribute(role, "Arn"), account, region });
+  return createCaller({ name: "Caller", kind: "code", roleArn: role.arn, account, region });
 }

@@ -1,4 +1,4 @@
-/** Everything that the templates of one kind describe, running, with a Slack in front. */
+/** Runs everything that the templates of one kind describe, with a fake Slack in front. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { formatManagedSecretName } from "../../lambdas/shared/config/stage-config.ts";
@@ -6,39 +6,28 @@ import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import type { PostedByFakePerson } from "../../lib/local/fake-slack/persons.ts";
 import { startDynamoDbEmulator } from "../doubles/aws/emulators.ts";
-import type { RunningRuntime } from "./agent-runtime.ts";
-import { defaultQuotas, type SessionQuotas } from "./agent-sessions.ts";
-import { alarmProblems } from "./alarms.ts";
-import { type AgentCoreState, agentCoreBackend, endpointArnOf } from "./aws/agentcore.ts";
-import { type Buckets, createBuckets } from "./aws/buckets.ts";
-import { cloudWatchBackend } from "./aws/cloudwatch.ts";
+import { defaultQuotas, type RunningRuntime, type SessionQuotas } from "./agent-runtime.ts";
+import { type AgentCoreState, agentCoreBackend, endpointArnOf, modelsBackend } from "./aws/bedrock.ts";
 import { type Gateway, startGateway } from "./aws/gateway.ts";
 import { impliedBy } from "./aws/implied.ts";
-import { type CachedValues, keepValues, secretArn } from "./aws/kept-values.ts";
-import { lambdaBackend } from "./aws/lambda.ts";
-import { logsBackend } from "./aws/logs.ts";
-import { createMetrics, type Metrics } from "./aws/metrics.ts";
-import { models } from "./aws/models.ts";
+import { createMetrics, type Metrics, sampleQueues } from "./aws/metrics.ts";
+import { cloudWatchBackend, lambdaBackend, logsBackend, stacksBackend } from "./aws/operator-services.ts";
 import { createQueues, type Queues } from "./aws/queues.ts";
-import { stacksBackend } from "./aws/stacks.ts";
+import { createBuckets, createTables, type StoredValues, storeValues } from "./aws/stores.ts";
 import { stsBackend } from "./aws/sts.ts";
-import { createTables } from "./aws/tables.ts";
 import type { TokenIssuer } from "./aws/token-issuer.ts";
-import { cardKey } from "./card-key.ts";
-import { wiringProblems } from "./checks.ts";
 import { clock } from "./clock.ts";
-import { startEventSource, startFunctions, startRuntime } from "./compute.ts";
-import { crossStackProblems } from "./cross-stack.ts";
-import { createDependencies, type Dependencies } from "./dependencies.ts";
+import { createDependencies, type Dependencies, startEventSource, startFunctions, startRuntime } from "./compute.ts";
+import { alarmProblems, crossStackProblems, reservationProblems, wiringProblems } from "./deploy-checks.ts";
 import type { Pace } from "./event-sources.ts";
-import { startHttpEntry } from "./http-entry.ts";
+import { startHttpEntry } from "./http-entries.ts";
 import { type Authority, createAuthority } from "./iam/authority.ts";
 import { collectPolicies } from "./iam/policies.ts";
-import { type Concurrency, createConcurrency, reservationProblems, reservedConcurrency } from "./lambda/concurrency.ts";
+import { type Concurrency, createConcurrency, reservedConcurrency } from "./lambda/concurrency.ts";
 import type { RunningFunction } from "./lambda/function.ts";
-import { sampleQueues } from "./measuring.ts";
 import { executionOperatorPolicy, operatorPolicy } from "./operator.ts";
 import { verificationOutput } from "./stage.ts";
+import { cardKey } from "./stories/a2a-clients.ts";
 import {
   a2aClient,
   executionOperatorRoleArn,
@@ -50,48 +39,42 @@ import {
 } from "./synthesized.ts";
 import type { Assembly } from "./template/assembly.ts";
 import { createResolver, type Resolver } from "./template/resolve.ts";
-import { type EventSource, eventSourcesOf, functionsOf, runtimesOf } from "./template/wiring.ts";
+import { eventSourcesOf, functionsOf, runtimesOf } from "./template/wiring.ts";
 
 export const executionToken = "token-of-the-host-elsewhere";
 
 export type World = {
-  /** Why a deploy of these templates would not work, as readable lines. */
+  /** Why a deploy of these templates would not work. A story that meets one fails. */
   problems: string[];
-  /** What functions and runtimes wrote, by logical id. */
+  /** What functions and runtimes wrote, by label. */
   lines: { from: string; line: string }[];
   resolver: Resolver;
   authority: Authority;
   gateway: Gateway;
   queues: Queues;
-  buckets: Buckets;
-  values: CachedValues;
+  values: StoredValues;
   /** By ARN. */
   functions: ReadonlyMap<string, RunningFunction>;
   concurrency: Concurrency;
   metrics: Metrics;
   agentCore: AgentCoreState;
-  /** Of AgentCore. Can be changed at any time. */
+  /** The quotas of AgentCore. May change at any time. */
   quotas: SessionQuotas;
   /** By ARN. */
   runtimes: ReadonlyMap<string, RunningRuntime>;
-  /** Whose access key it is. */
-  callerOf: Dependencies["callerOf"];
-  /** Somebody who is none of what the templates run. */
-  admit: Dependencies["admit"];
-  /** An address of a template, as it is here. */
-  moved: Dependencies["moved"];
+  dependencies: Dependencies;
   pace: Pace;
   fakeSlack: FakeSlack;
-  /** Where the tables are, for whoever needs nobody's permission. */
+  /** The address of the tables' emulator, which checks no permission. */
   tablesUrl: string;
   eventsUrl: string;
   secrets: Record<string, string>;
   ask(request: { text: string; channel?: string }): PostedByFakePerson;
-  /** What the bot has in the thread of a message. */
+  /** Returns what the bot posted in the thread of a message. */
   answersTo(message: FakeSlackMessage): FakeSlackMessage[];
-  /** Resolves to the first thing that `look` finds. Rejects with the problems, or after a time with what was waited for. */
+  /** Resolves to the first thing that `look` finds. Rejects with the problems, or after 40 s with `what`. */
   until<T>(what: string, look: () => T | undefined | Promise<T | undefined>): Promise<T>;
-  /** Like `until`, and whenever nothing is under way the clock moves to when the next message is due. */
+  /** Like `until`. Whenever nothing is under way, the clock moves to when the next message is due. */
   skipUntil<T>(what: string, look: () => T | undefined | Promise<T | undefined>): Promise<T>;
   close(): Promise<void>;
 };
@@ -101,11 +84,11 @@ const nobodyIssues: Pick<TokenIssuer, "issue"> = {
 };
 
 const patienceMs = 40_000;
-/** What is on its way to a function is under way too: on a busy machine each look gives it one turn. */
+/** A message may be on its way to a function. Each look gives it one turn, even on a busy machine. */
 const looksBeforeSkip = 30;
 const lookEveryMs = 5;
 
-/** What the account over there was told to say. */
+/** The trust policy of the lent role, in the account that lends it. */
 const trustOfLent = {
   Statement: {
     Effect: "Allow",
@@ -120,11 +103,11 @@ const trustOfLent = {
 
 type Wish = {
   assembly: Assembly;
-  /** Of the Verification account; where absent, nobody must ask for a token. */
+  /** The issuer of the Verification account. Absent: nobody may ask for a token. */
   issuer?: TokenIssuer;
-  /** How soon a message comes again whose function was killed; as the templates have it where absent. */
+  /** Replaces the visibility timeouts of the templates. */
   visibilitySeconds?: number;
-  /** Before each redelivery of an event; Slack's own where absent. */
+  /** The delays before redeliveries of an event. Default: Slack's own. */
   retryDelaysMs?: readonly number[];
 };
 
@@ -141,7 +124,7 @@ export async function startWorld(wish: Wish): Promise<World> {
   }
 }
 
-/** `opened` is what `close` ends, last first. */
+/** `close` ends what is in `opened`, last first. */
 async function start({
   assembly,
   issuer,
@@ -185,7 +168,7 @@ async function start({
   const metrics = createMetrics();
   opened.push(sampleQueues({ metrics, resolver, queues }));
   const secrets = secretsOfStage();
-  const values = keepValues({ resolver, secrets: managed(secrets), onProblem });
+  const values = storeValues({ resolver, secrets: managed(secrets), onProblem });
   const agentCore = { isDown: false };
   const quotas = { ...defaultQuotas };
   const runningRuntimes = new Map<string, RunningRuntime>();
@@ -194,11 +177,11 @@ async function start({
     implied: impliedBy({ resolver }),
     backends: {
       sqs: queues.backend,
-      s3: (request) => buckets.backend(request),
+      s3: (request) => buckets(request),
       dynamodb: tables,
       secretsmanager: values.secrets,
       ssm: values.parameters,
-      bedrock: models,
+      bedrock: modelsBackend,
       monitoring: cloudWatchBackend({ resolver, metrics }),
       logs: logsBackend({ resolver, functions: declared, lines }),
       cloudformation: stacksBackend({ assembly, resolver, moved: (text) => dependencies.moved(text) }),
@@ -207,7 +190,6 @@ async function start({
       sts: stsBackend({ issuer: issuer ?? nobodyIssues, onAssumed: (caller) => dependencies.admit(caller) }),
     },
     endpointArn: endpointArnOf({ runtimes }),
-    secretArn: ({ id, caller: { account, region } }) => secretArn({ id, account, region }),
     onProblem,
   });
   opened.push(gateway.close);
@@ -236,19 +218,18 @@ async function start({
   dependencies.move({ believed: entry.origin, actual: entry.url });
   const stop = new AbortController();
   const { signal } = stop;
-  const hidden = (source: EventSource): EventSource =>
-    visibilitySeconds === undefined ? source : { ...source, visibilityMs: visibilitySeconds * 1000 };
+  const hidden = visibilitySeconds !== undefined && { visibilityMs: visibilitySeconds * 1000 };
   const pace: Pace = { mostBatches: Number.POSITIVE_INFINITY };
   const others = { functions: running, resolver, gatewayUrl: gateway.url, pace, signal, dependencies, onProblem };
-  const polling = sources.map((source) => startEventSource({ source: hidden(source), ...others }));
+  const polling = sources.map((source) => startEventSource({ source: { ...source, ...hidden }, ...others }));
   opened.push(async () => {
     stop.abort();
-    // What is under way ends with the instance that it runs in.
+    // Invocations end with their instances.
     await Promise.all([...running.values()].map((fn) => fn.close()));
     await Promise.all(polling);
   });
   opened.push(clock.onAdvance(queues.lookAgain));
-  // Of the others an agent may be at work at a message, which is hidden for as long as that may take.
+  // Queues of the Execution account do not count: a message there stays hidden for as long as its agent works.
   const ownQueues = sources
     .map(({ queueArn }) => queueArn)
     .filter((arn) => arn.includes(`:${verificationPlace.account}:`));
@@ -262,7 +243,6 @@ async function start({
     authority,
     gateway,
     queues,
-    buckets,
     values,
     functions: running,
     concurrency,
@@ -270,9 +250,7 @@ async function start({
     agentCore,
     quotas,
     runtimes: runningRuntimes,
-    callerOf: dependencies.callerOf,
-    admit: dependencies.admit,
-    moved: dependencies.moved,
+    dependencies,
     pace,
     fakeSlack,
     tablesUrl: dynamodb.endpoint,
@@ -296,8 +274,8 @@ async function start({
 }
 
 /**
- * Moves the clock to when the next message is due, where no function of the Verification zone is at work and no message waits
- * that could be received. Agents may be at work: their time moves too.
+ * Moves the clock to when the next message is due, if no function of the Verification zone is at work and no message can be
+ * received. Agents may be at work: their time moves too.
  */
 function createSkip({
   concurrency,
@@ -318,7 +296,7 @@ function createSkip({
     }
     if (isIdle()) await clock.advance(dueInMs());
   };
-  // Two stories at once must not both move the clock by the same.
+  // Two stories at once must not both move the clock.
   return () => {
     skipping ??= skip().finally(() => {
       skipping = undefined;

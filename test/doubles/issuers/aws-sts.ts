@@ -1,6 +1,6 @@
 /** AWS STS. It checks signatures, issues real tokens, and lets a caller with the external id assume a role. */
 import { awsFailure, element, queryAnswer } from "../../rehearsal/aws/failure.ts";
-import { readQueryCall } from "../../rehearsal/aws/read-query-call.ts";
+import { readQueryCall } from "../../rehearsal/aws/read-call.ts";
 import { startTokenIssuer, type TokenIssuer } from "../../rehearsal/aws/token-issuer.ts";
 import { type KnownCredentials, sigv4Problem } from "../sigv4-check.ts";
 import type { Received } from "../web-server.ts";
@@ -32,7 +32,7 @@ export async function startAwsSts({
   async function answer(received: Received): Promise<Response> {
     const problem = sigv4Problem({ received, credentials, service: "sts", region });
     if (problem !== undefined) return refuse("SignatureDoesNotMatch", problem);
-    const call = readQueryCall({ received, account: "123456789012" });
+    const call = readQueryCall({ received, place: { account: "123456789012", region } });
     if (call === undefined) return refuse("ValidationError", "", 400);
     inputs.push(call.input);
     return call.action === "sts:AssumeRole" ? lend(call.input) : issue(call.input);

@@ -1,16 +1,8 @@
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { AwsCallError } from "../../../lambdas/shared/aws/json-call.ts";
 import { createS3FileStore } from "../../../lambdas/verification/files/s3-store.ts";
-import { createToy, near, toyCaller, toyRole } from "../toy.ts";
-import { createBuckets } from "./buckets.ts";
-import { startGateway } from "./gateway.ts";
-import { impliedBy } from "./implied.ts";
-
-const closing: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const step of closing.splice(0).reverse()) await step();
-});
+import { createToy, near, startToyGateway, toyCaller, toyRole } from "../toy.ts";
+import { createBuckets } from "./stores.ts";
 
 const objects = { "Fn::Join": ["", [{ "Fn::GetAtt": ["Files", "Arn"] }, "/*"]] };
 const ofKey = { "Fn::GetAtt": ["Key", "Arn"] };
@@ -47,23 +39,13 @@ async function start({ actions, policy = onlyEncrypted }: { actions: Record<stri
     },
     Role: toyRole(statements),
   };
-  const toy = createToy({ stacks: [{ place: near, resources }], code: "" });
-  closing.push(toy.close);
+  const toy = createToy({ stacks: [{ place: near, resources }] });
   const { resolver, authority, problems, onProblem } = toy;
   const caller = toyCaller(toy, "Role");
   const buckets = createBuckets({ resolver, callerOf: () => caller, onProblem });
-  const gateway = await startGateway({
-    authority,
-    implied: impliedBy({ resolver }),
-    backends: { s3: buckets.backend },
-    endpointArn: ({ runtimeArn }) => runtimeArn,
-    secretArn: ({ id }) => id,
-    onProblem,
-  });
-  closing.push(gateway.close);
-  gateway.register(caller);
+  const gateway = await startToyGateway(toy, { backends: { s3: buckets }, caller });
   const { credentials } = caller;
-  const [name = ""] = resolver.resources("AWS::S3::Bucket").map((bucket) => resolver.ref(bucket));
+  const [name = ""] = resolver.resources("AWS::S3::Bucket").map((bucket) => bucket.ref);
   const put = ({ bucket = name, region = near.region } = {}) => {
     const aws = { region, credentials: async () => credentials, endpointOf: () => new URL(gateway.url) };
     return createS3FileStore({ bucket, aws }).put({

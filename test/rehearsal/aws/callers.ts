@@ -1,10 +1,10 @@
-/** Who calls AWS: each with credentials of its own, so that a call tells whose it is. */
+/** Callers of AWS. Each has its own credentials, so that a call tells who made it. */
 import { randomUUID } from "node:crypto";
 
 export type Caller = {
-  /** The logical id of what runs, for people. */
+  /** The logical id of what runs, for messages. */
   name: string;
-  /** AWS itself takes messages for a function, under the function's role. */
+  /** An event source is AWS itself, which receives messages under the role of a function. */
   kind: "code" | "event source";
   roleArn: string;
   account: string;
@@ -12,7 +12,7 @@ export type Caller = {
   credentials: { accessKeyId: string; secretAccessKey: string; sessionToken: string };
 };
 
-/** What all secret keys and session tokens have in common. */
+/** Matches all secret keys and session tokens. */
 export const madeUpCredential = /(secret|session)-of-.+-[0-9A-F]{32}/;
 
 export function createCaller(caller: Omit<Caller, "credentials">): Caller {
@@ -25,7 +25,7 @@ export function createCaller(caller: Omit<Caller, "credentials">): Caller {
   return { ...caller, credentials };
 }
 
-/** How SDKs, and Lambda, put credentials into an environment. */
+/** Returns the variables in which SDKs look for credentials. */
 export function credentialVariables({ credentials, region }: Caller): Record<string, string> {
   return {
     AWS_ACCESS_KEY_ID: credentials.accessKeyId,

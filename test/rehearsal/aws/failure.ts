@@ -1,8 +1,8 @@
-/** Failures of AWS as each service words them. */
+/** Errors of AWS as each service formats them. */
 
 const stsNamespace = "https://sts.amazonaws.com/doc/2011-06-15/";
 
-/** By the service's signing name. The name goes into the body, and into a header where the protocol is REST. */
+/** `service` is the signing name. The name goes into the body, and into a header where the protocol is REST. */
 export function awsFailure({
   service,
   name,
@@ -21,7 +21,7 @@ export function awsFailure({
   return Response.json({ __type: name, message }, { status, headers });
 }
 
-/** The answer of an action of STS; values are put in as text. */
+/** Returns the answer of an action of STS. */
 export function queryAnswer(action: string, result: string): Response {
   const inner = `<${action}Result>${result}</${action}Result><ResponseMetadata>${requestId()}</ResponseMetadata>`;
   return xml(`<${action}Response xmlns="${stsNamespace}">${inner}</${action}Response>`, 200);
@@ -32,7 +32,7 @@ export function element(name: string, text: string): string {
   return `<${name}>${escaped}</${name}>`;
 }
 
-/** https://docs.aws.amazon.com/STS/latest/APIReference/CommonErrors.html; there some names lack the `Exception` of other services. */
+/** STS leaves the `Exception` out of some names: https://docs.aws.amazon.com/STS/latest/APIReference/CommonErrors.html */
 function queryFailure({ name, message, status }: { name: string; message: string; status: number }): Response {
   const error = `<Error><Type>Sender</Type>${element("Code", codeOf(name))}${element("Message", message)}</Error>`;
   return xml(`<ErrorResponse xmlns="${stsNamespace}">${error}${requestId()}</ErrorResponse>`, status);
@@ -46,6 +46,6 @@ function requestId(): string {
   return element("RequestId", crypto.randomUUID());
 }
 
-function xml(body: string, status: number): Response {
+export function xml(body: string, status: number): Response {
   return new Response(body, { status, headers: { "content-type": "text/xml" } });
 }

@@ -1,14 +1,7 @@
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { type AwsCallError, createJsonCall } from "../../../lambdas/shared/aws/json-call.ts";
-import { createToy, near, toyCaller, toyRole } from "../toy.ts";
-import { startGateway } from "./gateway.ts";
-import { impliedBy } from "./implied.ts";
-
-const closing: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const step of closing.splice(0).reverse()) await step();
-});
+import { createToy, near, startToyGateway, toyCaller, toyRole } from "../toy.ts";
+import type { Backend } from "./gateway.ts";
 
 /** A queue under a key, and a role that may do what `actions` say. */
 async function start({ actions }: { actions: Record<string, string> }) {
@@ -37,22 +30,13 @@ async function start({ actions }: { actions: Record<string, string> }) {
       })),
     ),
   };
-  const toy = createToy({ stacks: [{ place: near, resources }], code: "" });
-  closing.push(toy.close);
-  const { resolver, authority, problems, onProblem } = toy;
-  const gateway = await startGateway({
-    authority,
-    implied: impliedBy({ resolver }),
-    backends: { sqs: async ({ call }) => Response.json({ MessageId: call.action }) },
-    endpointArn: ({ runtimeArn }) => runtimeArn,
-    secretArn: ({ id }) => id,
-    onProblem,
-  });
-  closing.push(gateway.close);
+  const toy = createToy({ stacks: [{ place: near, resources }] });
+  const { resolver, authority, problems } = toy;
   const [queue] = resolver.resources("AWS::SQS::Queue");
   if (queue === undefined) throw new Error("unreachable");
   const caller = toyCaller(toy, "Role");
-  gateway.register(caller);
+  const backend: Backend = async ({ call }) => Response.json({ MessageId: call.action });
+  const gateway = await startToyGateway(toy, { backends: { sqs: backend }, caller });
   const { url } = gateway;
   const send = ({ credentials = caller.credentials, region = near.region } = {}) =>
     createJsonCall({
@@ -63,7 +47,7 @@ async function start({ actions }: { actions: Record<string, string> }) {
       endpointOf: () => new URL(url),
     })({
       target: "AmazonSQS.SendMessage",
-      input: { QueueUrl: resolver.ref(queue), MessageBody: "{}" },
+      input: { QueueUrl: queue.ref, MessageBody: "{}" },
       signal: AbortSignal.timeout(2000),
     });
   return { send, problems, authority, caller, calls: gateway.calls };

@@ -1,8 +1,9 @@
 /**
- * The AWS of a rehearsal at one loopback address: every call must be signed with the caller's own credentials and allowed by
- * the templates; then an emulator or a stub answers. What is refused is refused as AWS does, and fails the rehearsal.
+ * The AWS of a rehearsal at one loopback address. Every call must be signed with the caller's own credentials and allowed by the
+ * templates. Then an emulator or a stub answers. A refusal looks as on AWS, and fails the rehearsal.
  */
 import { presignedProblem } from "../../doubles/aws/s3-check.ts";
+import { sigv4Problem } from "../../doubles/sigv4-check.ts";
 import { type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import { clock } from "../clock.ts";
 import type { Authority } from "../iam/authority.ts";
@@ -10,19 +11,18 @@ import type { Caller } from "./callers.ts";
 import { awsFailure } from "./failure.ts";
 import type { Implied } from "./implied.ts";
 import { type AwsCall, readCall } from "./read-call.ts";
-import { signedBy, sigv4ProblemAt } from "./signed-by.ts";
 
-/** Answers what was allowed. */
+/** Answers a call that was allowed. */
 export type Backend = (request: { call: AwsCall; received: Received; caller: Caller }) => Promise<Response>;
 
 export type RecordedCall = Pick<AwsCall, "action" | "resources"> & { caller: string; kind: Caller["kind"] };
 
-/** A response in the place of the service's own, for the calls that it wants. */
+/** Returns a response that replaces the service's own, or undefined to let the call pass. It may also change the input. */
 export type Fault = (request: { call: AwsCall; caller: Caller; text: string }) => Response | undefined;
 
 export type Gateway = WebServer & {
   register(caller: Caller): void;
-  /** All calls that were allowed, in order. */
+  /** All allowed calls, in order. */
   calls: RecordedCall[];
   faults: Set<Fault>;
 };
@@ -31,16 +31,14 @@ export async function startGateway({
   authority,
   implied,
   backends,
-  endpointArn,
-  secretArn,
+  endpointArn = ({ runtimeArn }) => runtimeArn,
   onProblem,
 }: {
   authority: Authority;
   implied: Implied;
   /** By the service's signing name. */
   backends: Record<string, Backend>;
-  endpointArn: (request: { runtimeArn: string; qualifier: string }) => string;
-  secretArn: (request: { id: string; caller: Caller }) => string;
+  endpointArn?: (request: { runtimeArn: string; qualifier: string }) => string;
   onProblem: (problem: string) => void;
 }): Promise<Gateway> {
   const callers = new Map<string, Caller>();
@@ -51,23 +49,18 @@ export async function startGateway({
     const { request, target, body } = received;
     const arrivedMs = Date.now();
     await clock.settled();
-    // Whoever follows a presigned URL: it can do what its signer can.
+    // A presigned URL can do what its signer can, whoever follows it.
     const { accessKeyId, region, service: signedFor, isPresigned } = signedBy(received);
     const caller = callers.get(accessKeyId);
     if (caller === undefined) return refuse("", "InvalidClientTokenId", `Someone unknown called ${target}.`);
     const call = readCall({
       received,
       service: signedFor,
-      place: { account: caller.account, region },
+      place: { account: caller.account, region, homeRegion: caller.region },
       endpointArn,
-      secretArn: (id) => secretArn({ id, caller }),
     });
     if (call === undefined)
-      return refuse(
-        "",
-        "UnknownOperationException",
-        `${caller.name} called ${request.method} ${target}, which is not AWS.`,
-      );
+      return refuse("", "UnknownOperationException", `${caller.name} called ${request.method} ${target}, not AWS.`);
     const { service, action, resources, context = {} } = call;
     const { credentials } = caller;
     const bad = isPresigned
@@ -96,7 +89,7 @@ export async function startGateway({
     const backend = backends[service];
     if (backend === undefined) throw new Error(`The rehearsal has nobody who answers for ${service}.`);
     const response = await backend({ call, received, caller });
-    // What is behind may not live in the time of the rehearsal, and clients set their clocks by this.
+    // An emulator may not have the time of the rehearsal, and clients set their clocks by this header.
     const headers = new Headers(response.headers);
     headers.delete("date");
     return new Response(response.body, { status: response.status, headers });
@@ -114,4 +107,23 @@ export async function startGateway({
     faults,
     register: (caller) => void callers.set(caller.credentials.accessKeyId, caller),
   };
+}
+
+type SignedBy = { accessKeyId: string; region: string; service: string; isPresigned: boolean };
+
+/** Returns who signed a request and for what, by its header or by the query of a presigned URL. All texts are empty if nobody signed. */
+export function signedBy({ request, target }: Received): SignedBy {
+  const [, header = ""] = /Credential=([^,]+)/.exec(request.headers.get("authorization") ?? "") ?? [];
+  const presigned = new URL(target, "http://aws").searchParams.get("X-Amz-Credential");
+  const [accessKeyId = "", , region = "", service = ""] = (presigned ?? header).split("/");
+  return { accessKeyId, region, service, isPresigned: presigned !== null };
+}
+
+/** Checks a signature. A request is not stale if it was signed and arrived before the clock moved. */
+export function sigv4ProblemAt({
+  arrivedMs,
+  ...request
+}: Omit<Parameters<typeof sigv4Problem>[0], "nowMs"> & { arrivedMs: number }): string | undefined {
+  const problem = sigv4Problem({ ...request, nowMs: Date.now() });
+  return problem === "stale" ? sigv4Problem({ ...request, nowMs: arrivedMs }) : problem;
 }

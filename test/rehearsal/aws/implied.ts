@@ -1,69 +1,57 @@
-/** What a call makes AWS do under the caller's own permissions: with data that is encrypted under a key of the account. */
-import type { Resolver } from "../template/resolve.ts";
+/** The calls of KMS that AWS makes under the caller's permissions, because the data is encrypted by a key of the account. */
+import type { Resolver, Resource } from "../template/resolve.ts";
 import { record } from "../template/wiring.ts";
 import type { AwsCall } from "./read-call.ts";
 
 export type ImpliedCall = { action: string; resource: string; context: Record<string, string> };
 export type Implied = (call: Pick<AwsCall, "service" | "action" | "resources">) => ImpliedCall[];
 
-/** https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html */
-const ofQueues: Record<string, readonly string[]> = {
+/**
+ * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingKMSEncryption.html
+ */
+const keyActions: Record<string, readonly string[]> = {
   "sqs:SendMessage": ["kms:GenerateDataKey", "kms:Decrypt"],
-  "sqs:SendMessageBatch": ["kms:GenerateDataKey", "kms:Decrypt"],
   "sqs:ReceiveMessage": ["kms:Decrypt"],
-};
-/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingKMSEncryption.html */
-const ofBuckets: Record<string, readonly string[]> = {
   "s3:PutObject": ["kms:GenerateDataKey"],
   "s3:GetObject": ["kms:Decrypt"],
 };
-/** Data-plane calls decrypt the table's key: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html */
-const ofTables: readonly string[] = ["kms:Decrypt"];
+/** All calls of the data plane: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html */
+const tableActions: readonly string[] = ["kms:Decrypt"];
 
 export function impliedBy({ resolver }: { resolver: Resolver }): Implied {
-  const keysOfQueues = new Map<string, string>();
-  for (const queue of resolver.resources("AWS::SQS::Queue")) {
-    const { KmsMasterKeyId: key } = queue.properties;
-    if (key !== undefined) keysOfQueues.set(resolver.attribute(queue, "Arn"), keyArn(resolver, String(key)));
-  }
-  const keysOfTables = new Map<string, string>();
-  for (const table of resolver.resources("AWS::DynamoDB::Table")) {
-    const { KMSMasterKeyId: key } = record(table.properties.SSESpecification);
-    if (key !== undefined) keysOfTables.set(resolver.attribute(table, "Arn"), keyArn(resolver, String(key)));
-  }
-  const keysOfBuckets = new Map<string, string>();
-  for (const bucket of resolver.resources("AWS::S3::Bucket")) {
-    const key = keyOfBucket(bucket.properties);
-    if (key !== undefined) keysOfBuckets.set(resolver.attribute(bucket, "Arn"), keyArn(resolver, key));
-  }
+  const keyNames = {
+    "AWS::SQS::Queue": ({ properties }: Resource) => properties.KmsMasterKeyId,
+    "AWS::DynamoDB::Table": ({ properties }: Resource) => record(properties.SSESpecification).KMSMasterKeyId,
+    "AWS::S3::Bucket": keyOfBucket,
+  };
+  /** The key of each queue, table and bucket, by its ARN. */
+  const keys = new Map<string, string>();
+  for (const [type, keyNameOf] of Object.entries(keyNames))
+    for (const resource of resolver.resources(type)) {
+      const name = keyNameOf(resource);
+      if (name !== undefined) keys.set(resource.arn, keyArn(resolver, String(name)));
+    }
   return ({ service, action, resources }) =>
     resources.flatMap((arn) => {
-      const key =
-        keysOfQueues.get(arn) ??
-        keysOfTables.get(arn.replace(/\/index\/.*$/, "")) ??
-        keysOfBuckets.get(arn.split("/")[0] ?? "");
+      const key = keys.get(service === "s3" ? (arn.split("/")[0] ?? "") : arn.replace(/\/index\/.*$/, ""));
       if (key === undefined) return [];
-      const actions = service === "dynamodb" ? ofTables : (ofQueues[action] ?? ofBuckets[action] ?? []);
-      // A key is where the data is, of which a bucket's ARN says nothing.
+      // The key is in the region of the data, which the ARN of a bucket does not name.
       const context = { "kms:viaservice": `${service}.${key.split(":")[3]}.amazonaws.com` };
+      const actions = service === "dynamodb" ? tableActions : (keyActions[action] ?? []);
       return actions.map((implied) => ({ action: implied, resource: key, context }));
     });
 }
 
-/** Undefined where the bucket is encrypted by S3's own key, which needs nobody's permission. */
-function keyOfBucket({ BucketEncryption }: Record<string, unknown>): string | undefined {
-  const [rule] = [record(BucketEncryption).ServerSideEncryptionConfiguration].flat();
-  const { KMSMasterKeyID: key } = record(record(rule).ServerSideEncryptionByDefault);
-  return key === undefined ? undefined : String(key);
+/** Returns undefined for S3's own key, which needs no permission. */
+function keyOfBucket({ properties }: Resource): unknown {
+  const [rule] = [record(properties.BucketEncryption).ServerSideEncryptionConfiguration].flat();
+  return record(record(rule).ServerSideEncryptionByDefault).KMSMasterKeyID;
 }
 
-/** A key may be named by its id, its ARN or an alias. */
+/** Finds the key by its id or ARN. */
 export function keyArn(resolver: Resolver, name: string): string {
-  const alias = resolver.resources("AWS::KMS::Alias").find((candidate) => resolver.ref(candidate) === name);
-  const wanted = alias === undefined ? name : String(alias.properties.TargetKeyId);
-  const key = resolver
-    .resources("AWS::KMS::Key")
-    .find((candidate) => [resolver.ref(candidate), resolver.attribute(candidate, "Arn")].includes(wanted));
+  const key = resolver.resources("AWS::KMS::Key").find(({ ref, arn }) => [ref, arn].includes(name));
   if (key === undefined) throw new Error(`No template has the key ${name}.`);
-  return resolver.attribute(key, "Arn");
+  return key.arn;
 }

@@ -1,16 +1,8 @@
 /** Invoke by alias: what the function hears of it, and that IAM takes alias and function for two resources. */
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
-import { afterEach, describe, expect, it } from "@jest/globals";
-import { createToy, near, toyCaller, toyFunction, toyRole } from "../toy.ts";
-import { startGateway } from "./gateway.ts";
-import { impliedBy } from "./implied.ts";
-import { lambdaBackend } from "./lambda.ts";
-
-const closing: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const step of closing.splice(0).reverse()) await step();
-});
+import { describe, expect, it } from "@jest/globals";
+import { closeAfterTest, createToy, near, startToyGateway, toyCaller, toyFunction, toyRole } from "../toy.ts";
+import { lambdaBackend } from "./operator-services.ts";
 
 /** A function with an alias, and a role that may invoke the alias alone. */
 async function start() {
@@ -31,22 +23,13 @@ async function start() {
     ],
     code: "exports.handler = async (event, { invokedFunctionArn }) => invokedFunctionArn;",
   });
-  closing.push(toy.close);
-  const { resolver, authority, problems, onProblem, functions } = toy;
-  const gateway = await startGateway({
-    authority,
-    implied: impliedBy({ resolver }),
-    backends: { lambda: lambdaBackend({ functions: () => functions }) },
-    endpointArn: ({ runtimeArn }) => runtimeArn,
-    secretArn: ({ id }) => id,
-    onProblem,
-  });
-  closing.push(gateway.close);
+  const { problems, functions } = toy;
   const caller = toyCaller(toy, "Operator");
-  gateway.register(caller);
+  const backends = { lambda: lambdaBackend({ functions: () => functions }) };
+  const gateway = await startToyGateway(toy, { backends, caller });
   const { credentials, region } = caller;
   const client = new LambdaClient({ region, credentials, endpoint: gateway.url, maxAttempts: 1 });
-  closing.push(() => client.destroy());
+  closeAfterTest(() => client.destroy());
   const [functionArn = ""] = functions.keys();
   const invoke = async (FunctionName: string, Qualifier?: string): Promise<unknown> => {
     const command = new InvokeCommand({ FunctionName, Payload: Buffer.from("{}"), ...(Qualifier && { Qualifier }) });

@@ -1,4 +1,4 @@
-/** One standard queue of SQS, in memory: delays, visibility, receive counts, redrive, and messages that come twice. */
+/** A standard queue of SQS in memory: delays, visibility, receive counts, redrive, and duplicate deliveries. */
 import { hash, randomUUID } from "node:crypto";
 
 export type SentMessage = {
@@ -6,23 +6,23 @@ export type SentMessage = {
   delaySeconds?: number | undefined;
   groupId?: string | undefined;
   attributes?: unknown;
-  /** The trace header of whoever sends. It stays with the message wherever the message is moved to. */
+  /** The sender's trace header. The message keeps it when it is moved to another queue. */
   trace?: string | undefined;
 };
 
 type Message = Omit<SentMessage, "delaySeconds"> & {
   id: string;
   sentAtMs: number;
-  /** From when its age counts. AWS does not say so for a delayed message; here it is the end of the delay. */
+  /** When its age starts to count. AWS does not say so for a delayed message. Here it is the end of the delay. */
   bornAtMs: number;
-  /** From when it can be received. */
+  /** When it can be received. */
   dueAtMs: number;
-  /** As it was made; a message that is due can be received whatever it says. */
+  /** How it came to wait. A message that is due can be received in any state. */
   state: "delayed" | "visible" | "hidden";
   receives: number;
   firstReceivedAtMs?: number;
   receipt?: string;
-  /** A copy that a server of SQS has kept: it is delivered once, whatever becomes of the message. */
+  /** A copy that a server of SQS kept. It is delivered once, even if the message was deleted. */
   isCopy: boolean;
 };
 
@@ -38,26 +38,25 @@ export type Delivered = {
 export type Depth = { visible: number; notVisible: number; delayed: number; oldestSeconds: number };
 
 export type Queue = {
-  /** The id of the message. */
+  /** Returns the id of the message. */
   send(message: SentMessage): string;
   receive(request: { most: number; visibilitySeconds?: number | undefined }): Delivered[];
-  /** Like SQS, does not mind a message that is gone. False for a receipt that no delivery had. */
+  /** Like SQS, accepts the receipt of a message that is gone. Returns false for a receipt that was never given out. */
   remove(receipt: string): boolean;
   hide(request: { receipt: string; seconds: number }): boolean;
-  clear(): void;
-  /** All that can be received now, without receiving it. */
+  /** Returns what can be received now, without receiving it. */
   bodies(): string[];
   depth(): Depth;
-  /** When the next message that waits can be received. */
+  /** Returns when the next waiting message can be received. */
   nextDueMs(): number | undefined;
-  /** Called when a message may have become receivable. */
+  /** Calls the listener when a message may have become receivable. Returns a function that removes it. */
   onChange(listener: () => void): () => void;
 };
 
-/** Which messages are delivered twice: each `every`th in the order in which they are sent to any queue. Can be changed at any time. */
+/** Each `every`th message is delivered twice, counted over all queues. May change at any time. */
 export type Duplicates = { every: number; counted: number };
 
-/** SQS keeps a message that was received more often out of the age of the oldest one. */
+/** SQS leaves messages that were received more often out of the age of the oldest message. */
 const mostReceivesInAge = 3;
 
 export function createQueue({
@@ -136,7 +135,7 @@ export function createQueue({
     },
     take({ id, sentAtMs, body, trace, groupId, attributes }) {
       const more = { state: "visible", dueAtMs: now(), receives: 0, isCopy: false } as const;
-      // In a dead-letter queue the age counts from the first day: the message keeps its timestamp.
+      // In a dead-letter queue a message keeps its timestamp, so its age counts from its first sending.
       add({ id, sentAtMs, bornAtMs: sentAtMs, body, trace, groupId, attributes, ...more });
     },
     receive({ most, visibilitySeconds: hiddenSeconds = visibilitySeconds }) {
@@ -148,7 +147,7 @@ export function createQueue({
           redrive.take(message);
           continue;
         }
-        // Two deliveries of one message are never in one response.
+        // One response never holds two deliveries of one message.
         if (delivered.length >= most || delivered.some(({ MessageId }) => MessageId === message.id)) continue;
         delivered.push(deliver(message, hiddenSeconds));
       }
@@ -165,7 +164,6 @@ export function createQueue({
       changed();
       return receipts.has(receipt);
     },
-    clear: () => messages.clear(),
     bodies: () => [...messages].filter(isDue).map(({ body }) => body),
     depth() {
       const waiting = [...messages].filter(({ dueAtMs }) => dueAtMs > now());

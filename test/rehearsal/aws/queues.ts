@@ -1,23 +1,23 @@
-/** The queues of the templates, with their attributes, behind the JSON protocol of SQS. */
+/** The queues of the templates behind the JSON protocol of SQS. */
 import { hash } from "node:crypto";
 import type { Received } from "../../doubles/web-server.ts";
 import type { Resolver } from "../template/resolve.ts";
+import { record } from "../template/wiring.ts";
 import { awsFailure } from "./failure.ts";
 import type { Backend } from "./gateway.ts";
 import { createQueue, type Delivered, type Depth, type Duplicates, type Queue } from "./queue.ts";
 
 export type Queues = {
   backend: Backend;
-  /** As CloudWatch sees it, as a person does at the console: nobody's permissions are needed. */
-  attributesOf(arn: string): Promise<Record<string, string>>;
+  /** Needs no permission, as for CloudWatch. So do the others below. */
   depthOf(arn: string): Depth;
-  /** The messages that can be received, without keeping them from anyone. */
+  /** Returns the bodies of messages that can be received, without receiving them. */
   peek(arn: string): Promise<string[]>;
   send(request: { arn: string; body: string }): Promise<void>;
-  /** When the next message of any of these queues can be received. */
+  /** Returns when the next message of any of these queues can be received. */
   nextDueMs(arns: readonly string[]): number | undefined;
   duplicates: Duplicates;
-  /** Whoever waits for messages looks again. */
+  /** Makes pending receives look again, because the clock moved. */
   lookAgain(): void;
 };
 
@@ -29,20 +29,18 @@ const maxBytes = 1_048_576;
 /** https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html */
 const refusedCharacters = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/u;
 const defaultVisibilitySeconds = 30;
-/** A standard queue may deliver a message twice: here every fifth is. */
+/** A standard queue may deliver a message twice. Here it does so with every fifth. */
 const duplicateEvery = 5;
 
-/** `visibilitySeconds` replaces what the templates have. `seed` shifts which messages come twice. */
+/** `visibilitySeconds` replaces the value of the templates. */
 export function createQueues({
   resolver,
   visibilitySeconds,
-  seed = 0,
 }: {
   resolver: Resolver;
   visibilitySeconds?: number | undefined;
-  seed?: number;
 }): Queues {
-  const duplicates: Duplicates = { every: duplicateEvery, counted: seed };
+  const duplicates: Duplicates = { every: duplicateEvery, counted: 0 };
   const queues = new Map<string, ReturnType<typeof createQueue>>();
   const waiting = new Set<() => void>();
   const queueOf = (arn: string) => {
@@ -52,30 +50,24 @@ export function createQueues({
   };
   for (const resource of resolver.resources("AWS::SQS::Queue")) {
     const { VisibilityTimeout = defaultVisibilitySeconds, DelaySeconds = 0, RedrivePolicy } = resource.properties;
-    const { deadLetterTargetArn, maxReceiveCount } = (RedrivePolicy ?? {}) as Record<string, unknown>;
+    const { deadLetterTargetArn, maxReceiveCount } = record(RedrivePolicy);
     const target = String(deadLetterTargetArn);
+    if (RedrivePolicy !== undefined && resolver.byArn("AWS::SQS::Queue", target) === undefined)
+      throw new Error(`${resource.label}: its dead-letter queue is in no template.`);
+    const redrive = {
+      maxReceiveCount: Number(maxReceiveCount),
+      take: (message: Parameters<ReturnType<typeof createQueue>["take"]>[0]) => queueOf(target).take(message),
+    };
     const queue = createQueue({
       visibilitySeconds: visibilitySeconds ?? Number(VisibilityTimeout),
       delaySeconds: Number(DelaySeconds),
       duplicates,
-      ...(RedrivePolicy === undefined
-        ? {}
-        : {
-            redrive: {
-              maxReceiveCount: Number(maxReceiveCount),
-              take: (message) => queueOf(target).take(message),
-            },
-          }),
+      ...(RedrivePolicy !== undefined && { redrive }),
     });
-    queues.set(resolver.attribute(resource, "Arn"), queue);
-  }
-  for (const resource of resolver.resources("AWS::SQS::Queue")) {
-    const { deadLetterTargetArn } = (resource.properties.RedrivePolicy ?? {}) as Record<string, unknown>;
-    if (deadLetterTargetArn !== undefined && !queues.has(String(deadLetterTargetArn)))
-      throw new Error(`${resource.label}: its dead-letter queue is in no template.`);
+    queues.set(resource.arn, queue);
   }
 
-  /** Waits for a message as long as the caller wants. */
+  /** Waits for a message for as long as the caller asks. */
   async function receive(queue: Queue, input: Record<string, unknown>, signal: AbortSignal): Promise<Delivered[]> {
     const { MaxNumberOfMessages = 1, VisibilityTimeout, WaitTimeSeconds = 0 } = input;
     const seconds = VisibilityTimeout === undefined ? undefined : Number(VisibilityTimeout);
@@ -112,15 +104,6 @@ export function createQueues({
           const problem = problemOf(input);
           return problem ? failure(problem) : Response.json(send(queue, input, received));
         }
-        case "sqs:SendMessageBatch": {
-          const entries = (input.Entries ?? []) as Record<string, unknown>[];
-          const problem = entries.map(problemOf).find((each) => each !== undefined);
-          if (problem !== undefined) return failure(problem);
-          return Response.json({
-            Successful: entries.map((entry) => ({ Id: entry.Id, ...send(queue, entry, received) })),
-            Failed: [],
-          });
-        }
         case "sqs:ReceiveMessage":
           return Response.json({ Messages: await receive(queue, input, received.request.signal) });
         case "sqs:DeleteMessage":
@@ -133,13 +116,9 @@ export function createQueues({
         }
         case "sqs:GetQueueAttributes":
           return Response.json({ Attributes: attributesOf(queue) });
-        case "sqs:PurgeQueue":
-          queue.clear();
-          return Response.json({});
       }
       return failure("UnsupportedOperation");
     },
-    attributesOf: async (arn) => attributesOf(queueOf(arn)),
     depthOf: (arn) => queueOf(arn).depth(),
     peek: async (arn) => queueOf(arn).bodies(),
     send: async ({ arn, body }) => void queueOf(arn).send({ body }),
@@ -167,7 +146,7 @@ function send(queue: Queue, input: Record<string, unknown>, { request }: Receive
   return { MessageId, MD5OfMessageBody: hash("md5", body) };
 }
 
-/** Why SQS does not take a message. */
+/** Returns why SQS rejects a message. */
 function problemOf({ MessageBody, DelaySeconds = 0 }: Record<string, unknown>): string | undefined {
   if (typeof MessageBody !== "string" || MessageBody === "") return "MissingParameter";
   if (refusedCharacters.test(MessageBody)) return "InvalidMessageContents";

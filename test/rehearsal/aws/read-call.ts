@@ -1,22 +1,27 @@
-/** Which action on which resource an HTTP request to AWS is. */
+/** Reads which action on which resource an HTTP request to AWS is. */
 import type { Received } from "../../doubles/web-server.ts";
 import type { Context } from "../iam/conditions.ts";
-import { readQueryCall } from "./read-query-call.ts";
+import { secretArn } from "./stores.ts";
 
 export type AwsCall = {
   /** The signing name of the service. */
   service: string;
   /** As policies name it, such as `sqs:SendMessage`. */
   action: string;
-  /** All that must be permitted, as ARNs. */
+  /** ARNs. The caller needs the permission for each. */
   resources: string[];
   input: Record<string, unknown>;
-  /** What conditions of policies may ask about the call. */
+  /** The condition keys of the call. */
   context?: Context;
 };
 
-/** Where what a call names by name belongs. */
-type Place = { account: string; region: string };
+/** The account and region of what a call names without an ARN. */
+type Place = {
+  account: string;
+  region: string;
+  /** The caller's own region, where its secrets are, whatever region it signed for. */
+  homeRegion: string;
+};
 
 const servicesByTarget: Record<string, string> = {
   AmazonSQS: "sqs",
@@ -27,23 +32,21 @@ const servicesByTarget: Record<string, string> = {
   Logs_20140328: "logs",
 };
 
-/** Where policies name a service otherwise than signatures do. */
+/** Services that policies name differently from signatures. */
 const prefixes: Record<string, string> = { monitoring: "cloudwatch" };
 
-/** Undefined for a request that the rehearsal cannot place. */
+/** Returns undefined for a request that the rehearsal does not know. */
 export function readCall({
   received,
   service,
   place,
   endpointArn,
-  secretArn,
 }: {
   received: Received;
-  /** For which the request is signed. Most say in a header what they are. */
+  /** The service that the request is signed for. */
   service: string;
   place: Place;
   endpointArn: (request: { runtimeArn: string; qualifier: string }) => string;
-  secretArn: (id: string) => string;
 }): AwsCall | undefined {
   const { request, target, body } = received;
   if (service === "s3") return readS3Call(received);
@@ -54,12 +57,12 @@ export function readCall({
     return {
       service: named,
       action: `${prefixes[named] ?? named}:${operation}`,
-      resources: resourcesOf({ service: named, input, place, secretArn }),
+      resources: resourcesOf({ service: named, input, place }),
       input,
     };
   }
   const [path = "", query] = target.split("?");
-  if (path === "/") return readQueryCall({ received, ...place });
+  if (path === "/") return readQueryCall({ received, place });
   const [, model] = /^\/model\/([^/]+)\/converse-stream$/.exec(path) ?? [];
   if (model !== undefined) return converse({ modelId: decodeURIComponent(model), place, body });
   if (/^\/2016-08-19\/account-settings\/?$/.test(path) && request.method === "GET") {
@@ -84,7 +87,7 @@ export function readCall({
   };
 }
 
-/** With the bucket in the path: https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html and its like name the actions. */
+/** Reads a request with the bucket in its path. The actions are named in https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html and its like. */
 function readS3Call({ request: { method }, target }: Received): AwsCall | undefined {
   const operation = { PUT: "PutObject", GET: "GetObject" }[method];
   const name = decodeURIComponent((target.split("?")[0] ?? "").slice(1));
@@ -92,7 +95,7 @@ function readS3Call({ request: { method }, target }: Received): AwsCall | undefi
   return { service: "s3", action: `s3:${operation}`, resources: [`arn:aws:s3:::${name}`], input: {} };
 }
 
-/** https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html names the action that it needs. */
+/** https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html names the permission. */
 function converse({ modelId, place, body }: { modelId: string; place: Place; body: Uint8Array }): AwsCall {
   const [, behindProfile] = /^(?:us|eu|apac|global)\.(.+)$/.exec(modelId) ?? [];
   const model = `arn:aws:bedrock:${place.region}::foundation-model/${behindProfile ?? modelId}`;
@@ -109,12 +112,10 @@ function resourcesOf({
   service,
   input,
   place,
-  secretArn,
 }: {
   service: string;
   input: Record<string, unknown>;
   place: Place;
-  secretArn: (id: string) => string;
 }): string[] {
   const arn = (resource: string) => `arn:aws:${service}:${place.region}:${place.account}:${resource}`;
   switch (service) {
@@ -123,7 +124,7 @@ function resourcesOf({
       return [`arn:aws:sqs:${place.region}:${String(account)}:${String(name)}`];
     }
     case "secretsmanager":
-      return [secretArn(String(input.SecretId))];
+      return [secretArn({ id: String(input.SecretId), account: place.account, region: place.homeRegion })];
     case "ssm":
       return [arn(`parameter/${String(input.Name).replace(/^\//, "")}`)];
     case "monitoring":
@@ -131,11 +132,65 @@ function resourcesOf({
     case "logs":
       return [arn(`log-group:${String(input.logGroupName)}`)];
     case "dynamodb": {
-      const tables =
-        input.RequestItems === undefined ? [String(input.TableName)] : Object.keys(input.RequestItems as object);
+      const table = String(input.TableName);
       const index = input.IndexName === undefined ? "" : `/index/${String(input.IndexName)}`;
-      return tables.map((table) => `${table.startsWith("arn:") ? table : arn(`table/${table}`)}${index}`);
+      return [`${table.startsWith("arn:") ? table : arn(`table/${table}`)}${index}`];
     }
   }
   throw new Error(`The rehearsal does not know the resources of ${service}.`);
+}
+
+/**
+ * Reads a form: calls of STS (https://docs.aws.amazon.com/STS/latest/APIReference/API_Operations.html), and CloudFormation's
+ * DescribeStacks and ListStackResources. Returns undefined for anything else, and throws for another action of STS.
+ */
+export function readQueryCall({
+  received: { request, body },
+  place: { account, region },
+}: {
+  received: Received;
+  place: Pick<Place, "account" | "region">;
+}): AwsCall | undefined {
+  if (!/^application\/x-www-form-urlencoded\b/.test(request.headers.get("content-type") ?? "")) return undefined;
+  const { Action, Version, ...fields } = Object.fromEntries(new URLSearchParams(Buffer.from(body).toString("utf8")));
+  if (Version === "2010-05-15" && (Action === "DescribeStacks" || Action === "ListStackResources")) {
+    const resources = [`arn:aws:cloudformation:${region}:${account}:stack/${String(fields.StackName)}/made-up`];
+    return { service: "cloudformation", action: `cloudformation:${Action}`, resources, input: fields };
+  }
+  if (Version !== "2011-06-15") return undefined;
+  const lists = listsIn(fields);
+  const call = (resources: string[], keys: Record<string, Fields[string] | undefined> = {}): AwsCall => {
+    const present = Object.entries(keys).flatMap(([key, value]) =>
+      value === undefined ? [] : [[key, value] as const],
+    );
+    const context = Object.fromEntries(present);
+    return { service: "sts", action: `sts:${Action}`, resources, input: lists, context };
+  };
+  switch (Action) {
+    case "GetWebIdentityToken":
+      return call([`arn:aws:sts::${account}:self`], {
+        "sts:identitytokenaudience": lists.Audience,
+        "sts:signingalgorithm": lists.SigningAlgorithm,
+        "sts:durationseconds": lists.DurationSeconds ?? "300",
+      });
+    case "AssumeRole":
+      return call([String(lists.RoleArn)], { "sts:externalid": lists.ExternalId });
+    // It needs no permission: https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html
+    case "GetCallerIdentity":
+      return call([]);
+  }
+  throw new Error(`The rehearsal does not know ${String(Action)} of STS.`);
+}
+
+type Fields = Record<string, string | string[]>;
+
+/** Joins `Audience.member.1` and so on into one list. */
+function listsIn(fields: Record<string, string>): Fields {
+  const lists: Fields = {};
+  for (const [name, value] of Object.entries(fields)) {
+    const [, list] = /^(\w+)\.member\.\d+$/.exec(name) ?? [];
+    if (list === undefined) lists[name] = value;
+    else lists[list] = [...(lists[list] ?? []), value];
+  }
+  return lists;
 }

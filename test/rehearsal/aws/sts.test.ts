@@ -1,17 +1,10 @@
 import { AssumeRoleCommand, GetWebIdentityTokenCommand, STSClient } from "@aws-sdk/client-sts";
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { createRemoteJWKSet, jwtVerify } from "jose";
-import { createToy, far, near, toyCaller, toyRole } from "../toy.ts";
+import { closeAfterTest, createToy, far, near, startToyGateway, toyCaller, toyRole } from "../toy.ts";
 import type { Caller } from "./callers.ts";
-import { startGateway } from "./gateway.ts";
 import { stsBackend } from "./sts.ts";
 import { startTokenIssuer } from "./token-issuer.ts";
-
-const closing: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const step of closing.splice(0).reverse()) await step();
-});
 
 const callerArn = `arn:aws:iam::${near.account}:role/caller`;
 const farArn = `arn:aws:iam::${far.account}:role/far`;
@@ -50,27 +43,15 @@ async function start(...statements: unknown[]) {
         },
       },
     ],
-    code: "",
   });
-  closing.push(toy.close);
   const issuer = await startTokenIssuer();
-  closing.push(issuer.close);
-  const gateway = await startGateway({
-    authority: toy.authority,
-    implied: () => [],
-    backends: {
-      sts: stsBackend({ issuer, onAssumed: (caller) => gateway.register(caller) }),
-    },
-    endpointArn: ({ runtimeArn }) => runtimeArn,
-    secretArn: ({ id }) => id,
-    onProblem: toy.onProblem,
-  });
-  closing.push(gateway.close);
+  closeAfterTest(issuer.close);
   const caller = toyCaller(toy, "Caller");
-  gateway.register(caller);
+  const sts = stsBackend({ issuer, onAssumed: (assumed) => gateway.register(assumed) });
+  const gateway = await startToyGateway(toy, { backends: { sts }, caller });
   const clientOf = ({ credentials, region }: Pick<Caller, "credentials" | "region">) => {
     const client = new STSClient({ endpoint: gateway.url, region, credentials, maxAttempts: 1 });
-    closing.push(() => client.destroy());
+    closeAfterTest(() => client.destroy());
     return client;
   };
   const tokenFor = (

@@ -1,13 +1,15 @@
-/** AWS STS: web identity tokens for a role, and credentials of another role. Who may have them was decided before. */
+/** STS: web identity tokens for a role, and credentials of another role. The gateway has already checked who may have them. */
 import { type Caller, createCaller } from "./callers.ts";
 import { awsFailure, element, queryAnswer } from "./failure.ts";
 import type { Backend } from "./gateway.ts";
 import type { TokenIssuer } from "./token-issuer.ts";
 
-/** The life of credentials where nobody asks for another. */
+type Asked = { input: Record<string, unknown>; caller: Caller };
+
+/** The default lifetime of credentials. */
 const assumedMs = 3600_000;
 
-/** `onAssumed` is told whose calls the new credentials make. */
+/** `onAssumed` gets each caller with new credentials. */
 export function stsBackend({
   issuer,
   onAssumed,
@@ -15,7 +17,7 @@ export function stsBackend({
   issuer: Pick<TokenIssuer, "issue">;
   onAssumed: (caller: Caller) => void;
 }): Backend {
-  async function token({ input, caller }: { input: Record<string, unknown>; caller: Caller }): Promise<Response> {
+  async function token({ input, caller }: Asked): Promise<Response> {
     const { Audience, SigningAlgorithm, DurationSeconds = "300" } = input;
     const durationSeconds = Number(DurationSeconds);
     if (!Array.isArray(Audience) || SigningAlgorithm === undefined || durationSeconds < 60 || durationSeconds > 3600)
@@ -34,7 +36,7 @@ export function stsBackend({
     return queryAnswer("GetWebIdentityToken", element("WebIdentityToken", jwt) + element("Expiration", expiration));
   }
 
-  function assume({ input, caller }: { input: Record<string, unknown>; caller: Caller }): Response {
+  function assume({ input, caller }: Asked): Response {
     const roleArn = String(input.RoleArn);
     const session = String(input.RoleSessionName);
     if (!/^[\w+=,.@-]{2,64}$/.test(session))
@@ -59,21 +61,10 @@ export function stsBackend({
   }
 
   return async ({ call: { action, input }, caller }) => {
-    if (action !== "sts:GetCallerIdentity") return answer({ action, input, caller });
+    if (action === "sts:AssumeRole") return assume({ input, caller });
+    if (action !== "sts:GetCallerIdentity") return token({ input, caller });
     const { account, roleArn } = caller;
     const arn = `arn:aws:sts::${account}:assumed-role/${roleArn.split("/").at(-1)}/session`;
     return queryAnswer("GetCallerIdentity", element("Arn", arn) + element("Account", account));
   };
-
-  async function answer({
-    action,
-    input,
-    caller,
-  }: {
-    action: string;
-    input: Record<string, unknown>;
-    caller: Caller;
-  }): Promise<Response> {
-    return action === "sts:AssumeRole" ? assume({ input, caller }) : token({ input, caller });
-  }
 }

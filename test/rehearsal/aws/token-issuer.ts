@@ -1,10 +1,10 @@
-/** The issuer that an account of AWS gets for its web identity tokens: signs them, and publishes its key where anyone can read it. */
+/** The issuer of an AWS account: it signs web identity tokens and publishes its public key. */
 import { randomUUID } from "node:crypto";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import { startWebServer } from "../../doubles/web-server.ts";
 
 export type TokenIssuer = {
-  /** What tokens have as `iss`. */
+  /** The `iss` of its tokens. */
   url: string;
   issue(request: {
     audiences: string[];
@@ -12,7 +12,7 @@ export type TokenIssuer = {
     durationSeconds: number;
     claims: JWTPayload;
   }): Promise<string>;
-  /** All tokens so far. */
+  /** All tokens that it has issued. */
   issued: string[];
   close(): Promise<void>;
 };

@@ -1,17 +1,17 @@
-/** Judges the calls of a rehearsal by the policies of the templates, and remembers which permissions were used. */
+/** Decides calls by the policies of the templates, and remembers which permissions were used. */
 import { type Call, type Decision, decide, type Principal } from "./decide.ts";
 import { matches, matchesAction } from "./match.ts";
 import type { Policies } from "./policies.ts";
 import type { Statement } from "./policy.ts";
 
-/** One action that one statement allows on one resource. */
+/** An action that a statement allows on a resource. */
 export type Permission = { source: string; action: string; resource: string };
 
 export type Authority = {
   check(call: Call): Decision;
-  /** The role is deleted and created again, under the same name and with the same policies. */
+  /** Deletes the role and creates it again, with the same name and policies. */
   recreate(roleArn: string): void;
-  /** Permissions of roles and resources that no call has needed so far. */
+  /** Returns the permissions of roles and resources that no call has needed so far. */
   unused(): Permission[];
 };
 
@@ -75,7 +75,7 @@ function usedKeys(statement: Statement, call: Call): string[] {
     .map(keyOf);
 }
 
-/** A policy that names an account, and no role of it, opens nothing by itself: it says that the account's own policies count. */
+/** A statement that names an account and no role allows nothing by itself: the account's own policies decide. */
 function onlyDelegates({ principals, conditions }: Statement): boolean {
   if (conditions.some(({ key }) => key.toLowerCase() === "aws:principalarn")) return false;
   if (principals === undefined || principals.everyone || principals.services.length > 0) return false;

@@ -1,9 +1,9 @@
-/** Whether AWS would allow one call: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html */
+/** Decides whether AWS would allow a call: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html */
 import { type Context, holds } from "./conditions.ts";
 import { matches, matchesAction } from "./match.ts";
 import type { Statement } from "./policy.ts";
 
-/** `isRecreated`: a role of that name was deleted and created again after the policies of resources were deployed. */
+/** `isRecreated`: the role was deleted and created again after the policies of resources were deployed. */
 export type Principal =
   | { type: "role"; arn: string; account: string; isRecreated?: boolean }
   | { type: "service"; service: string };
@@ -13,8 +13,8 @@ export type Call = { principal: Principal; action: string; resource: string; con
 export type Decision = { allowed: true; by: Statement[] } | { allowed: false; why: string };
 
 /**
- * `identity` are the statements of the caller's role, `ofResource` those of the resource's own policy. `resourceRules` is for
- * what no identity policy opens alone, not even in the same account: keys, and roles that are taken on.
+ * `identity` has the statements of the caller's role, `ofResource` those of the resource's policy. `resourceRules` is set for keys
+ * and for roles to be assumed: no identity policy opens them alone, not even in the same account.
  */
 export function decide({
   call,
@@ -58,22 +58,20 @@ export function decide({
   return { allowed: true, by: [...identityAllows, ...resourceAllows, ...delegations] };
 }
 
-/** Whether the statement speaks of this action, this resource and these circumstances; principals aside. */
+/** Whether the statement is about this action, this resource and these conditions. Principals do not count. */
 function applies({ statement, call }: { statement: Statement; call: Omit<Call, "principal"> }): boolean {
   const { action, resource, context } = call;
-  const { actions, notActions, resources, notResources, conditions } = statement;
-  const hasAction = (patterns: string[]) => patterns.some((pattern) => matchesAction({ pattern, action }));
-  const hasResource = (patterns: string[]) => patterns.some((pattern) => matches({ pattern, text: resource }));
+  const { actions, resources, conditions } = statement;
   return (
-    (notActions.length > 0 ? !hasAction(notActions) : hasAction(actions)) &&
-    (notResources.length > 0 ? !hasResource(notResources) : hasResource(resources)) &&
+    actions.some((pattern) => matchesAction({ pattern, action })) &&
+    resources.some((pattern) => matches({ pattern, text: resource })) &&
     conditions.every((condition) => holds({ condition, context }))
   );
 }
 
 /**
- * A policy keeps the id of the role that it names as principal, so it does not match a role that was created again under the
- * same name. https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_principal.html#principal-roles
+ * A policy stores the id of a role that it names as principal. It does not match a role that was created again under the same name.
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_principal.html#principal-roles
  */
 function names({ principals }: Statement, principal: Principal): boolean {
   if (principals === undefined) throw new Error("A resource's policy has a statement without a principal.");
@@ -83,7 +81,7 @@ function names({ principals }: Statement, principal: Principal): boolean {
     : principals.services.includes(principal.service);
 }
 
-/** A policy that names an account lets that account's own policies decide. */
+/** A policy that names an account leaves the decision to that account's own policies. */
 function delegatesTo({ principals }: Statement, { account }: { account: string }): boolean {
   return principals?.aws.some((arn) => arn === account || arn === `arn:aws:iam::${account}:root`) === true;
 }

@@ -1,4 +1,4 @@
-/** Wildcards of policies: `*` is any text, `?` any one character. */
+/** Wildcards of policies: `*` is any text, `?` is any one character. */
 
 export function matches({ pattern, text }: { pattern: string; text: string }): boolean {
   const source = pattern
@@ -8,12 +8,12 @@ export function matches({ pattern, text }: { pattern: string; text: string }): b
   return new RegExp(`^${source}$`, "s").test(text);
 }
 
-/** Actions know no letter case. */
+/** Actions are case-insensitive. */
 export function matchesAction({ pattern, action }: { pattern: string; action: string }): boolean {
   return matches({ pattern: pattern.toLowerCase(), text: action.toLowerCase() });
 }
 
-/** An ARN is compared field by field, so that a `*` does not reach over a colon; all behind the fifth is one field. */
+/** Compares ARNs field by field, so that `*` does not match a colon. All behind the fifth colon is one field. */
 export function matchesArn({ pattern, arn }: { pattern: string; arn: string }): boolean {
   const wanted = fieldsOf(pattern);
   const given = fieldsOf(arn);

@@ -1,16 +1,16 @@
-/** All policies of the templates: those of roles, and those that resources carry themselves. */
+/** All policies of the templates: those of roles, and those of resources. */
 import type { Resolver, Resource } from "../template/resolve.ts";
 import { parsePolicy, type Statement } from "./policy.ts";
 
 export type Policies = {
   ofRole(roleArn: string): readonly Statement[];
-  /** Who may take the role on. */
+  /** Returns who may assume the role. */
   trustOf(roleArn: string): readonly Statement[];
   ofResource(resourceArn: string): readonly Statement[];
   all(): readonly Statement[];
 };
 
-/** Under which CloudFormation deploys; `cdk bootstrap` makes it, with these rights unless told otherwise. */
+/** CloudFormation deploys under this role of `cdk bootstrap`, which has all rights by default. */
 const bootstrapRole = /:role\/cdk-[a-z0-9]+-cfn-exec-role-/;
 const administrator = parsePolicy({
   document: { Statement: { Effect: "Allow", Action: "*", Resource: "*" } },
@@ -20,8 +20,8 @@ const administrator = parsePolicy({
 type Documents = Map<string, Statement[]>;
 
 /**
- * `trusts` are the trust policies of roles that are in no template, by ARN, and `roles` what such roles may do. Throws where a role has a policy that is not in
- * the templates: nobody could check what that allows.
+ * `trusts` and `roles` are the trust policies and the policies of roles that are in no template, by ARN. Throws for a managed policy,
+ * because the templates do not show its statements.
  */
 export function collectPolicies({
   resolver,
@@ -43,8 +43,8 @@ export function collectPolicies({
   const ofForeignRoles: ReadonlyMap<string, Statement[]> = new Map(foreign);
   const roleArns = new Map<string, string>();
   for (const role of resolver.resources("AWS::IAM::Role")) {
-    const arn = resolver.attribute(role, "Arn");
-    roleArns.set(`${role.stack.account}/${resolver.ref(role)}`, arn);
+    const arn = role.arn;
+    roleArns.set(`${role.stack.account}/${role.ref}`, arn);
     if (listOf(role.properties.ManagedPolicyArns).length > 0)
       throw new Error(`${role.label} has managed policies, whose statements the templates do not show.`);
     add(trust, arn, role, role.properties.AssumeRolePolicyDocument, "*");
@@ -59,34 +59,24 @@ export function collectPolicies({
         add(ofRoles, arn, policy, policy.properties.PolicyDocument);
       }
 
-  for (const key of resolver.resources("AWS::KMS::Key"))
-    add(ofResources, resolver.attribute(key, "Arn"), key, key.properties.KeyPolicy);
-  const queueArns = new Map(
-    resolver.resources("AWS::SQS::Queue").map((queue) => [resolver.ref(queue), resolver.attribute(queue, "Arn")]),
-  );
+  /** Policies may name the resource by its Ref. */
+  const arnOf = (type: string, ref: unknown) =>
+    resolver.resources(type).find((resource) => resource.ref === ref)?.arn ?? String(ref);
+  for (const key of resolver.resources("AWS::KMS::Key")) add(ofResources, key.arn, key, key.properties.KeyPolicy);
   for (const policy of resolver.resources("AWS::SQS::QueuePolicy"))
     for (const url of listOf(policy.properties.Queues))
-      add(ofResources, queueArns.get(String(url)) ?? String(url), policy, policy.properties.PolicyDocument);
+      add(ofResources, arnOf("AWS::SQS::Queue", url), policy, policy.properties.PolicyDocument);
   for (const policy of resolver.resources("AWS::SNS::TopicPolicy"))
     for (const topic of listOf(policy.properties.Topics))
       add(ofResources, String(topic), policy, policy.properties.PolicyDocument);
-  const bucketArns = new Map(
-    resolver.resources("AWS::S3::Bucket").map((bucket) => [resolver.ref(bucket), resolver.attribute(bucket, "Arn")]),
-  );
-  for (const policy of resolver.resources("AWS::S3::BucketPolicy")) {
-    const name = String(policy.properties.Bucket);
-    add(ofResources, bucketArns.get(name) ?? name, policy, policy.properties.PolicyDocument);
-  }
+  for (const policy of resolver.resources("AWS::S3::BucketPolicy"))
+    add(ofResources, arnOf("AWS::S3::Bucket", policy.properties.Bucket), policy, policy.properties.PolicyDocument);
   for (const policy of resolver.resources("AWS::BedrockAgentCore::ResourcePolicy")) {
     const document: unknown = JSON.parse(String(policy.properties.Policy));
     add(ofResources, String(policy.properties.ResourceArn), policy, document);
   }
-  const functionArns = new Map(
-    resolver.resources("AWS::Lambda::Function").map((fn) => [resolver.ref(fn), resolver.attribute(fn, "Arn")]),
-  );
   for (const permission of resolver.resources("AWS::Lambda::Permission")) {
-    const name = String(permission.properties.FunctionName);
-    const arn = functionArns.get(name) ?? name;
+    const arn = arnOf("AWS::Lambda::Function", permission.properties.FunctionName);
     add(ofResources, arn, permission, { Statement: [lambdaStatement(permission, arn)] });
   }
 
@@ -98,12 +88,12 @@ export function collectPolicies({
   };
 }
 
-/** An object has no policy but its bucket's. */
+/** An object has its bucket's policy. */
 function policyHolder(arn: string): string {
   return arn.startsWith("arn:aws:s3:::") ? (arn.split("/")[0] ?? arn) : arn;
 }
 
-/** `resource` where the document itself names none, as trust policies do not. */
+/** `resource` replaces the resources of a document that names none, such as a trust policy. */
 function add(
   documents: Documents,
   arn: string,
@@ -139,14 +129,14 @@ function lambdaStatement({ label, properties }: Resource, arn: string): unknown 
     Resource: arn,
     Principal: principal.endsWith(".amazonaws.com") ? { Service: principal } : { AWS: principal },
     Condition: {
-      ...(SourceArn === undefined ? {} : { ArnLike: { "aws:SourceArn": SourceArn } }),
-      ...(SourceAccount === undefined ? {} : { StringEquals: { "aws:SourceAccount": SourceAccount } }),
-      ...(FunctionUrlAuthType === undefined
-        ? {}
-        : { StringEquals: { "lambda:FunctionUrlAuthType": FunctionUrlAuthType } }),
-      ...(InvokedViaFunctionUrl === undefined
-        ? {}
-        : { Bool: { "lambda:InvokedViaFunctionUrl": InvokedViaFunctionUrl } }),
+      ...(SourceArn !== undefined && { ArnLike: { "aws:SourceArn": SourceArn } }),
+      ...(SourceAccount !== undefined && { StringEquals: { "aws:SourceAccount": SourceAccount } }),
+      ...(FunctionUrlAuthType !== undefined && {
+        StringEquals: { "lambda:FunctionUrlAuthType": FunctionUrlAuthType },
+      }),
+      ...(InvokedViaFunctionUrl !== undefined && {
+        Bool: { "lambda:InvokedViaFunctionUrl": InvokedViaFunctionUrl },
+      }),
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Policy documents as plain statements: every field a list, each statement knowing where in the templates it stands. */
+/** Reads policy documents into statements whose fields are lists. */
 
 export type Principals = { aws: string[]; services: string[]; everyone: boolean };
 
@@ -6,29 +6,18 @@ export type Condition = { operator: string; key: string; values: string[] };
 
 export type Statement = {
   effect: "Allow" | "Deny";
-  /** Absent in the policies of a role, which are for that role. */
+  /** Absent in the policies of a role. */
   principals: Principals | undefined;
   actions: string[];
-  notActions: string[];
   resources: string[];
-  notResources: string[];
   conditions: Condition[];
-  /** The logical id of the resource that holds the statement, for people. */
+  /** The label of the resource that holds the statement, for messages. */
   source: string;
 };
 
-const knownFields = new Set([
-  "Sid",
-  "Effect",
-  "Principal",
-  "Action",
-  "NotAction",
-  "Resource",
-  "NotResource",
-  "Condition",
-]);
+const knownFields = new Set(["Sid", "Effect", "Principal", "Action", "Resource", "Condition"]);
 
-/** `document` with all intrinsics resolved. Throws where it holds something that is not understood. */
+/** `document` has all intrinsics resolved. Throws for a field that the rehearsal does not know. */
 export function parsePolicy({ document, source }: { document: unknown; source: string }): Statement[] {
   return listOf(recordOf(document).Statement).map((json) => {
     const statement = recordOf(json);
@@ -40,9 +29,7 @@ export function parsePolicy({ document, source }: { document: unknown; source: s
       effect,
       principals: statement.Principal === undefined ? undefined : principalsOf(statement.Principal),
       actions: textsOf(statement.Action),
-      notActions: textsOf(statement.NotAction),
       resources: textsOf(statement.Resource),
-      notResources: textsOf(statement.NotResource),
       conditions: conditionsOf(statement.Condition),
       source,
     };

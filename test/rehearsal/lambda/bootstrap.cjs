@@ -1,10 +1,12 @@
-/** What AWS runs around a function: loads the handler that the template names and speaks the Runtime API. Loads nothing else. */
+/** What AWS runs around a function: it loads the handler that the template names, and speaks the Runtime API. */
 const { request } = require("node:http");
+const { enableCompileCache, flushCompileCache } = require("node:module");
 const { join } = require("node:path");
 const { setOffset } = require("../shift-date.cjs");
 
 const { AWS_LAMBDA_RUNTIME_API, _HANDLER = "", LAMBDA_TASK_ROOT = "", AWS_LAMBDA_FUNCTION_NAME } = process.env;
 const version = "/2018-06-01/runtime";
+const [, , compileCache] = process.argv;
 
 function call(method, path, body) {
   const [hostname, port] = AWS_LAMBDA_RUNTIME_API.split(":");
@@ -30,9 +32,12 @@ function describe(error) {
 }
 
 function loadHandler() {
+  enableCompileCache(compileCache);
   const dot = _HANDLER.lastIndexOf(".");
   const handler = require(join(LAMBDA_TASK_ROOT, _HANDLER.slice(0, dot)))[_HANDLER.slice(dot + 1)];
   if (typeof handler !== "function") throw new Error(`${_HANDLER} is undefined or not exported`);
+  // The process ends by a signal, which would leave nothing behind.
+  flushCompileCache();
   return handler;
 }
 
@@ -47,10 +52,10 @@ async function main() {
   for (;;) {
     const { headers, text } = await call("GET", "/invocation/next");
     const id = headers["lambda-runtime-aws-request-id"];
-    // A process that stood still may not have heard yet how far its time is ahead.
+    // A process that was frozen may not have heard of the latest move of the clock.
     setOffset(Number(headers["x-rehearsal-offset-ms"]));
     const deadlineMs = Number(headers["lambda-runtime-deadline-ms"]);
-    // Where SDKs look for the chain that they hand on to SQS.
+    // SDKs read this variable and pass the trace on to SQS.
     process.env._X_AMZN_TRACE_ID = headers["lambda-runtime-trace-id"];
     const context = {
       awsRequestId: id,
@@ -68,5 +73,5 @@ async function main() {
   }
 }
 
-// The parent is gone: nobody is left to ask for the next event.
+// The parent is gone, and with it the Runtime API.
 main().catch(() => process.exit(1));

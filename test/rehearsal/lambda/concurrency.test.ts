@@ -1,15 +1,14 @@
 import { describe, expect, it } from "@jest/globals";
 import type { LambdaFunction } from "../template/wiring.ts";
-import { createConcurrency, newAccountLimit, reservationProblems } from "./concurrency.ts";
+import { createConcurrency, newAccountLimit } from "./concurrency.ts";
 
 const region = "eu-central-1";
-const fn = (name: string, account = "111111111111", reservedConcurrency?: number) =>
+const fn = (name: string, account = "111111111111") =>
   ({
     label: name,
     arn: `arn:aws:lambda:${region}:${account}:function:${name}`,
     account,
     region,
-    reservedConcurrency,
   }) as LambdaFunction;
 
 const fill = (concurrency: ReturnType<typeof createConcurrency>, of: LambdaFunction, count: number) =>
@@ -35,21 +34,9 @@ describe("the concurrency of an account", () => {
   });
 
   it("is less by what a function reserves, which is for that function alone and bounds it", () => {
-    const own = fn("own", "111111111111", 3);
+    const own = fn("own");
     const concurrency = createConcurrency({ limit: 10, reserved: { [own.arn]: 3 } });
     expect(fill(concurrency, fn("a"), 8).filter(Boolean)).toHaveLength(7);
     expect(fill(concurrency, own, 4).filter(Boolean)).toHaveLength(3);
-  });
-});
-
-describe("a reservation", () => {
-  it.each([
-    { limit: newAccountLimit, counts: [1], problems: 1 },
-    { limit: 1000, counts: [900], problems: 0 },
-    { limit: 1000, counts: [500, 401], problems: 2 },
-    { limit: newAccountLimit, counts: [undefined], problems: 0 },
-  ])("of $counts in an account of $limit makes $problems deploy problems", ({ limit, counts, problems }) => {
-    const functions = counts.map((count, index) => fn(`f${index}`, "111111111111", count));
-    expect(reservationProblems({ functions, limit })).toHaveLength(problems);
   });
 });

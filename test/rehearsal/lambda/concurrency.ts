@@ -1,21 +1,19 @@
-/** How many invocations of an account may be under way at once: all of its functions share the limit. */
+/** The limit of concurrent invocations, which all functions of an account share. */
 import type { LambdaFunction } from "../template/wiring.ts";
 
-/** New accounts start with this limit. https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
+/** The limit of a new account: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
 export const newAccountLimit = 10;
-/** PutFunctionConcurrency fails where it would leave fewer: https://docs.aws.amazon.com/lambda/latest/api/API_PutFunctionConcurrency.html */
-const leastUnreserved = 100;
 
 export type Concurrency = {
-  /** Counts an invocation until the returned function is called. Undefined: Lambda throttles it. */
+  /** Counts an invocation until the returned function is called. Returns undefined where Lambda throttles it. */
   enter(fn: Pick<LambdaFunction, "arn" | "account" | "region">): (() => void) | undefined;
-  /** Of an account. */
+  /** Returns the number of an account's current invocations. */
   underWay(account: string): number;
-  /** The highest number of invocations that were under way at once in an account. */
+  /** Returns the highest number of concurrent invocations that an account had. */
   peak(account: string): number;
 };
 
-/** Each account has its own limit in each region. `reserved` is by function ARN; it is set apart from what the others share. */
+/** Each account has its own limit in each region. `reserved`, by function ARN, is set apart from what the others share. */
 export function createConcurrency({
   limit = newAccountLimit,
   reserved = {},
@@ -55,29 +53,9 @@ export function createConcurrency({
   };
 }
 
-/** The reserved concurrency of the templates, by function ARN. */
+/** Returns the reserved concurrency of the templates by function ARN. */
 export function reservedConcurrency(functions: readonly LambdaFunction[]): Record<string, number> {
   return Object.fromEntries(
     functions.flatMap(({ arn, reservedConcurrency: count }) => (count === undefined ? [] : [[arn, count]])),
   );
-}
-
-/** A deploy that reserves more than the account can spare fails. */
-export function reservationProblems({
-  functions,
-  limit = newAccountLimit,
-}: {
-  functions: readonly LambdaFunction[];
-  limit?: number;
-}): string[] {
-  return functions.flatMap(({ label, account, reservedConcurrency: own }) => {
-    if (own === undefined) return [];
-    const all = functions
-      .filter((fn) => fn.account === account)
-      .reduce((sum, fn) => sum + (fn.reservedConcurrency ?? 0), 0);
-    if (limit - all >= leastUnreserved) return [];
-    return [
-      `${label} reserves a concurrency of ${own}: an account with a limit of ${limit} would have less than ${leastUnreserved} unreserved.`,
-    ];
-  });
 }

@@ -1,20 +1,18 @@
-/** One execution environment of a function: a child process behind a Runtime API of its own. */
-import { type ChildProcess, spawn } from "node:child_process";
+/** One execution environment of a function: a process with its own Runtime API. */
+import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startWebServer } from "../../doubles/web-server.ts";
-import { currentOffsetMs, inRehearsalTime, keepInTime, timeVariables, withChannel } from "../clock.ts";
-import { endWithUs } from "../reaper.ts";
+import { currentOffsetMs, startProcess } from "../clock.ts";
 import type { LambdaFunction } from "../template/wiring.ts";
 
-/** `isThrottled`: the function was not started at all. */
+/** `isThrottled`: the function was not invoked at all. */
 export type Outcome = { ok: true; payload: unknown } | { ok: false; error: string; isThrottled?: true };
 
 export type Instance = {
-  /** One at a time. Never rejects. `trace` is the trace header of the invocation, `invokedArn` what was invoked: the function or an alias. */
+  /** Takes one event at a time. Never rejects. `invokedArn` is the function or an alias. */
   invoke(event: unknown, call: { trace: string; invokedArn: string }): Promise<Outcome>;
-  /** Resolves when the process is gone. */
-  readonly gone: Promise<void>;
   isGone(): boolean;
   close(): Promise<void>;
 };
@@ -23,7 +21,10 @@ type Invocation = { id: string; event: unknown; trace: string; invokedArn: strin
 
 const initTimeoutMs = 10_000;
 
-/** `environment` is all that the process is given. As in Lambda, it stands still between invocations. */
+/** Instances start often: what one has compiled the next one loads. */
+const compileCache = join(process.env.NODE_COMPILE_CACHE ?? tmpdir(), "lambda");
+
+/** As on Lambda, the process is frozen between invocations, and has no variables but those of `environment` and Lambda's own. */
 export async function startInstance({
   fn,
   environment,
@@ -47,7 +48,7 @@ export async function startInstance({
         const { promise, resolve } = Promise.withResolvers<Response>();
         waiting = resolve;
         offer();
-        // Lambda freezes the process until the next event; what it left in the background stands still too.
+        // Lambda freezes the process until the next event, with all that it left in the background.
         if (waiting !== undefined) child?.kill("SIGSTOP");
         return promise;
       }
@@ -80,10 +81,10 @@ export async function startInstance({
     current = undefined;
   }
 
-  child = spawn(process.execPath, [...inRehearsalTime, join(__dirname, "bootstrap.cjs")], {
-    env: {
+  child = startProcess({
+    args: [join(__dirname, "bootstrap.cjs"), compileCache],
+    environment: {
       ...environment,
-      ...timeVariables(),
       AWS_LAMBDA_RUNTIME_API: new URL(server.url).host,
       AWS_LAMBDA_FUNCTION_NAME: fn.name,
       AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(fn.memoryMb),
@@ -92,14 +93,10 @@ export async function startInstance({
       _HANDLER: fn.handler,
       TZ: ":UTC",
     },
-    cwd: fn.folder,
-    stdio: withChannel,
+    folder: fn.folder,
+    onLine,
   });
   const end = () => child?.kill("SIGKILL");
-  endWithUs(child);
-  keepInTime(child);
-  for (const stream of [child.stdout, child.stderr])
-    stream?.setEncoding("utf8").on("data", (text: string) => text.split("\n").filter(Boolean).forEach(onLine));
   child.once("exit", (code, signal) => {
     isGone = true;
     settle({ ok: false, error: lastText ?? `its process ended with ${signal ?? String(code)}` });
@@ -107,7 +104,6 @@ export async function startInstance({
   });
 
   return {
-    gone: gone.promise,
     isGone: () => isGone,
     async invoke(event, { trace, invokedArn }) {
       const { promise, resolve } = Promise.withResolvers<Outcome>();

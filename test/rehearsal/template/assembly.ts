@@ -1,4 +1,4 @@
-/** What `cdk synth` left in cdk.out: the templates of the stacks, where they go, and the folders of the assets. */
+/** Reads what `cdk synth` wrote: the templates of the stacks, their accounts, and the folders of the assets. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
@@ -34,11 +34,11 @@ export type Template = z.infer<typeof templateSchema>;
 export type Stack = { name: string; account: string; region: string; template: Template };
 export type Assembly = {
   stacks: Stack[];
-  /** The folder that becomes this object of the assets' bucket. Throws where the assembly has none. */
+  /** Returns the folder of an asset by its key in the assets' bucket. Throws if the assembly has none. */
   assetFolder(objectKey: string): string;
 };
 
-export function readAssembly({ folder }: { folder: string }): Assembly {
+export function readAssembly(folder: string): Assembly {
   const { artifacts } = manifestSchema.parse(readJson(folder, "manifest.json"));
   const stacks = Object.entries(artifacts).flatMap(([id, { type, environment = "", properties }]): Stack[] => {
     if (type !== "aws:cloudformation:stack" || properties.templateFile === undefined) return [];

@@ -1,17 +1,17 @@
-/** What CloudFormation would answer to Ref and Fn::GetAtt: names made from stack and logical id, and the ARNs that follow. */
+/** What CloudFormation gives for Ref and Fn::GetAtt: names made of stack and logical id, and the ARNs that follow. */
 import { createHash } from "node:crypto";
 
 export type Place = { stackName: string; account: string; region: string; logicalId: string };
 
 type Properties = Record<string, unknown>;
 type Naming = Place & {
-  /** A name of its own that the template gives, or one as CloudFormation makes them, of at most `maxLength`. */
+  /** Returns the name that the template sets, or one as CloudFormation makes them, of at most `maxLength`. */
   named(property: string, maxLength?: number): string;
   properties: Properties;
 };
 type Identity = { ref: string; attributes: Record<string, string> };
 
-/** `properties` with all intrinsics resolved. Undefined for a type whose Ref and attributes the rehearsal does not know. */
+/** `properties` has all intrinsics resolved. Returns undefined for a type that the rehearsal does not know. */
 export function identityOf({
   type,
   place,
@@ -76,13 +76,12 @@ const makers: Record<string, (naming: Naming) => Identity> = {
     const id = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join("-");
     return { ref: id, attributes: { Arn: arn("kms", at, `key/${id}`), KeyId: id } };
   },
-  // A bucket's name has no account and no region in its ARN, and no capitals.
+  // The ARN of a bucket has no account and no region, and its name no capitals.
   "AWS::S3::Bucket": (at) => {
     const name = at.named("BucketName", 63).toLowerCase();
     return { ref: name, attributes: { Arn: `arn:aws:s3:::${name}` } };
   },
   "AWS::S3::BucketPolicy": short,
-  "AWS::KMS::Alias": (at) => ({ ref: String(at.properties.AliasName), attributes: {} }),
   "AWS::SSM::Parameter": (at) => {
     const name = at.named("Name", 80);
     return { ref: name, attributes: { Type: String(at.properties.Type), Value: String(at.properties.Value) } };

@@ -30,13 +30,7 @@ function resolve({ properties, resources = {} }: { properties: unknown; resource
       {
         name: "Far",
         ...there,
-        template: template(
-          { Keep: { Type: "AWS::DynamoDB::Table" } },
-          {
-            Table: { Value: { "Fn::GetAtt": ["Keep", "Arn"] }, Export: { Name: "far-table" } },
-            Name: { Value: { Ref: "Keep" } },
-          },
-        ),
+        template: template({ Keep: { Type: "AWS::DynamoDB::Table" } }, { Name: { Value: { Ref: "Keep" } } }),
       },
     ],
     assetFolder: () => "",
@@ -61,19 +55,9 @@ describe("an intrinsic of a template becomes what CloudFormation makes of it:", 
   it.each([
     { title: "Fn::Join", properties: { "Fn::Join": ["-", ["a", { Ref: "AWS::Region" }]] }, value: "a-eu-central-1" },
     {
-      title: "Fn::Select of Fn::Split",
-      properties: { "Fn::Select": [1, { "Fn::Split": ["/", "a/b/c"] }] },
-      value: "b",
-    },
-    {
       title: "Fn::Sub",
-      properties: { "Fn::Sub": `\${AWS::AccountId} \${Greeting} \${!Literal}` },
-      value: `111111111111 hello \${Literal}`,
-    },
-    {
-      title: "Fn::Sub with variables",
-      properties: { "Fn::Sub": [`\${What}`, { What: { Ref: "AWS::StackName" } }] },
-      value: "Near",
+      properties: { "Fn::Sub": `\${AWS::AccountId} \${Greeting}` },
+      value: "111111111111 hello",
     },
     { title: "AWS::NoValue", properties: { kept: 1, gone: { Ref: "AWS::NoValue" } }, value: { kept: 1 } },
     { title: "a parameter", properties: { Ref: "Greeting" }, value: "hello" },
@@ -81,15 +65,9 @@ describe("an intrinsic of a template becomes what CloudFormation makes of it:", 
     expect(resolve({ properties })).toEqual(value);
   });
 
-  it.each([
-    { title: "Fn::ImportValue", properties: { "Fn::ImportValue": "far-table" }, end: /:222222222222:table\/Far-Keep-/ },
-    {
-      title: "Fn::GetStackOutput",
-      properties: { "Fn::GetStackOutput": { StackName: "Far", OutputName: "Name" } },
-      end: /^Far-Keep-/,
-    },
-  ])("$title, of another account's stack", ({ properties, end }) => {
-    expect(resolve({ properties })).toMatch(end);
+  it("Fn::GetStackOutput, of another account's stack", () => {
+    const properties = { "Fn::GetStackOutput": { StackName: "Far", OutputName: "Name" } };
+    expect(resolve({ properties })).toMatch(/^Far-Keep-/);
   });
 
   it.each([

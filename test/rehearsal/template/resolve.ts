@@ -1,24 +1,29 @@
-/** Resolves the intrinsics of templates as CloudFormation would. One that is not known here throws. */
+/** Resolves the intrinsics of templates as CloudFormation does. An unknown intrinsic throws. */
 import type { Assembly, Stack } from "./assembly.ts";
 import { identityOf } from "./physical.ts";
 
 export type Resource = {
   stack: Stack;
   logicalId: string;
-  /** For people: the zone and the logical id. */
+  /** The zone and the logical id, for messages. */
   label: string;
   type: string;
-  properties: Record<string, unknown>;
+  /** Resolved at the first use. */
+  readonly properties: Record<string, unknown>;
+  /** What `Ref` gives. */
+  readonly ref: string;
+  readonly arn: string;
+  /** What `Fn::GetAtt` gives. */
+  attribute(name: string): string;
 };
 
 export type Resolver = {
-  /** All resources of the assembly, or those of one type, with their properties resolved. */
-  resources(type?: string): Resource[];
-  /** A value of the stack's template. */
+  /** The resources of one type, in all stacks. */
+  resources(type: string): Resource[];
+  byArn(type: string, arn: string): Resource | undefined;
+  /** Resolves a value of the stack's template. */
   resolve(value: unknown, stack: Stack): unknown;
   output(request: { stackName: string; name: string }): string;
-  ref(resource: Resource): string;
-  attribute(resource: Resource, name: string): string;
 };
 
 type Intrinsic = (argument: unknown, stack: Stack) => unknown;
@@ -31,21 +36,10 @@ export function createResolver({ assembly }: { assembly: Assembly }): Resolver {
       return attributeOf(stack, logicalId, names.join("."));
     },
     "Fn::Join": (argument, stack) => {
-      const [separator, parts] = pair(argument);
-      return listOf(resolve(parts, stack)).map(String).join(String(separator));
+      const [separator, parts] = argument as [string, unknown];
+      return (resolve(parts, stack) as unknown[]).map(String).join(separator);
     },
-    "Fn::Split": (argument, stack) => {
-      const [separator, text] = pair(argument);
-      return String(resolve(text, stack)).split(String(separator));
-    },
-    "Fn::Select": (argument, stack) => {
-      const [index, list] = pair(argument);
-      const value = listOf(resolve(list, stack))[Number(index)];
-      if (value === undefined) throw new Error(`${stack.name}: Fn::Select finds nothing at ${String(index)}.`);
-      return value;
-    },
-    "Fn::Sub": (argument, stack) => substitute(argument, stack),
-    "Fn::ImportValue": (name, stack) => exported(String(resolve(name, stack))),
+    "Fn::Sub": substitute,
     "Fn::GetStackOutput": (argument, stack) => {
       const { StackName, OutputName, Region } = resolve(argument, stack) as Record<string, unknown>;
       return outputOf({ stackName: String(StackName), name: String(OutputName), region: Region });
@@ -93,7 +87,7 @@ export function createResolver({ assembly }: { assembly: Assembly }): Resolver {
     return identity;
   }
 
-  /** Only what names are made of: resolving everything could lead in circles. */
+  /** Resolves only the properties that make up names. Resolving all of them could run in circles. */
   function resolveNames(properties: Record<string, unknown>, stack: Stack): Record<string, unknown> {
     const needed = Object.entries(properties).filter(([key]) =>
       /Name$|^Path$|^Type$|^AgentRuntimeId$|^TargetFunctionArn$/.test(key),
@@ -101,11 +95,10 @@ export function createResolver({ assembly }: { assembly: Assembly }): Resolver {
     return Object.fromEntries(needed.map(([key, value]) => [key, resolve(value, stack)]));
   }
 
-  function substitute(argument: unknown, stack: Stack): string {
-    const [text, variables] = Array.isArray(argument) ? argument : [argument, {}];
-    return String(text).replace(/\$\{([^}!]+)\}|\$\{!([^}]+)\}/g, (_, name: string | undefined, literal: string) => {
-      if (name === undefined) return `\${${literal}}`;
-      if (name in variables) return String(resolve(variables[name], stack));
+  function substitute(text: unknown, stack: Stack): string {
+    if (typeof text !== "string")
+      throw new Error(`${stack.name}: Fn::Sub with variables is not known to the rehearsal.`);
+    return text.replace(/\$\{([^}]+)\}/g, (_, name: string) => {
       const [logicalId = "", ...rest] = name.split(".");
       return rest.length === 0 ? String(refOf(stack, name)) : attributeOf(stack, logicalId, rest.join("."));
     });
@@ -119,32 +112,34 @@ export function createResolver({ assembly }: { assembly: Assembly }): Resolver {
     return String(resolve(output.Value, stack));
   }
 
-  function exported(name: string): string {
-    for (const stack of assembly.stacks)
-      for (const output of Object.values(stack.template.Outputs)) {
-        const { Name } = (output.Export ?? {}) as { Name?: unknown };
-        if (Name !== undefined && resolve(Name, stack) === name) return String(resolve(output.Value, stack));
-      }
-    throw new Error(`No stack exports ${name}.`);
-  }
-
+  const all = assembly.stacks.flatMap((stack) =>
+    Object.entries(stack.template.Resources).map(([logicalId, { Type, Properties }]): Resource => {
+      let properties: Record<string, unknown> | undefined;
+      return {
+        stack,
+        logicalId,
+        label: `${stack.name.split("-").at(-1)}/${logicalId}`,
+        type: Type,
+        get properties() {
+          properties ??= resolve(Properties, stack) as Record<string, unknown>;
+          return properties;
+        },
+        get ref() {
+          return identify(stack, logicalId).ref;
+        },
+        get arn() {
+          return attributeOf(stack, logicalId, "Arn");
+        },
+        attribute: (name) => attributeOf(stack, logicalId, name),
+      };
+    }),
+  );
+  const resources = (type: string) => all.filter((resource) => resource.type === type);
   return {
-    resources: (type) =>
-      assembly.stacks.flatMap((stack) =>
-        Object.entries(stack.template.Resources)
-          .filter(([, resource]) => type === undefined || resource.Type === type)
-          .map(([logicalId, resource]) => ({
-            stack,
-            logicalId,
-            label: `${stack.name.split("-").at(-1)}/${logicalId}`,
-            type: resource.Type,
-            properties: resolve(resource.Properties, stack) as Record<string, unknown>,
-          })),
-      ),
+    resources,
+    byArn: (type, arn) => resources(type).find((resource) => resource.arn === arn),
     resolve,
     output: outputOf,
-    ref: ({ stack, logicalId }) => identify(stack, logicalId).ref,
-    attribute: ({ stack, logicalId }, name) => attributeOf(stack, logicalId, name),
   };
 }
 
@@ -159,14 +154,4 @@ function pseudoParameters({ name, account, region }: Stack): Record<string, unkn
     "AWS::StackName": name,
     "AWS::NoValue": noValue,
   };
-}
-
-function pair(argument: unknown): [unknown, unknown] {
-  const [first, second] = listOf(argument);
-  return [first, second];
-}
-
-function listOf(value: unknown): unknown[] {
-  if (!Array.isArray(value)) throw new Error("An intrinsic was given no list.");
-  return value;
 }

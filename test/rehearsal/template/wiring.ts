@@ -1,12 +1,12 @@
-/** What runs, as the templates say: functions, what wakes them, and AgentCore runtimes. Every field is resolved. */
-import type { Lifecycle } from "../agent-sessions.ts";
+/** What the templates run: functions, their event sources, and AgentCore runtimes, with every field resolved. */
+import type { Lifecycle } from "../agent-runtime.ts";
 import type { Assembly } from "./assembly.ts";
 import type { Resolver, Resource } from "./resolve.ts";
 
 export type RunningPlace = { roleArn: string; account: string; region: string; environment: Record<string, string> };
 
 export type LambdaFunction = RunningPlace & {
-  /** For people: the zone and the logical id. */
+  /** The zone and the logical id, for messages. */
   label: string;
   name: string;
   arn: string;
@@ -17,11 +17,11 @@ export type LambdaFunction = RunningPlace & {
   memoryMb: number;
   logGroup: string;
   isTraced: boolean;
-  /** Whether Lambda lets it run in a loop of functions and queues. */
+  /** Whether Lambda lets it run in a loop. */
   allowsLoops: boolean;
   reservedConcurrency: number | undefined;
   keyArn: string | undefined;
-  /** ARNs of its aliases. The rehearsal runs only what follows $LATEST. */
+  /** The ARNs of its aliases, all of which follow $LATEST. */
   aliasArns: string[];
 };
 
@@ -32,7 +32,7 @@ export type AgentRuntime = RunningPlace & {
   arn: string;
   folder: string;
   entryPoint: string;
-  /** Its endpoints by name, which is what a call's qualifier names. */
+  /** The ARNs of its endpoints by name, which is the qualifier of a call. */
   endpoints: Record<string, string>;
 };
 
@@ -52,11 +52,11 @@ export function functionsOf({ assembly, resolver }: { assembly: Assembly; resolv
     const { properties, label, stack } = resource;
     const { S3Key } = record(properties.Code);
     const { LogGroup } = record(properties.LoggingConfig);
-    const name = resolver.ref(resource);
+    const { ref: name, arn } = resource;
     return {
       label,
       name,
-      arn: resolver.attribute(resource, "Arn"),
+      arn,
       roleArn: String(properties.Role),
       account: stack.account,
       region: stack.region,
@@ -71,18 +71,18 @@ export function functionsOf({ assembly, resolver }: { assembly: Assembly; resolv
       allowsLoops: properties.RecursiveLoop === "Allow",
       reservedConcurrency: numberOr(properties.ReservedConcurrentExecutions),
       keyArn: properties.KmsKeyArn === undefined ? undefined : String(properties.KmsKeyArn),
-      aliasArns: aliasArnsOf({ resolver, name, arn: resolver.attribute(resource, "Arn") }),
+      aliasArns: aliasArnsOf(resolver, resource),
     };
   });
 }
 
-function aliasArnsOf({ resolver, name, arn }: { resolver: Resolver; name: string; arn: string }): string[] {
+function aliasArnsOf(resolver: Resolver, fn: Resource): string[] {
   return resolver
     .resources("AWS::Lambda::Alias")
-    .filter(({ properties }) => [name, arn].includes(String(properties.FunctionName)))
+    .filter(({ properties }) => [fn.ref, fn.arn].includes(String(properties.FunctionName)))
     .map((alias) => {
       const { FunctionVersion, RoutingConfig } = alias.properties;
-      if (FunctionVersion === "$LATEST" && RoutingConfig === undefined) return resolver.ref(alias);
+      if (FunctionVersion === "$LATEST" && RoutingConfig === undefined) return alias.ref;
       throw new Error(`${alias.label} does not follow $LATEST, and the rehearsal runs nothing else.`);
     });
 }
@@ -92,8 +92,8 @@ export function runtimesOf({ assembly, resolver }: { assembly: Assembly; resolve
   return resolver.resources("AWS::BedrockAgentCore::Runtime").map((resource) => {
     const { properties, label, stack } = resource;
     const code = record(record(properties.AgentRuntimeArtifact).CodeConfiguration);
-    const arn = resolver.attribute(resource, "AgentRuntimeArn");
-    const own = endpoints.filter((endpoint) => resolver.attribute(endpoint, "AgentRuntimeArn") === arn);
+    const arn = resource.attribute("AgentRuntimeArn");
+    const own = endpoints.filter((endpoint) => endpoint.attribute("AgentRuntimeArn") === arn);
     const { IdleRuntimeSessionTimeout = 900, MaxLifetime = 28_800 } = record(properties.LifecycleConfiguration);
     const entryPoint = Array.isArray(code.EntryPoint) ? String(code.EntryPoint.at(-1)) : "";
     return {
@@ -108,16 +108,13 @@ export function runtimesOf({ assembly, resolver }: { assembly: Assembly; resolve
       folder: assembly.assetFolder(String(record(record(code.Code).S3).Prefix)),
       entryPoint,
       endpoints: Object.fromEntries(
-        own.map((endpoint) => [
-          String(endpoint.properties.Name),
-          resolver.attribute(endpoint, "AgentRuntimeEndpointArn"),
-        ]),
+        own.map((endpoint) => [String(endpoint.properties.Name), endpoint.attribute("AgentRuntimeEndpointArn")]),
       ),
     };
   });
 }
 
-/** AWS polls with five batches at once at least, where the template sets no bound. */
+/** Without a bound in the template AWS hands over at least five batches at once. */
 const defaultConcurrency = 5;
 const defaultVisibilitySeconds = 30;
 
@@ -126,38 +123,23 @@ export function eventSourcesOf({ resolver }: { resolver: Resolver }): EventSourc
   return mappings.map(({ label, properties }) => ({
     label,
     queueArn: String(properties.EventSourceArn),
-    visibilityMs: visibilityMsOf(resolver, String(properties.EventSourceArn)),
-    functionArn: arnOfFunction({ resolver, name: String(properties.FunctionName) }),
+    visibilityMs: visibilityMsOf(resolver.byArn("AWS::SQS::Queue", String(properties.EventSourceArn))),
+    functionArn: arnOfFunction(resolver, String(properties.FunctionName)),
     batchSize: Number(properties.BatchSize ?? 10),
     maxConcurrency: Number(record(properties.ScalingConfig).MaximumConcurrency ?? defaultConcurrency),
     reportsItemFailures: textList(properties.FunctionResponseTypes).includes("ReportBatchItemFailures"),
   }));
 }
 
-function visibilityMsOf(resolver: Resolver, arn: string): number {
-  const queue = resourceByArn({ resolver, type: "AWS::SQS::Queue", arn });
+export function visibilityMsOf(queue: Resource | undefined): number {
   return Number(queue?.properties.VisibilityTimeout ?? defaultVisibilitySeconds) * 1000;
 }
 
-/** Where templates may say either, name or ARN. */
-export function arnOfFunction({ resolver, name }: { resolver: Resolver; name: string }): string {
-  const found = resolver
-    .resources("AWS::Lambda::Function")
-    .find((fn) => resolver.ref(fn) === name || resolver.attribute(fn, "Arn") === name);
+/** Templates refer to a function by its name or by its ARN. */
+export function arnOfFunction(resolver: Resolver, name: string): string {
+  const found = resolver.resources("AWS::Lambda::Function").find((fn) => [fn.ref, fn.arn].includes(name));
   if (found === undefined) throw new Error(`No template has the function ${name}.`);
-  return resolver.attribute(found, "Arn");
-}
-
-export function resourceByArn({
-  resolver,
-  type,
-  arn,
-}: {
-  resolver: Resolver;
-  type: string;
-  arn: string;
-}): Resource | undefined {
-  return resolver.resources(type).find((resource) => resolver.attribute(resource, "Arn") === arn);
+  return found.arn;
 }
 
 export function record(value: unknown): Record<string, unknown> {

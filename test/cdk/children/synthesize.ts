@@ -1,0 +1,10 @@
+/** Synthesizes a stage of each configuration into a folder of its name. Arguments: directory, configurations as JSON, stage. */
+import { join } from "node:path";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { synthesize } from "../../../lib/cdk/app.ts";
+
+const [, , directory = "", configs = "{}", stageName = ""] = process.argv;
+for (const [name, json] of Object.entries<unknown>(JSON.parse(configs))) {
+  const config = parseConfig({ json });
+  synthesize({ config, configDirectory: process.cwd(), stageName, outdir: join(directory, name) });
+}

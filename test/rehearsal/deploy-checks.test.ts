@@ -1,0 +1,142 @@
+import { describe, expect, it } from "@jest/globals";
+import { alarmProblems, reservationProblems, wiringProblems } from "./deploy-checks.ts";
+import { collectPolicies } from "./iam/policies.ts";
+import { newAccountLimit } from "./lambda/concurrency.ts";
+import { eventSourcesOf, functionsOf, type LambdaFunction } from "./template/wiring.ts";
+import { createToy, near, type Resources, toyFunction, toyRole } from "./toy.ts";
+
+function open(resources: Resources) {
+  return createToy({ stacks: [{ place: near, resources }] });
+}
+
+function check(resources: Resources): string[] {
+  const { assembly, resolver } = open(resources);
+  const functions = functionsOf({ assembly, resolver });
+  const policies = collectPolicies({ resolver });
+  return wiringProblems({ resolver, policies, functions, sources: eventSourcesOf({ resolver }) });
+}
+
+function withVisibility(VisibilityTimeout: number | undefined): Resources {
+  const fn = toyFunction();
+  return {
+    Role: toyRole(),
+    Worker: { Type: "AWS::Lambda::Function", Properties: { ...fn?.Properties, Runtime: "nodejs24.x", Timeout: 20 } },
+    Tasks: { Type: "AWS::SQS::Queue", Properties: VisibilityTimeout === undefined ? {} : { VisibilityTimeout } },
+    Source: {
+      Type: "AWS::Lambda::EventSourceMapping",
+      Properties: { EventSourceArn: { "Fn::GetAtt": ["Tasks", "Arn"] }, FunctionName: { Ref: "Worker" } },
+    },
+  };
+}
+
+describe("templates are refused where", () => {
+  it("a queue hides messages for less than six times what its function may take", () => {
+    expect(check(withVisibility(120))).toEqual([]);
+    expect(check(withVisibility(119))).toEqual([
+      "Toy0/Tasks: its VisibilityTimeout of 119 s is below 120 s, six times the time-out of Toy0/Worker.",
+    ]);
+    expect(check(withVisibility(undefined))).toEqual([expect.stringContaining("of 30 s is below 120 s")]);
+  });
+
+  const named = (name: string) => ({ "Fn::Sub": `arn:aws:iam::\${AWS::AccountId}:role/${name}` });
+
+  it.each([
+    ["as a principal", (name: string) => ({ Principal: { AWS: named(name) } })],
+    [
+      "by a condition",
+      (name: string) => ({
+        Principal: { AWS: { "Fn::Sub": `arn:aws:iam::\${AWS::AccountId}:root` } },
+        Condition: { ArnEquals: { "aws:PrincipalArn": named(name) } },
+      }),
+    ],
+  ])("a policy names, %s, a role that nobody creates", (_how, naming) => {
+    const key = (name: string): Resources => ({
+      Caller: toyRole([], "verification"),
+      Key: {
+        Type: "AWS::KMS::Key",
+        Properties: {
+          KeyPolicy: {
+            Statement: [
+              {
+                Effect: "Allow",
+                Action: "kms:*",
+                Resource: "*",
+                ...naming(name),
+              },
+            ],
+          },
+        },
+      },
+    });
+    expect(check(key("verification"))).toEqual([]);
+    expect(check(key("verifier"))).toEqual([
+      expect.stringMatching(/^Toy0\/Key names the principal .*role\/verifier, which no/),
+    ]);
+  });
+});
+
+describe("an alarm", () => {
+  const alarm = (actions: unknown[]): Resources => ({
+    Dead: { Type: "AWS::SQS::Queue" },
+    Topic: { Type: "AWS::SNS::Topic" },
+    Alarm: {
+      Type: "AWS::CloudWatch::Alarm",
+      Properties: {
+        Namespace: "AWS/SQS",
+        MetricName: "ApproximateNumberOfMessagesVisible",
+        Dimensions: [{ Name: "QueueName", Value: { "Fn::GetAtt": ["Dead", "QueueName"] } }],
+        Threshold: 0,
+        ComparisonOperator: "GreaterThanThreshold",
+        AlarmActions: actions,
+      },
+    },
+  });
+  const allowed: Resources = {
+    TopicPolicy: {
+      Type: "AWS::SNS::TopicPolicy",
+      Properties: {
+        Topics: [{ Ref: "Topic" }],
+        PolicyDocument: {
+          Statement: [
+            {
+              Effect: "Allow",
+              Action: "sns:Publish",
+              Resource: { Ref: "Topic" },
+              Principal: { Service: "cloudwatch.amazonaws.com" },
+            },
+          ],
+        },
+      },
+    },
+  };
+
+  it.each([
+    { title: "nobody is told", resources: alarm([]), problem: "Toy0/Alarm tells nobody" },
+    {
+      title: "the topic lets nobody in",
+      resources: alarm([{ Ref: "Topic" }]),
+      problem: "Toy0/Alarm cannot sns:Publish",
+    },
+    { title: "all is well", resources: { ...alarm([{ Ref: "Topic" }]), ...allowed }, problem: undefined },
+  ])("where $title", ({ resources, problem }) => {
+    const { resolver, authority } = open(resources);
+    const [found] = resolver.resources("AWS::CloudWatch::Alarm");
+    if (found === undefined) throw new Error("unreachable");
+    const problems = alarmProblems({ alarm: found, resolver, authority });
+    expect(problems).toEqual(problem === undefined ? [] : [expect.stringContaining(problem)]);
+  });
+});
+
+describe("a reservation", () => {
+  it.each([
+    { limit: newAccountLimit, counts: [1], problems: 1 },
+    { limit: 1000, counts: [900], problems: 0 },
+    { limit: 1000, counts: [500, 401], problems: 2 },
+    { limit: newAccountLimit, counts: [undefined], problems: 0 },
+  ])("of $counts in an account of $limit makes $problems deploy problems", ({ limit, counts, problems }) => {
+    const functions = counts.map(
+      (count, index) => ({ label: `f${index}`, account: near.account, reservedConcurrency: count }) as LambdaFunction,
+    );
+    expect(reservationProblems({ functions, limit })).toHaveLength(problems);
+  });
+});
