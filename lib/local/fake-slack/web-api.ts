@@ -25,13 +25,13 @@ const methods: Methods<string> = {
 
 const jsonArgs = ["blocks", "metadata", "files", "prompts", "chunks"];
 
-/** `args` are missing if the call did not get as far as to its method. */
+/** `args` are missing if the call was refused before they were read. */
 export function answerCall(
   state: FakeSlackState,
   { name, headers, body }: { name: string; headers: Headers; body: string },
 ): { reply: MethodReply; args?: MethodArgs } {
   const { tokens, rules } = state;
-  const row = methodRows[name];
+  const row = methodRows.get(name);
   if (row === undefined) return refuse("unknown_method");
   const { authorization = "", "content-type": type = "" } = headers;
   const caller = row.needsNoToken ? { team: "" } : findCaller(tokens, authorization);
@@ -80,7 +80,7 @@ export function findCaller(tokens: FakeSlackState["tokens"], authorization = "")
 export function createRateLimits(now: () => number) {
   const counts = new Map<string, { minute: number; calls: number }>();
   return (name: string, authorization = ""): number | undefined => {
-    const row = methodRows[name];
+    const row = methodRows.get(name);
     if (row === undefined) return undefined;
     const minute = Math.floor(now() / 60_000);
     const key = `${name} ${authorization}`;

@@ -55,14 +55,7 @@ const { team } = workspace;
 export const channels: readonly FakeSlackChannel[] = [
   workspace.channel,
   { id: "CRANDOM", name: "random", direct: false, team, people: [workspace.person, "UHANAKO"] },
-  {
-    id: "CSHARED",
-    name: "shared",
-    direct: false,
-    team,
-    sharedWith: "TSECOND",
-    people: [workspace.person, "UOUTSIDER"],
-  },
+  { id: "CSHARED", name: "shared", direct: false, team, sharedWith: "TSECOND", people: ["UPERSON", "UOUTSIDER"] },
   workspace.directMessages,
   { id: "DHANAKO", name: "Sekisho", direct: true, team, people: ["UHANAKO"] },
   { id: "CSECOND", name: "second", direct: false, team: "TSECOND", people: ["UOUTSIDER"] },

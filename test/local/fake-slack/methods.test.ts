@@ -37,7 +37,7 @@ describe("a call", () => {
   });
 
   it("names a method, and is a form", async () => {
-    expect((await call("chat.postEverywhere")).error).toBe("unknown_method");
+    for (const name of ["chat.postEverywhere", "constructor"]) expect((await call(name)).error).toBe("unknown_method");
     const { apiUrl } = slack.fakeSlack;
     const headers = { authorization: `Bearer ${botToken}`, "content-type": "text/plain" };
     const text = await fetch(`${apiUrl}auth.test`, { method: "POST", headers, body: "" });
@@ -70,7 +70,7 @@ describe("a call", () => {
   it("never needs a scope that no configuration asks for", () => {
     const slackConfig = { command: { name: "/sekisho" }, assistant: {}, locale: "user" };
     const all = botScopes(parseConfig({ json: { slack: slackConfig, allowlist: [{ group: "S0DEPLOY" }] } }));
-    for (const [name, { scopes = "" }] of Object.entries(methodRows)) {
+    for (const [name, { scopes = "" }] of methodRows) {
       const isAsked = scopes === "" || scopes.split(" ").some((scope) => all.includes(scope));
       expect([name, isAsked]).toEqual([name, true]);
     }

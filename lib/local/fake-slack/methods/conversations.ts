@@ -18,10 +18,8 @@ export const conversationMethods: Methods<"conversations"> = {
   "conversations.history": (call) => {
     const all = call.state.messages.all();
     const roots = all.filter(({ channel, threadTs }) => channel === call.channel.id && threadTs === undefined);
-    return pageOf(
-      call,
-      roots.sort((a, b) => Number(b.ts) - Number(a.ts)),
-    );
+    const newestFirst = roots.sort((a, b) => Number(b.ts) - Number(a.ts));
+    return pageOf(call, newestFirst);
   },
 
   "conversations.open": ({ args: { users }, caller }) => {
@@ -52,13 +50,9 @@ function pageOf(
   return { messages, has_more: next !== "", response_metadata: { next_cursor: next } };
 }
 
-function rangeFilter({
-  oldest = "0",
-  latest = "Infinity",
-  inclusive,
-}: MethodArgs): (message: { ts: string }) => boolean {
+function rangeFilter({ oldest = "0", latest = "Infinity", inclusive }: MethodArgs) {
   const [from, to] = [Number(oldest), Number(latest)];
-  return ({ ts }) => {
+  return ({ ts }: FakeSlackMessage): boolean => {
     const at = Number(ts);
     return isTrue(inclusive) ? from <= at && at <= to : from < at && at < to;
   };

@@ -80,7 +80,7 @@ const methodTable = {
 } as const satisfies Record<string, Row>;
 
 export type MethodName = keyof typeof methodTable;
-export const methodRows: Readonly<Record<string, Row>> = methodTable;
+export const methodRows: ReadonlyMap<string, Row> = new Map(Object.entries(methodTable));
 
 type Words<S> = S extends `${infer First} ${infer Rest}` ? First | Words<Rest> : S;
 type Args<R> = R extends { args: infer A } ? Words<A> : never;
