@@ -1,6 +1,6 @@
 /**
- * An agent for the compatibility kits of A2A: what it does is named by the beginning of the incoming message's id, or of its
- * text where the id says nothing. Everything else is echoed. Name this file in the configuration as `execution.agent`.
+ * An agent for the compatibility kits of A2A. The beginning of the message's id, or of its text, names the scenario. It echoes everything
+ * else. Name this file in the configuration as `execution.agent`.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Artifact } from "../contracts/methods.ts";
@@ -11,7 +11,7 @@ type Step = TaskUpdate | { type: "wait"; ms: number };
 const file = { name: "output.txt", mimetype: "text/plain" };
 const aDayMs = 24 * 3600_000;
 
-/** A name that begins with another one's is the one that is meant: the longest that fits counts. */
+/** Where several names fit, the longest counts. */
 const scenarios: Record<string, (task: AgentTask, context: AgentContext) => readonly Step[]> = {
   "tck-complete-task": () => [answer("Hello from TCK")],
   "tck-delayed-complete": () => [{ type: "wait", ms: 2000 }, answer("Done after delay")],
@@ -39,7 +39,7 @@ const scenarios: Record<string, (task: AgentTask, context: AgentContext) => read
   "tck-stream-artifact-text": () => streaming({ text: "Streamed text content" }),
   "tck-stream-artifact-file": () => streaming({ ...file, base64: btoa("tck") }),
   "tck-stream-artifact-chunked": () => streaming({ text: "chunk-1 " }, { text: "chunk-2" }),
-  // What an agent sees of a message, told as data.
+  // Returns what the agent sees of the message.
   "sekisho-seen": ({ parts }, { messageId, contextId }) => making({ data: { messageId, contextId, parts } }),
   "test-resubscribe-message-id": () => [{ type: "wait", ms: 4000 }, answer("Still here")],
 };
@@ -79,7 +79,7 @@ function answer(text: string): TaskUpdate {
   return { type: "answer", text };
 }
 
-/** What was made is all that there is to say. */
+/** Answers with artifacts alone. */
 function making(...artifacts: Artifact[]): TaskUpdate[] {
   return [...artifacts.map((artifact): TaskUpdate => ({ type: "artifact", artifact })), answer("")];
 }

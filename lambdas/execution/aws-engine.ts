@@ -1,4 +1,4 @@
-/** The Execution zone's engine on AWS: a DynamoDB table, and SQS queues of its own and of the other zone. */
+/** The Execution zone's engine on AWS: its DynamoDB table, its SQS queues, and the completion queue of the other zone. */
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { dynamoDbSettings, sqsSettings } from "../shared/engine/aws/client.ts";
@@ -10,7 +10,7 @@ import { deriveCallerGroup } from "./tasks/task-message.ts";
 
 export function openTaskStore({ table }: { table: string }): TaskStore<ExecutionTask> {
   const client = new DynamoDBClient(dynamoDbSettings);
-  // Only A2A clients list, and a table whose zone serves them has the index.
+  // The table has the index of principals only if its zone serves A2A, whose clients are the only ones that list.
   return createDynamoTaskStore({ client, table, parse: parseExecutionTask, hasPrincipals: true });
 }
 
@@ -19,20 +19,20 @@ export function openTaskQueue({ queueUrl }: { queueUrl: string }): TaskQueue {
 }
 
 /**
- * One queue of tasks for the Verification zone, and one for all other callers, each with its own concurrency: whatever A2A
- * clients send, a task of Slack finds a free agent.
+ * Separates the tasks of the Verification zone from those of all other callers. Each queue has its own concurrency, so that A2A clients
+ * cannot keep a task of Slack waiting.
  */
 export function createCallerQueue(queues: {
   verification: TaskQueue;
   clients: TaskQueue;
-  /** The Verification zone, as the host names it. */
+  /** The principal of the Verification zone. */
   principal: string;
 }): TaskQueue {
   const ownGroup = deriveCallerGroup({ principal: queues.principal });
   return { send: (message) => (message.group === ownGroup ? queues.verification : queues.clients).send(message) };
 }
 
-/** The Verification zone's completion queue, in the region that its address says. */
+/** The queue's address names its region, which may differ from the zone's own. */
 export function openCompletionQueue({ queueUrl }: { queueUrl: string }): TaskQueue {
   const [, region] = /^https:\/\/sqs\.([a-z0-9-]+)\.amazonaws\./.exec(queueUrl) ?? [];
   const client = new SQSClient({ ...sqsSettings, ...(region === undefined ? {} : { region }) });

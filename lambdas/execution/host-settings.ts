@@ -1,7 +1,27 @@
-/** The settings of the host and of its worker, from the configuration: the same in every entry. */
+/** The settings that the host and its worker share: their defaults, and their values from the configuration. */
+import { randomUUID } from "node:crypto";
 import { basename } from "node:path";
 import type { AgentConfig, Config } from "../shared/config/schema.ts";
 import { longestTaskMs, resolveMaxTaskMs } from "../shared/config/stage-config.ts";
+import { type Log, silentLog } from "../shared/log.ts";
+import { noTelemetry, type Telemetry } from "../shared/telemetry/telemetry.ts";
+import { type RunTimes, runDefaults } from "./tasks/execution-task.ts";
+
+type Defaults = RunTimes & {
+  agentName: string;
+  log: Log;
+  telemetry: Telemetry;
+  now: () => number;
+  newId: () => string;
+  random: () => number;
+};
+
+export function withDefaults<T extends Partial<Defaults>>(options: T): Defaults & T {
+  const tools = { now: Date.now, newId: randomUUID, random: Math.random };
+  const { leaseMs = runDefaults.leaseMs } = options;
+  const defaults = { ...runDefaults, renewMs: leaseMs / 2, agentName: "agent", log: silentLog, telemetry: noTelemetry };
+  return { ...defaults, ...tools, ...options };
+}
 
 /** Absent on one machine and in a container. AgentCore ends a process `maxLifetimeMs` after its start. */
 type Platform = { kind: "lambda" } | { kind: "agentcore"; maxLifetimeMs: number };
@@ -11,17 +31,16 @@ export function createHostSettings({ execution, platform }: { execution: Config[
   const maxTaskMs = resolveMaxTaskMs({ config: { execution }, ...(platform && { kind: platform.kind }) });
   const settings = { ...workerSettings({ execution }), dialects, limits, maxTaskMs };
   if (platform?.kind !== "agentcore") return settings;
-  // AgentCore passes on no other path than its own.
+  // AgentCore forwards only calls to its own path.
   return { ...settings, dialects: {}, maxTaskMs: Math.min(maxTaskMs, longestTaskMs(platform.maxLifetimeMs)) };
 }
 
-/** A worker must have the same times as the host that queues its tasks. */
+/** A worker needs the same times as the host that queues its tasks. */
 export function workerSettings({ execution }: { execution: Config["execution"] }) {
   const { agent, syncBudgetMs, leaseMs, lostAfterMs } = execution;
   return { agentName: readAgentName(agent), syncBudgetMs, leaseMs, lostAfterMs };
 }
 
-/** The agent's name in log lines. */
 function readAgentName(agent: AgentConfig): string {
   return typeof agent === "string" ? basename(agent) : agent.type;
 }

@@ -1,9 +1,8 @@
-/** Log lines: one JSON object each. Fields are an allowlist of ids, kinds, sizes and durations; texts and secrets have no field. */
-
+/** Log lines: one JSON object each. The allowed fields are ids, kinds, sizes and durations; texts and secrets have no field. */
 import { createHash } from "node:crypto";
 import { escapeActiveCharacters } from "./untrusted-input.ts";
 
-/** Everything a log line may carry. A new field is added here or not logged. Durations and delays in milliseconds, sizes in bytes. */
+/** All fields of log lines. Any other field is dropped. Durations and delays are in milliseconds, sizes in bytes. */
 const allowedFields = [
   "request_id",
   "task_id",
@@ -50,24 +49,17 @@ export type Log = {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
-  /** The same log with fields that every line carries. */
+  /** The same log, with fields that are added to every line. */
   with(fields: LogFields): Log;
 };
 
 const ranks: Record<LogLevel, number> = { debug: 10, info: 20, warn: 30, error: 40 };
 
 /**
- * `message` is a fixed snake_case name of what happened, never built from input. Lines go to stderr unless `write` says
- * otherwise. Below `level` only those of the share `debugRatio` of all tasks are written.
+ * `message` is a fixed snake_case name, never built from input. Lines go to stderr by default. Below `level`, only the lines of a share
+ * `debugRatio` of all tasks are written.
  */
-export function createLog({
-  service,
-  level = "info",
-  debugRatio = 0,
-  fields: bound = {},
-  write = (line) => process.stderr.write(line),
-  now = Date.now,
-}: {
+export function createLog(options: {
   service: "verification" | "execution" | "sekisho";
   level?: LogLevel;
   debugRatio?: number;
@@ -75,6 +67,8 @@ export function createLog({
   write?: (line: string) => void;
   now?: () => number;
 }): Log {
+  const { service, level = "info", debugRatio = 0, fields: bound = {} } = options;
+  const { write = (line) => process.stderr.write(line), now = Date.now } = options;
   function emit(lineLevel: LogLevel, message: string, fields: LogFields = {}): void {
     const { request_id: requestId } = { ...bound, ...fields };
     const isWanted = ranks[lineLevel] >= ranks[level];
@@ -92,10 +86,9 @@ export function createLog({
   };
 }
 
-/** A log that writes nothing. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => silentLog };
 
-/** Whether a line of ours may have that field. */
+/** Whether the name is an allowed field. */
 export function isLogField(name: string): boolean {
   return (allowedFields as readonly string[]).includes(name);
 }
@@ -110,12 +103,12 @@ function pick(fields: LogFields): LogFields {
 }
 
 /**
- * Whether the lines of a task are written whatever their level. The request id alone decides, so that both zones and all their processes
- * choose the same tasks; `ratio` is their share, from 0 to 1. A task that a ratio chooses is chosen by every larger one.
+ * Whether the lines of a task are written at every level. Depends only on the request id, so that all processes of both zones choose the
+ * same tasks. `ratio` is their share, from 0 to 1; a larger one includes the tasks of a smaller one.
  */
 export function isDebugged({ requestId, ratio }: { requestId: string; ratio: number }): boolean {
   if (ratio <= 0) return false;
-  // A UUID's letter case says nothing.
+  // The letter case of a UUID does not matter.
   const digest = createHash("sha256").update(requestId.toLowerCase()).digest();
   return digest.readUInt32BE(0) < ratio * 2 ** 32;
 }

@@ -1,9 +1,9 @@
-/** Says whether a line about something that anybody can cause is due: such lines must not fill the log. */
+/** Limits log lines that anybody can cause, so that they do not fill the log. */
 
-/** Beyond that, the key that was logged first is forgotten. */
+/** Beyond this number, the oldest key is forgotten. */
 const maxRemembered = 1000;
 
-/** True the first time for each key, then once a minute. */
+/** Returns true the first time for each key, and then once a minute. */
 export function createMinuteLimiter({ now }: { now: () => number }): (key: string) => boolean {
   const loggedAtMs = new Map<string, number>();
   return (key) => {

@@ -1,9 +1,9 @@
-/** Which task a queue message is about, for the log lines of one that fails before anybody has understood it. */
+/** Finds the task ids in a queue message, for the log line when its handling fails. */
 import { uuidPattern } from "../../contracts/envelope.ts";
 import type { LogFields } from "./log.ts";
 import { parseTrace, readTraceId } from "./telemetry/telemetry.ts";
 
-/** Of the messages of either zone's queues; nothing of what is none. An id that is no UUID stays out of the log. */
+/** Works for the queues of both zones. An invalid message has no ids. An id that is not a UUID stays out of the log. */
 export function readQueuedIds(body: string): LogFields {
   const { requestId, request_id = requestId, taskId, task_id = taskId, push, look = push, trace } = readMembers(body);
   const { taskId: inside } = Object(look) as { taskId?: unknown };

@@ -1,40 +1,40 @@
-/** Safe handling of what somebody else wrote: characters that act instead of showing something, JSON that is nested too deep, and URLs. */
+/** Handles untrusted input safely: invisible control characters, deeply nested JSON, and URLs. */
 
 const bidi = "\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u206f";
 const acting = new RegExp(`[\\p{Cc}\\p{Zl}\\p{Zp}${bidi}\\ufeff\\ufff9-\\ufffb]`, "gu");
 const actingInLines = new RegExp(`(?![\\t\\n]|\\r\\n)${acting.source}`, "gu");
-/** A carriage return alone lets a terminal write over its line. */
+/** A single carriage return would let a terminal overwrite its line. */
 const oddLineEnds = /\r(?!\n)|[\u2028\u2029]/g;
 
-/** Without any of them. For what stands in one line: a name, a label, a title. */
+/** Removes control characters from a text of one line, such as a name or a title. */
 export function sanitizeLine(text: string): string {
   return text.replaceAll(acting, "");
 }
 
-/** Tabs and line ends stay. For what may have several lines: an answer, a question, progress. */
+/** Removes control characters, except for tabs and line ends, from a text such as an answer or a question. */
 export function sanitizeLines(text: string): string {
   return text.replaceAll(oddLineEnds, "\n").replaceAll(actingInLines, "");
 }
 
-/** Written as `\u` and four digits. JSON in which they stood means the same afterwards, whatever its layout. */
+/** Writes control characters as `\u` and four digits. JSON keeps its meaning, whatever its layout. */
 export function escapeActiveCharacters(text: string): string {
   return text.replaceAll(actingInLines, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** For `JSON.stringify`: each text in it as `sanitizeLines` leaves it. */
+/** A replacer for `JSON.stringify` that applies `sanitizeLines` to every text. */
 export function sanitizeJsonValue(_key: string, value: unknown): unknown {
   return typeof value === "string" ? sanitizeLines(value) : value;
 }
 
-/** Far more than anybody writes, far less than any stack takes. */
+/** Far more than people write, and far less than the stack allows. */
 const maxDepth = 100;
 
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** `json` is well-formed: in anything else the count says nothing. */
+/** `json` must be well-formed. */
 export function isTooDeep(json: Uint8Array): boolean {
-  // Every level has a beginning and an end.
+  // Each level takes at least two bytes.
   if (json.length <= 2 * maxDepth) return false;
   let depth = 0;
   let isText = false;
@@ -52,7 +52,7 @@ export function isTooDeep(json: Uint8Array): boolean {
   return false;
 }
 
-/** The same of a value that `JSON.parse` gave. It takes no stack, however deep the value is. */
+/** The same for a parsed value. Does not recurse, so no value can exhaust the stack. */
 export function isNestedTooDeep(value: unknown): boolean {
   let level = [value].filter(isObject);
   for (let depth = 0; level.length > 0; depth++) {
@@ -66,15 +66,15 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** The Domain Name System allows 253 octets. This leaves room for percent-encoding and for credentials. */
+/** A DNS name has at most 253 octets. The rest leaves room for percent-encoding and credentials. */
 const maxAuthorityLength = 500;
 
-/** The schemes whose host the parser converts to ASCII; with a base, also an address that begins with the host. */
+/** The schemes whose host the parser converts to ASCII. With a base, an address may also begin with the host. */
 const authorityStart = /^(?:(?:https?|wss?|ftp|file):[/\\]*|[/\\]{2,})/i;
 
 /**
- * Like `URL.parse`, but also null where the host is too long. Converting a Unicode host to ASCII takes time that grows with the square of its
- * length: 5,000 characters block the process for 60 ms.
+ * Like `URL.parse`, but also returns null if the host is too long. Converting a Unicode host to ASCII takes quadratic time: 5,000
+ * characters block the process for 60 ms.
  */
 export function parseUrl(address: string, base?: string): URL | null {
   return hasLongAuthority(address) ? null : URL.parse(address, base);
@@ -82,7 +82,7 @@ export function parseUrl(address: string, base?: string): URL | null {
 
 function hasLongAuthority(address: string): boolean {
   if (address.length <= maxAuthorityLength) return false;
-  // The parser skips these characters, so they can stand between the letters of the scheme.
+  // The parser ignores these characters, even between the letters of the scheme.
   const plain = address.replace(/^[\0- ]+|[\t\n\r]/g, "");
   const [start = ""] = authorityStart.exec(plain) ?? [];
   if (start === "") return false;

@@ -5,7 +5,7 @@ import { Alias } from "aws-cdk-lib/aws-lambda";
 import { CfnParameter as SsmParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import { createFingerprints } from "../../lambdas/shared/config/live-settings.ts";
-import { operatorAlias } from "../../lambdas/shared/config/operator-alias.ts";
+import { operatorAlias } from "../../lambdas/shared/config/aws-environment.ts";
 import { findExecutionPlace } from "../../lambdas/shared/config/stage-config.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { createAlarms, watchRuntime, watchVerification } from "./constructs/alarms.ts";

@@ -68,7 +68,7 @@ export async function openHost({
     // Attachments are on this machine too.
     publicFetch: createLocalAttachmentFetch({ verificationPort }),
     log,
-    telemetry,
+    ...(telemetry && { telemetry }),
   });
   const { allowLoopback } = config.a2a.push;
   const pushLoop = notifications && startPushLoop({ host, queue: notifications, store, allowLoopback, log });

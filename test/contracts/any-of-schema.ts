@@ -1,11 +1,11 @@
-/** Values of a JSON Schema of the contract, made at random; what its unions rule out is left out by a validator. */
+/** Random values of a JSON Schema of the contract. A validator drops the values that its unions exclude. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { normalize, type Schema } from "../../lib/cli/release/breaking-changes.ts";
 
 type Known = Readonly<Record<string, fc.Arbitrary<unknown>>>;
 
-/** `known` makes the fields of these names, wherever they are. */
+/** `known` makes the values of fields by name, at any depth. */
 export function anyOfSchema(json: unknown, known: Known = {}): fc.Arbitrary<unknown> {
   const isValid = validatorOf(json);
   return valueFor(normalize(json), known).filter(isValid);
@@ -65,7 +65,7 @@ function textOf(schema: Schema): fc.Arbitrary<string> {
   if (schema.pattern !== undefined)
     return fc.stringMatching(new RegExp(schema.pattern)).filter((text) => text.length <= maxLength);
   const minLength = numberOf(schema.minLength) ?? 0;
-  // The limits themselves are what a change would meet first.
+  // A changed limit fails at the limit first.
   const longest = fc.constant("関".repeat(maxLength));
   const short = fc
     .string({ unit: "grapheme", minLength, maxLength: Math.min(maxLength, 60) })

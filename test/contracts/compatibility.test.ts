@@ -1,4 +1,4 @@
-/** The contract against the last released one: by its schemas, and by documents made from either side's. */
+/** The contract against the last released one: by its schemas, and by random messages of either one. */
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
@@ -68,7 +68,7 @@ suite(`beside a peer of ${last}`, () => {
   });
 });
 
-/** What the contract says in words, since JSON Schema cannot: where links lead, and how many bytes a history has. */
+/** Rules that JSON Schema cannot express: the addresses of attachments, and the bytes of a history. */
 const knownRules = {
   url: fc.nat().map((n) => `https://files.example/${n}`),
   history: fc.array(fc.record({ role: fc.constantFrom("user", "assistant"), text: fc.string({ maxLength: 400 }) }), {

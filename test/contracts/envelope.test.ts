@@ -1,4 +1,4 @@
-/** The JSON-RPC envelope: what is a Request, and which Response a client takes. */
+/** The JSON-RPC envelope: valid requests, and the responses that a client takes. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { errorObjectSchema, requestSchema, responseSchema, uuidPattern } from "../../contracts/envelope.ts";

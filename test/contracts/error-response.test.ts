@@ -1,4 +1,4 @@
-/** How a host answers an error over HTTP in each dialect: status, headers and body, and that a client reads it back as it was. */
+/** A host's HTTP response to an error in each dialect: status, headers and body, and that a client reads it back unchanged. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { type Dialect, dialectSchema } from "../../contracts/dialects.ts";

@@ -1,4 +1,4 @@
-/** Errors encoded and decoded again: what survives with data, what a bare number may mean, and what never crosses. */
+/** Errors encoded and decoded again: what survives with data, what a bare number may mean, and what is never sent. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { dialectSchema, listErrorCodes, listReasons, toHttpStatus } from "../../contracts/dialects.ts";

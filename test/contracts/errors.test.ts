@@ -1,4 +1,4 @@
-/** The one error class: fixed texts, the answer to "retry?", and what happens to everything else that is thrown. */
+/** The one error class: fixed texts, which reasons may be retried, and what becomes of other thrown values. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { reasonSchema } from "../../contracts/error-data.ts";

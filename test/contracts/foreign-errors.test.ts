@@ -1,4 +1,4 @@
-/** Errors as other systems send them, from a server that speaks their dialect: what each means here. */
+/** Errors of other systems, from a server that speaks their dialect, and the reason that each becomes. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";

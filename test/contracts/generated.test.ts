@@ -1,4 +1,4 @@
-/** The generated documents: up to date, valid by their own specifications, and of one mind with the zod schemas. */
+/** The generated documents are up to date, valid by their specifications, and agree with the zod schemas. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
@@ -23,7 +23,7 @@ const formats = {
   base64: true,
 } as const;
 
-/** The meta-schema refers to another one, JSON Schema draft 7, by an address in two spellings; nothing is fetched. */
+/** The meta-schema refers to JSON Schema draft 7 in two spellings. Nothing is fetched. */
 const jsonSchemaTools = ["https://meta.json-schema.tools", "https://meta.json-schema.tools/"].map(($id) => ({
   $id,
   allOf: [{ $ref: "http://json-schema.org/draft-07/schema#" }],

@@ -1,7 +1,7 @@
-/** Params and results that the methods accept or refuse, as data; held against zod and against the generated JSON Schemas. */
+/** Params and results that the methods accept or refuse. The zod schemas and the generated JSON Schemas must agree with them. */
 import type { MethodName } from "../../contracts/methods.ts";
 
-/** `codeOnly`: a rule that JSON Schema cannot say. */
+/** `codeOnly`: a rule that JSON Schema cannot express. */
 export type MethodCase = {
   name: string;
   method: MethodName;

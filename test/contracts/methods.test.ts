@@ -1,4 +1,4 @@
-/** Params and results of every method: what is taken, what is refused, what is dropped and what passes through. */
+/** The params and results of every method: accepted, refused, dropped and passed through. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { isLoopbackHost } from "../../contracts/loopback.ts";

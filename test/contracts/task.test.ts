@@ -1,4 +1,4 @@
-/** The states of a task: which may follow which, and what a refused transition is called in each protocol. */
+/** The states of a task: the allowed transitions, and the error of a refused one in each protocol. */
 import { describe, expect, it } from "@jest/globals";
 import { a2aStateSchema, fromA2aState, toA2aState } from "../../contracts/a2a/task.ts";
 import { type Dialect, dialectSchema } from "../../contracts/dialects.ts";

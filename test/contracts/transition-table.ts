@@ -1,8 +1,8 @@
-/** Every transition of a task that there is, allowed or refused: one table for the zone contract and for A2A. */
+/** Every transition of a task, allowed or refused, for the contract and for A2A. */
 import { a2aStateSchema } from "../../contracts/a2a/task.ts";
 import { taskStateSchema } from "../../contracts/methods.ts";
 
-/** Rows go to columns. `auth` is the contract's `input_required` of the kind `auth`, which is a state of its own in A2A. */
+/** From rows to columns. `auth` is `input_required` with the kind `auth`, which is a state of its own in A2A. */
 const table = `
 | from           | submitted | working | input_required | auth | completed | failed | canceled | rejected |
 | submitted      | -         | may     | -              | -    | -         | may    | may      | may      |
@@ -15,7 +15,7 @@ const table = `
 | rejected       | -         | -       | -              | -    | -         | -      | -        | -        |
 `;
 
-/** What each is called in A2A. */
+/** The names in A2A. */
 export const a2aNames: Readonly<Record<string, string>> = {
   submitted: "TASK_STATE_SUBMITTED",
   working: "TASK_STATE_WORKING",
@@ -37,7 +37,7 @@ export const transitions = rows.flatMap(([from = "", ...cells]) =>
 );
 export const refused = transitions.filter(({ may }) => !may);
 
-/** The names of the table; `auth` and `input_required` are one state of the contract. */
+/** `auth` and `input_required` are one state of the contract. */
 export const stateNames: readonly string[] = names;
 
 export function zoneState(name: string) {

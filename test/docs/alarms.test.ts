@@ -1,11 +1,11 @@
-/** The runbook and the templates: each alarm that can come is explained, and no other. */
+/** The runbook explains every alarm of the templates, and no other. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { b, configWith, synthAll } from "../cdk/synth.ts";
 import { root } from "./commands/documented.ts";
 
-/** Between them every alarm of the product: each kind of Execution zone, and what is optional. */
+/** Together these stages have every alarm: each kind of Execution zone, and every optional part. */
 const stages = {
   lambda: configWith({
     stage: { execution: { kind: "lambda", account: b } },

@@ -1,4 +1,4 @@
-/** What the documents say to type for a stage on AWS, typed. */
+/** Runs the commands that the documents say to type for a stage on AWS. */
 import { afterAll, afterEach, beforeAll, describe, it } from "@jest/globals";
 import { parseCommand } from "./commands/shell-line.ts";
 import { stage } from "./commands/stage.ts";

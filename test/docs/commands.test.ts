@@ -1,10 +1,10 @@
-/** Every command of the documents is claimed by one entry; what cannot be run here is looked at as far as it goes. */
+/** Every command in a block of the documents has one entry, and every command within a sentence exists. */
 import { describe, expect, it } from "@jest/globals";
-import { awsCommands } from "./commands/aws.ts";
 import { cdkCommands } from "./commands/cdk.ts";
-import { documentedCommands } from "./commands/documented.ts";
+import { documentedCommands, inlineCommands } from "./commands/documented.ts";
 import { elsewhere } from "./commands/elsewhere.ts";
 import { endpoints } from "./commands/endpoints.ts";
+import { lookAtInline } from "./commands/inline.ts";
 import { oneMachine } from "./commands/one-machine.ts";
 import { packages } from "./commands/packages.ts";
 import { restoreCommands } from "./commands/restore.ts";
@@ -12,25 +12,55 @@ import { commandLines, parseCommand } from "./commands/shell-line.ts";
 import { stage } from "./commands/stage.ts";
 import { vouched } from "./commands/vouched.ts";
 
-const looked = [...packages, ...elsewhere, ...awsCommands, ...restoreCommands];
-const entries = [...oneMachine, ...endpoints, ...vouched, ...stage, ...cdkCommands, ...looked].map(
-  ({ command }) => command,
-);
+const looked = [...cdkCommands, ...packages, ...elsewhere, ...restoreCommands];
+const entries = [...oneMachine, ...endpoints, ...vouched, ...stage, ...looked].map(({ command }) => command);
 
-describe("the commands of the documents", () => {
-  it("are each claimed by one entry, and each entry claims one", () => {
+describe("the commands in blocks", () => {
+  it("have one entry each, and each entry has one", () => {
     const documented = [...new Set(documentedCommands().map(({ command }) => command))];
     expect(documented.length).toBeGreaterThan(50);
     expect([...entries].sort()).toEqual(documented.sort());
   });
 
-  it.each(looked)("are looked at where they are not run: $command", ({ command, look }) => {
-    look(parseCommand(command));
+  it.each(looked)(
+    "are checked as far as possible where they cannot be run: $command",
+    ({ command, look }) => look(parseCommand(command)),
+    120_000,
+  );
+});
+
+const inline = [...new Map(inlineCommands().map((one) => [one.command, one])).values()];
+
+describe("a command within a sentence", () => {
+  it("is found, also in a table and across the end of a line", () => {
+    expect(inline.length).toBeGreaterThan(70);
+    const commands = inline.map(({ command }) => command);
+    expect(commands).toEqual(
+      expect.arrayContaining(["npx sekisho config push", "npx sekisho tasks list|show|cancel|retry"]),
+    );
+  });
+
+  it.each(inline)("exists: $command ($page)", ({ command }) => lookAtInline(command), 120_000);
+
+  it.each([
+    "npx sekisho task list",
+    "npx sekisho tasks list|shew",
+    "npx sekisho trace ID --log x",
+    "npx cdk deploy --everything",
+    "npm run documents",
+    "npm run release -- --frost",
+    "npm version --tag",
+    "docker run --read-alone x",
+    "ssh -Q host",
+    "git tug v1",
+    "node bin/release/bom.ts",
+  ])("is refused where it is misspelt: %s", async (command) => {
+    await expect(lookAtInline(command)).rejects.toThrow();
   });
 });
 
-describe("what is read of a shell's block", () => {
-  it("is whole commands: without comments, with lines that go on, and quotes", () => {
+describe("the reader of a shell's block", () => {
+  it("finds whole commands: without comments, with continued lines, and with quotes", () => {
     const block = "a --b \\\n  c   # why\n\n# nothing\nd 'e\n# f' | \n  g \"#h\"\ni#j";
     expect(commandLines(block)).toEqual(["a --b c", "d 'e # f' | g \"#h\"", "i#j"]);
     expect(parseCommand("A=b X=$(c d) e 'f g'h && i | j")).toEqual([
@@ -40,7 +70,7 @@ describe("what is read of a shell's block", () => {
     ]);
   });
 
-  it("is refused where a quote never ends", () => {
+  it("refuses a quote that never ends", () => {
     expect(() => commandLines('a "b')).toThrow("never ends");
   });
 });

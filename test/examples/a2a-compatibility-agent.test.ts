@@ -1,4 +1,4 @@
-/** What the compatibility kits of A2A want of each scenario, of the example on our host, in plain JSON. */
+/** The scenarios of the A2A compatibility kits, with the example on our host, in plain JSON. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { Message } from "../../contracts/a2a/part.ts";
@@ -10,7 +10,7 @@ import { quickAgent } from "../interop/quick-agent.ts";
 const file = { mediaType: "text/plain", filename: "output.txt" };
 const hello = { text: "Hello from TCK" };
 
-/** By the beginning of the message's id: the state that is waited for, and the parts of each artifact. */
+/** The beginning of the message's id, the final state, and the parts of each artifact. */
 const scenarios: [string, string, object[][]][] = [
   ["tck-complete-task", "COMPLETED", [[hello]]],
   ["tck-delayed-complete", "COMPLETED", [[{ text: "Done after delay" }]]],

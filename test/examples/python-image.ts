@@ -1,4 +1,4 @@
-/** The Python example as its image runs it, without an image: what the Dockerfile copies, alone in a folder, by the Dockerfile's words. */
+/** Runs the Python example as its image does: the files that the Dockerfile copies, alone in a folder, with its command. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -12,13 +12,13 @@ const [command = "", ...words] = JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)?.
 const copied = [...dockerfile.matchAll(/^COPY (\S+) \.$/gm)].map(([, name = ""]) => name);
 
 const isThere = spawnSync(command, ["-c", "import sys; sys.exit(sys.version_info < (3, 11))"]).status === 0;
-/** Where the example cannot be run: why its tests are left out. Undefined where it can. */
+/** Why the tests are left out, where the example cannot run. */
 export const whyNoPython = isThere ? undefined : `there is no ${command} of version 3.11 or newer`;
 
 export type Python = {
   url: string;
   child: ChildProcess;
-  /** What it printed until now. */
+  /** Everything that it has printed. */
   said(): string;
   /** Its exit code, once it has ended. */
   ended: Promise<number | null>;

@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 afterAll(endPython);
 
-/** Our own client, as the Verification zone has one for such a destination. */
+/** Calls the example with the client of the Verification zone. */
 function ask(url: string, { text = "Good morning", token = env.AGENT_TOKEN } = {}) {
   const transport = createHttpsTransport({ url, authorizer: createBearerAuthorizer({ readToken: async () => token }) });
   const destination = { name: "python", dialect: "zone", idempotent: false, callTimeoutMs: 10_000 } as const;
@@ -39,7 +39,7 @@ function ask(url: string, { text = "Good morning", token = env.AGENT_TOKEN } = {
   });
 }
 
-/** The example with another line in place of its agent's. */
+/** Replaces the line of the example's agent. */
 function withAgent(line: string) {
   return (text: string) => {
     const edited = text.replace(/^ {4}return f"Python read.*$/m, line);
@@ -143,7 +143,7 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
   });
 });
 
-/** A text is sent as it is. */
+/** Sends a string as it is. */
 async function post(url: string, request: unknown): Promise<{ status: number; answer: unknown }> {
   const headers = { authorization: `Bearer ${env.AGENT_TOKEN}` };
   const body = typeof request === "string" ? request : JSON.stringify(request);
@@ -151,7 +151,7 @@ async function post(url: string, request: unknown): Promise<{ status: number; an
   return { status: response.status, answer: await response.json() };
 }
 
-/** What comes back to a request whose body never does. */
+/** The answer to a request whose body never arrives. */
 async function headOfAnswer(url: string, headers: readonly string[]): Promise<string> {
   const { hostname, port } = new URL(url);
   const { promise, resolve: settle } = Promise.withResolvers<string>();

@@ -1,5 +1,5 @@
 /** A queue with delay, visibility timeout, receive count and dead letters, behind the faults of its engine. */
-import { createDelayFields, type MessageAttributes } from "../../lambdas/shared/engine/aws/chained-delay.ts";
+import { createDelayFields, type MessageAttributes } from "../../lambdas/shared/engine/aws/sqs-message.ts";
 import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
 import type { Point } from "./faults.ts";
 import { queuedName } from "./names.ts";

@@ -1,31 +1,31 @@
-/** The host's agent cards of A2A 1.0 (section 4.4.1): made of the configuration, and signed where that is configured, once at the start. */
+/** The host's agent cards of A2A 1.0 (section 4.4.1), made from the configuration and signed if a key is configured. */
+
+import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { FlattenedSign, importPKCS8 } from "jose";
 import type { AgentCard, SecurityScheme } from "../../../contracts/a2a/card.ts";
 import { questionKey, slackMessageKey, taskKey } from "../../../contracts/a2a/extension.ts";
+import { cardToV03 } from "../../../contracts/a2a/v03/card.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
+import { createCachedValue } from "../../shared/async/cache.ts";
 import type { A2aConfig, CardSignatureConfig } from "../../shared/config/a2a-schema.ts";
 import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
 import { ConfigError } from "../../shared/config/load.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
-import { type CardEndpoint, createCardEndpoint } from "./card-endpoint.ts";
+import type { Exchange, WholeResponse } from "../http/exchange.ts";
 
 export type Cards = {
-  /** Whoever asks may read the public card. */
+  /** Serves the public card to everyone. */
   endpoint: CardEndpoint;
   /**
-   * The result of GetExtendedAgentCard in the shape of 1.0, for callers who are let in. Where there is none:
-   * `unsupported_operation` by 1.0 (section 3.3.4), `extended_card_not_configured` by 0.3 (section 8).
+   * The result of GetExtendedAgentCard in the form of 1.0, for authenticated callers. If no extended card is configured, throws
+   * `unsupported_operation` in 1.0 (section 3.3.4) and `extended_card_not_configured` in 0.3 (section 8).
    */
   extended(request: { version: "1.0" | "0.3" }): AgentCard;
 };
 
-/** `url` is where clients send their requests. Rejects where a configured key cannot be read or cannot sign. */
-export async function createCards({
-  readSecret,
-  lastModifiedAtMs = Date.now(),
-  ...settings
-}: {
+/** `url` is where clients send requests. Rejects if the configured key cannot be read or cannot sign. */
+export async function createCards(options: {
   a2a: A2aConfig;
   url: string;
   authenticator: AuthenticatorConfig;
@@ -34,6 +34,7 @@ export async function createCards({
   readSecret: (reference: SecretReference) => Promise<string>;
   lastModifiedAtMs?: number;
 }): Promise<Cards> {
+  const { readSecret, lastModifiedAtMs = Date.now(), ...settings } = options;
   const { signature, extendedSkills } = settings.a2a;
   const sign = signature && (await createSignCard({ signature, readSecret }));
   const make = async (extended: boolean) => {
@@ -50,22 +51,21 @@ export async function createCards({
   };
 }
 
-/** The package is CommonJS, although its types say otherwise. */
+/** The package is CommonJS, although its types declare an ES module. */
 const canonicalForm = canonicalize as unknown as (value: unknown) => string;
 
 type SignCard = (card: AgentCard) => Promise<AgentCard>;
 
 /**
- * Signs agent cards (A2A 1.0, section 8.4): a JSON Web Signature over the card's canonical form (RFC 8785). The key is read once.
- * Rejects where it cannot be read, and with a ConfigError where it is no key of that algorithm.
+ * Signs agent cards (A2A 1.0, section 8.4) with a JSON Web Signature over the canonical form (RFC 8785). Reads the key once. Rejects if it
+ * cannot be read, and with a ConfigError if it is not a key of that algorithm.
  */
-async function createSignCard({
-  signature: { key, keyId, algorithm, jku },
-  readSecret,
-}: {
+async function createSignCard(options: {
   signature: CardSignatureConfig;
   readSecret: (reference: SecretReference) => Promise<string>;
 }): Promise<SignCard> {
+  const { readSecret } = options;
+  const { key, keyId, algorithm, jku } = options.signature;
   const pem = await readSecret(key);
   const header = { alg: algorithm, kid: keyId, typ: "JOSE", ...(jku && { jku }) };
   const privateKey = await importPKCS8(pem, algorithm).catch(refuse);
@@ -85,13 +85,10 @@ async function createSignCard({
   };
 }
 
-/**
- * Texts and files of any kind come in; what agents make goes out as text, JSON and files. A client may send another media
- * type all the same: the agent decides.
- */
+/** The media types of the card. A client may send other types too: the agent decides what it accepts. */
 const modes = ["text/plain", "application/json", "application/octet-stream"];
 
-/** What `metadata` may hold beside the protocol. None is required: that is the default, which a card leaves out. */
+/** The extensions for `metadata`. None is required, which is the protocol's default and therefore left out. */
 const extensions = [
   { uri: slackMessageKey, description: "In a message: the Slack message that it is made of." },
   { uri: questionKey, description: "In a status message: the options of a question; in its answer: the chosen one." },
@@ -103,18 +100,10 @@ const extensions = [
 ];
 
 /**
- * Nothing in it is empty or a
- * default of the protocol that need not be there, so that all readers come to the same canonical form (section 8.4.1). `url` is where
- * requests go; `extended`: the card for callers who have proven who they are.
+ * Leaves out empty values and optional defaults, so that all readers compute the same canonical form (section 8.4.1). `url` is where
+ * requests go. `extended` adds the skills for authenticated callers.
  */
-export function createCard({
-  a2a,
-  url,
-  authenticator,
-  streaming,
-  push,
-  extended,
-}: {
+export function createCard(options: {
   a2a: A2aConfig;
   url: string;
   authenticator: AuthenticatorConfig;
@@ -122,6 +111,7 @@ export function createCard({
   push: boolean;
   extended: boolean;
 }): AgentCard {
+  const { a2a, url, authenticator, streaming, push, extended } = options;
   const { name, description, version, provider, documentationUrl, iconUrl, tenant, extendedSkills = [] } = a2a;
   const common = { url, protocolBinding: "JSONRPC", ...(tenant && { tenant }) };
   return {
@@ -134,12 +124,7 @@ export function createCard({
     ...(provider && { provider }),
     version,
     ...(documentationUrl && { documentationUrl }),
-    capabilities: {
-      streaming,
-      pushNotifications: push,
-      extensions,
-      extendedAgentCard: extendedSkills.length > 0,
-    },
+    capabilities: { streaming, pushNotifications: push, extensions, extendedAgentCard: extendedSkills.length > 0 },
     ...createSecurity(authenticator),
     defaultInputModes: modes,
     defaultOutputModes: modes,
@@ -151,8 +136,8 @@ export function createCard({
 type Security = Required<Pick<AgentCard, "securitySchemes" | "securityRequirements">>;
 
 /**
- * Nothing for `none`, where nothing is asked, and for `platform`, where only the platform knows what it asks. Tokens are
- * always sent as bearer tokens; where their issuers have a discovery document, the card says from whom they come.
+ * The card names no scheme for `none` and for `platform`, whose scheme only the platform knows. All other callers send bearer tokens. The
+ * card names their issuers if these have a discovery document.
  */
 function createSecurity(authenticator: AuthenticatorConfig): Security | undefined {
   switch (authenticator.type) {
@@ -170,7 +155,7 @@ function createSecurity(authenticator: AuthenticatorConfig): Security | undefine
 
 type Issuer = { issuer: string; audience: string; jwksUrl?: string | undefined };
 
-/** An issuer whose keys are named may have no discovery document. */
+/** An issuer whose keys have a configured URL may have no discovery document. */
 function ofIssuers(issuers: readonly Issuer[]): Security {
   const discovered = issuers
     .filter(({ jwksUrl }) => jwksUrl === undefined)
@@ -190,10 +175,111 @@ function httpBearer(description: string, bearerFormat?: "JWT"): SecurityScheme {
   return { httpAuthSecurityScheme: { description, scheme: "Bearer", ...(bearerFormat && { bearerFormat }) } };
 }
 
-/** A scope or role each, since verifiers drop empty lists from the canonical form, and the whole requirement with them. */
+/** Each requirement has a scope or role, because verifiers drop empty lists from the canonical form, and the requirement with them. */
 function anyOf(securitySchemes: Record<string, SecurityScheme>): Security {
   const securityRequirements = Object.entries(securitySchemes).map(([name, scheme]) => {
     return { schemes: { [name]: { list: ["openIdConnectSecurityScheme" in scheme ? "openid" : "caller"] } } };
   });
   return { securitySchemes, securityRequirements };
+}
+
+/** Serves the agent card (A2A 1.0, sections 8.2 and 8.6): one for clients of 1.0 and one for all others. Both are cacheable. */
+
+const maxAgeSeconds = 300;
+
+/** `version` is the request's A2A-Version header or query. Answers a GET with 200 or 304. */
+export type CardEndpoint = (request: { version: string | undefined; header: Exchange["header"] }) => WholeResponse;
+
+/**
+ * A client that asks for 1.0 or later gets the card itself. Others may be clients of 0.3, which send no version: they get the fields of 0.3
+ * together with the interfaces of 1.0, which newer clients can follow. Only the first card is signed, because the signature covers that form.
+ */
+export function createCardEndpoint(options: { card: AgentCard; lastModifiedAtMs: number }): CardEndpoint {
+  const { card, lastModifiedAtMs } = options;
+  const pure = representation(card);
+  const hybrid = representation({ ...cardToV03(card), supportedInterfaces: card.supportedInterfaces });
+  return ({ version, header }) => {
+    const { body, etag } = isFirstOrLater(version) ? pure : hybrid;
+    const headers = {
+      etag,
+      "last-modified": new Date(lastModifiedAtMs).toUTCString(),
+      "cache-control": `public, max-age=${maxAgeSeconds}`,
+      vary: "A2A-Version",
+    };
+    const conditions = { ifNoneMatch: header("if-none-match"), ifModifiedSince: header("if-modified-since") };
+    if (isUnchanged({ etag, lastModifiedAtMs, ...conditions })) return { status: 304, headers, body: "" };
+    const content = { "content-type": "application/json", "x-content-type-options": "nosniff" };
+    return { status: 200, headers: { ...headers, ...content }, body };
+  };
+}
+
+function representation(card: object): { body: string; etag: string } {
+  const body = JSON.stringify(card);
+  return { body, etag: `"${createHash("sha256").update(body).digest("base64url")}"` };
+}
+
+function isFirstOrLater(version: string | undefined): boolean {
+  return /^\s*[1-9]/.test(version ?? "");
+}
+
+/** Whether the client has the current representation (RFC 9110, section 13). An entity tag takes precedence over a date. `etag` is strong. */
+function isUnchanged(request: {
+  etag: string;
+  lastModifiedAtMs: number;
+  ifNoneMatch: string | undefined;
+  ifModifiedSince: string | undefined;
+}): boolean {
+  const { etag, lastModifiedAtMs, ifNoneMatch, ifModifiedSince } = request;
+  if (ifNoneMatch !== undefined) {
+    if (ifNoneMatch.trim() === "*") return true;
+    // If-None-Match uses the weak comparison, which ignores the prefix W/.
+    return ifNoneMatch.match(/"[^"]*"/g)?.some((tag) => tag === etag) ?? false;
+  }
+  const sinceMs = Date.parse(ifModifiedSince ?? "");
+  // HTTP dates have whole seconds.
+  return Math.floor(lastModifiedAtMs / 1000) * 1000 <= sinceMs;
+}
+
+/** Agent cards that are created after the host has started, because its address or the signing key is not known before. */
+
+/** The cards as a host serves them, possibly after a wait. */
+export type ServedCards = {
+  endpoint(request: Parameters<CardEndpoint>[0]): WholeResponse | Promise<WholeResponse>;
+  extended(request: Parameters<Cards["extended"]>[0]): AgentCard | Promise<AgentCard>;
+};
+
+export type LateCards = {
+  cards: ServedCards;
+  /** Creates the cards unless they exist. Rejects as `make` does; the next call tries again. */
+  ready(): Promise<void>;
+};
+
+/**
+ * A request for a card waits until the cards exist and starts their creation if necessary, because a Lambda function is frozen after its
+ * answer. If they cannot be created, the answer asks the client to retry. `make` must settle in limited time.
+ */
+export function createLateCards({ make }: { make: () => Promise<Cards> }): LateCards {
+  const load = async () => ({ value: await make(), keepMs: Number.POSITIVE_INFINITY });
+  // Cards do not expire, so no clock is needed.
+  const made = createCachedValue({ load, now: () => 0 });
+  const readCards = async () => made.get();
+
+  return {
+    async ready() {
+      await readCards();
+    },
+    cards: {
+      async endpoint(request) {
+        const cards = await readCards().catch(() => undefined);
+        if (cards !== undefined) return cards.endpoint(request);
+        return { status: 503, headers: { "retry-after": "1", "cache-control": "no-store" }, body: "" };
+      },
+      async extended(request) {
+        const cards = await readCards().catch((cause: unknown) => {
+          throw new SekishoError("unavailable", { details: { retry_after_ms: 1000 }, cause });
+        });
+        return cards.extended(request);
+      },
+    },
+  };
 }

@@ -1,5 +1,4 @@
-/** A2A over JSON-RPC (A2A 1.0, section 9; 0.3, section 3.2.1): one request of a known caller goes in, its answer comes out. */
-
+/** A2A over JSON-RPC (A2A 1.0, section 9; 0.3, section 3.2.1): answers one request of an authenticated caller. */
 import { questionKey, slackMessageKey, taskKey } from "../../../contracts/a2a/extension.ts";
 import { type A2aVersion, type OperationName, toA2aOperation } from "../../../contracts/a2a/operations.ts";
 import type { StreamEvent } from "../../../contracts/a2a/task.ts";
@@ -9,6 +8,7 @@ import type { JsonRpcRequest } from "../../../contracts/envelope.ts";
 import { encodeError } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { waitAtMost } from "../../shared/async/deadline.ts";
+import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { type Metrics, noMetrics, readTraceId } from "../../shared/telemetry/telemetry.ts";
@@ -22,7 +22,11 @@ import {
   type RunSlots,
 } from "../http/exchange.ts";
 import { toLoggableId } from "../tasks/execution-task.ts";
+import type { ServedCards } from "./cards.ts";
 import type { OperationCall, OperationHandler, OperationHandlers } from "./operation.ts";
+import { createOperations } from "./operations.ts";
+import { createPushConfigs } from "./push-configs.ts";
+import type { PushOutbox } from "./push-outbox.ts";
 import { dialects, findOperation, readParams, readRequestedVersion, resolveVersion, toDialect } from "./version.ts";
 
 type Call = { request: JsonRpcRequest; caller: AuthenticatedCaller; exchange: Exchange };
@@ -37,17 +41,8 @@ const streamHeaders = {
   "x-content-type-options": "nosniff",
 };
 
-/** Never rejects. What goes wrong before a stream's first event is an answer in one piece, later the stream's last event. */
-export function createA2aEndpoint({
-  operations,
-  tenant,
-  keepAliveMs,
-  calls,
-  newId,
-  random,
-  metrics = noMetrics,
-  log,
-}: {
+/** Never rejects. An error before a stream's first event is a plain answer; a later one is the stream's last event. */
+function createA2aEndpoint(options: {
   operations: OperationHandlers;
   tenant: string | undefined;
   keepAliveMs: number;
@@ -58,57 +53,51 @@ export function createA2aEndpoint({
   metrics?: Metrics;
   log: Log;
 }): A2aEndpoint {
-  return async (call) => {
-    const { request, caller, exchange } = call;
+  const { operations, tenant, keepAliveMs, calls, newId, random, metrics = noMetrics, log } = options;
+  return async ({ request, caller, exchange }) => {
     const { id, method, params } = request;
     const asked = readRequestedVersion(exchange);
-    let version: A2aVersion | undefined;
+    let known: A2aVersion | undefined;
     let release: (() => void) | undefined;
-    const dialect = () => (version === undefined ? toDialect(asked) : dialects[version]);
     const refuse = (thrown: unknown) => {
       const error = SekishoError.from(thrown);
       metrics.add("sekisho_requests_refused_total", { zone: "execution", reason: error.reason });
-      logRefusal({ log, error, request, caller, version });
-      return error;
+      logRefusal({ log, error, request, caller, version: known });
+      return { error, id, dialect: known === undefined ? toDialect(asked) : dialects[known] };
     };
     try {
-      version = resolveVersion({ asked, method });
+      const version = resolveVersion({ asked, method });
+      known = version;
       const operation = findOperation({ method, version });
       const isStream = streaming.includes(operation);
       if (isStream && !exchange.canStream) throw new SekishoError("unsupported_operation");
       const read = readParams({ operation, version, params, tenant });
-      // Before anything is begun: a task that was taken is never refused.
+      // Checked before the operation starts, because an accepted task must not be refused.
       if (isStream) release = calls.take({ principal: caller.principal, id: newId() });
       if (isStream && release === undefined) throw createTooManyCallsError({ random });
-      // Params and operation are of the same name; TypeScript cannot follow it through both tables.
+      // The params match the operation; TypeScript cannot follow the name through both tables.
       const run = operations[operation] as OperationHandler<OperationName>;
       const result = await run({ params: read, version, caller, client: exchange } as OperationCall<OperationName>);
-      const write = writer({ operation, version });
-      const answer = (value: unknown) => ({ jsonrpc: "2.0", id, result: write(value) });
+      const answer = (value: unknown) => ({ jsonrpc: "2.0", id, result: toVersion({ operation, version, value }) });
       const added = extensionHeaders(exchange);
-      if (!isStream) return withHeaders(createJsonAnswer(answer(result)), added);
-      const events = result as AsyncIterable<StreamEvent>;
-      const last = (thrown: unknown) => ({
-        jsonrpc: "2.0",
-        id,
-        error: encodeError({ error: refuse(thrown), dialect: dialect() }),
-      });
+      if (!isStream) {
+        const whole = createJsonAnswer(answer(result));
+        return { ...whole, headers: { ...whole.headers, ...added } };
+      }
       const over = () => release?.();
       exchange.signal.addEventListener("abort", over, { once: true });
-      const messages = releasing({ messages: responses({ events, answer, last }), over });
-      return {
-        status: 200,
-        headers: { ...streamHeaders, ...added },
-        body: serverSentEvents({ messages, keepAliveMs }),
-      };
+      const fail = (thrown: unknown) => ({ jsonrpc: "2.0", id, error: encodeError(refuse(thrown)) });
+      const messages = encodeEvents({ events: result as AsyncIterable<StreamEvent>, answer, fail });
+      const body = serverSentEvents({ messages: releasing({ messages, over }), keepAliveMs });
+      return { status: 200, headers: { ...streamHeaders, ...added }, body };
     } catch (thrown) {
       release?.();
-      return createErrorAnswer({ error: refuse(thrown), id, dialect: dialect() });
+      return createErrorAnswer(refuse(thrown));
     }
   };
 }
 
-/** Calls `over` at the end of the messages, or when they are returned, also where nobody has read any. */
+/** Calls `over` when the messages end or the iterator is returned, even if nothing was read. */
 function releasing({ messages, over }: { messages: AsyncGenerator<string>; over: () => void }): AsyncIterable<string> {
   return {
     [Symbol.asyncIterator]: () => ({
@@ -125,34 +114,21 @@ function releasing({ messages, over }: { messages: AsyncGenerator<string>; over:
   };
 }
 
-function withHeaders(response: ExchangeResponse, added: Record<string, string>): ExchangeResponse {
-  return { ...response, headers: { ...response.headers, ...added } };
+function toVersion({ operation, version, value }: { operation: OperationName; version: A2aVersion; value: unknown }) {
+  return version === "1.0" ? value : resultToV03({ operation: operation as V03OperationName, result: value as never });
 }
 
-function writer({
-  operation,
-  version,
-}: {
-  operation: OperationName;
-  version: A2aVersion;
-}): (result: unknown) => unknown {
-  if (version === "1.0") return (result) => result;
-  return (result) => resultToV03({ operation: operation as V03OperationName, result: result as never });
-}
-
-async function* responses({
-  events,
-  answer,
-  last,
-}: {
+type EventEncoding = {
   events: AsyncIterable<StreamEvent>;
   answer: (event: StreamEvent) => unknown;
-  last: (thrown: unknown) => unknown;
-}): AsyncGenerator<string> {
+  fail: (thrown: unknown) => unknown;
+};
+
+async function* encodeEvents({ events, answer, fail }: EventEncoding): AsyncGenerator<string> {
   try {
     for await (const event of events) yield JSON.stringify(answer(event));
   } catch (thrown) {
-    yield JSON.stringify(last(thrown));
+    yield JSON.stringify(fail(thrown));
   }
 }
 
@@ -160,8 +136,8 @@ const known: readonly string[] = [slackMessageKey, questionKey, taskKey];
 const headerNames = ["a2a-extensions", "x-a2a-extensions"] as const;
 
 /**
- * The extensions that a request asks for and this host knows (A2A 1.0, section 3.2.6; 0.3 calls the header X-A2A-Extensions). The header
- * of the response that names those which are in force; under the name that the request used.
+ * Confirms the requested extensions that this host supports (A2A 1.0, section 3.2.6), in the same header that the request used: 0.3 calls it
+ * X-A2A-Extensions.
  */
 function extensionHeaders({ header }: Pick<Exchange, "header">): Record<string, string> {
   const name = headerNames.find((each) => header(each) !== undefined);
@@ -171,20 +147,16 @@ function extensionHeaders({ header }: Pick<Exchange, "header">): Record<string, 
   return inForce.length === 0 ? {} : { [name]: inForce.join(", ") };
 }
 
-/** A caller's mistakes alarm nobody. */
-function logRefusal({
-  log,
-  error,
-  request: { method, params },
-  caller,
-  version,
-}: {
+/** Logs a caller's mistake at `info`. */
+function logRefusal(input: {
   log: Log;
   error: SekishoError;
   request: JsonRpcRequest;
   caller: AuthenticatedCaller;
   version: A2aVersion | undefined;
 }): void {
+  const { log, error, caller, version } = input;
+  const { method, params } = input.request;
   const { id, taskId, message } = Object(params) as { id?: unknown; taskId?: unknown; message?: unknown };
   const sent = Object(message) as { messageId?: unknown; taskId?: unknown };
   const fields = {
@@ -201,17 +173,15 @@ function logRefusal({
 }
 
 /**
- * Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html): messages of one line each, framed. Where nothing
- * was to be said for `keepAliveMs`, a comment goes out, so that nobody in between takes the connection for dead. Returned early it
- * returns `messages`, and waits for nothing: whoever makes them must be told by a signal.
+ * Frames messages of one line as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). Sends a comment after
+ * `keepAliveMs` of silence, so that proxies keep the connection open. An early return also returns `messages` without waiting for it, so
+ * its producer must stop on a signal.
  */
-export async function* serverSentEvents({
-  messages,
-  keepAliveMs,
-}: {
+export async function* serverSentEvents(request: {
   messages: AsyncIterable<string>;
   keepAliveMs: number;
 }): AsyncGenerator<string> {
+  const { messages, keepAliveMs } = request;
   const iterator = messages[Symbol.asyncIterator]();
   try {
     let next = iterator.next();
@@ -228,4 +198,53 @@ export async function* serverSentEvents({
   } finally {
     iterator.return?.().catch(() => {});
   }
+}
+
+export type A2aSettings = {
+  cards: ServedCards;
+  /** The tenant that clients of 1.0 must send. Without it, they must send none. */
+  tenant?: string | undefined;
+  /** The queue of push notices. Without it, push notifications are not supported. */
+  notifications?: TaskQueue | undefined;
+  /** How long a watched task may be unstarted before it is checked. */
+  unstartedAfterMs?: number;
+  /** Whether push notifications may go to this machine. */
+  allowLoopbackPush?: boolean;
+  /** Whether a repeated message id means the same message. Default: true. */
+  deduplicates?: boolean | undefined;
+  /** How long a stream waits for a direct answer before it shows the task. */
+  firstSignMs?: number;
+  /** The silence after which a stream sends a comment. */
+  keepAliveMs?: number;
+};
+
+type OpenA2a = A2aSettings &
+  Omit<Parameters<typeof createOperations>[0], "pushConfigs"> & {
+    outbox: PushOutbox | undefined;
+    /** Counts the streams of each caller. */
+    calls: RunSlots;
+    random: () => number;
+    metrics: Metrics;
+    log: Log;
+  };
+
+export function openA2a({
+  cards,
+  tenant,
+  outbox,
+  allowLoopbackPush = false,
+  keepAliveMs = 15_000,
+  calls,
+  random,
+  metrics,
+  log,
+  ...settings
+}: OpenA2a) {
+  const { tasks, newId } = settings;
+  const pushConfigs = createPushConfigs({ tasks, outbox, allowLoopback: allowLoopbackPush, newId });
+  const operations = createOperations({ ...settings, cards, pushConfigs });
+  return {
+    endpoint: createA2aEndpoint({ operations, tenant, keepAliveMs, calls, newId, random, metrics, log }),
+    card: cards.endpoint,
+  };
 }

@@ -1,4 +1,4 @@
-/** `ListTasks`: the caller's tasks that came over A2A, page by page, the newest change of state first. */
+/** `ListTasks`: the caller's A2A tasks in pages, the latest change of state first. */
 import { setImmediate } from "node:timers/promises";
 import * as z from "zod";
 import type { OperationParams } from "../../../contracts/a2a/operations.ts";
@@ -9,30 +9,27 @@ import type { Tasks } from "../tasks/tasks.ts";
 import type { OperationHandler } from "./operation.ts";
 import { toA2aTask } from "./view.ts";
 
-/** So many records are looked at for one page, whether they match or not; `totalSize` counts no further. */
+/** The most records to read for one page, matching or not. `totalSize` counts no further. */
 const maxRecords = 1000;
-/** So long they are looked at, and so long they are counted where the page has all that it may. */
+/** How long to read records, and how long to go on counting once the page is full. */
 const maxLookMs = 1000;
 const maxCountMs = 500;
-/** A page ends before it grows larger, if it has a task: a function's answer may have 6 MB, in which each quote takes two bytes. */
+/** The size at which a page ends. A function's response is limited to 6 MB, in which each quote takes two bytes. */
 const maxPageBytes = 2_500_000;
 
 type Params = OperationParams<"ListTasks">;
 type PagePosition = Pick<PageToken, "cursor" | "lastAtMs" | "lastId">;
 
 /**
- * What is due to the tasks of the page (to be started, given up, expired) is done first, as for every read. `totalSize` is of
- * the first page's moment, and counts what could be counted in bounded time.
+ * First starts or ends the tasks of the page that are due, as every read does. `totalSize` is computed for the first page, as far as records
+ * could be counted in the time.
  */
-export function listTasks({
-  tasks,
-  pollAfterMs,
-  now = Date.now,
-}: {
+export function listTasks(request: {
   tasks: Pick<Tasks, "list" | "advanceIfDue">;
   pollAfterMs: number;
   now?: () => number;
 }): OperationHandler<"ListTasks"> {
+  const { tasks, pollAfterMs, now = Date.now } = request;
   return async ({ params, caller: { principal } }) => {
     const token = params.pageToken === undefined ? undefined : decodePageToken(params.pageToken);
     const sinceMs = params.statusTimestampAfter === undefined ? 0 : Date.parse(params.statusTimestampAfter);
@@ -45,7 +42,7 @@ export function listTasks({
     const isLate = () => last !== undefined && now() - startedAtMs > (rest === undefined ? maxLookMs : maxCountMs);
     for await (const { task: stored, cursor } of newestTasks({ tasks, principal, after: token })) {
       if (stored.changedAtMs < sinceMs) break;
-      // What is left begins after the last task of the page, or where the looking ended.
+      // The next page begins after the last task of this page, or where the reading stopped.
       if (rest !== undefined && token !== undefined) break;
       if (records === maxRecords || isLate()) {
         rest ??= last;
@@ -65,7 +62,7 @@ export function listTasks({
   };
 }
 
-/** `add` is false, and adds nothing, once the page is full. */
+/** `add` returns false and adds nothing once the page is full. */
 function createPage({ maxTasks }: { maxTasks: number }) {
   const tasks: A2aTask[] = [];
   let bytes = 0;
@@ -89,16 +86,10 @@ function matches({ task, params: { contextId, status } }: { task: ExecutionTask;
   return (contextId ?? task.a2a?.contextId) === task.a2a?.contextId && (status ?? state) === state;
 }
 
-/** Without history where no length is asked for; an answer is an artifact, and without those its words stay away too. */
-function toPageTask({
-  task,
-  params: { historyLength = 0, includeArtifacts = false },
-  pollAfterMs,
-}: {
-  task: ExecutionTask;
-  params: Params;
-  pollAfterMs: number;
-}): A2aTask {
+/** Leaves out the history unless a length is given. Without artifacts it also leaves out an answer's message, which repeats one of them. */
+function toPageTask(request: { task: ExecutionTask; params: Params; pollAfterMs: number }): A2aTask {
+  const { task, pollAfterMs } = request;
+  const { historyLength = 0, includeArtifacts = false } = request.params;
   const view = toA2aTask({ task, historyLength, pollAfterMs });
   if (includeArtifacts) return view;
   const { artifacts: _artifacts, status, ...others } = view;
@@ -106,19 +97,16 @@ function toPageTask({
   return { ...others, status: message === undefined || task.state === "completed" ? bare : { ...bare, message } };
 }
 
-/** Read at once, in which time nobody else gets a turn where the store is in this process. */
+/** Small, because a local store blocks the event loop while it reads a page. */
 const limit = 20;
 
-/** `cursor` is where the store's page begins that the task is of. Throws `invalid_params` for a cursor that is none. */
-async function* newestTasks({
-  tasks,
-  principal,
-  after,
-}: {
+/** `cursor` is where the store's page with this task begins. Throws `invalid_params` for an invalid cursor. */
+async function* newestTasks(request: {
   tasks: Pick<Tasks, "list">;
   principal: string;
   after: Pick<PageToken, "cursor" | "lastAtMs" | "lastId"> | undefined;
 }): AsyncGenerator<{ task: ExecutionTask; cursor: string | undefined }> {
+  const { tasks, principal, after } = request;
   let cursor = after?.cursor;
   do {
     const page = await tasks.list({ principal, cursor, limit }).catch(refuseForeignCursor);
@@ -128,7 +116,7 @@ async function* newestTasks({
   } while (cursor !== undefined);
 }
 
-/** In the order of the index: those of one moment by their ids, the greatest first. */
+/** Compares in the order of the index, in which tasks of the same time are sorted by id, the greatest first. */
 function isOlder({ task, than }: { task: ExecutionTask; than: Pick<PageToken, "lastAtMs" | "lastId"> }): boolean {
   const { listedAtMs = 0, id } = task;
   return listedAtMs < than.lastAtMs || (listedAtMs === than.lastAtMs && id < than.lastId);
@@ -139,7 +127,7 @@ function refuseForeignCursor(thrown: unknown): never {
   throw cause instanceof RangeError ? foreignPageToken() : thrown;
 }
 
-/** After the task `lastId` of the store's page that begins at `cursor`; `total` as it was counted for the first page. */
+/** The position after the task `lastId` in the store's page that begins at `cursor`, and the count of the first page. */
 const tokenSchema = z.strictObject({
   cursor: z.string().min(1).max(700).optional(),
   lastAtMs: z.int().min(0),
@@ -152,7 +140,7 @@ function encodePageToken(token: PageToken): string {
   return Buffer.from(JSON.stringify(token)).toString("base64url");
 }
 
-/** Throws `invalid_params` for what is none. */
+/** Throws `invalid_params` for an invalid token. */
 function decodePageToken(text: string): PageToken {
   const token = tokenSchema.safeParse(parse(Buffer.from(text, "base64url").toString())).data;
   if (token === undefined) throw foreignPageToken();

@@ -1,11 +1,11 @@
-/** The type of an A2A operation: it gets parsed params in 1.0, and resolves to a result in 1.0 or rejects with a SekishoError. */
+/** The type of an A2A operation, whose params and results are those of 1.0. It may reject with a SekishoError. */
 import type { AgentCard } from "../../../contracts/a2a/card.ts";
 import type { A2aVersion, OperationName, OperationParams } from "../../../contracts/a2a/operations.ts";
 import type { PushConfig } from "../../../contracts/a2a/push.ts";
 import type { A2aTask, SendResult, StreamEvent } from "../../../contracts/a2a/task.ts";
 import type { AuthenticatedCaller, Exchange } from "../http/exchange.ts";
 
-/** `client` says when nobody listens any longer. */
+/** `client` has the signal that aborts when the client disconnects. */
 export type OperationCall<O extends OperationName> = {
   params: OperationParams<O>;
   version: A2aVersion;

@@ -1,4 +1,4 @@
-/** The operations on a task's push configurations (A2A 1.0, sections 3.1.7 to 3.1.10), which are kept in the task's record. */
+/** The operations on a task's push configurations (A2A 1.0, sections 3.1.7 to 3.1.10), which are stored in the task's record. */
 
 import { isIP } from "node:net";
 import type { A2aVersion, OperationParams } from "../../../contracts/a2a/operations.ts";
@@ -12,7 +12,7 @@ import { checkSize } from "../tasks/task-store.ts";
 import type { Tasks } from "../tasks/tasks.ts";
 import type { PushOutbox } from "./push-outbox.ts";
 
-/** Of one task; the record has room for no more beside what the task works on. */
+/** The limits for one task, whose record must also hold its input and its messages. */
 const maxConfigs = 10;
 const maxConfigsBytes = 32 * 1024;
 
@@ -20,43 +20,38 @@ type TaskPushConfig = PushConfig & { taskId: string };
 type ConfigRequest<P> = { principal: string; params: P };
 type InlineConfig = { taskId: string; config: PushConfig | undefined; version: A2aVersion };
 
-/** Everything rejects with `push_not_supported` where there is no outbox, and with `task_not_found` for a foreign task. */
+/** Everything rejects with `push_not_supported` without an outbox, and with `task_not_found` for a task of another caller. */
 export type PushConfigs = {
-  /** Also of a task that is over. One that is over or asks is told of at once: what changed before is not told again. */
+  /** Works for a task that is over, too. If the task is over or asks, sends a notification at once; earlier changes are not sent. */
   create(
     request: ConfigRequest<OperationParams<"CreateTaskPushNotificationConfig">> & { version: A2aVersion },
   ): Promise<TaskPushConfig>;
-  /** Rejects with `task_not_found` for an unknown configuration, too. */
+  /** Also rejects with `task_not_found` for an unknown configuration. */
   get(request: ConfigRequest<OperationParams<"GetTaskPushNotificationConfig">>): Promise<TaskPushConfig>;
-  /** All of them, whatever page was asked for. */
+  /** Returns all of them, whatever page was requested. */
   list(
     request: ConfigRequest<OperationParams<"ListTaskPushNotificationConfigs">>,
   ): Promise<{ configs: TaskPushConfig[] }>;
   delete(request: ConfigRequest<OperationParams<"DeleteTaskPushNotificationConfig">>): Promise<Record<string, never>>;
-  /** What came with a message, to be kept with the task that it begins, or with its answer. */
+  /** Checks the configuration that came with a message. */
   read(request: InlineConfig): StoredPushConfig | undefined;
-  /** Sees to it that the task has what came with a message, also where the message came before. Resolves to the task. */
+  /** Adds the configuration that came with a message, unless the task has it. Resolves to the task. */
   attach(request: { task: ExecutionTask; config: StoredPushConfig | undefined }): Promise<ExecutionTask>;
 };
 
-export function createPushConfigs({
-  tasks,
-  outbox,
-  allowLoopback,
-  newId,
-}: {
+export function createPushConfigs(options: {
   tasks: Pick<Tasks, "find" | "update">;
-  /** Without one nobody could be told. */
   outbox: PushOutbox | undefined;
   allowLoopback: boolean;
   newId: () => string;
 }): PushConfigs {
+  const { tasks, outbox, allowLoopback, newId } = options;
   function supported(): PushOutbox {
     if (outbox === undefined) throw new SekishoError("push_not_supported");
     return outbox;
   }
 
-  /** `at` is where the configuration lies in the params. Throws `invalid_params`. */
+  /** `at` is the path of the configuration in the params. Throws `invalid_params`. */
   function checked({ config, id, version, at }: { config: PushConfig; id: string; version: A2aVersion; at: string }) {
     const { url, token, authentication } = config;
     const issues = pushTargetIssues({ config, allowLoopback }).map((issue) => ({ ...issue, path: at + issue.path }));
@@ -76,7 +71,7 @@ export function createPushConfigs({
     async create({ principal, params: { taskId, tenant, ...config }, version }) {
       supported();
       const at = version === "0.3" ? "pushNotificationConfig." : "";
-      // Clients of 0.3 ask for a configuration without an id by the task's.
+      // Clients of 0.3 refer to a configuration without an id by the task's id.
       const kept = checked({ config, id: version === "0.3" ? taskId : newId(), version, at });
       await keep({ principal, taskId, config: kept });
       return toPushConfig({ taskId, tenant, config: kept });
@@ -119,10 +114,10 @@ function readConfigs({ a2a }: ExecutionTask): StoredPushConfig[] {
   return a2a?.pushConfigs ?? [];
 }
 
-/** In place of the one with the same id. Throws `invalid_params` where there would be too many, and `payload_too_large`. */
+/** Replaces a configuration with the same id. Throws `invalid_params` if there are too many, and `payload_too_large`. */
 export function withPushConfig(config: StoredPushConfig): TaskChange {
   return (task) => {
-    // A task of the zone contract has nobody who speaks A2A.
+    // A task of the zone contract has no A2A client.
     if (task.a2a === undefined) throw new SekishoError("task_not_found");
     const pushConfigs = [...readConfigs(task).filter(({ id }) => id !== config.id), config];
     const bytes = Buffer.byteLength(JSON.stringify(pushConfigs));
@@ -144,31 +139,25 @@ function removeConfig(id: string): TaskChange {
   };
 }
 
-function toPushConfig({
-  taskId,
-  tenant,
-  config: { version: _version, registrationId: _registrationId, ...config },
-}: {
+function toPushConfig(request: {
   taskId: string;
   tenant: string | undefined;
   config: StoredPushConfig;
 }): TaskPushConfig {
+  const { taskId, tenant } = request;
+  const { version: _version, registrationId: _registrationId, ...config } = request.config;
   return { ...config, taskId, tenant };
 }
 
 type Issue = { path: string; message: string };
 
-/** Visible ASCII with spaces in between: what a header may hold without ending it. */
+/** Visible ASCII with spaces in between, so that the value cannot end its header. */
 const headerValue = /^[!-~](?:[ -~]*[!-~])?$/;
 
-/** Paths are those of the configuration's own members. A name that leads to no public address shows at delivery. */
-export function pushTargetIssues({
-  config: { url, token, authentication },
-  allowLoopback,
-}: {
-  config: PushConfig;
-  allowLoopback: boolean;
-}): Issue[] {
+/** Paths are relative to the configuration. A name without a public address is detected at delivery. */
+export function pushTargetIssues(request: { config: PushConfig; allowLoopback: boolean }): Issue[] {
+  const { allowLoopback } = request;
+  const { url, token, authentication } = request.config;
   const inHeaders = { token, "authentication.credentials": authentication?.credentials };
   const unfit = Object.entries(inHeaders).filter(([, text]) => text !== undefined && !headerValue.test(text));
   const problem = urlProblem({ url: parseUrl(url), allowLoopback });
@@ -187,7 +176,7 @@ function urlProblem({ url, allowLoopback }: { url: URL | null; allowLoopback: bo
   return isName(url.hostname) ? undefined : "must be the name of a host, and not of this machine";
 }
 
-/** `hostname` is in the one form that the URL parser gives to every spelling of an address. A name is looked up at delivery. */
+/** The URL parser has normalized `hostname`, so that every spelling of an address is recognized. Names are resolved at delivery. */
 function isName(hostname: string): boolean {
   const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
   return isIP(bare) === 0 && !/(^|\.)localhost\.?$/.test(bare);

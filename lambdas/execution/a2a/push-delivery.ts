@@ -1,6 +1,9 @@
-/** Delivers push notifications: reads the task, posts it to one configuration's receiver, and sees to another try where that fails. */
+/** Delivers push notifications: posts the task to the receiver of one configuration, and queues another attempt if that fails. */
 
+import type { A2aTask } from "../../../contracts/a2a/task.ts";
+import { eventToV03 } from "../../../contracts/a2a/v03/task.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
+import { backoffMs, parseRetryAfter } from "../../shared/async/waiting.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import { createPublicPost, type PublicPost } from "../../shared/public-fetch/public-fetch.ts";
@@ -15,51 +18,43 @@ import {
 } from "../tasks/task-message.ts";
 import { createGuardedStore, type ExecutionStore } from "../tasks/task-store.ts";
 import type { HandleLook } from "./push-outbox.ts";
-import { type PushOutcome, planNextPush, pushRequest, waitMs } from "./push-request.ts";
 import { toA2aTask } from "./view.ts";
 
 export type PushDelivery = {
   /**
-   * Resolves when the notification was taken, given up, or queued for another try; at once where there is nobody to tell any
-   * more, where the task has changed since (that change has a notice of its own, and an older one must not come after it), and
-   * where its receiver or its caller has too many under way: then it is queued again. Rejects where the store or the queue is away, or the signal aborts: then the notice itself is to come again.
+   * Resolves when the notification was accepted, given up, or queued again. It is queued again after a failure that may pass, and if its
+   * receiver or caller has too many deliveries under way. Does nothing if the task has changed since, because that change has its own
+   * notice and notifications must stay in order. Rejects if the store or the queue is unavailable or the signal aborts, so that the
+   * notice itself comes again.
    */
   deliver(request: PushNotice & { signal: AbortSignal }): Promise<void>;
-  /** The same for a message of a queue, or what `look` does with a look; rejects where it is neither. */
+  /** Handles a queue message with a notice or a look. Rejects for any other message. */
   handle(request: { body: string; signal: AbortSignal }): Promise<void>;
 };
 
-/** At once. A caller has many receivers, and a process many callers: what one of them holds up is not everybody's. */
+/** Concurrent deliveries. A slow receiver must not take all places of its caller, nor a caller all places of the process. */
 const maxPerReceiver = 4;
 const maxPerCaller = 12;
 
-/** A receiver that was told and did not say so in time is told again: notifications come at least once. */
-export function createPushDelivery({
-  store,
-  queue,
-  allowLoopback = false,
-  post = createPublicPost({ allowLoopback }),
-  look,
-  timeoutMs = 10_000,
-  storeTimeoutMs = runDefaults.storeTimeoutMs,
-  log = silentLog,
-  now = Date.now,
-  random = Math.random,
-}: {
+/** Notifications arrive at least once: a receiver that does not confirm in time gets the notification again. */
+export function createPushDelivery(options: {
   store: ExecutionStore;
-  /** Where another try is queued. */
+  /** The queue for further attempts. */
   queue: TaskQueue;
   allowLoopback?: boolean;
   post?: PublicPost;
-  /** Without it looks are nobody's. */
+  /** Without it, looks are ignored. */
   look?: HandleLook;
-  /** Of one try. */
+  /** The limit for one attempt. */
   timeoutMs?: number;
   storeTimeoutMs?: number;
   log?: Log;
   now?: () => number;
   random?: () => number;
 }): PushDelivery {
+  const { store, queue, allowLoopback = false, post = createPublicPost({ allowLoopback }), look } = options;
+  const { timeoutMs = 10_000, storeTimeoutMs = runDefaults.storeTimeoutMs, log = silentLog, now = Date.now } = options;
+  const { random = Math.random } = options;
   const guarded = createGuardedStore({ store, timeoutMs: storeTimeoutMs, log });
   const withinTime = createTimeLimit({ ms: storeTimeoutMs, reason: "timeout" });
   const takeSlots = createTakeSlots();
@@ -73,28 +68,16 @@ export function createPushDelivery({
     }
   }
 
-  async function queueAgain({
-    task,
-    notice,
-    delayMs,
-  }: {
-    task: ExecutionTask;
-    notice: PushNotice;
-    delayMs: number;
-  }): Promise<void> {
+  async function queueAgain(request: { task: ExecutionTask; notice: PushNotice; delayMs: number }): Promise<void> {
+    const { task, notice, delayMs } = request;
     await withinTime(
       queue.send({ body: encodeExecutionMessage({ push: notice }), delayMs, group: deriveCallerGroup(task) }),
     );
   }
 
-  /** What there is to tell, and whom: nobody any more where it is undefined. */
-  async function dueTo({
-    taskId,
-    configId,
-    state,
-    changedAtMs,
-    attempt,
-  }: PushNotice): Promise<NotifiedTask | undefined> {
+  /** The task and its configuration; undefined if the notice is outdated. */
+  async function dueTo(request: PushNotice): Promise<NotifiedTask | undefined> {
+    const { taskId, configId, state, changedAtMs, attempt } = request;
     const task = await guarded.get({ id: taskId });
     const config = task?.a2a?.pushConfigs?.find(({ id }) => id === configId);
     if (task?.state === state && task.changedAtMs === changedAtMs && config !== undefined) return { task, config };
@@ -113,7 +96,7 @@ export function createPushDelivery({
       return queueAgain({ task: due.task, notice, delayMs });
     }
     try {
-      // Read again: while it had no place, a newer state may have been told.
+      // Read again, because a newer state may have been sent in the meantime.
       const latest = await dueTo(notice);
       if (latest !== undefined) await notify({ ...latest, notice, signal });
     } finally {
@@ -121,12 +104,8 @@ export function createPushDelivery({
     }
   }
 
-  async function notify({
-    task,
-    config,
-    notice,
-    signal,
-  }: NotifiedTask & { notice: PushNotice; signal: AbortSignal }): Promise<void> {
+  async function notify(request: NotifiedTask & { notice: PushNotice; signal: AbortSignal }): Promise<void> {
+    const { task, config, notice, signal } = request;
     const { attempt } = notice;
     const outcome = await tried({ ...pushRequest({ config, task: toA2aTask({ task }) }), timeoutMs, signal });
     const after = planNextPush({ outcome, attempt, nowMs: now(), random });
@@ -152,7 +131,7 @@ export function createPushDelivery({
 
 type NotifiedTask = { task: ExecutionTask; config: StoredPushConfig };
 
-/** One at a time to a receiver of a task: what it was told later must not overtake what is still under way. */
+/** A task sends one notification at a time to each receiver, so that they arrive in order. */
 function listBounds({ task: { id, principal }, config }: NotifiedTask): SlotLimits[] {
   return [
     { key: JSON.stringify([id, config.id]), atMost: 1 },
@@ -161,13 +140,11 @@ function listBounds({ task: { id, principal }, config }: NotifiedTask): SlotLimi
   ];
 }
 
-/** Bounds how much may be under way at once, so that what is slow for one does not take the places of all. */
-export type SlotLimits = { key: string; atMost: number };
+/** The limit `atMost` for the work that shares a `key`. */
+type SlotLimits = { key: string; atMost: number };
 
-/** Takes a place for each key, or none at all where one has no place left: then undefined. What it returns gives them back. */
-export type TakeSlots = (bounds: readonly SlotLimits[]) => (() => void) | undefined;
-
-/** Within this process. */
+/** Takes a place for each key and returns a function that releases them. Returns undefined, and takes none, if any key is full. */
+type TakeSlots = (bounds: readonly SlotLimits[]) => (() => void) | undefined;
 function createTakeSlots(): TakeSlots {
   const taken = new Map<string, number>();
   const countOf = (key: string) => taken.get(key) ?? 0;
@@ -185,4 +162,64 @@ function createTakeSlots(): TakeSlots {
       for (const { key } of bounds) change({ key, by: -1 });
     };
   };
+}
+
+/** Builds a push notification: the task in the A2A version of its configuration (A2A 1.0, section 4.3.3; 0.3, section 9.5). */
+
+type PushRequest = { url: string; headers: Record<string, string>; body: string };
+
+function pushRequest(request: { config: StoredPushConfig; task: A2aTask }): PushRequest {
+  const { task } = request;
+  const { url, token, authentication, version } = request.config;
+  // A scheme without credentials proves nothing.
+  const credentials = authentication?.credentials;
+  const contentType = version === "0.3" ? "application/json" : "application/a2a+json";
+  return {
+    url,
+    headers: {
+      "content-type": contentType,
+      "a2a-version": version,
+      ...(credentials !== undefined && { authorization: `${authentication?.scheme} ${credentials}` }),
+      ...(token !== undefined && { "x-a2a-notification-token": token }),
+    },
+    body: JSON.stringify(version === "0.3" ? eventToV03({ task }) : { task }),
+  };
+}
+
+/** Eight attempts take about ten minutes at most. */
+const maxAttempts = 8;
+const baseMs = 5000;
+const capMs = 300_000;
+
+/** The status of the receiver's answer, or the reason why there was none. */
+export type PushOutcome = { status: number; retryAfter?: string | undefined } | { reason: string };
+
+/** `again`: the receiver may accept it later. `over`: it will not, or there were enough attempts. Redirects are not followed. */
+export function planNextPush(request: {
+  outcome: PushOutcome;
+  attempt: number;
+  nowMs: number;
+  random: () => number;
+}): { next: "done" } | { next: "again"; delayMs: number } | { next: "over" } {
+  const { outcome, attempt, nowMs, random } = request;
+  if ("status" in outcome && outcome.status >= 200 && outcome.status < 300) return { next: "done" };
+  if (!canRepeat(outcome) || attempt + 1 >= maxAttempts) return { next: "over" };
+  const wishedMs = "retryAfter" in outcome ? (parseRetryAfter({ header: outcome.retryAfter, nowMs }) ?? 0) : 0;
+  const delayMs = backoffMs({ attempt, baseMs, capMs, random });
+  return { next: "again", delayMs: Math.max(delayMs, Math.min(wishedMs, capMs)) };
+}
+
+const shortestWaitMs = 500;
+const longestWaitMs = 60_000;
+
+/** Waits about as long as the notice is old: the longer the backlog, the less often each notice is tried. */
+export function waitMs({ ageMs, random }: { ageMs: number; random: () => number }): number {
+  return Math.min(longestWaitMs, Math.max(shortestWaitMs, ageMs)) * (0.5 + random() / 2);
+}
+
+function canRepeat(outcome: PushOutcome): boolean {
+  // `invalid_response` means that the answer was not HTTP, as from a gateway that is starting.
+  if ("reason" in outcome) return outcome.reason === "unavailable" || outcome.reason === "invalid_response";
+  const { status } = outcome;
+  return status === 408 || status === 429 || status >= 500;
 }

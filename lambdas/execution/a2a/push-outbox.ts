@@ -1,6 +1,6 @@
 /**
- * Queues a notice for each push configuration of a task whose state changes, and looks after such a task: it is started, given up and
- * expired although nobody reads it.
+ * Queues a notice for each push configuration of a task whose state changes. Also queues looks at such a task, so that it is started, lost
+ * or expired in time although nobody reads it.
  */
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
@@ -9,44 +9,47 @@ import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { AdvanceIfDue } from "../runs/runs.ts";
 import { createTimeLimit } from "../runs/time-limit.ts";
 import { isAsking, isOver, isUnstarted, questionEndsAtMs } from "../tasks/changes.ts";
-import { createLogIds, type ExecutionTask, type StoredPushConfig } from "../tasks/execution-task.ts";
+import { createCompletionPush } from "../tasks/completion-push.ts";
+import { createLogIds, type ExecutionTask, type RunTimes, type StoredPushConfig } from "../tasks/execution-task.ts";
 import { deriveCallerGroup, encodeExecutionMessage, type TaskLook } from "../tasks/task-message.ts";
-import type { ChangeTask, ExecutionStore } from "../tasks/task-store.ts";
+import {
+  type ChangeTask,
+  createChangeTask,
+  createGuardedStore,
+  createTaskSignal,
+  type ExecutionStore,
+} from "../tasks/task-store.ts";
 
 export type PushOutbox = {
-  /** The same changes; one that enters a state resolves when its notices are queued. That it failed is logged, and no more. */
+  /** Wraps `changeTask`. A change of state resolves when its notices are queued. A failure to queue them is only logged. */
   after(changeTask: ChangeTask): ChangeTask;
   /** Queues a notice of the task as it stands for one configuration. Rejects with `unavailable`. */
   notify(request: { task: ExecutionTask; configId: string }): Promise<void>;
   /** Queues the next look at a task that is not over. Rejects with `unavailable`. */
   watch(request: { task: ExecutionTask; config: Pick<StoredPushConfig, "id" | "registrationId"> }): Promise<void>;
-  /** The same store, in which no task is created before the first look at it is queued. That this failed is logged. */
+  /** Wraps the store, so that the first look at a task is queued before the task is created. A failure is only logged. */
   before(store: ExecutionStore): ExecutionStore;
 };
 
-/** A task that nobody has started for so long may have lost who was to start it. */
+/** After this time, an unstarted task may have lost its queue message. */
 const defaultUnstartedAfterMs = 10_000;
+/** Avoids a busy loop when the clocks of two processes differ. */
+const shortestMs = 250;
 
 /**
- * A process that dies between a change and its notice loses the notice: store and queue cannot be written together. Whoever
- * polls sees the change all the same.
+ * Store and queue cannot be written together, so a process that dies between a change and its notice loses the notice. A client that
+ * polls still sees the change.
  */
-export function createPushOutbox({
-  queue,
-  lostAfterMs,
-  unstartedAfterMs = defaultUnstartedAfterMs,
-  timeoutMs = 2000,
-  now,
-  log,
-}: {
+export function createPushOutbox(options: {
   queue: TaskQueue;
   lostAfterMs: number;
   unstartedAfterMs?: number | undefined;
-  /** Of one of two tries. */
+  /** The limit for each of two attempts. */
   timeoutMs?: number;
   now: () => number;
   log: Log;
 }): PushOutbox {
+  const { queue, lostAfterMs, unstartedAfterMs = defaultUnstartedAfterMs, timeoutMs = 2000, now, log } = options;
   const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
 
   async function notify({ task, configId }: { task: ExecutionTask; configId: string }): Promise<void> {
@@ -59,8 +62,14 @@ export function createPushOutbox({
     const { id: taskId, state, changedAtMs } = task;
     const { id: configId, registrationId } = config;
     const body = encodeExecutionMessage({ look: { taskId, configId, registrationId, state, changedAtMs } });
-    const delayMs = lookDelayMs({ task, nowMs: now(), lostAfterMs, unstartedAfterMs });
-    return sendOf({ task, message: { body, delayMs } });
+    const nowMs = now();
+    return sendOf({ task, message: { body, delayMs: Math.max(shortestMs, attentionAtMs(task, nowMs) - nowMs) } });
+  }
+
+  /** When an unstarted task may have lost its queue message, a running one would be lost without a renewal, or a question expires. */
+  function attentionAtMs(task: ExecutionTask, nowMs: number): number {
+    if (isAsking(task)) return questionEndsAtMs(task);
+    return isUnstarted(task) || task.lease === undefined ? nowMs + unstartedAfterMs : task.lease.untilMs + lostAfterMs;
   }
 
   async function watchAll(task: ExecutionTask): Promise<void> {
@@ -68,13 +77,8 @@ export function createPushOutbox({
     await Promise.allSettled((task.a2a?.pushConfigs ?? []).map((config) => watch({ task, config })));
   }
 
-  async function sendOf({
-    task,
-    message,
-  }: {
-    task: ExecutionTask;
-    message: Parameters<TaskQueue["send"]>[0];
-  }): Promise<void> {
+  async function sendOf(request: { task: ExecutionTask; message: Parameters<TaskQueue["send"]>[0] }): Promise<void> {
+    const { task, message } = request;
     const send = async () => withinTime(queue.send({ ...message, group: deriveCallerGroup(task) }));
     try {
       await send().catch(send);
@@ -115,51 +119,40 @@ export function createPushOutbox({
   };
 }
 
-/** The clocks of two processes may differ by more than what is left. */
-const shortestMs = 250;
-
-type Watched = Pick<ExecutionTask, "id" | "state" | "changedAtMs" | "deadlineAtMs" | "question" | "lease">;
-
-/**
- * From now until a task that nobody has started may have lost who was to start it (`unstartedAfterMs`), until one that runs
- * would be lost if its lease were not renewed, or until a question's time is over.
- */
-function lookDelayMs({
-  task,
-  nowMs,
-  lostAfterMs,
-  unstartedAfterMs,
-}: {
-  task: Watched;
-  nowMs: number;
-  lostAfterMs: number;
-  unstartedAfterMs: number;
-}): number {
-  return Math.max(shortestMs, dueAtMs({ task, nowMs, lostAfterMs, unstartedAfterMs }) - nowMs);
+/** The store with its deadline, and the function that changes a task and then sends its pushes, for a host or a worker. */
+export function openTaskChanges(
+  settings: Pick<RunTimes, "syncBudgetMs" | "lostAfterMs" | "storeTimeoutMs"> & {
+    store: ExecutionStore;
+    completions?: TaskQueue | undefined;
+    notifications?: TaskQueue | undefined;
+    unstartedAfterMs?: number;
+    now: () => number;
+    log: Log;
+  },
+) {
+  const { store, completions, notifications, storeTimeoutMs, now, log } = settings;
+  const changeSignal = createTaskSignal();
+  const guarded = createGuardedStore({ store, timeoutMs: storeTimeoutMs, log });
+  const push = createCompletionPush({ ...settings, queue: completions });
+  const outbox = notifications && createPushOutbox({ ...settings, queue: notifications });
+  const pushed = push.after(createChangeTask({ store: guarded, changeSignal, now }));
+  return { guarded, changeSignal, push, outbox, changeTask: outbox?.after(pushed) ?? pushed };
 }
 
-function dueAtMs({ task, nowMs, lostAfterMs, unstartedAfterMs }: Parameters<typeof lookDelayMs>[0]): number {
-  if (isAsking(task)) return questionEndsAtMs(task);
-  return isUnstarted(task) || task.lease === undefined ? nowMs + unstartedAfterMs : task.lease.untilMs + lostAfterMs;
-}
-
-/** Resolves when the task was tended, and where it stays as it is, when the next look at it is queued. Rejects with `unavailable`. */
+/** Does what is due for the task. If its state stays, queues the next look. Rejects with `unavailable`. */
 export type HandleLook = (look: TaskLook) => Promise<void>;
 
-/** A look is at one state of a task on behalf of one registration; what ends either ends its looks. */
-export function createHandleLook({
-  store,
-  advanceIfDue,
-  outbox,
-}: {
+/** A look belongs to one state of a task and one registration. When either ends, so do its looks. */
+export function createHandleLook(options: {
   store: Pick<ExecutionStore, "get">;
   advanceIfDue: AdvanceIfDue;
   outbox: Pick<PushOutbox, "watch">;
 }): HandleLook {
+  const { store, advanceIfDue, outbox } = options;
   return async (look) => {
     const found = await store.get({ id: look.taskId });
     if (found === undefined || !isAt({ task: found, look })) return;
-    // What fails now may be possible at the next look.
+    // The next look tries again after a failure.
     const task = await advanceIfDue(found).catch(() => found);
     if (isAt({ task, look })) await outbox.watch({ task, config: { id: look.configId, ...look } });
   };

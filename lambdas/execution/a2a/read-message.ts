@@ -1,4 +1,4 @@
-/** Reads an A2A message: the task for the agent, or the answer to a question that the agent asked. */
+/** Reads an A2A message as a new task or as an answer to the agent's question. */
 import * as z from "zod";
 import { questionKey, slackMessageKey, taskKey } from "../../../contracts/a2a/extension.ts";
 import { joinTextParts, type Message, type Part } from "../../../contracts/a2a/part.ts";
@@ -15,7 +15,7 @@ import { digest, type OpenQuestion, type PersonAnswer, type TaskInput } from "..
 
 const maxAttachments = 20;
 
-/** Of the Slack message behind it, where a message names one: whatever fits the contract, and nothing else. */
+/** The Slack message behind an A2A message. Values that do not fit the contract are ignored. */
 const { channel, thread_ts, team_id, user_id, correlation_id, history, timeout_ms } = executeTaskParamsSchema.shape;
 const slackNotesSchema = z
   .object({
@@ -30,12 +30,12 @@ const slackNotesSchema = z
 const taskNotesSchema = z.object({ timeout_ms: timeout_ms.catch(undefined) }).catch({});
 const choiceSchema = z.object({ option_id: optionIdSchema.optional() }).catch({});
 
-/** The same for a repetition. What its metadata say may change by itself. */
+/** Identifies the content, which a repetition must share. The metadata are left out, because they may change. */
 export function fingerprintMessage({ role, parts, contextId, taskId }: Message): string {
   return digest([role, parts, contextId ?? null, taskId ?? null]);
 }
 
-/** Throws `invalid_params` for more text than a task may have. */
+/** Throws `invalid_params` if the text is too long for a task. */
 export function readTaskInput({ message, contextId }: { message: Message; contextId: string }): TaskInput {
   const { parts, metadata } = message;
   const attachments = readAttachments(parts);
@@ -49,14 +49,12 @@ export function readTaskInput({ message, contextId }: { message: Message; contex
   };
 }
 
-/** An option is chosen by its id in the metadata, or by a text that is its label or its id. Throws as `readTaskInput` does. */
-export function readAnswerMessage({
-  message,
-  question,
-}: {
+/** Finds the chosen option by its id in the metadata, or by a text equal to its label or id. Throws as `readTaskInput` does. */
+export function readAnswerMessage(request: {
   message: Message;
   question: OpenQuestion | undefined;
 }): Omit<PersonAnswer, "prompt"> {
+  const { message, question } = request;
   const { messageId, parts, metadata } = message;
   const text = limitedText(parts);
   const { user_id } = slackNotesSchema.parse(metadata?.[slackMessageKey]);
@@ -73,7 +71,7 @@ function limitedText(parts: readonly Part[]): string {
   throw createParamsError([{ path: ["message", "parts"], message: `more than ${maxTextLength} characters of text` }]);
 }
 
-/** So that agents which know files by a Slack message's attachments see those as well that can be read like them. */
+/** Adds files with a URL as attachments, for agents that know only those of Slack messages. */
 function readAttachments(parts: readonly Part[]): NonNullable<TaskInput["attachments"]> {
   return parts
     .flatMap(({ url, filename: name = "", mediaType: mimetype = "application/octet-stream" }, index) => {
@@ -84,7 +82,7 @@ function readAttachments(parts: readonly Part[]): NonNullable<TaskInput["attachm
     .slice(0, maxAttachments);
 }
 
-/** Of one plain text the parts would say nothing more. */
+/** Leaves out the parts of a plain text, which say nothing more than the text. */
 function listOtherParts(parts: Part[]): { parts?: Part[] } {
   const [only, ...others] = parts;
   const isPlain = others.length === 0 && only?.text && !only.metadata && !only.mediaType && !only.filename;
@@ -97,15 +95,12 @@ function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K],
 
 const producedTypes = ["text/plain", "application/json", "application/octet-stream"];
 
-/**
- * Whether a client can take anything that agents make (A2A 1.0, section 3.2.2: acceptedOutputModes). Nothing said is anything. Throws
- * `content_type_not_supported`.
- */
+/** Throws `content_type_not_supported` if the client accepts none of the agent's media types (A2A 1.0, section 3.2.2). Default: all. */
 export function checkOutputModes(accepted: readonly string[] | undefined): void {
   if (accepted !== undefined && !accepted.some(isProduced)) throw new SekishoError("content_type_not_supported");
 }
 
-/** `*` stands for any type or subtype; older clients say only `text`. */
+/** `*` matches any type or subtype. Older clients send only `text`. */
 function isProduced(mode: string): boolean {
   const [type = "", subtype = "*"] = (mode.split(";", 1)[0] ?? "").trim().toLowerCase().split("/");
   return producedTypes.some((known) => {

@@ -1,4 +1,4 @@
-/** Takes a message, however its client waits for the outcome: it begins a task, or answers a task's question. */
+/** Accepts a message: it begins a task or answers a task's question. */
 import { SekishoError } from "../../../contracts/errors.ts";
 import { createTrace } from "../../shared/telemetry/telemetry.ts";
 import { createParamsError } from "../http/exchange.ts";
@@ -12,24 +12,18 @@ type MessageCall = Pick<OperationCall<"SendMessage">, "params" | "version" | "ca
 export type ReceiveMessage = (call: MessageCall) => Promise<ExecutionTask>;
 
 /**
- * Resolves to the task as it stands then. The same message again finds the same task; with other content it is
- * `already_exists`. Rejects with `unavailable` for a new task where the host stops, and with `invalid_state` where the task
- * asks nothing.
+ * Resolves to the task. The same message again finds the same task; other content under its id is `already_exists`. Rejects with
+ * `unavailable` for a new task while the host stops, and with `invalid_state` if the task asks nothing.
  */
-export function createReceiveMessage({
-  tasks,
-  pushConfigs,
-  deduplicates,
-  isStopping,
-  newId,
-}: {
+export function createReceiveMessage(options: {
   tasks: Tasks;
   pushConfigs: PushConfigs;
-  /** Whether a message id that comes again means the same message. */
+  /** Whether a repeated message id means the same message. */
   deduplicates: boolean;
   isStopping: () => boolean;
   newId: () => string;
 }): ReceiveMessage {
+  const { tasks, pushConfigs, deduplicates, isStopping, newId } = options;
   async function begin({ params, version, caller }: MessageCall): Promise<ExecutionTask> {
     if (isStopping()) throw new SekishoError("unavailable");
     const { principal, trace, receivedAtMs } = caller;
@@ -46,11 +40,7 @@ export function createReceiveMessage({
       input: readTaskInput({ message, contextId }),
       trace: trace ?? createTrace(),
       receivedAtMs,
-      a2a: {
-        contextId,
-        message: { ...message, taskId, contextId },
-        pushConfigs: config && [config],
-      },
+      a2a: { contextId, message: { ...message, taskId, contextId }, pushConfigs: config && [config] },
     });
     return pushConfigs.attach({ task, config });
   }
@@ -80,3 +70,5 @@ export function createReceiveMessage({
     return taskId === undefined ? begin(call) : goOn({ ...call, taskId });
   };
 }
+
+/** Reads an A2A message as a new task or as an answer to the agent's question. */

@@ -1,4 +1,4 @@
-/** The version of A2A that a request is understood in, and answered in (A2A 1.0, section 3.6), and its params, read as 1.0's. */
+/** Determines the A2A version of a request and its answer (A2A 1.0, section 3.6), and reads its params in the form of 1.0. */
 
 import type * as z from "zod";
 import {
@@ -13,15 +13,12 @@ import type { Dialect } from "../../../contracts/dialects.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { createParamsError, type Exchange } from "../http/exchange.ts";
 
-/** What the client asks for: in the header, or else in the query. Undefined where it says nothing. */
+/** The version in the header, or else in the query. Undefined if there is neither. */
 export function readRequestedVersion({ header, query }: Pick<Exchange, "header" | "query">): string | undefined {
   return trimToUndefined(header("a2a-version")) ?? trimToUndefined(query("a2a-version"));
 }
 
-/**
- * Who says nothing speaks 0.3, unless the method has a name that only 1.0 knows. Of the patch version nothing depends. Throws
- * `version_not_supported`.
- */
+/** Without a version, a method name that only 1.0 has means 1.0, and any other 0.3. Patch versions do not matter. Throws `version_not_supported`. */
 export function resolveVersion({ asked, method }: { asked: string | undefined; method: string }): A2aVersion {
   if (asked === undefined) return toA2aOperation(method)?.version ?? "0.3";
   const [, version] = /^(1\.0|0\.3)(?:\.\d{1,5})?$/.exec(asked) ?? [];
@@ -29,7 +26,7 @@ export function resolveVersion({ asked, method }: { asked: string | undefined; m
   return version;
 }
 
-/** Throws `method_not_found`, also for the name that another version has for it. */
+/** Throws `method_not_found`, also for a method name of the other version. */
 export function findOperation({ method, version }: { method: string; version: A2aVersion }): OperationName {
   const named = toA2aOperation(method);
   if (named?.version !== version) throw new SekishoError("method_not_found");
@@ -38,7 +35,7 @@ export function findOperation({ method, version }: { method: string; version: A2
 
 export const dialects = { "1.0": "a2a", "0.3": "a2a-0.3" } as const satisfies Record<A2aVersion, Dialect>;
 
-/** How errors are written for a client of which no more is known than the version that it asks for. */
+/** The dialect of an error while only the requested version is known. */
 export function toDialect(asked: string | undefined): Dialect {
   return dialects[asked === undefined || asked.startsWith("0.3") ? "0.3" : "1.0"];
 }
@@ -52,21 +49,14 @@ const schemas: Record<A2aVersion, Partial<Record<OperationName, z.ZodType>>> = {
   "0.3": v03Operations,
 };
 
-/**
- * `tenant` is what a client of 1.0 must say: that, or nothing. 0.3 knows none. No params are as good as empty ones. Throws
- * `invalid_params`.
- */
-export function readParams<O extends OperationName>({
-  operation,
-  version,
-  params,
-  tenant,
-}: {
+/** A client of 1.0 must send exactly `tenant`; 0.3 has none. Absent params count as empty. Throws `invalid_params`. */
+export function readParams<O extends OperationName>(request: {
   operation: O;
   version: A2aVersion;
   params: unknown;
   tenant: string | undefined;
 }): OperationParams<O> {
+  const { operation, version, params, tenant } = request;
   const schema = schemas[version][operation] ?? operations[operation];
   const parsed = (schema as z.ZodType<OperationParams<O>>).safeParse(params ?? {});
   if (!parsed.success) throw createParamsError(parsed.error.issues);

@@ -1,22 +1,20 @@
-/** A task's record as an A2A client sees it: the same on every instance and at every read. */
+/** Shows a task's record to an A2A client, as a task or as a stream of events. The view depends on the record only. */
 import { questionKey, taskKey } from "../../../contracts/a2a/extension.ts";
 import type { A2aArtifact, Message, Part } from "../../../contracts/a2a/part.ts";
-import { type A2aTask, toA2aState } from "../../../contracts/a2a/task.ts";
+import { type A2aTask, type StreamEvent, toA2aState } from "../../../contracts/a2a/task.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Artifact } from "../../../contracts/methods.ts";
-import { isAsking, isOver } from "../tasks/changes.ts";
+import { isAsking, isOver, listRecordsBetween } from "../tasks/changes.ts";
 import { createQuestionMessage, deriveId, type ExecutionTask, runDefaults } from "../tasks/execution-task.ts";
+import type { Tasks } from "../tasks/tasks.ts";
 
-/** `historyLength`: so many of the newest messages, all that are kept where it is undefined. */
-export function toA2aTask({
-  task,
-  historyLength,
-  pollAfterMs = runDefaults.pollAfterMs,
-}: {
+/** `historyLength` limits the messages to the newest ones. */
+export function toA2aTask(request: {
   task: ExecutionTask;
   historyLength?: number | undefined;
   pollAfterMs?: number;
 }): A2aTask {
+  const { task, historyLength, pollAfterMs = runDefaults.pollAfterMs } = request;
   const { id, state, question, a2a, artifacts: made = [], changedAtMs } = task;
   const message = statusMessage(task);
   const notes = createNotes({ task, pollAfterMs });
@@ -36,7 +34,7 @@ export function toA2aTask({
   };
 }
 
-/** An answer without a task: what it says, and what the agent made besides. Undefined where the task is to be seen. */
+/** An answer that needs no task, with the agent's files. Undefined if the client gets the task. */
 export function createDirectMessage(task: ExecutionTask): Message | undefined {
   const { outcome, artifacts = [] } = task;
   if (outcome?.type !== "success" || outcome.direct !== true) return undefined;
@@ -46,7 +44,7 @@ export function createDirectMessage(task: ExecutionTask): Message | undefined {
   return message;
 }
 
-/** The agent's question, its progress or its answer; of what went wrong the fixed words, never more. */
+/** The agent's question, progress or answer. A failure has only the fixed text of its reason. */
 function statusMessage(task: ExecutionTask): Message | undefined {
   const { question, progress, outcome, state } = task;
   if (question !== undefined) return createAskingMessage(task);
@@ -67,7 +65,7 @@ function createAskingMessage(task: ExecutionTask): Message | undefined {
   return message && { ...message, ...(options && { metadata: { [questionKey]: { options } } }) };
 }
 
-/** How soon to look again and how far it is; or why it failed, so that who knows Sekisho's reasons reads the very one. */
+/** The poll interval and the progress of a running task, or the reason of a failure for clients that know Sekisho's reasons. */
 function createNotes({ task, pollAfterMs }: { task: ExecutionTask; pollAfterMs: number }): Record<string, unknown> {
   const { outcome, progress } = task;
   if (outcome?.type === "failure") return { reason: outcome.reason, ...(outcome.lost && { lost: true }) };
@@ -84,7 +82,7 @@ function createTextMessage({ task, name, text }: { task: ExecutionTask; name: st
   return createAgentMessage({ task, name, parts: [{ text }] });
 }
 
-/** A task has at most one message per name. */
+/** A task has at most one message for each name, because the name is part of its id. */
 function createAgentMessage({ task, name, parts }: { task: ExecutionTask; name: string; parts: Part[] }): Message {
   const messageId = deriveId([task.id, name]);
   return { messageId, taskId: task.id, contextId: task.a2a?.contextId, role: "ROLE_AGENT", parts };
@@ -95,7 +93,7 @@ function lastOf({ messages, count }: { messages: Message[]; count: number | unde
   return count === 0 ? [] : messages.slice(-count);
 }
 
-/** In the order in which they were made; of the answer's text one more, the last. */
+/** In order of creation. The answer's text is the last one. */
 function toArtifacts({ made, answer }: { made: readonly Artifact[]; answer: string }): A2aArtifact[] {
   const own = made.map((artifact, index) => ({
     artifactId: `artifact-${index + 1}`,
@@ -105,7 +103,7 @@ function toArtifacts({ made, answer }: { made: readonly Artifact[]; answer: stri
   return answer === "" ? own : [...own, { artifactId: "answer", parts: [{ text: answer }] }];
 }
 
-/** One for each content; what has none of the known ones is data as it stands. */
+/** One part for each kind of content. An artifact without any of them becomes a data part. */
 export function toParts({ name: filename, mimetype: mediaType, ...artifact }: Artifact): Part[] {
   const { text, base64, url, data } = artifact;
   const about = { ...(mediaType && { mediaType }), ...(filename && { filename }) };
@@ -116,4 +114,46 @@ export function toParts({ name: filename, mimetype: mediaType, ...artifact }: Ar
     ...(data === undefined ? [] : [{ data, ...about }]),
   ];
   return parts.length > 0 ? parts : [{ data: artifact, ...about }];
+}
+
+/** Turns a task's records into a stream of A2A events: the task itself, then its changes. */
+
+/**
+ * `shown` is the record of the first event, and `task` the newest known one. Ends after a record for which `until` holds (default: the task
+ * is over or asks), when `signal` aborts, and when the host stops.
+ */
+export async function* streamTaskEvents(request: {
+  tasks: Pick<Tasks, "watch">;
+  shown: ExecutionTask;
+  task: ExecutionTask;
+  view: (task: ExecutionTask) => A2aTask;
+  until?: ((task: ExecutionTask) => boolean) | undefined;
+  signal: AbortSignal;
+}): AsyncGenerator<StreamEvent> {
+  const { tasks, shown, task, view, until, signal } = request;
+  let known = shown;
+  yield { task: view(known) };
+  for await (const latest of tasks.watch({ task, until, signal })) {
+    for (const next of listRecordsBetween({ previous: known, next: latest })) {
+      yield* diffTaskEvents({ previous: view(known), next: view(next) });
+      known = next;
+    }
+  }
+}
+
+/** The events by which a client that has seen `previous` learns `next`: changed artifacts, each in full, and then a changed status. */
+export function diffTaskEvents({ previous, next }: { previous: A2aTask; next: A2aTask }): StreamEvent[] {
+  const { id: taskId, contextId, status, metadata } = next;
+  const known = new Map((previous.artifacts ?? []).map((artifact) => [artifact.artifactId, artifact]));
+  const made = (next.artifacts ?? []).filter((artifact) => !isSame(artifact, known.get(artifact.artifactId)));
+  const isKnown = isSame([previous.status, previous.metadata], [status, metadata]);
+  return [
+    ...made.map((artifact) => ({ artifactUpdate: { taskId, contextId, artifact, append: false, lastChunk: true } })),
+    ...(isKnown ? [] : [{ statusUpdate: { taskId, contextId, status, ...(metadata && { metadata }) } }]),
+  ];
+}
+
+/** Compares JSON texts, since the members of a view always have the same order. */
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -1,4 +1,4 @@
-/** An agent that asks a model of Amazon Bedrock, by ConverseStream. */
+/** An agent that calls a model of Amazon Bedrock with ConverseStream. */
 import {
   BedrockRuntimeClient,
   type BedrockRuntimeClientConfig,
@@ -15,24 +15,15 @@ import { createPartialReporter } from "./partial-reporter.ts";
 
 const defaultIdleTimeoutMs = 120_000;
 const connectionTimeoutMs = 3000;
-/** Only what fails before the stream begins is repeated: a throttled call, a connection that breaks. */
+/** The SDK repeats only a call that fails before its stream begins, such as a throttled one. */
 const maxAttempts = 3;
 
 /**
- * Credentials, and the region where none is given, are found as the SDK finds them. `idleTimeoutMs` bounds the wait for
- * the stream and for each next part of it; the task's own signal bounds the whole. What AWS refuses is thrown, and so a
- * failure of which the host tells no word. A task without words is `plan_error`.
+ * The SDK finds credentials, and the region if none is given. `idleTimeoutMs` limits the wait for each part of the stream; the
+ * task's signal limits the whole call. An error of AWS is thrown, so that its message stays out of Slack. A task without text
+ * fails with `plan_error`.
  */
-export function createBedrockAgent({
-  modelId,
-  region,
-  system,
-  maxTokens,
-  guardrail,
-  idleTimeoutMs = defaultIdleTimeoutMs,
-  now = Date.now,
-  clientConfig = {},
-}: {
+export function createBedrockAgent(options: {
   modelId: string;
   region?: string | undefined;
   system?: string | undefined;
@@ -40,10 +31,12 @@ export function createBedrockAgent({
   guardrail?: { id: string; version: string } | undefined;
   idleTimeoutMs?: number;
   now?: () => number;
-  /** Goes before what is set here, such as an endpoint of one's own. */
+  /** Overrides what is set here, such as the endpoint. */
   clientConfig?: BedrockRuntimeClientConfig;
 }): Agent {
-  // The SDK's own choice, HTTP/2, has no time-out for the connection, and a connection of its own for every request anyway.
+  const { modelId, region, system, maxTokens, guardrail, idleTimeoutMs = defaultIdleTimeoutMs } = options;
+  const { now = Date.now, clientConfig = {} } = options;
+  // The SDK's default handler, HTTP/2, has no connection time-out and opens a connection for each request anyway.
   const requestHandler = new NodeHttpHandler({ connectionTimeout: connectionTimeoutMs });
   const client = new BedrockRuntimeClient({ ...(region && { region }), maxAttempts, requestHandler, ...clientConfig });
   const settings = {
@@ -61,7 +54,7 @@ export function createBedrockAgent({
     const limit = createIdleLimit({ idleMs: idleTimeoutMs, signal });
     try {
       const command = new ConverseStreamCommand({ ...settings, messages });
-      // Behind the signature, of which it is no part: whoever stands between may put a trace of its own there.
+      // Added after signing, because a proxy may replace the trace headers.
       command.middlewareStack.add(addHeaders(createTraceHeaders(trace)), { step: "deserialize", priority: "low" });
       const { stream = [] } = await client.send(command, { abortSignal: limit.signal });
       let reply: ConverseReply = { text: "" };
@@ -69,7 +62,7 @@ export function createBedrockAgent({
       for await (const event of stream) {
         limit.refresh();
         reply = addStreamEvent(reply, event);
-        // The host says that it is too large; there is no need to read on.
+        // The host rejects a larger answer, so the rest of the stream is not needed.
         if (reply.text.length > maxResultBytes) break;
         yield* report(reply.text);
       }
@@ -80,13 +73,13 @@ export function createBedrockAgent({
         yield { type: "failure", reason: "execution_failed" };
       }
     } finally {
-      // Closes the connection where the stream was not read to its end.
+      // Closes the connection if the stream was not read to its end.
       limit.end();
     }
   };
 }
 
-/** The agent module of an asset. */
+/** The entry of the agent's module in a bundle. */
 export const createAgent: CreateAgent = ({ config, region }) => {
   if (typeof config === "string" || config.type !== "bedrock") throw new Error("This module is the agent bedrock.");
   return createBedrockAgent({ region, ...config });
@@ -102,16 +95,14 @@ function addHeaders(headers: Record<string, string>) {
 
 type ConverseReply = { text: string; stopReason?: string | undefined; usage?: object | undefined };
 
-function addStreamEvent(
-  reply: ConverseReply,
-  { contentBlockDelta, messageStop, metadata }: ConverseStreamOutput,
-): ConverseReply {
+function addStreamEvent(reply: ConverseReply, event: ConverseStreamOutput): ConverseReply {
+  const { contentBlockDelta, messageStop, metadata } = event;
   if (contentBlockDelta !== undefined) return { ...reply, text: reply.text + (contentBlockDelta.delta?.text ?? "") };
   if (messageStop !== undefined) return { ...reply, stopReason: messageStop.stopReason };
   return metadata === undefined ? reply : { ...reply, usage: metadata.usage };
 }
 
-/** What a guardrail says instead is an answer, and so is one that was cut at `maxTokens`. A filtered one has holes. */
+/** A guardrail's replacement text is an answer, and so is a text that ends at `maxTokens`. A filtered text has gaps. */
 function isAnswer({ text, stopReason }: ConverseReply): boolean {
   if (text.length > maxResultBytes) return true;
   return text !== "" && stopReason !== undefined && stopReason !== "content_filtered";
@@ -119,10 +110,10 @@ function isAnswer({ text, stopReason }: ConverseReply): boolean {
 
 export type ConverseMessage = { role: "user" | "assistant"; content: { text: string }[] };
 
-/** Stands where the thread begins with the assistant, as it does below a report that nobody had asked for. */
+/** Bedrock requires that the user speaks first, but a thread may begin with a message of the bot. */
 const opening = "(The conversation begins with a message of yours.)";
 
-/** Undefined where nothing is asked in words. */
+/** Undefined for a task without text. */
 export function toConverseMessages({ text, history = [] }: AgentTask): ConverseMessage[] | undefined {
   if (text.trim() === "") return undefined;
   const messages: ConverseMessage[] = [];

@@ -1,4 +1,4 @@
-/** How an entry creates the configured agent, what it gives the agent, and the agent as a module of its own beside the handler. */
+/** Creates the configured agent in a deployed entry, where the agent is a module of its own beside the handler. */
 
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -8,17 +8,17 @@ import type { AgentConfig } from "../../shared/config/schema.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
 import type { Agent } from "./agent.ts";
 
-/** What the entry gives an agent, beside the agent's own part of the configuration. */
+/** What the entry gives an agent in addition to its configuration. */
 type AgentDependencies = {
-  /** Each time anew, so that a rotated secret is seen. */
+  /** Reads the secret at each call, so that a rotated secret takes effect. */
   readSecret: (reference: SecretReference) => Promise<string>;
-  /** Absent where the SDK has to look for one itself. */
+  /** If undefined, the SDK finds the region. */
   region: string | undefined;
 };
-/** The agent module of an asset exports one as `createAgent`. `config` is `execution.agent`. */
+/** The type of `createAgent` in an agent's module. `config` is `execution.agent`. */
 export type CreateAgent = (dependencies: AgentDependencies & { config: AgentConfig }) => Agent;
 
-/** In a stage every secret is one of Secrets Manager: another reference is refused with a message that names it. */
+/** In a stage, every secret is in Secrets Manager. A reference to an environment variable is refused. */
 export function agentDependencies(aws: AwsDependencies): AgentDependencies {
   const readManagedSecret = createReadManagedSecret(aws);
   return {
@@ -31,9 +31,8 @@ export function agentDependencies(aws: AwsDependencies): AgentDependencies {
 }
 
 /**
- * The agent of `agent.cjs` in the folder of the handler. The module is loaded when the agent is created, so that a process
- * that runs no task, such as a health check, does not load it. The module has classes of its own: of these only
- * `SekishoError` is recognized on both sides.
+ * Loads `agent.cjs` from the handler's folder when the agent is created, so that a health check does not load it. The module
+ * has its own copies of shared classes, so `instanceof` works across the two for `SekishoError` only.
  */
 export function createBundledAgent(directory: string): CreateAgent {
   return (dependencies) => {

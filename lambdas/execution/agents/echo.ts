@@ -1,4 +1,4 @@
-/** The agent that comes with the house: it says what it received, and shows on demand whatever an agent can do. */
+/** The built-in agent: repeats what it received, and shows on demand everything that an agent can do. */
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { SekishoError } from "../../../contracts/errors.ts";
@@ -6,7 +6,7 @@ import type { Artifact } from "../../../contracts/methods.ts";
 import type { Agent, AgentTask, ReadAttachment } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
 
-/** `progress` takes six seconds in all: longer than a call waits before its task goes on in the background. */
+/** Makes `progress` take six seconds: longer than a call waits before its task continues in the background. */
 const defaultStepMs = 1200;
 const options = [
   { id: "yes", label: "Yes" },
@@ -15,15 +15,15 @@ const options = [
 const prompts = ["Shall I go on?", "Are you sure?"];
 
 /**
- * Words in the text, alone or together:
- * - `slow 5s` (or `slow 500ms`) answers that much later;
- * - `progress` reports five times on the way (every `stepMs`, or over the time of `slow`);
- * - `stream` writes a longer answer in ten pieces, as it were (in such steps);
- * - `ask me` asks before the answer, `ask twice` does so two times;
- * - `fail` fails at the end;
- * - `file` answers with a small CSV, `image` with a tiny PNG;
- * - `long` answers with about 9,000 characters of Markdown, `very long` with about 60,000;
- * - `read files` reads the attachments, and tells how many bytes each has and their SHA-256.
+ * Reacts to these words in the text, alone or combined:
+ * - `slow 5s` (or `slow 500ms`): answers after that time;
+ * - `progress`: reports progress five times, every `stepMs` or over the time of `slow`;
+ * - `stream`: writes a longer answer in ten pieces at the same pace;
+ * - `ask me`: asks a question before the answer; `ask twice` asks two;
+ * - `fail`: fails at the end;
+ * - `file`: adds a small CSV file; `image` adds a tiny PNG;
+ * - `long`: answers with about 9,000 characters of Markdown; `very long` with about 60,000;
+ * - `read files`: reads the attachments and lists their sizes and SHA-256 digests.
  */
 export function createEchoAgent({
   stepMs = defaultStepMs,
@@ -58,26 +58,18 @@ export function createEchoAgent({
   };
 }
 
-/** The agent module of an asset. */
+/** The entry of the agent's module in a bundle. */
 export const createAgent: CreateAgent = () => createEchoAgent();
 
 const lengths = { long: 9000, "very long": 60_000 };
 
+type AnswerParts = { task: AgentTask; requestId: string; body: Body | undefined; files: readonly string[] };
+
 /** `files` are lines about the attachments. */
-function createAnswer({
-  task,
-  requestId,
-  body,
-  files,
-}: {
-  task: AgentTask;
-  requestId: string;
-  body: Body | undefined;
-  files: readonly string[];
-}): string {
-  const heard = task.answers.map(({ prompt, option_id, text }) => `${prompt} ${option_id ?? text}`);
-  const lines = [...files, ...heard, `(request ${requestId.slice(0, 8)})`];
-  // Markdown may end with a table or a list, to which the next line would belong.
+function createAnswer({ task, requestId, body, files }: AnswerParts): string {
+  const answers = task.answers.map(({ prompt, option_id, text }) => `${prompt} ${option_id ?? text}`);
+  const lines = [...files, ...answers, `(request ${requestId.slice(0, 8)})`];
+  // The empty line ends a Markdown table or list, which would otherwise include the next line.
   return [textOf({ task, body }), ...(body === undefined ? [] : [""]), ...lines].join("\n");
 }
 
@@ -93,21 +85,21 @@ function createEcho({ text, channel, user_id, thread_ts, attachments = [] }: Age
   return `I am the echo agent. ${who} said${where}${files}:\n${text}`;
 }
 
-/** What an answer is made of; without one, of what was said. */
+/** A generated text for the answer. Without one, the answer repeats the request. */
 type Body = "story" | "long" | "very long";
 
 type Wishes = {
   lengthMs: number;
-  /** 0 where nothing is to be waited for. */
+  /** 0 if there is nothing to wait for. */
   steps: number;
-  /** Whether each step is told, and whether each brings a piece of the answer. */
+  /** `reports`: each step reports progress. `streams`: each step adds a piece of the answer. */
   reports: boolean;
   streams: boolean;
   questions: number;
   fails: boolean;
   body: Body | undefined;
   files: readonly SampleFile[];
-  /** Whether the attachments are to be read. */
+  /** Reads the attachments. */
   reads: boolean;
 };
 
@@ -137,28 +129,26 @@ function readWishes({ text, stepMs }: { text: string; stepMs: number }): Wishes 
   };
 }
 
-/** One line for each, in their order. Rejects where `signal` says so. */
-async function fileLines({
-  attachments,
-  readAttachment,
-  signal,
-}: {
+type FileRequest = {
   attachments: NonNullable<AgentTask["attachments"]>;
   readAttachment: ReadAttachment;
   signal: AbortSignal;
-}): Promise<string[]> {
+};
+
+/** One line for each attachment, in order. Rejects when `signal` aborts. */
+async function fileLines({ attachments, readAttachment, signal }: FileRequest): Promise<string[]> {
   const lines: string[] = [];
   for (const attachment of attachments) {
-    const content = await readAttachment({ attachment }).then(inText, (thrown: unknown) => {
+    const description = await readAttachment({ attachment }).then(describeBytes, (thrown: unknown) => {
       signal.throwIfAborted();
       return `not read (${SekishoError.from(thrown).reason})`;
     });
-    lines.push(`${attachment.name}: ${content}`);
+    lines.push(`${attachment.name}: ${description}`);
   }
   return lines;
 }
 
-function inText(bytes: Uint8Array): string {
+function describeBytes(bytes: Uint8Array): string {
   return `${bytes.byteLength} bytes, sha256 ${createHash("sha256").update(bytes).digest("hex")}`;
 }
 
@@ -171,7 +161,7 @@ const table = [
   ["3", "碓氷", "645"],
 ];
 
-/** A red gate, 32 pixels wide and high. */
+/** A red gate of 32 by 32 pixels. */
 const gate =
   "iVBORw0KGgoAAAANSUhEUgAAACAAAAAgAgMAAAAOFJJnAAAACVBMVEX////ZOh8zKytUaly0AAAAO0lEQVR42mNgwA20VoHBCgSDNRQMAvAxGBgDGB1YHRjw" +
   "MkRBakOwMhgDGBigimnF4FrBwKC1AJmBEwAAEkAk5nmo77YAAAAASUVORK5CYII=";
@@ -185,7 +175,7 @@ const sampleFiles: Readonly<Record<SampleFile, Artifact>> = {
   image: { name: "gate.png", mimetype: "image/png", base64: gate },
 };
 
-/** About 1,200 characters: long enough to be watched while it is written. */
+/** About 1,200 characters, so that one can watch how it is written. */
 const story = [
   "## A traveller at the checkpoint",
   "In the spring a traveller came down the mountain road to the checkpoint of Hakone. The gate stood open, as it did every day from sunrise to sunset, and beneath it two guards sat on a bench and looked at whoever came.",
@@ -197,7 +187,7 @@ const story = [
   "**So it was every day**: many came, those who might go on went on, the others were told why not, and nobody was left standing at the gate without a word.",
 ].join("\n\n");
 
-/** Numbered sections of Markdown until there are `length` characters: the last one is whole. */
+/** Writes whole numbered sections of Markdown until the text has at least `length` characters. */
 function createSampleMarkdown({ length }: { length: number }): string {
   const parts = ["# A report on the checkpoints"];
   let written = 0;
@@ -209,7 +199,7 @@ function createSampleMarkdown({ length }: { length: number }): string {
   return parts.join("\n\n");
 }
 
-/** In turn with a table, with code, and with a list, so that whatever is split is split everywhere. */
+/** Adds a table, code and a list in turn, so that a test of message splitting meets each of them. */
 function createSection(number: number): string {
   const insert = [createTable, createCodeBlock, createList][number % 3] ?? createList;
   return [

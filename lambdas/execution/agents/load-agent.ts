@@ -1,4 +1,4 @@
-/** Loads the agent that the configuration names. */
+/** Loads the configured agent on one machine. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -9,48 +9,36 @@ import type { Agent } from "./agent.ts";
 import { createEchoAgent } from "./echo.ts";
 
 /**
- * A file of the user's own is looked for from `cwd` on and must export a function `agent`; whatever is wrong with it is
- * an error that says what to do. `importFile` takes a file URL.
+ * A file of the user is found relative to `cwd` and must export a function `agent`. An error says how to fix the file.
+ * `importFile` takes a file URL.
  */
-export async function loadAgent({
-  agent,
-  cwd,
-  readSecret,
-  importFile = (url) => import(url),
-}: {
+export async function loadAgent(request: {
   agent: AgentConfig;
   cwd: string;
   readSecret: (reference: SecretReference) => Promise<string>;
   importFile?: (url: string) => Promise<unknown>;
 }): Promise<Agent> {
+  const { agent, cwd, readSecret, importFile = (url) => import(url) } = request;
   if (agent === "echo") return createEchoAgent();
-  if (typeof agent === "string") return fromFile({ file: resolve(cwd, agent), importFile });
-  // The SDK is loaded by those who ask for it.
+  if (typeof agent === "string") return loadFile(resolve(cwd, agent), importFile);
+  // Loads the SDK only if it is needed.
   const { createAgent } = await (agent.type === "bedrock" ? import("./bedrock.ts") : import("./openai-compatible.ts"));
   return createAgent({ config: agent, readSecret, region: undefined });
 }
 
-async function fromFile({
-  file,
-  importFile,
-}: {
-  file: string;
-  importFile: (url: string) => Promise<unknown>;
-}): Promise<Agent> {
+async function loadFile(file: string, importFile: (url: string) => Promise<unknown>): Promise<Agent> {
   const loaded = await importFile(pathToFileURL(file).href).catch((cause: unknown) => {
-    throw new Error(`The agent file ${file} ${problemOf({ cause, file })}`, { cause });
+    throw new Error(`The agent file ${file} ${describeProblem({ cause, file })}`, { cause });
   });
   const agent = typeof loaded === "object" && loaded !== null && "agent" in loaded ? loaded.agent : undefined;
-  if (typeof agent !== "function") {
-    throw new Error(
-      `The agent file ${file} does not export a function "agent". See examples/agent.ts for one that does.`,
-    );
-  }
-  return agent as Agent;
+  if (typeof agent === "function") return agent as Agent;
+  throw new Error(
+    `The agent file ${file} does not export a function "agent". See examples/agent.ts for one that does.`,
+  );
 }
 
-/** Whether the file itself is missing, or its own code, or what it imports, is at fault. */
-function problemOf({ cause, file }: { cause: unknown; file: string }): string {
-  if (!existsSync(file)) return "does not exist. The path counts from the directory of the configuration.";
+/** Tells a missing file from a file that fails to load. */
+function describeProblem({ cause, file }: { cause: unknown; file: string }): string {
+  if (!existsSync(file)) return "does not exist. The path is relative to the directory of the configuration.";
   return `could not be loaded: ${types.isNativeError(cause) ? cause.message : String(cause)}`;
 }

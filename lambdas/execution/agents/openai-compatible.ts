@@ -1,5 +1,5 @@
-/** An agent that asks a model behind any endpoint of chat completions with streaming: OpenAI, Ollama, vLLM, LiteLLM. */
-
+/** An agent that calls a chat completions endpoint with streaming, such as OpenAI, Ollama, vLLM or LiteLLM. */
+import { createParser } from "eventsource-parser";
 import * as z from "zod/mini";
 import { maxResultBytes } from "../../../contracts/limits.ts";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
@@ -10,23 +10,16 @@ import type { CreateAgent } from "./create-agent.ts";
 import { createPartialReporter } from "./partial-reporter.ts";
 
 const defaultIdleTimeoutMs = 120_000;
-/** What an endpoint answers that does not know a field of the request; nothing has been generated then. */
+/** The statuses with which an endpoint rejects an unknown field of the request, before it generates anything. */
 const unknownFieldStatuses = [400, 422];
 
 /**
- * `baseUrl` goes up to and with `/v1`; http only on loopback. The key is read anew for every task. `idleTimeoutMs` bounds
- * the wait for the first byte and for each next one; the task's own signal bounds the whole. Nothing is repeated but a request
- * that may have been refused for the wish to hear of the tokens: an answer that breaks off is a failure, and no text of the
- * endpoint's errors is passed on.
+ * `baseUrl` ends with `/v1`; http is allowed on loopback only. The key is read for every task. `idleTimeoutMs` limits the wait
+ * for each chunk; the task's signal limits the whole call. A request is repeated only without `stream_options`, after a
+ * status that may mean the endpoint does not know that field. A stream that breaks off is a failure. Error texts of the endpoint are not passed on,
+ * because they may repeat the request.
  */
-export function createOpenAiCompatibleAgent({
-  baseUrl,
-  model,
-  apiKey,
-  system,
-  idleTimeoutMs = defaultIdleTimeoutMs,
-  now = Date.now,
-}: {
+export function createOpenAiCompatibleAgent(options: {
   baseUrl: string;
   model: string;
   apiKey?: () => Promise<string>;
@@ -34,8 +27,9 @@ export function createOpenAiCompatibleAgent({
   idleTimeoutMs?: number;
   now?: () => number;
 }): Agent {
+  const { baseUrl, model, apiKey, system, idleTimeoutMs = defaultIdleTimeoutMs, now = Date.now } = options;
   const url = resolveEndpoint(baseUrl);
-  let tellsUsage = true;
+  let requestsUsage = true;
   return async function* openAiCompatible(task, { signal, trace, log }) {
     const limit = createIdleLimit({ idleMs: idleTimeoutMs, signal });
     try {
@@ -45,17 +39,17 @@ export function createOpenAiCompatibleAgent({
         ...createTraceHeaders(trace),
         ...(apiKey !== undefined && { authorization: `Bearer ${await apiKey()}` }),
       };
-      const asked = { model, stream: true, messages: toChatMessages({ task, system }) };
-      const ask = (body: object) =>
+      const request = { model, stream: true, messages: toChatMessages({ task, system }) };
+      const send = (body: object) =>
         fetch(url, {
           ...{ method: "POST", redirect: "error", headers, body: JSON.stringify(body) },
           signal: limit.signal,
         });
-      let response = await ask(tellsUsage ? { ...asked, stream_options: { include_usage: true } } : asked);
-      if (tellsUsage && unknownFieldStatuses.includes(response.status)) {
+      let response = await send(requestsUsage ? { ...request, stream_options: { include_usage: true } } : request);
+      if (requestsUsage && unknownFieldStatuses.includes(response.status)) {
         await response.body?.cancel();
-        response = await ask(asked);
-        tellsUsage = !response.ok;
+        response = await send(request);
+        requestsUsage = !response.ok;
       }
       if (!isEventStream(response) || response.body === null) {
         log.warn("model_refused", { reason: "execution_failed", status: response.status });
@@ -69,7 +63,7 @@ export function createOpenAiCompatibleAgent({
       for await (const part of readCompletion({ chunks: response.body, onChunk: limit.refresh })) {
         text += part.text;
         usage = part.usage ?? usage;
-        // The host says that it is too large; there is no need to read on.
+        // The host rejects a larger answer, so the rest of the stream is not needed.
         if (text.length > maxResultBytes) break;
         yield* report(text);
       }
@@ -85,7 +79,7 @@ export function createOpenAiCompatibleAgent({
   };
 }
 
-/** The agent module of an asset. */
+/** The entry of the agent's module in a bundle. */
 export const createAgent: CreateAgent = ({ config, readSecret }) => {
   if (typeof config === "string" || config.type !== "openai-compatible")
     throw new Error("This module is the agent openai-compatible.");
@@ -102,7 +96,7 @@ function isEventStream({ ok, headers }: Response): boolean {
   return ok && /^text\/event-stream *(;|$)/i.test(headers.get("content-type") ?? "");
 }
 
-/** What `fetch` hides behind its TypeError: ECONNREFUSED, ENOTFOUND, a TLS failure, a socket that was closed. */
+/** The code in the cause of a TypeError of `fetch`, such as ECONNREFUSED, ENOTFOUND or a TLS error. */
 function toConnectionError(error: unknown): string | undefined {
   const { code } = Object(Object(error).cause) as { code?: unknown };
   return typeof code === "string" ? code : undefined;
@@ -115,54 +109,46 @@ function resolveEndpoint(baseUrl: string): string {
 }
 
 const chunkSchema = z.object({
-  error: z.optional(z.unknown()),
-  choices: z.nullish(
+  choices: z.optional(
     z.array(
       z.object({
-        delta: z.nullish(z.object({ content: z.nullish(z.string()) })),
-        finish_reason: z.nullish(z.string()),
+        delta: z.optional(z.object({ content: z.optional(z.string()) })),
+        finish_reason: z.optional(z.string()),
       }),
     ),
   ),
-  usage: z.nullish(z.looseObject({})),
+  usage: z.optional(z.object({})),
 });
 
-/** Far more than any answer with the frames around its tokens. */
+/** Endpoints send null for an absent member. The schema for that would enlarge the bundle. */
+function dropNull(_key: string, value: unknown): unknown {
+  return value ?? undefined;
+}
+
+/** Far more than the largest answer, with the JSON around each of its tokens. */
 const maxStreamBytes = 32 * 1024 * 1024;
 
+type ChunkSource = { chunks: AsyncIterable<Uint8Array>; onChunk?: () => void };
+
 /**
- * Reads the stream of a chat completion (https://platform.openai.com/docs/api-reference/chat-streaming). Throws for an error event, for
- * what is no chunk, and where the stream ends before the answer did.
+ * Reads the stream of a chat completion (https://platform.openai.com/docs/api-reference/chat-streaming). Throws for an error
+ * event, for an invalid chunk, and if the stream ends before the answer does.
  */
-async function* readCompletion({
-  chunks,
-  onChunk,
-}: {
-  chunks: AsyncIterable<Uint8Array>;
-  onChunk: () => void;
-}): AsyncGenerator<{ text: string; usage?: Record<string, unknown> | undefined }> {
+async function* readCompletion(
+  source: ChunkSource,
+): AsyncGenerator<{ text: string; usage?: Record<string, unknown> | undefined }> {
   let finished = false;
-  for await (const { event, data } of parseServerSentEvents({
-    chunks: observeChunks({ chunks, onChunk }),
-    maxBytes: maxStreamBytes,
-  })) {
+  for await (const { event, data } of parseServerSentEvents({ ...source, maxBytes: maxStreamBytes })) {
     if (data === "[DONE]") return;
-    const chunk = chunkSchema.parse(JSON.parse(data));
-    if (event === "error" || chunk.error !== undefined) throw new Error("the endpoint reported an error");
-    const [choice] = chunk.choices ?? [];
+    const { choices, usage } = chunkSchema.parse(JSON.parse(data, dropNull));
+    const json: { error?: unknown; usage?: Record<string, unknown> } = JSON.parse(data);
+    if (event === "error" || json.error !== undefined) throw new Error("the endpoint reported an error");
+    const [choice] = choices ?? [];
     finished ||= typeof choice?.finish_reason === "string";
-    yield { text: choice?.delta?.content ?? "", usage: chunk.usage ?? undefined };
+    yield { text: choice?.delta?.content ?? "", usage: usage ? json.usage : undefined };
   }
   if (!finished) throw new Error("the stream broke off");
 }
-
-async function* observeChunks({ chunks, onChunk }: { chunks: AsyncIterable<Uint8Array>; onChunk: () => void }) {
-  for await (const chunk of chunks) {
-    onChunk();
-    yield chunk;
-  }
-}
-
 export type ChatMessage = { role: "system" | "user" | "assistant"; content: string };
 
 function toChatMessages({ task, system }: { task: AgentTask; system?: string | undefined }): ChatMessage[] {
@@ -174,59 +160,30 @@ function toChatMessages({ task, system }: { task: AgentTask; system?: string | u
   ];
 }
 
-/** Data parts, as JSON: a model reads nothing else of them. */
+/** Data parts as JSON, because a chat message holds text only. */
 function listDataTexts({ parts }: AgentTask): string[] {
   return parts.flatMap(({ data }) => (data === undefined ? [] : [JSON.stringify(data)]));
 }
 
 export type ServerSentEvent = { event: string; data: string };
 
-/**
- * Lines end in CRLF, LF or CR, wherever the chunks are cut. Other than in a browser, an event that the end of the stream
- * cuts short is given out too: some servers leave out the last empty line. Throws above `maxBytes`, and for bad UTF-8.
- */
-export async function* parseServerSentEvents({
-  chunks,
-  maxBytes,
-}: {
-  chunks: AsyncIterable<Uint8Array>;
-  maxBytes: number;
-}): AsyncGenerator<ServerSentEvent> {
-  let event = "";
-  let data: string[] = [];
-  for await (const line of splitLines({ chunks, maxBytes })) {
-    if (line === "") {
-      if (data.length > 0) yield { event, data: data.join("\n") };
-      event = "";
-      data = [];
-      continue;
-    }
-    const [, field, value = ""] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
-    if (field === "data") data.push(value);
-    if (field === "event") event = value;
-  }
-  if (data.length > 0) yield { event, data: data.join("\n") };
-}
-
-async function* splitLines({
-  chunks,
-  maxBytes,
-}: {
-  chunks: AsyncIterable<Uint8Array>;
-  maxBytes: number;
-}): AsyncGenerator<string> {
+/** Throws if there are more than `maxBytes`, which also limits each line and event, and for invalid UTF-8. */
+export async function* parseServerSentEvents(
+  request: ChunkSource & { maxBytes: number },
+): AsyncGenerator<ServerSentEvent> {
+  const { chunks, onChunk = () => {}, maxBytes } = request;
+  const events: ServerSentEvent[] = [];
+  const parser = createParser({ onEvent: ({ event = "", data }) => void events.push({ event, data }) });
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let bytes = 0;
-  let rest = "";
   for await (const chunk of chunks) {
+    onChunk();
     bytes += chunk.byteLength;
-    if (bytes > maxBytes) throw new Error("more than was agreed to read");
-    const text = rest + decoder.decode(chunk, { stream: true });
-    // A CR at the very end may be half of a CRLF.
-    const end = text.endsWith("\r") ? text.length - 1 : text.length;
-    const lines = text.slice(0, end).split(/\r\n|\n|\r/);
-    rest = (lines.pop() ?? "") + text.slice(end);
-    yield* lines;
+    if (bytes > maxBytes) throw new Error("The stream is too large.");
+    parser.feed(decoder.decode(chunk, { stream: true }));
+    yield* events.splice(0);
   }
-  yield* (rest + decoder.decode()).split(/\r\n|\n|\r/);
+  // Some servers leave out the last empty line, without which the parser would drop the last event.
+  parser.feed(`${decoder.decode()}\n\n`);
+  yield* events;
 }

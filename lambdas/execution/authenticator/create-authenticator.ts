@@ -1,4 +1,4 @@
-/** Creates the authenticator that the configuration names. The one for bearer tokens is here too. */
+/** Creates the configured authenticator. The one for bearer tokens is in this file. */
 import { hash, timingSafeEqual } from "node:crypto";
 import { createCachedValue, pauseAfterFailure } from "../../shared/async/cache.ts";
 import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
@@ -13,21 +13,18 @@ import {
 import { createJwtAuthenticator } from "./jwt.ts";
 import { createWebIdentityAuthenticator } from "./web-identity.ts";
 
-/** A token could be guessed. Nobody is let in until the configuration has longer ones. */
+/** A configured token is short enough to be guessed. Nobody is admitted until it is replaced. */
 class TokenTooShort extends Error {
   override name = "TokenTooShort";
 }
 
-/** Tokens are read again after half a minute, so that a rotated one is seen. */
-export function createAuthenticator({
-  config,
-  readSecret,
-  now,
-}: {
+/** Tokens are read again after half a minute, so that a rotation takes effect. */
+export function createAuthenticator(options: {
   config: AuthenticatorConfig;
   readSecret: (reference: SecretReference) => Promise<string>;
   now?: () => number;
 }): Authenticator {
+  const { config, readSecret, now } = options;
   async function readTokens(references: readonly SecretReference[]): Promise<readonly string[]> {
     const tokens = await Promise.all(references.map((reference) => readSecret(reference)));
     if (tokens.some((token) => token.length < leastTokenLength)) throw new TokenTooShort();
@@ -50,7 +47,7 @@ export function createAuthenticator({
   }
 }
 
-/** Several tokens are one principal while one replaces the other. */
+/** All tokens stand for one principal, so that one can replace another. */
 export function createBearerAuthenticator({
   readTokens,
 }: {
@@ -62,7 +59,7 @@ export function createBearerAuthenticator({
       const given = readBearerToken(request);
       if (given === undefined) return undefined;
       const digest = digestToken(given);
-      // Every token is compared, so that the time taken says nothing.
+      // Compares every token, so that the time reveals nothing.
       const matches = (await readTokens()).filter((token) => timingSafeEqual(digestToken(token), digest));
       return matches.length > 0 ? "bearer" : undefined;
     },
@@ -73,22 +70,20 @@ function digestToken(token: string): Buffer {
   return hash("sha256", token, "buffer");
 }
 
-/** A rotated token counts after that time at most, and so long an old one goes on. */
+/** How long a rotation may take to take effect. */
 const maxAgeMs = 30_000;
-/** A store of secrets that fails is left alone that long. */
+/** The pause after a failed read, so that the secret store is not overloaded. */
 const afterFailureMs = 2000;
 
 /**
- * Keeps the configured tokens for a short time, so that a flood of wrong tokens is no flood of reads. While they cannot be read,
- * nobody is let in by old ones: the call rejects, and that is kept too.
+ * Caches the configured tokens, so that a flood of wrong tokens does not become a flood of reads. Expired tokens are not used: if the read
+ * fails, the call rejects, and the failure is cached too.
  */
-function cacheTokens({
-  readTokens,
-  now = Date.now,
-}: {
+function cacheTokens(request: {
   readTokens: () => Promise<readonly string[]>;
   now?: (() => number) | undefined;
 }): () => Promise<readonly string[]> {
+  const { readTokens, now = Date.now } = request;
   const load = async () => ({ value: await readTokens(), keepMs: maxAgeMs });
   const cached = createCachedValue({ load: pauseAfterFailure({ load, now, pauseMs: () => afterFailureMs }), now });
   return async () => cached.get();

@@ -1,4 +1,4 @@
-/** Lets in the subjects of JSON Web Tokens (RFC 7519) that a trusted issuer has signed. */
+/** Admits the subjects of JSON Web Tokens (RFC 7519) that a trusted issuer has signed. */
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { JwtIssuerConfig } from "../../shared/config/authenticator-schema.ts";
@@ -6,28 +6,23 @@ import { type Authenticator, readBearerToken } from "../http/exchange.ts";
 import { createIssuerKeys, type KeyTimes } from "./issuer-keys.ts";
 
 /**
- * The types (`typ`) that are accepted: a JWT (RFC 7519, section 5.1), or an access token (RFC 9068, section 2.1). AWS STS, Google
- * and Entra say `JWT`. Other kinds, such as a logout token or a DPoP proof, are for other purposes.
+ * The accepted types (`typ`): a JWT (RFC 7519, section 5.1), or an access token (RFC 9068, section 2.1). AWS STS, Google and Entra use
+ * `JWT`. Others, such as a logout token or a DPoP proof, serve other purposes.
  */
 const acceptedTypes: ReadonlySet<string> = new Set(["jwt", "at+jwt"]);
 
 /**
- * A principal is issuer and subject. Which issuer a token names only chooses among the `issuers`; nothing of it is believed
- * before its signature, audience and times are checked. `isGenuine` is asked last of the claims.
+ * The principal is made of issuer and subject. A token's issuer selects one of `issuers`; nothing else of the token is used before its
+ * signature, audience and times are verified. `isGenuine` checks the verified claims.
  */
-export function createJwtAuthenticator({
-  issuers,
-  kind = "jwt",
-  isGenuine = () => true,
-  keyTimes,
-  now = Date.now,
-}: {
+export function createJwtAuthenticator(options: {
   issuers: readonly JwtIssuerConfig[];
   kind?: "jwt" | "web-identity";
   isGenuine?: (claims: JWTPayload) => boolean;
   keyTimes?: Partial<KeyTimes>;
   now?: () => number;
 }): Authenticator {
+  const { issuers, kind = "jwt", isGenuine = () => true, keyTimes, now = Date.now } = options;
   const trusted = new Map(
     issuers.map((each) => [each.issuer, { ...each, keys: createIssuerKeys({ ...each, times: keyTimes, now }) }]),
   );
@@ -62,7 +57,7 @@ export function createJwtAuthenticator({
       });
       if (caller === undefined) return undefined;
       if (!caller.isAllowed) throw new SekishoError("permission_denied");
-      // No URL has a space in it, so that no two callers are one principal.
+      // A URL contains no space, so two callers cannot have the same principal.
       return `${caller.issuer} ${caller.subject}`;
     },
   };
@@ -75,17 +70,15 @@ function checkType({ protectedHeader: { typ = "JWT" }, payload }: JWTVerifyResul
   if (!acceptedTypes.has(type)) throw new errors.JWTClaimValidationFailed("unexpected typ", payload, "typ");
 }
 
-/** jose has checked that both are numbers, and `exp` against the clock. */
-function checkLifetime({
-  payload,
-  clockToleranceSeconds,
-  maxLifetimeSeconds,
-  nowMs,
-}: Pick<JWTVerifyResult, "payload"> & {
-  clockToleranceSeconds: number;
-  maxLifetimeSeconds: number;
-  nowMs: number;
-}): void {
+/** jose has already checked that both are numbers, and `exp` against the clock. */
+function checkLifetime(
+  request: Pick<JWTVerifyResult, "payload"> & {
+    clockToleranceSeconds: number;
+    maxLifetimeSeconds: number;
+    nowMs: number;
+  },
+): void {
+  const { payload, clockToleranceSeconds, maxLifetimeSeconds, nowMs } = request;
   const { exp = Number.POSITIVE_INFINITY, iat = Number.NEGATIVE_INFINITY } = payload;
   if (iat - clockToleranceSeconds > nowMs / 1000) {
     throw new errors.JWTClaimValidationFailed("issued in the future", payload, "iat");

@@ -1,4 +1,4 @@
-/** Reads the environment of the Execution zone's entries on AWS. An error names the variable that is missing or wrong. */
+/** Reads the environment of the Execution zone's entries on AWS. An error names the variable. */
 
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { defaultAwsCredentials } from "../../shared/aws/default-credentials.ts";
@@ -8,7 +8,7 @@ import { type LogSettings, toLogSettings } from "../../shared/config/telemetry-s
 
 type WorkerEnvironment = {
   table: string;
-  /** The Verification zone's completion queue, perhaps of another account and region. */
+  /** The Verification zone's completion queue, which may be in another account and region. */
   completionsUrl: string;
   logs: LogSettings;
   aws: AwsDependencies;
@@ -16,9 +16,9 @@ type WorkerEnvironment = {
 
 export function readFunctionUrlEnvironment(variables: NodeJS.ProcessEnv = process.env): {
   table: string;
-  /** Takes the tasks of the Verification zone; of all callers, where there is no other queue. */
+  /** Takes the tasks of the Verification zone, or of all callers if there is no other queue. */
   queueUrl: string;
-  /** Takes the tasks of all other callers; there only where the zone serves A2A. */
+  /** Takes the tasks of A2A clients. Present only if the zone serves A2A. */
   clientsQueueUrl: string | undefined;
   /** ARNs of the roles that may call the Function URL, the Verification zone's first. */
   callers: readonly [string, ...string[]];
@@ -33,7 +33,7 @@ export function readFunctionUrlEnvironment(variables: NodeJS.ProcessEnv = proces
   return { table, queueUrl, clientsQueueUrl, callers, logs: logsOf(variables), aws: readAwsEnvironment(variables) };
 }
 
-/** `queueUrl`: its own queue, where notices of tasks are tried again; there only where the zone serves A2A. */
+/** `queueUrl` is the worker's own queue, for repeated push notifications. Present only if the zone serves A2A. */
 export function readExecutionWorkerEnvironment(
   variables: NodeJS.ProcessEnv = process.env,
 ): WorkerEnvironment & { queueUrl: string | undefined } {
@@ -41,7 +41,7 @@ export function readExecutionWorkerEnvironment(
   return { ...readTaskEnvironment(variables), queueUrl, aws: readAwsEnvironment(variables) };
 }
 
-/** A runtime's credentials come from the platform, not from variables; everything listens where the platform looks for it. */
+/** The platform provides the credentials of a runtime outside the environment. */
 export function readAgentCoreEnvironment(
   variables: NodeJS.ProcessEnv = process.env,
 ): WorkerEnvironment & { hostname: string; port: number; maxLifetimeMs: number } {
@@ -55,7 +55,7 @@ export function readAgentCoreEnvironment(
   const { executionPort: port } = readEnvironment(variables);
   const maxLifetimeMs = 1000 * Number(requireVariable(variables, "SEKISHO_MAX_LIFETIME_SECONDS"));
   if (!Number.isSafeInteger(maxLifetimeMs) || maxLifetimeMs <= 0) {
-    throw new Error("The environment variable SEKISHO_MAX_LIFETIME_SECONDS is no whole number of seconds.");
+    throw new Error("The environment variable SEKISHO_MAX_LIFETIME_SECONDS must be a whole number of seconds.");
   }
   return { ...common, maxLifetimeMs, aws, hostname: variables.SEKISHO_HOSTNAME || "0.0.0.0", port };
 }

@@ -1,18 +1,13 @@
-/** Reads the environment of the Execution zone's entry in a container. All problems at once, each with its variable. */
+/** Reads the environment of the Execution zone's entry in a container. Reports all problems at once. */
 import { resolve } from "node:path";
 import * as z from "zod";
-import { logVariables } from "../../shared/config/environment.ts";
+import { logVariables, parseVariables, portSchema } from "../../shared/config/environment.ts";
 import { ConfigError } from "../../shared/config/load.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
 import type { LogLevel } from "../../shared/log.ts";
 
 const environmentSchema = z.object({
-  PORT: z
-    .string()
-    .regex(/^\d{1,5}$/, "a port number")
-    .transform(Number)
-    .refine((port) => port <= 65_535, "a port number up to 65535")
-    .default(8080),
+  PORT: portSchema.default(8080),
   SEKISHO_HOSTNAME: z.string().default("0.0.0.0"),
   SEKISHO_STORE: z.string().default("execution.db"),
   SEKISHO_CONFIG_FILE: z.string().optional(),
@@ -22,26 +17,21 @@ const environmentSchema = z.object({
 
 export type ContainerEnvironment = {
   hostname: string;
-  /** As the platform sets it; 0 takes a free one. */
+  /** The platform sets it. 0 selects a free port. */
   port: number;
-  /** The file of the task store. */
+  /** The sqlite file of the task store. */
   store: string;
-  /** Instead of the configuration that was bundled. */
+  /** Replaces the bundled configuration. */
   configFile: string | undefined;
   logLevel: LogLevel | undefined;
   debugRatio: number | undefined;
-  /** Of a model of Amazon Bedrock; absent, the SDK looks for one itself. */
+  /** For a model of Amazon Bedrock. If undefined, the SDK finds the region. */
   region: string | undefined;
 };
 
-/** A relative path counts from the working directory. Throws a ConfigError. */
+/** Relative paths start at the working directory. Throws a ConfigError. */
 export function readContainerEnvironment(variables: NodeJS.ProcessEnv = process.env): ContainerEnvironment {
-  const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ""));
-  const { success, data, error } = environmentSchema.safeParse(set);
-  if (!success) {
-    const problems = error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-    throw new ConfigError("The environment", problems);
-  }
+  const data = parseVariables(environmentSchema, variables);
   return {
     hostname: data.SEKISHO_HOSTNAME,
     port: data.PORT,
@@ -53,28 +43,26 @@ export function readContainerEnvironment(variables: NodeJS.ProcessEnv = process.
   };
 }
 
-/** In a container secrets are variables of its environment: what the platform's own store of secrets puts there. */
+/** In a container, secrets are environment variables, which the platform fills from its secret store. */
 export async function readSecretVariable(reference: SecretReference): Promise<string> {
   const problem = problemOf(reference, process.env);
   if (problem !== undefined) throw new Error(problem);
   return ("env" in reference && process.env[reference.env]) || "";
 }
 
-/** Throws a ConfigError that names every secret that cannot be read, so that no task is the first to find out. */
-export function requireSecretVariables({
-  references,
-  variables = process.env,
-}: {
+/** Throws a ConfigError that names every missing secret, so that the start fails and not the first task. */
+export function requireSecretVariables(request: {
   references: readonly SecretReference[];
   variables?: NodeJS.ProcessEnv;
 }): void {
+  const { references, variables = process.env } = request;
   const problems = references.flatMap((reference) => problemOf(reference, variables) ?? []);
   if (problems.length > 0) throw new ConfigError("The environment", problems);
 }
 
 function problemOf(reference: SecretReference, variables: NodeJS.ProcessEnv): string | undefined {
   if ("secretsManager" in reference) {
-    return `the secret ${reference.secretsManager} must be a variable here: refer to it as { "env": "NAME" }`;
+    return `the secret ${reference.secretsManager} must be an environment variable here: refer to it as { "env": "NAME" }`;
   }
   return variables[reference.env] ? undefined : `${reference.env} is not set; the configuration refers to it`;
 }

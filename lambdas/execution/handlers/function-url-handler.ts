@@ -1,4 +1,4 @@
-/** The Execution zone's entry on Lambda: the Function URL's handler, which takes and answers requests and runs no agent. */
+/** The handler of the Function URL on Lambda. It answers requests and queues tasks, but runs no agent. */
 
 import { encodeError } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
@@ -11,9 +11,8 @@ import { createLog, type Log, silentLog } from "../../shared/log.ts";
 import { createMinuteLimiter } from "../../shared/minute-limiter.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
-import { createCards } from "../a2a/cards.ts";
-import { createLateCards } from "../a2a/late-cards.ts";
-import type { A2aSettings } from "../a2a/open-a2a.ts";
+import { createCards, createLateCards } from "../a2a/cards.ts";
+import type { A2aSettings } from "../a2a/endpoint.ts";
 import { agentDependencies } from "../agents/create-agent.ts";
 import { createCallerQueue, openTaskQueue, openTaskStore } from "../aws-engine.ts";
 import { readFunctionUrlEnvironment } from "../config/aws-environment.ts";
@@ -28,8 +27,8 @@ import {
 } from "../http/function-url-event.ts";
 
 /**
- * `config` has the sections `execution` and `telemetry`, as JSON. Throws at once where it or the environment cannot be used. It pushes no
- * completions: whatever a request ends here (a cancel, a lost task), its answer says so.
+ * `config` is JSON with the sections `execution` and `telemetry`. Throws if it or the environment is invalid. No completions are pushed
+ * from here, because the response itself tells of a task that the request ended.
  */
 export function createFunctionUrlHandler({ config }: { config: unknown }): FunctionUrlHandler {
   const { execution, telemetry: telemetryConfig } = parseExecutionConfig({ json: config });
@@ -49,7 +48,7 @@ export function createFunctionUrlHandler({ config }: { config: unknown }): Funct
       : undefined,
     ...createHostSettings({ execution, platform: { kind: "lambda" } }),
     authenticator: createPlatformAuthenticator(),
-    // A held call occupies an instance of the function. A2A clients could hold all of them, and Slack's tasks would not start.
+    // A held call occupies an instance of the function. If A2A clients held all of them, Slack's tasks could not start.
     mayWait: (caller) => caller === principal,
     log,
     telemetry,
@@ -57,21 +56,18 @@ export function createFunctionUrlHandler({ config }: { config: unknown }): Funct
   return handleFunctionUrlRequests({ host, callers, log, settled: telemetry.flush });
 }
 
-/** Notices of changes go to the queue of tasks, whose worker delivers them. A Function URL answers in one piece: no streams. */
-function selectA2a({
-  execution: { a2a },
-  taskQueue,
-  aws,
-  log,
-}: {
+/** Push notices go to the task queue, whose worker delivers them. A Function URL answers in one piece, so there are no streams. */
+function selectA2a(request: {
   execution: Config["execution"];
   taskQueue: TaskQueue;
   aws: AwsDependencies;
   log: Log;
 }): A2aSettings {
+  const { taskQueue, aws, log } = request;
+  const { a2a } = request.execution;
   const { readSecret } = agentDependencies(aws);
   const { url = "", tenant, push, deduplicate: deduplicates } = a2a;
-  // Whatever another place asks of callers, here it is AWS that knows them.
+  // Here AWS authenticates the callers, whatever the configuration says for other platforms.
   const authenticator = { type: "platform" } as const;
   const settings = { a2a, url, authenticator, streaming: false, push: true, readSecret };
   const { cards, ready } = createLateCards({
@@ -81,36 +77,28 @@ function selectA2a({
         throw error;
       }),
   });
-  // The function serves the zone contract all the same; who asks for a card begins anew.
+  // A failure does not stop the function: it still serves the zone contract, and the next request for a card tries again.
   ready().catch(() => {});
   return { cards, tenant, deduplicates, notifications: taskQueue, allowLoopbackPush: push.allowLoopback };
 }
 
-// Serves the events of a Function URL from the host.
-
 export type FunctionUrlHandler = (event: unknown) => Promise<FunctionUrlResponse>;
 
 /**
- * Never rejects. Answers 403 to any caller but the roles in `callers`, before the host sees the request. The policy of the
- * function names accounts only, because a permission of Lambda cannot have a condition on the caller's ARN, and a role named
- * as principal is locked out when it is created again.
+ * Never rejects. Answers 403 to everyone but the roles in `callers`, before the host sees the request. The function's policy can name only
+ * accounts: a Lambda permission has no condition on the caller's ARN, and a role named as principal is locked out when it is recreated.
  */
-export function handleFunctionUrlRequests({
-  host,
-  callers,
-  log = silentLog,
-  now = Date.now,
-  settled = async () => {},
-}: {
+export function handleFunctionUrlRequests(request: {
   host: Pick<Host, "exchange">;
   /** ARNs of roles. */
   callers: readonly string[];
-  /** A refused caller has one line per address and minute. */
+  /** Logs a refused caller once per address and minute. */
   log?: Log;
   now?: () => number;
   /** Awaited before the function may be frozen. */
   settled?: () => Promise<void>;
 }): FunctionUrlHandler {
+  const { host, callers, log = silentLog, now = Date.now, settled = async () => {} } = request;
   const principals: ReadonlySet<string | undefined> = new Set(callers.map(toRolePrincipal));
   const isDue = createMinuteLimiter({ now });
 

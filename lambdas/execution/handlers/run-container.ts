@@ -1,4 +1,4 @@
-/** The Execution zone's entry in any container: the host behind node:http, its tasks in a sqlite file. */
+/** Runs the Execution zone in a container: the host behind node:http, with its tasks in a sqlite file. */
 import { isDeepStrictEqual } from "node:util";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { ConfigError, loadExecutionConfig, parseExecutionConfig } from "../../shared/config/load.ts";
@@ -26,22 +26,20 @@ import { checkHealth } from "../http/health.ts";
 import { startExecutionServer } from "../http/server.ts";
 import { parseExecutionTask } from "../tasks/execution-task.ts";
 
-/** What running tasks get to end by themselves once the platform ends the container: most platforms wait 10 s in all. */
+/** How long running tasks may continue after SIGTERM. Most platforms kill a container after 10 s. */
 const graceMs = 3000;
 
 type Bundled = { /** The configuration as JSON. */ config: unknown; createAgent: CreateAgent };
 
 /**
- * Starts the zone; with the word `--healthcheck`, asks the one of this container whether it is well. Never rejects: what
- * goes wrong is a line for a person and the exit code 1.
+ * Starts the zone. With the argument `--healthcheck`, checks the health of the one in this container instead. Never rejects: a failure
+ * prints its message and sets the exit code 1.
  */
-export async function runContainer({
-  words = process.argv.slice(2),
-  ...bundled
-}: Bundled & { words?: string[] }): Promise<void> {
+export async function runContainer(options: Bundled & { args?: string[] }): Promise<void> {
+  const { args = process.argv.slice(2), ...bundled } = options;
   try {
     const environment = readContainerEnvironment();
-    if (words.includes("--healthcheck")) await checkHealth(environment);
+    if (args.includes("--healthcheck")) await checkHealth(environment);
     else await start({ environment, ...bundled });
   } catch (thrown) {
     process.stderr.write(`${thrown instanceof Error ? thrown.message : "unknown error"}\n`);
@@ -49,11 +47,8 @@ export async function runContainer({
   }
 }
 
-async function start({
-  environment,
-  config,
-  createAgent,
-}: Bundled & { environment: ContainerEnvironment }): Promise<void> {
+async function start(options: Bundled & { environment: ContainerEnvironment }): Promise<void> {
+  const { environment, config, createAgent } = options;
   const { execution, telemetry: telemetryConfig } = createSettings({ config, configFile: environment.configFile });
   const { agent, authenticator } = execution;
   requireSecretVariables({
@@ -86,33 +81,29 @@ async function start({
     };
     process.once("SIGTERM", stopAndExit).once("SIGINT", stopAndExit);
   } catch (thrown) {
-    // Whatever is left open would keep the process, and nobody would start another.
+    // Open resources would keep the process alive, so that the platform would not start another.
     await close();
     throw thrown;
   }
 }
 
-/** `opened` is what is to be closed, last first. Resolves, when the server listens, to what ends the host's tasks. */
-async function open({
-  environment,
-  execution,
-  createAgent,
-  opened,
-  telemetry,
-  log,
-}: Pick<Bundled, "createAgent"> & {
-  environment: ContainerEnvironment;
-  execution: Config["execution"];
-  opened: (() => Promise<void>)[];
-  telemetry: ProcessTelemetry;
-  log: Log;
-}): Promise<() => Promise<void>> {
+/** Adds what must be closed to `opened`; the last is closed first. Resolves, once the server listens, to a function that stops the host. */
+async function open(
+  options: Pick<Bundled, "createAgent"> & {
+    environment: ContainerEnvironment;
+    execution: Config["execution"];
+    opened: (() => Promise<void>)[];
+    telemetry: ProcessTelemetry;
+    log: Log;
+  },
+): Promise<() => Promise<void>> {
+  const { environment, execution, createAgent, opened, telemetry, log } = options;
   const { hostname, port, store, region } = environment;
   const { agent, authenticator } = execution;
   const database = openDatabase({ file: store });
   opened.push(database.close);
   const tasks = createSqliteTaskStore({ database, parse: parseExecutionTask });
-  // A2A clients must be told where to find the host: by the configuration, or where it is on this machine alone.
+  // A2A clients learn the host's address from its card: the configured one, or this machine's own on loopback.
   const servesA2a = execution.a2a.url !== undefined || isLoopbackHost(hostname);
   const queue = createSqliteQueue({ database, name: "notifications", deadLetterQueue: "notifications-dead" });
   const a2a = servesA2a
@@ -141,20 +132,18 @@ async function open({
   return () => host.stop({ graceMs });
 }
 
-/** The agent is code and part of the bundle: a file may set everything but that. */
-function createSettings({
-  config,
-  configFile,
-}: {
+/** A configuration file may change everything except the agent, whose code is part of the bundle. */
+function createSettings(options: {
   config: unknown;
   configFile: string | undefined;
 }): Pick<Config, "execution" | "telemetry"> {
+  const { config, configFile } = options;
   const bundled = parseExecutionConfig({ json: config });
   if (configFile === undefined) return bundled;
   const settings = loadExecutionConfig({ directory: process.cwd(), file: configFile });
   if (isDeepStrictEqual(settings.execution.agent, bundled.execution.agent)) return settings;
   const agent = JSON.stringify(bundled.execution.agent);
   throw new Error(
-    `${configFile}: execution.agent must be ${agent}, which is the agent of this bundle; or bundle anew.`,
+    `${configFile}: execution.agent must be ${agent}, which is the agent of this bundle; to change it, bundle again.`,
   );
 }

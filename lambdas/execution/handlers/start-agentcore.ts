@@ -1,4 +1,4 @@
-/** The Execution zone's entry on Bedrock AgentCore: the host behind node:http, with what the platform wants of a runtime. */
+/** Runs the Execution zone on Bedrock AgentCore: the host behind node:http, as the platform expects it. */
 import { parseExecutionConfig } from "../../shared/config/load.ts";
 import { createLog } from "../../shared/log.ts";
 import { createXrayTarget } from "../../shared/telemetry/otlp-target.ts";
@@ -11,22 +11,17 @@ import { createHostSettings } from "../host-settings.ts";
 import { createPlatformAuthenticator } from "../http/exchange.ts";
 import { startExecutionServer } from "../http/server.ts";
 
-/** What running tasks get to end by themselves once the platform ends the runtime. */
+/** How long running tasks may continue after SIGTERM. */
 const graceMs = 3000;
 
 /**
- * `config` has the sections `execution` and `telemetry`, as JSON. Resolves when the server listens; rejects where it cannot, or where the
- * configuration or the environment cannot be used. On SIGTERM tasks are stopped, stored as lost, and the process ends.
+ * `config` is JSON with the sections `execution` and `telemetry`. Resolves when the server listens; rejects if it cannot, or if the
+ * configuration or the environment is invalid. On SIGTERM, tasks are stopped and stored as lost, and the process ends.
  *
- * The platform lets nobody through whom the runtime's policies do not name, and does not say who it is: all callers are one.
+ * The runtime's policies decide who may call. The platform does not say who calls, so all callers have one principal.
  */
-export async function startAgentCore({
-  config,
-  createAgent,
-}: {
-  config: unknown;
-  createAgent: CreateAgent;
-}): Promise<void> {
+export async function startAgentCore(options: { config: unknown; createAgent: CreateAgent }): Promise<void> {
+  const { config, createAgent } = options;
   const { execution, telemetry: telemetryConfig } = parseExecutionConfig({ json: config });
   const { table, completionsUrl, logs, aws, hostname, port, maxLifetimeMs } = readAgentCoreEnvironment();
   const log = createLog({ service: "execution", ...logs });
@@ -40,7 +35,7 @@ export async function startAgentCore({
     completions: openCompletionQueue({ queueUrl: completionsUrl }),
     authenticator: createPlatformAuthenticator(),
     ...createHostSettings({ execution, platform: { kind: "agentcore", maxLifetimeMs } }),
-    // Since the start of the process, by a clock that nobody sets. It begins a little later than the platform's count.
+    // A monotonic clock, which starts a little later than the platform's own count.
     processLeftMs: () => maxLifetimeMs - performance.now(),
     log,
     telemetry,

@@ -1,4 +1,4 @@
-/** The Execution worker on Lambda: runs the agent for the tasks whose ids come from the queue. */
+/** The Execution worker on Lambda: runs the agent for the tasks whose ids come from SQS, and delivers push notifications. */
 
 import * as z from "zod";
 import { SekishoError } from "../../../contracts/errors.ts";
@@ -16,14 +16,12 @@ import { workerSettings } from "../host-settings.ts";
 import { createExecutionWorker, type ExecutionWorker } from "../runs/execution-worker.ts";
 import { parseExecutionMessage } from "../tasks/task-message.ts";
 
-/** `config` has the sections `execution` and `telemetry`, as JSON. Throws at once where it or the environment cannot be used. */
-export function createExecutionWorkerHandler({
-  config,
-  createAgent,
-}: {
+/** `config` is JSON with the sections `execution` and `telemetry`. Throws if it or the environment is invalid. */
+export function createExecutionWorkerHandler(options: {
   config: unknown;
   createAgent: CreateAgent;
 }): ExecutionWorkerHandler {
+  const { config, createAgent } = options;
   const { execution, telemetry: telemetryConfig } = parseExecutionConfig({ json: config });
   const { table, completionsUrl, queueUrl, logs, aws } = readExecutionWorkerEnvironment();
   const log = createLog({ service: "execution", ...logs });
@@ -46,33 +44,27 @@ export function createExecutionWorkerHandler({
   return handleExecutionBatches({ worker, delivery, settled: telemetry.flush, log });
 }
 
-// Runs the tasks of a batch from SQS, each to its end, delivers their push notifications and looks after them, within the function's time.
-
 type Context = { getRemainingTimeInMillis(): number };
 type BatchResponse = { batchItemFailures: { itemIdentifier: string }[] };
 export type ExecutionWorkerHandler = (event: unknown, context: Context) => Promise<BatchResponse>;
 
 const eventSchema = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
 
-/** What storing the outcome of an agent that was stopped may take before Lambda ends the function. */
+/** The time to store the outcome of a stopped agent before Lambda ends the function. */
 const stopBeforeEndMs = 20_000;
 
 /**
- * A record that fails is named, and its message comes again; the others are finished. Without `delivery` a notification is a
- * failed record. Throws for what is no SQS event.
+ * Reports the records that failed, so that only their messages come again. Without `delivery`, a push notice is a failed record. Throws
+ * for anything but an SQS event.
  */
-export function handleExecutionBatches({
-  worker,
-  delivery,
-  settled = async () => {},
-  log,
-}: {
+export function handleExecutionBatches(request: {
   worker: ExecutionWorker;
   delivery?: PushDelivery | undefined;
   /** Awaited before the function may be frozen. */
   settled?: () => Promise<void>;
   log: Log;
 }): ExecutionWorkerHandler {
+  const { worker, delivery, settled = async () => {}, log } = request;
   async function handleOne({ body, signal }: { body: string; signal: AbortSignal }): Promise<void> {
     const message = parseExecutionMessage(body);
     if ("taskId" in message) return worker.run({ ...message, signal });

@@ -1,5 +1,5 @@
 /** The Execution worker's entry on Lambda. */
-import { readBundledConfig } from "../../shared/config/bundled-config.ts";
+import { readBundledConfig } from "../../shared/config/aws-environment.ts";
 import { createBundledAgent } from "../agents/create-agent.ts";
 import { createExecutionWorkerHandler } from "./worker-handler.ts";
 

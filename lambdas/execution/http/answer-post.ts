@@ -1,4 +1,4 @@
-/** Answers one POST of a JSON-RPC request: admits the caller, reads the request within limits, and passes it to the method or to A2A. */
+/** Answers one POST: admits the caller, reads the request within limits, and passes it to its method or to A2A. */
 import * as z from "zod";
 import { toA2aOperation } from "../../../contracts/a2a/operations.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";
@@ -32,7 +32,7 @@ import {
   isRefusedCaller,
 } from "./exchange.ts";
 
-/** The protocols at a path: the zone contract with errors in `zoneDialect`, A2A, or both, where each request says which one it is. */
+/** The protocols at a path: the zone contract with errors in `zoneDialect`, A2A, or both. Each request shows which one it uses. */
 export type PathProtocols =
   | { zoneDialect: Dialect; a2a?: A2aEndpoint | undefined }
   | { zoneDialect?: undefined; a2a: A2aEndpoint };
@@ -86,13 +86,13 @@ export function createPostHandler(settings: PostSettings): (asked: PostRequest) 
   };
 }
 
-/** At a path with both protocols, an unknown method belongs to A2A where the request names a version of A2A. */
+/** At a path with both protocols, an unknown method belongs to A2A if the request names a version of A2A. */
 function selectA2aEndpoint({ exchange, face, method }: PostRequest & { method: string }): A2aEndpoint | undefined {
   if (face.a2a === undefined || face.zoneDialect === undefined || toA2aOperation(method) !== undefined) return face.a2a;
   return !isMethodName(method) && readRequestedVersion(exchange) !== undefined ? face.a2a : undefined;
 }
 
-/** The dialect of an error before the method is known: A2A's only where the request names a version of A2A. */
+/** The dialect of an error before the method is known: A2A's only if the request names a version of A2A. */
 function selectErrorDialect({ exchange, face }: PostRequest): Dialect {
   const asked = face.a2a && readRequestedVersion(exchange);
   return face.zoneDialect !== undefined && asked === undefined ? face.zoneDialect : toDialect(asked);
@@ -162,19 +162,16 @@ function toMetricMethod(method: string): string {
 }
 
 /**
- * Rejects with `payload_too_large` as soon as more is announced or arrives, and with `unavailable` where the body does
+ * Rejects with `payload_too_large` as soon as more is announced or arrives, and with `unavailable` if the body does
  * not come in time or breaks off: nothing was done, so the same request may be sent again.
  */
-async function readExchangeBody({
-  exchange,
-  maxBytes,
-  withinTime,
-}: {
+async function readExchangeBody(request: {
   exchange: Exchange;
   maxBytes: number;
   /** Ends with `unavailable`. */
   withinTime: TimeLimit;
 }): Promise<Uint8Array> {
+  const { exchange, maxBytes, withinTime } = request;
   const isTooLarge = isAnnouncedLarger({ contentLength: exchange.header("content-length"), maxBytes });
   if (isTooLarge) throw new SekishoError("payload_too_large");
   const body = await withinTime(exchange.readBody({ maxBytes })).catch((error: unknown) => {

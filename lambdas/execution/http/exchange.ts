@@ -1,6 +1,6 @@
 /**
- * One HTTP exchange in a shape that every server can provide: its request and response, the constructors of common answers, and who is
- * admitted before a byte of the body is read.
+ * One HTTP exchange in a shape that every server can provide, the constructors of common answers, and the admission of callers before
+ * their request's body is read.
  */
 
 import type { Dialect } from "../../../contracts/dialects.ts";
@@ -23,24 +23,24 @@ export type Exchange = {
   query(name: string): string | undefined;
   /** By lower-case name. */
   header(name: string): string | undefined;
-  /** The principal that the platform in front of the entry has authenticated; never taken from the request itself. */
+  /** The principal that the platform in front of the entry has authenticated. It never comes from the request itself. */
   platformPrincipal?: string | undefined;
-  /** The address of the peer: behind a proxy, the proxy's. Headers about it are not trusted. */
+  /** The address of the peer, or of the proxy in front of it. Headers about it are not trusted. */
   sourceAddress?: string | undefined;
-  /** Called at most once. The body of a request that is refused before is not read at all. */
+  /** Called at most once, and not at all for a request that was refused before. */
   readBody(request: { maxBytes: number }): Promise<Uint8Array | "too_large">;
-  /** Whether an answer may come piece by piece. */
+  /** Whether an answer may be streamed. */
   canStream: boolean;
-  /** Aborts when the client goes away or the server closes. Created when it is read, since most answers need none. */
+  /** Aborts when the client disconnects or the server closes. Created on first access, because most answers need none. */
   readonly signal: AbortSignal;
 };
 
 export type WholeResponse = { status: number; headers: Record<string, string>; body: string };
 
-/** A body in pieces is read to its end, or its iterator is returned. Only where the exchange `canStream`. */
+/** A streamed body is read to its end, or its iterator is returned. Used only if the exchange `canStream`. */
 export type ExchangeResponse = Omit<WholeResponse, "body"> & { body: string | AsyncIterable<string> };
 
-/** `principal` is who was authenticated; `receivedAtMs` is when the request was, before its body was read. */
+/** `principal` is the authenticated caller. `receivedAtMs` is the time before the body was read. */
 export type AuthenticatedCaller = { principal: string; trace: Trace | undefined; receivedAtMs: number };
 export type MethodCall<M extends MethodName> = { params: ParamsOf<M>; id: RequestId; caller: AuthenticatedCaller };
 export type MethodHandler<M extends MethodName> = (call: MethodCall<M>) => Promise<ResultOf<M>>;
@@ -74,7 +74,7 @@ export function createEmptyAnswer({ status, allow }: { status: number; allow?: s
 
 const maxIssues = 20;
 
-/** Lists where the params are wrong and why, in zod's fixed messages, which repeat no value. */
+/** Lists where the params are wrong and why. zod's messages repeat no value. */
 export function createParamsError(issues: readonly { path: readonly PropertyKey[]; message: string }[]): SekishoError {
   const listed = issues.slice(0, maxIssues).map(({ path, message }) => ({ path: path.join("."), message }));
   return new SekishoError("invalid_params", { details: { issues: listed } });
@@ -86,19 +86,11 @@ export type AdmitCaller = (
 ) => Promise<string>;
 
 /**
- * Admits a valid token however many wrong ones came from the same address. A wrong token always gets the same final answer, because
- * `rate_limited` would invite the caller to try it again. Where the caller cannot be identified (the tokens or the keys cannot be read),
- * the answer is `unavailable`, and the caller may try again.
+ * Wrong tokens from an address do not affect valid ones. A wrong token always gets the same final answer, because `rate_limited` would
+ * invite the caller to try it again. If the tokens or keys cannot be read, the answer is `unavailable`, which may be retried.
  */
-export function createAdmitCaller({
-  authenticator,
-  now,
-  log,
-}: {
-  authenticator: Authenticator;
-  now: () => number;
-  log: Log;
-}): AdmitCaller {
+export function createAdmitCaller(options: { authenticator: Authenticator; now: () => number; log: Log }): AdmitCaller {
+  const { authenticator, now, log } = options;
   const isDue = createMinuteLimiter({ now });
 
   function logRefusal({ reason, cause }: SekishoError, source_address: string | undefined): void {
@@ -134,23 +126,22 @@ export type CallerLimits = {
 };
 
 /**
- * Counts the places that each caller holds. A place belongs to an id. A place that is taken again is shared, and is free once all
- * holders have released it.
+ * Counts the slots that each caller holds. A slot belongs to an id and can be shared: it is free once all its holders have released it.
  */
 export type RunSlots = {
-  /** Undefined where the caller has reached its limit and holds no place for this id. */
+  /** Returns undefined if the caller has reached its limit and holds no slot for this id. */
   take(slot: CallerSlot): Release | undefined;
-  /** Takes a place even where none is left. */
+  /** Takes a slot even if none is left. */
   occupy(slot: CallerSlot): Release;
 };
 
 type CallerSlot = { principal: string; id: string };
-/** Gives back what was taken, once. */
+/** Releases a slot; further calls do nothing. */
 type Release = () => void;
 
-/** Counts in memory alone, since the counted work ends with the process. */
+/** The counts are in memory, because the counted work ends with the process. */
 export function createRunSlots({ max }: { max: number }): RunSlots {
-  /** For each principal and id: how many hold the place. */
+  /** The number of holders for each principal and id. */
   const held = new Map<string, Map<string, number>>();
 
   function add({ principal, id }: CallerSlot, holders: 1 | -1): void {
@@ -184,45 +175,43 @@ export function createRunSlots({ max }: { max: number }): RunSlots {
 const nothing: Release = () => {};
 export const unlimitedSlots: RunSlots = { take: () => nothing, occupy: () => nothing };
 
-/** Long enough that a caller that tries a few times waits some minutes in all. */
+/** Makes a caller that retries a few times wait for minutes in total. */
 const leastRetryMs = 15_000;
 
-/** Nothing was begun or stored, so the same request may be repeated. The delay is random, so that callers do not come back together. */
+/** Nothing was started or stored, so the request may be repeated. The delay is random, so that callers do not all return at once. */
 export function createTooManyCallsError({ random }: { random: () => number }): SekishoError {
   const retry_after_ms = Math.floor(leastRetryMs * (1 + random()));
   return new SekishoError("rate_limited", { details: { retry_after_ms } });
 }
 
-/** The scope of tasks: one principal never sees another's. */
+/** Tasks are scoped to one principal: it never sees those of another. */
 type Principal = string;
 
-type Asked = Pick<Exchange, "header" | "platformPrincipal">;
+type Credentials = Pick<Exchange, "header" | "platformPrincipal">;
 
 export type Authenticator = {
   kind: AuthenticatorConfig["type"];
   /**
-   * Resolves to undefined for a caller that is not admitted. Rejects with `permission_denied` for a known caller that may not call, with
-   * `unauthenticated` where the log may say more than the answer, and with any other error where the caller cannot be checked now.
+   * Resolves to undefined for an unknown caller. Rejects with `permission_denied` for a known caller that may not call, with
+   * `unauthenticated` if the log should have the cause, and with any other error if the caller cannot be checked now.
    */
-  authenticate(request: Asked): Promise<Principal | undefined>;
+  authenticate(request: Credentials): Promise<Principal | undefined>;
 };
 
-/** Header values are Latin-1: a character is a byte. */
+/** Header values are Latin-1, so that each character is one byte. */
 const maxTokenBytes = 8 * 1024;
 const scheme = "Bearer ";
 
-/**
- * Reads the token of a request (RFC 6750, section 2.1). Undefined where there is none, or where it is too long to be one.
- */
-export function readBearerToken({ header }: Asked): string | undefined {
+/** Reads the token of a request (RFC 6750, section 2.1). Returns undefined if there is none or it is too long. */
+export function readBearerToken({ header }: Credentials): string | undefined {
   const value = header("authorization");
   if (value === undefined || value.length > maxTokenBytes + scheme.length) return undefined;
   return /^Bearer +([^\s]+)$/i.exec(value)?.[1];
 }
 
 /**
- * Admits anyone who can connect, so a server refuses it beyond loopback. It refuses pages in a browser: those send an `Origin`, or a
- * `Host` whose DNS name points here.
+ * Admits everyone who can connect, so a server may use it on loopback only. Refuses requests of web pages, which send an `Origin` or, after
+ * DNS rebinding, a `Host` that is not local.
  */
 export function createNoneAuthenticator(): Authenticator {
   return {
@@ -237,13 +226,13 @@ export function createNoneAuthenticator(): Authenticator {
   };
 }
 
-/** Admits the principal that the platform in front of the host has authenticated, as the entry passes it on. */
+/** Admits the principal that the platform in front of the host has authenticated. */
 export function createPlatformAuthenticator(): Authenticator {
   return {
     kind: "platform",
     async authenticate({ platformPrincipal }) {
       if (platformPrincipal !== undefined) return platformPrincipal;
-      // Final: no other token can change what the platform says.
+      // Final, because no other token would help.
       throw new SekishoError("permission_denied");
     },
   };

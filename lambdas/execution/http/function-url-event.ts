@@ -1,4 +1,4 @@
-/** Turns the event of a Lambda Function URL (payload 2.0) into an exchange, and an answer into the event's response. */
+/** Converts the event of a Lambda Function URL (payload 2.0) to an exchange, and an answer to the event's response. */
 import * as z from "zod";
 import type { Exchange, ExchangeResponse } from "./exchange.ts";
 
@@ -18,13 +18,11 @@ const eventSchema = z.object({
   isBase64Encoded: z.boolean().default(false),
   requestContext: z.object({
     http: z.object({ method: z.string(), sourceIp: z.string().optional() }),
-    authorizer: z.object({
-      iam: z.object({ userArn: z.string(), accountId: z.string().regex(/^\d{12}$/) }),
-    }),
+    authorizer: z.object({ iam: z.object({ userArn: z.string(), accountId: z.string().regex(/^\d{12}$/) }) }),
   }),
 });
 
-/** Undefined where AWS does not say who calls: such an event came past the URL's IAM check. */
+/** Undefined if AWS does not say who calls, which means that the event bypassed the URL's IAM check. */
 export function toExchange(event: unknown): Exchange | undefined {
   const parsed = eventSchema.safeParse(event);
   if (!parsed.success) return undefined;
@@ -43,7 +41,7 @@ export function toExchange(event: unknown): Exchange | undefined {
       return bytes.byteLength > maxBytes ? "too_large" : bytes;
     },
     canStream: false,
-    // AWS does not say when a client goes away.
+    // AWS does not report that a client has disconnected.
     signal: new AbortController().signal,
   };
 }
@@ -56,8 +54,8 @@ export async function toFunctionUrlResponse({ status, headers, body }: ExchangeR
 }
 
 /**
- * The caller's principal, the same for all sessions of a role: the name of a session changes by itself, and a repeated request must find
- * its task. Undefined for anything but a caller's ARN of that account.
+ * The principal is the same for all sessions of a role, because session names change and a repeated request must find its task. Undefined
+ * for anything but an ARN of that account.
  */
 function readPrincipal({ userArn, accountId }: { userArn: string; accountId: string }): string | undefined {
   const [, account, caller] = /^arn:aws[a-z-]*:(?:iam|sts)::(\d{12}):([^\s]+)$/.exec(userArn) ?? [];
@@ -66,7 +64,7 @@ function readPrincipal({ userArn, accountId }: { userArn: string; accountId: str
   return `${account}:${role === undefined ? caller : `role/${role}`}`;
 }
 
-/** The principal of a role, as `toExchange` names it. A role's name is unique in its account, whatever its path. */
+/** The principal of a role, as in `toExchange`. The path is left out, because a role's name is unique in its account. */
 export function toRolePrincipal(roleArn: string): string {
   const [, account = "", name = ""] = /^arn:aws[a-z-]*:iam::(\d{12}):role\/(?:[^\s]*\/)?([^/\s]+)$/.exec(roleArn) ?? [];
   if (name === "") throw new Error(`${roleArn} is not the ARN of a role.`);

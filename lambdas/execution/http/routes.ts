@@ -1,14 +1,14 @@
-/** The routes of the host: maps each path to its protocols or its page, with the metrics page and the adapter for web-standard requests. */
+/** The routes of the host: maps each path to its protocols or its page, and adapts web-standard requests. */
 
+import { agentCardPath } from "../../../contracts/a2a/card.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { readBody } from "../../shared/http/read-body.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { ProcessTelemetry } from "../../shared/telemetry/telemetry.ts";
-import { cardPaths } from "../a2a/card-endpoint.ts";
+import type { ServedCards } from "../a2a/cards.ts";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";
-import type { ServedCards } from "../a2a/late-cards.ts";
 import { readRequestedVersion } from "../a2a/version.ts";
 import { openRpc } from "../methods/methods.ts";
 import { createPostHandler, type PathProtocols, type PostSettings } from "./answer-post.ts";
@@ -22,22 +22,20 @@ import {
 import { readQueryParameter } from "./function-url-event.ts";
 
 type Settings = PostSettings & {
-  /** Without it the host is no A2A agent. */
+  /** Without it, the host serves no A2A. */
   a2a: { endpoint: A2aEndpoint; card: ServedCards["endpoint"] } | undefined;
-  /** Further paths of the zone contract, and how errors are written there. */
+  /** Further paths of the zone contract, and the dialect of the errors there. */
   dialects: Readonly<Record<string, Dialect>>;
   busy: () => boolean;
   exposition: Exposition;
 };
 
+/** The current path, and the path up to protocol version 0.2. */
+export const cardPaths: readonly string[] = [agentCardPath, "/.well-known/agent.json"];
+
 /** Never rejects. `POST /invocations` always answers 200, because AgentCore replaces the body of any other status. */
-export function createRoutes({
-  a2a,
-  dialects,
-  busy,
-  exposition,
-  ...settings
-}: Settings): (exchange: Exchange) => Promise<ExchangeResponse> {
+export function createRoutes(options: Settings): (exchange: Exchange) => Promise<ExchangeResponse> {
+  const { a2a, dialects, busy, exposition, ...settings } = options;
   const post = createPostHandler(settings);
   const a2aEndpoint = a2a?.endpoint;
   const faces = new Map<string, PathProtocols>([
@@ -46,7 +44,7 @@ export function createRoutes({
     ["/invocations", { zoneDialect: "zone", a2a: a2aEndpoint }],
   ]);
   const pages = new Map<string, (exchange: Exchange) => ExchangeResponse | Promise<ExchangeResponse>>([
-    // Only a caller that the platform has authenticated learns whether an agent is at work.
+    // Only a caller that the platform has authenticated learns whether an agent is running.
     [
       "/ping",
       ({ platformPrincipal: known }) =>
@@ -57,7 +55,7 @@ export function createRoutes({
     ["/metrics", createMetricsPage({ ...settings, exposition })],
   ]);
   if (a2a !== undefined) {
-    // Clients that join URLs add a slash.
+    // Some clients add a slash when they join URLs.
     for (const path of ["/a2a", "/a2a/"]) faces.set(path, { a2a: a2a.endpoint });
     const card = (exchange: Exchange) => a2a.card({ version: readRequestedVersion(exchange), header: exchange.header });
     for (const path of cardPaths) pages.set(path, card);
@@ -73,14 +71,14 @@ export function createRoutes({
     }
     const page = pages.get(path);
     if (page === undefined) return createEmptyAnswer({ status: 404 });
-    // A response to HEAD has the headers of the one to GET; the server leaves its body out (RFC 9110, section 9.3.2).
+    // A response to HEAD has the headers of GET; the server leaves out the body (RFC 9110, section 9.3.2).
     return method === "GET" || method === "HEAD"
       ? page(exchange)
       : createEmptyAnswer({ status: 405, allow: "GET, HEAD" });
   };
 }
 
-/** The adapter for web-standard servers: Request in, Response out. */
+/** Adapts the routes to web-standard servers. */
 export function createWebHandler(
   exchange: (exchange: Exchange) => Promise<ExchangeResponse>,
 ): (request: Request) => Promise<Response> {
@@ -104,18 +102,13 @@ export function createWebHandler(
 
 function toWebBody({ status, body, abort }: Pick<ExchangeResponse, "status" | "body"> & { abort: AbortController }) {
   if (typeof body !== "string") return toWebStream({ pieces: body[Symbol.asyncIterator](), abort });
-  // A Response of this status takes no body, not even an empty one.
+  // A Response with status 304 must not have a body, not even an empty one.
   return status === 304 ? null : body;
 }
 
-/** Reads a piece when one is wanted, and no more once the stream is canceled. */
-function toWebStream({
-  pieces,
-  abort,
-}: {
-  pieces: AsyncIterator<string>;
-  abort: AbortController;
-}): ReadableStream<Uint8Array> {
+/** Reads a piece on demand, and none after the stream is canceled. */
+function toWebStream(request: { pieces: AsyncIterator<string>; abort: AbortController }): ReadableStream<Uint8Array> {
+  const { pieces, abort } = request;
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>(
     {
@@ -135,27 +128,21 @@ function toWebStream({
 
 async function* noBody(): AsyncGenerator<Uint8Array> {}
 
-/** Undefined in a process that does not keep running, such as a Lambda function. */
+/** Undefined in a process that ends between requests, such as a Lambda function. */
 export type Exposition = ProcessTelemetry["exposition"] | undefined;
 
-const statuses: { readonly [reason: string]: number | undefined } = {
-  unauthenticated: 401,
-  permission_denied: 403,
-};
+const statuses: { readonly [reason: string]: number | undefined } = { unauthenticated: 401, permission_denied: 403 };
 
 /**
- * The metrics page, with the same authenticator as requests. 404 where metrics are switched off, 503 where the caller cannot be
- * identified now. Never rejects.
+ * Serves the metrics to callers that the authenticator admits. Answers 404 if metrics are off, and 503 if the caller cannot be checked now.
+ * Never rejects.
  */
-function createMetricsPage({
-  exposition = async () => undefined,
-  admit,
-  log,
-}: {
+function createMetricsPage(options: {
   exposition: Exposition;
   admit: AdmitCaller;
   log: Log;
 }): (exchange: Exchange) => Promise<ExchangeResponse> {
+  const { exposition = async () => undefined, admit, log } = options;
   return async (exchange) => {
     try {
       await admit(exchange);

@@ -1,4 +1,4 @@
-/** The Execution zone's HTTP server: node:http under the host, for a machine, a container or AgentCore. */
+/** The Execution zone's HTTP server, for a machine, a container or AgentCore. */
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -13,40 +13,33 @@ import { readQueryParameter } from "./function-url-event.ts";
 
 export type ExecutionServer = { url: string; port: number; close(): Promise<void> };
 
-/** A client gets this long for its headers, and for the whole request, which is more than the host waits for a body. */
+/** The limits for a client's headers and its whole request. The host limits the body to less than this. */
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 30_000;
-/** Longer than clients keep connections, so that the client is the one that closes. */
+/** Longer than clients keep connections, so that the client closes them first. A race would break requests. */
 const keepAliveTimeoutMs = 65_000;
-/** After an answer to a request that is still being sent, the rest is read and dropped for this long. */
+/** After an early answer, the rest of the request is read and dropped for this long. */
 const lingerMs = 1000;
-/** A client that reads nothing of a stream for this long is cut off. */
+/** A client that reads nothing of its stream for this long is disconnected. */
 const defaultStallMs = 60_000;
 
 /**
- * Listens on loopback unless another `hostname` is asked for, which takes an authenticator that knows its callers; port 0
- * takes a free one. Rejects with a message for a person. A client that hangs up cancels nothing: the task goes on. Closing
- * ends the streams, and lets other answers be written.
+ * Listens on loopback by default; another `hostname` needs an authenticator that identifies callers. Port 0 selects a free port. Rejects
+ * with a message for a person. A client that disconnects does not cancel its task. `close` ends streams and lets other answers finish.
  */
-export async function startExecutionServer({
-  host,
-  hostname = "127.0.0.1",
-  port,
-  portSetting = "SEKISHO_EXECUTION_PORT or --port",
-  platformPrincipal,
-  stallMs = defaultStallMs,
-  log = silentLog,
-}: {
+export async function startExecutionServer(options: {
   host: Pick<Host, "exchange" | "authenticatorKind">;
   hostname?: string;
   port: number;
-  /** How another port is chosen, for the message where this one is taken. */
+  /** How to choose another port, for the message when this one is in use. */
   portSetting?: string;
-  /** The principal of all callers, where a platform in front of this server has authenticated them. */
+  /** The principal of all callers, if a platform in front of this server authenticates them. */
   platformPrincipal?: string;
   stallMs?: number;
   log?: Log;
 }): Promise<ExecutionServer> {
+  const { host, hostname = "127.0.0.1", port, portSetting = "SEKISHO_EXECUTION_PORT or --port" } = options;
+  const { platformPrincipal, stallMs = defaultStallMs, log = silentLog } = options;
   const urlHost = hostname.includes(":") ? `[${hostname}]` : hostname;
   const { authenticatorKind } = host;
   const isKnown = authenticatorKind === "platform" ? platformPrincipal !== undefined : authenticatorKind !== "none";
@@ -94,13 +87,13 @@ async function answer(asked: ServerRequest): Promise<void> {
   const { host, stallMs, closing, request, response } = asked;
   const { status, headers, body } = await host.exchange(createExchange(asked));
   if (typeof body === "string") {
-    // RFC 9110, section 8.6: the length beside a 304 would be that of what was not sent.
+    // The length beside a 304 would be that of the omitted body (RFC 9110, section 8.6).
     response.writeHead(status, status === 304 ? headers : { ...headers, "content-length": Buffer.byteLength(body) });
     response.end(body);
   } else {
     response.writeHead(status, headers);
     await streamResponse({ response, pieces: body, stallMs });
-    // A kept connection would delay the close.
+    // An idle connection would delay the close.
     if (closing.aborted) request.socket.end();
   }
   if (!request.complete) linger(request);
@@ -127,11 +120,11 @@ function createExchange({ platformPrincipal, closing, request, response }: Serve
   };
 }
 
-/** Closing at once could reset the connection before the client has read its answer (RFC 9112, section 9.6). */
+/** Closing the connection at once could reset it before the client has read the answer (RFC 9112, section 9.6). */
 function linger(request: IncomingMessage): void {
   const { socket } = request;
   const timer = setTimeout(() => request.destroy(), lingerMs);
-  // After its answer was sent, a request emits no event for the end of its connection: the socket does.
+  // After the answer, the request emits no event when the connection ends, but its socket does.
   const over = () => {
     clearTimeout(timer);
     socket.off("close", over);
@@ -147,18 +140,15 @@ function readHeader(request: IncomingMessage, name: string): string | undefined 
 }
 
 /**
- * Resolves when all is written, or the client is gone, or it has read nothing for `stallMs`: then its connection is cut. In each case
+ * Resolves when all is written, when the client disconnects, or when it has read nothing for `stallMs` and is disconnected. In each case
  * `pieces` is read to its end or returned. Rejects as `pieces` does.
  */
-async function streamResponse({
-  response,
-  pieces,
-  stallMs,
-}: {
+async function streamResponse(request: {
   response: ServerResponse;
   pieces: AsyncIterable<string>;
   stallMs: number;
 }): Promise<void> {
+  const { response, pieces, stallMs } = request;
   for await (const piece of pieces) {
     if (response.destroyed) return;
     if (!response.write(piece)) await waitForDrain({ response, stallMs });
@@ -166,7 +156,7 @@ async function streamResponse({
   response.end();
 }
 
-/** Resolves when more can be written, or the connection is closed. */
+/** Resolves when more can be written or the connection is closed. */
 async function waitForDrain({ response, stallMs }: { response: ServerResponse; stallMs: number }): Promise<void> {
   const over = new AbortController();
   const { signal } = over;

@@ -7,15 +7,16 @@ import { buildOpenRpc, type OpenRpc } from "../../../contracts/openrpc.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { createTrace, type Metrics, readTraceId } from "../../shared/telemetry/telemetry.ts";
-import {
-  type AuthenticatedCaller,
-  createParamsError,
-  type MethodCall,
-  type MethodHandler,
-  type MethodHandlers,
-} from "../http/exchange.ts";
+import { type AuthenticatedCaller, createParamsError, type MethodCall, type MethodHandlers } from "../http/exchange.ts";
 import { isAsking, isOver, questionEndsAtMs } from "../tasks/changes.ts";
-import { createFingerprint, deriveTaskId, digest, type ExecutionTask, toLoggableId } from "../tasks/execution-task.ts";
+import {
+  createFingerprint,
+  deriveTaskId,
+  digest,
+  type ExecutionTask,
+  type RunTimes,
+  toLoggableId,
+} from "../tasks/execution-task.ts";
 import type { Tasks } from "../tasks/tasks.ts";
 
 type DispatchResult = { result: unknown } | { error: SekishoError };
@@ -27,15 +28,8 @@ const paramsSchemas = Object.fromEntries(
 ) as { [M in MethodName]: (typeof contract)[M]["params"] };
 
 /** Never rejects: whatever a method throws becomes an error. */
-export function createDispatch({
-  methods,
-  metrics,
-  log,
-}: {
-  methods: MethodHandlers;
-  metrics: Metrics;
-  log: Log;
-}): Dispatch {
+export function createDispatch(options: { methods: MethodHandlers; metrics: Metrics; log: Log }): Dispatch {
+  const { methods, metrics, log } = options;
   return async ({ request, caller }) => {
     try {
       return { result: await call({ methods, request, caller }) };
@@ -55,17 +49,14 @@ function isOutcome({ reason, details }: SekishoError): boolean {
   return details.correlation_id !== undefined && reason !== "invalid_state";
 }
 
-function logRefusedRequest({
-  log,
-  error,
-  request: { method, params, id },
-  caller,
-}: {
+function logRefusedRequest(input: {
   log: Log;
   error: SekishoError;
   request: JsonRpcRequest;
   caller: AuthenticatedCaller;
 }): void {
+  const { log, error, caller } = input;
+  const { method, params, id } = input.request;
   const { task_id: taskId, request_id: requestId } = Object(params) as { task_id?: unknown; request_id?: unknown };
   const fields = {
     // A caller chooses an unknown method's name freely, so it is not logged.
@@ -98,91 +89,56 @@ export function isMethodName(name: string): name is MethodName {
   return Object.hasOwn(contract, name);
 }
 
-/** `execute_task`: stores the task, starts it, and waits up to `syncBudgetMs` for its result. A stopping host answers `unavailable`. */
-export function createExecuteTaskHandler({
-  tasks,
-  syncBudgetMs,
-  pollAfterMs,
-  isStopping,
-}: {
+type MethodSettings = Pick<RunTimes, "syncBudgetMs" | "pollAfterMs"> & {
   tasks: Tasks;
-  syncBudgetMs: number;
-  pollAfterMs: number;
   isStopping: () => boolean;
-}): MethodHandler<"execute_task"> {
-  return async ({ params, id, caller: { principal, trace, receivedAtMs } }) => {
-    if (isStopping()) throw new SekishoError("unavailable");
-    const { bot_token: botToken, ...input } = params;
-    const task = await tasks.submit({
-      principal,
-      taskId: deriveTaskId({ principal, requestId: id }),
-      requestId: id,
-      fingerprint: createFingerprint(params),
-      input,
-      botToken,
-      trace: trace ?? createTrace(),
-      receivedAtMs,
-    });
-    // A stored task is never refused: where the wait fails, the caller polls.
-    const latest = await tasks.wait({ task, until: isAsking, timeoutMs: syncBudgetMs }).catch(() => task);
-    return taskResult({ task: latest, pollAfterMs });
-  };
-}
-
-/** `get_task`: the task's present state; with `wait_ms` the answer waits until its state or progress changes. */
-export function createGetTaskHandler({
-  tasks,
-  pollAfterMs,
-}: {
-  tasks: Tasks;
-  pollAfterMs: number;
-}): MethodHandler<"get_task"> {
-  return async ({
-    params: { task_id: taskId, request_id: requestId, wait_ms: timeoutMs = 0 },
-    caller: { principal },
-  }) => {
-    const task = await tasks.find({ principal, taskId, requestId });
-    const before = JSON.stringify([task.state, task.progress]);
-    const latest = await tasks.wait({
-      task,
-      until: ({ state, progress }) => JSON.stringify([state, progress]) !== before,
-      timeoutMs,
-    });
-    return taskResult({ task: latest, pollAfterMs });
-  };
-}
-
-/** `cancel_task`: the task is canceled from now on, whatever its agent still does; canceling twice is fine. */
-export function createCancelTaskHandler({ tasks }: { tasks: Tasks }): MethodHandler<"cancel_task"> {
-  return async ({ params: { task_id: taskId, request_id: requestId }, caller: { principal } }) => {
-    const task = await tasks.cancel({ principal, taskId, requestId });
-    return { status: "canceled", task_id: task.id };
-  };
-}
-
-/** `answer_task`: gives a person's answer. A JSON-RPC id that is not a UUID does not identify repetitions, so it gets a new answer id. */
-export function createAnswerTaskHandler({
-  tasks,
-  pollAfterMs,
-  newId,
-}: {
-  tasks: Tasks;
-  pollAfterMs: number;
   newId: () => string;
-}): MethodHandler<"answer_task"> {
-  return async ({ params: { task_id: taskId, ...said }, id, caller: { principal } }) => {
-    const { option_id, text = "", user_id, question_id: questionId } = said;
-    const answerId = dedupedIdSchema.safeParse(id).success ? String(id).toLowerCase() : newId();
-    const fingerprint = digest([option_id, text, user_id]);
-    const answer = { id: answerId, questionId, fingerprint, option_id, text, user_id };
-    const task = await tasks.answer({ principal, taskId, answer });
-    return taskResult({ task, pollAfterMs });
-  };
-}
+};
 
-/** `rpc.discover`: the contract itself, as an OpenRPC document. */
-export function createDiscoverHandler(): MethodHandler<"rpc.discover"> {
-  return async () => openRpc();
+export function createMethods({ tasks, syncBudgetMs, pollAfterMs, isStopping, newId }: MethodSettings): MethodHandlers {
+  return {
+    /** Stores the task, starts it, and waits up to `syncBudgetMs` for its result. A stopping host answers `unavailable`. */
+    async execute_task({ params, id, caller: { principal, trace, receivedAtMs } }) {
+      if (isStopping()) throw new SekishoError("unavailable");
+      const { bot_token: botToken, ...input } = params;
+      const task = await tasks.submit({
+        ...{ principal, input, botToken, receivedAtMs },
+        taskId: deriveTaskId({ principal, requestId: id }),
+        requestId: id,
+        fingerprint: createFingerprint(params),
+        trace: trace ?? createTrace(),
+      });
+      // A stored task is never refused: if the wait fails, the caller polls.
+      const latest = await tasks.wait({ task, until: isAsking, timeoutMs: syncBudgetMs }).catch(() => task);
+      return taskResult({ task: latest, pollAfterMs });
+    },
+
+    /** Returns the task's state. With `wait_ms`, waits until its state or progress changes. */
+    async get_task({ params: { task_id: taskId, request_id: requestId, wait_ms: timeoutMs = 0 }, caller }) {
+      const task = await tasks.find({ principal: caller.principal, taskId, requestId });
+      const describe = ({ state, progress }: ExecutionTask) => JSON.stringify([state, progress]);
+      const before = describe(task);
+      const latest = await tasks.wait({ task, until: (seen) => describe(seen) !== before, timeoutMs });
+      return taskResult({ task: latest, pollAfterMs });
+    },
+
+    /** Cancels the task at once, whatever its agent still does. Canceling twice is fine. */
+    async cancel_task({ params: { task_id: taskId, request_id: requestId }, caller: { principal } }) {
+      const task = await tasks.cancel({ principal, taskId, requestId });
+      return { status: "canceled", task_id: task.id };
+    },
+
+    /** Gives a person's answer. A JSON-RPC id that is not a UUID does not identify repetitions, so it gets a new answer id. */
+    async answer_task({ params: { task_id: taskId, ...said }, id, caller: { principal } }) {
+      const { option_id, text = "", user_id, question_id: questionId } = said;
+      const answerId = dedupedIdSchema.safeParse(id).success ? String(id).toLowerCase() : newId();
+      const fingerprint = digest([option_id, text, user_id]);
+      const answer = { id: answerId, questionId, fingerprint, option_id, text, user_id };
+      return taskResult({ task: await tasks.answer({ principal, taskId, answer }), pollAfterMs });
+    },
+
+    "rpc.discover": async () => openRpc(),
+  };
 }
 
 let built: OpenRpc | undefined;
@@ -193,7 +149,7 @@ export function openRpc(): OpenRpc {
   return built;
 }
 
-/** Throws the task's own error where it failed or was canceled. */
+/** Throws the task's own error if it failed or was canceled. */
 function taskResult({ task, pollAfterMs }: { task: ExecutionTask; pollAfterMs: number }): TaskResult {
   const { id, correlationId, outcome, progress, question, artifacts } = task;
   if (question !== undefined) {

@@ -1,4 +1,4 @@
-/** Runs the agent's function to its end, checks its updates, and turns them into one outcome or question. */
+/** Runs the agent's function, checks its updates, and turns them into one outcome or question. */
 
 import * as z from "zod";
 import { SekishoError } from "../../../contracts/errors.ts";
@@ -14,7 +14,7 @@ import { type ExecutionOutcome, type ExecutionTask, type OpenQuestion, toLoggabl
 
 const maxProgressLength = 1000;
 
-/** The most bytes of an outcome with its artifacts as JSON. An item of DynamoDB holds 400 KB with the record's other fields. */
+/** The most bytes of an outcome and its artifacts as JSON. The record's other fields need the rest of DynamoDB's 400 KB. */
 const maxStoredBytes = 384_000;
 
 /** How a turn of the agent ended: with the task's outcome, or with a question. */
@@ -22,23 +22,18 @@ type TurnEnd = ExecutionOutcome | ({ type: "question" } & Omit<OpenQuestion, "me
 export type AgentTurn = { ended: TurnEnd; artifacts: Artifact[] };
 
 /**
- * Never rejects: a throw, an invalid update, and an end without an answer are `execution_failed`; more than `maxResultBytes` of text and
- * inline artifacts, or more than a record holds, is `payload_too_large`. After an abort no more updates are read. `made` are the
- * artifacts of the task's earlier turns.
+ * Never rejects. A throw, an invalid update, and an end without an answer are `execution_failed`. Text and artifacts beyond
+ * `maxResultBytes`, or beyond what a record holds, are `payload_too_large`. Stops reading after an abort. `made` are the artifacts of the
+ * task's earlier turns.
  */
-export async function collectOutcome({
-  agent,
-  task,
-  context,
-  made = [],
-  onNews,
-}: {
+export async function collectOutcome(request: {
   agent: Agent;
   task: AgentTask;
   context: AgentContext;
   made?: readonly Artifact[] | undefined;
   onNews: (news: RunReport) => void;
 }): Promise<AgentTurn> {
+  const { agent, task, context, made = [], onNews } = request;
   const artifacts = [...made];
   let progress: RunReport["progress"];
   let bytes = artifacts.reduce((sum, artifact) => sum + jsonBytes(artifact), 0);
@@ -74,7 +69,7 @@ export async function collectOutcome({
     }
     context.log.warn("agent_without_answer", { reason: "execution_failed" });
   } catch (error) {
-    // An agent that throws because it was stopped has not failed.
+    // A stopped agent may throw; that is no failure of the agent.
     if (!context.signal.aborted) {
       context.log.warn("agent_threw", { reason: "execution_failed", cause_kind: errorKind(error) });
     }
@@ -159,11 +154,11 @@ function readUpdate({ yielded, log }: { yielded: unknown; log: Log }): Update | 
   return undefined;
 }
 
-/** The span of one run, in the trace of the record, whichever process runs the agent. */
+/** The span of one run, in the task's stored trace, whichever process runs the agent. */
 export function startAgentSpan(request: {
   agentName: string;
   task: Pick<ExecutionTask, "id" | "requestId" | "trace">;
-  /** As the agent gets it, never in the caller's words. */
+  /** The derived id that the agent gets, never the caller's own text. */
   contextId: string | undefined;
 }): SpanStart {
   const { agentName, task, contextId } = request;
@@ -181,7 +176,7 @@ export function startAgentSpan(request: {
   };
 }
 
-/** `turn` is undefined where the agent was stopped, for `cause`. */
+/** `turn` is undefined if the agent was stopped; `cause` says why. */
 export function endAgentSpan(request: {
   span: OpenSpan;
   turn: AgentTurn | undefined;

@@ -28,6 +28,7 @@ import {
   deriveConversationId,
   type ExecutionOutcome,
   type ExecutionTask,
+  type RunTimes,
   type TaskInput,
 } from "../tasks/execution-task.ts";
 import { type ChangeTask, createFittingChange, dropHistory } from "../tasks/task-store.ts";
@@ -45,23 +46,16 @@ const reasonsForAgents: Record<StopCause, ClientReason> = {
 
 export type Run = {
   stop(cause: StopCause): void;
-  /** Resolves when the outcome is stored, or when this run may not store it any more. Never rejects. */
+  /** Resolves when the outcome is stored, or when this run may no longer store it. Never rejects. */
   ended: Promise<void>;
-  /** Resolves when the agent's function has returned as well: one that ignores its signal works on after the end. Never rejects. */
+  /** Resolves when the agent's function has returned, which may be later if it ignores its signal. Never rejects. */
   returned: Promise<void>;
 };
 
-export type RunSettings = {
+export type RunSettings = Omit<RunTimes, "syncBudgetMs" | "storeTimeoutMs" | "pollAfterMs"> & {
   agent: Agent;
   changeTask: ChangeTask;
-  leaseMs: number;
-  renewMs: number;
-  lostAfterMs: number;
-  retentionMs: number;
-  /** How long a question may wait; no longer than a task is known after its end. */
-  questionMs: number;
-  progressMs: number;
-  /** Reads attachments; by default from public addresses alone. */
+  /** Reads attachments. Default: only from public addresses. */
   publicFetch?: PublicFetch;
   now: () => number;
   newId: () => string;
@@ -72,7 +66,7 @@ export type RunSettings = {
   spans: Spans;
 };
 
-/** The agent's input, with the token that the record does not keep. */
+/** The agent's input, with the token that the record does not store. */
 export type RunInput = TaskInput & { bot_token?: string };
 
 /** Starts the agent. `task` holds a lease of `owner`. */
@@ -93,7 +87,7 @@ export function startRun(
     retentionMs,
     progressMs,
   } = request;
-  const { questionMs, now, newId, random, publicFetch = createPublicFetch() } = request;
+  const { questionMs, now, newId, random, metrics, publicFetch = createPublicFetch() } = request;
   const startedAtMs = now();
   const abort = new AbortController();
   const { promise: stopped, resolve: resolveStopped } = Promise.withResolvers<undefined>();
@@ -123,7 +117,7 @@ export function startRun(
     news.close();
   }
 
-  /** Stores a change. Stops the agent where another process has ended the task or taken it over. */
+  /** Stores a change. Stops the agent if another process has ended the task or taken it over. */
   async function write(change: TaskChange): Promise<void> {
     const { task, changed } = await changeTask({ task: latest, change });
     if (changed && task !== undefined) latest = task;
@@ -138,13 +132,13 @@ export function startRun(
     try {
       await write(renewChange({ owner, untilMs: now() + leaseMs }));
     } catch {
-      // The store is away. From that time on other processes count the task as lost.
+      // The store is unavailable. After this time, other processes count the task as lost.
       if (now() >= countsAsLostAtMs()) stop("superseded");
     }
     if (!isSettled) renewTimer = setTimeout(keepLease, renewMs);
   }
 
-  /** The report, or less of it where the record has no room: then without artifacts and partial text, which are stored at the end. */
+  /** If the report does not fit into the record, leaves out artifacts and partial text, which are stored at the end. */
   function createReportChange(news: RunReport): TaskChange {
     const { artifacts: _made, ...rest } = news;
     const { partial_text: _written, ...progress } = news.progress ?? {};
@@ -210,12 +204,21 @@ export function startRun(
     if (final !== undefined) await store(final);
     const { state, outcome: stored } = latest;
     const reason = stored?.type === "failure" ? stored.reason : cause;
-    countRun({ ...request, task: latest, cause, workedMs });
+    countRun(workedMs);
     log.info(state === "input_required" ? "task_asks" : "task_ended", {
       state,
       reason,
       duration_ms: now() - startedAtMs,
     });
+  }
+
+  /** Only `cause` tells of a cancel from another process. The successor counts a superseded run. */
+  function countRun(workedMs: number): void {
+    metrics.observe("sekisho_agent_seconds", { agent: agentName }, Math.max(0, workedMs) / 1000);
+    if (cause === "superseded") return;
+    const failure = latest.outcome?.type === "failure" ? latest.outcome : undefined;
+    const reason = failure?.lost ? "lost" : (failure?.reason ?? "none");
+    metrics.add("sekisho_executions_total", { state: cause === "canceled" ? "canceled" : latest.state, reason });
   }
 
   async function returned(): Promise<void> {
@@ -229,7 +232,7 @@ export function startRun(
 
 function noop(): void {}
 
-/** The outcome of a stopped run; undefined where another process has ended the task. */
+/** The outcome of a stopped run; undefined if another process has ended the task. */
 function toStopOutcome(cause: StopCause): ExecutionOutcome | undefined {
   if (cause === "timeout") return { type: "failure", reason: "timeout" };
   if (cause === "stopped") return { type: "failure", reason: "execution_failed", lost: true };
@@ -237,54 +240,27 @@ function toStopOutcome(cause: StopCause): ExecutionOutcome | undefined {
 }
 
 /** The parts of a Slack message are its text and its attachments. The session id is not passed on, because a caller can send any. */
-function createAgentTask({
-  params: { parts, text, attachments = [], session_id: _callersWord, ...params },
-  answers = [],
-}: {
-  params: RunInput;
-  answers: ExecutionTask["answers"];
-}): AgentTask {
+function createAgentTask(options: { params: RunInput; answers: ExecutionTask["answers"] }): AgentTask {
+  const { answers = [] } = options;
+  const { parts, text, attachments = [], session_id: _callersWord, ...params } = options.params;
   const files = attachments.map(({ url, name, mimetype }) => ({ url, filename: name, mediaType: mimetype }));
   const own: Part[] = [...(text === "" ? [] : [{ text }]), ...files];
   const said = answers.map(({ id: _id, questionId: _questionId, fingerprint: _fingerprint, ...answer }) => answer);
   return { ...params, text, ...(attachments.length > 0 && { attachments }), parts: parts ?? own, answers: said };
 }
 
-/** Counts the run. A cancel from another process is known by its `cause` alone. A superseded run is counted by its successor. */
-function countRun({
-  metrics,
-  agentName: agent,
-  task: { state, outcome },
-  cause,
-  workedMs,
-}: {
-  metrics: Metrics;
-  agentName: string;
-  task: Pick<ExecutionTask, "state" | "outcome">;
-  cause: StopCause | undefined;
-  workedMs: number;
-}): void {
-  metrics.observe("sekisho_agent_seconds", { agent }, Math.max(0, workedMs) / 1000);
-  if (cause === "superseded") return;
-  const failure = outcome?.type === "failure" ? outcome : undefined;
-  const reason = failure?.lost ? "lost" : (failure?.reason ?? "none");
-  metrics.add("sekisho_executions_total", { state: cause === "canceled" ? "canceled" : state, reason });
-}
-
 type LatestWriter<T> = {
   put(value: T): void;
-  /** Nothing is written from now on. */
+  /** Stops further writes. */
   close(): void;
 };
 
 /** Writes the first value at once, and then the latest value of each interval. */
-export function createLatestWriter<T>({
-  write,
-  intervalMs,
-}: {
+export function createLatestWriter<T>(options: {
   write: (value: T) => Promise<void>;
   intervalMs: number;
 }): LatestWriter<T> {
+  const { write, intervalMs } = options;
   let waiting: { value: T } | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isBusy = false;
@@ -314,19 +290,16 @@ export function createLatestWriter<T>({
 }
 
 const defaultMaxBytes = 16 * 1024 * 1024;
-/** For one attachment; the task's own time bounds it as well. */
+/** The limit for one attachment. The task's own time also limits it. */
 const timeoutMs = 60_000;
 
 /** Creates the function by which an agent reads attachments. It aborts with the task's `signal`. */
-export function createReadAttachment({
-  publicFetch,
-  signal,
-  log,
-}: {
+export function createReadAttachment(options: {
   publicFetch: PublicFetch;
   signal: AbortSignal;
   log: Log;
 }): ReadAttachment {
+  const { publicFetch, signal, log } = options;
   return async ({ attachment: { url, sha256 }, maxBytes = defaultMaxBytes }) => {
     try {
       const bytes = await publicFetch({ url, maxBytes, timeoutMs, signal });
@@ -344,22 +317,20 @@ export function createReadAttachment({
 const localPath = "/files/";
 
 /**
- * The sender of a task chooses the address. On this machine it may lead to the files of the Verification zone and to no other
- * server; elsewhere to what is public. For runs on one machine only: in a container or on AWS, loopback belongs to others.
+ * Reads from public addresses and, on this machine, only from the Verification zone's files, because the sender of a task chooses the
+ * address. Only for runs on one machine: in a container or on AWS, other programs listen on loopback.
  */
-export function createLocalAttachmentFetch({
-  verificationPort,
-  elsewhere = createPublicFetch(),
-}: {
-  /** Undefined as long as the Verification zone does not listen, and where nobody knows its port: nothing local is read then. */
+export function createLocalAttachmentFetch(options: {
+  /** Undefined while the Verification zone does not listen. Nothing local is read then. */
   verificationPort: () => number | undefined;
   elsewhere?: PublicFetch;
 }): PublicFetch {
+  const { verificationPort, elsewhere = createPublicFetch() } = options;
   const onLoopback = createPublicFetch({ allowLoopback: true });
   return (request) => (isLocalFile(request.url, verificationPort()) ? onLoopback(request) : elsewhere(request));
 }
 
-/** The URL parser has resolved `..` in the path and normalized the address. */
+/** The URL parser has already resolved `..` in the path and normalized the address. */
 function isLocalFile(address: string, port: number | undefined): boolean {
   const url = parseUrl(address);
   if (url?.protocol !== "http:" || !isLoopbackHost(url.hostname) || !url.pathname.startsWith(localPath)) return false;

@@ -27,13 +27,13 @@ type Start = {
   task: ExecutionTask;
   /** Whether the task's own request starts it, and not a read that finds it unstarted. */
   isSubmission: boolean;
-  /** Present only in the request that brought it, since it is not stored. */
+  /** Present only in the request that sent it, because it is not stored. */
   botToken?: string | undefined;
 };
 
 /** Runs tasks: in this process (`createRuns`), or in the worker that receives their ids from a queue (`createQueuedRuns`). */
 export type Runs = {
-  /** Starts an unstarted task. Resolves to the record as it stands then, or to undefined where it expired. */
+  /** Starts an unstarted task. Resolves to the current record, or to undefined if it expired. */
   start(request: Start): Promise<ExecutionTask | undefined>;
   stop(request: { id: string; cause: StopCause }): void;
   has(id: string): boolean;
@@ -43,7 +43,7 @@ export type Runs = {
 };
 
 type AgentRuns = Runs & {
-  /** Resolves when the run of this task is over and its outcome stored; at once where it does not run here. Never rejects. */
+  /** Resolves when the run of this task is over and its outcome stored, or at once if it does not run here. Never rejects. */
   ended(id: string): Promise<void>;
 };
 
@@ -120,23 +120,18 @@ export function createRuns(
 const requeueAfterMs = 60_000;
 
 /**
- * Starts tasks by enqueueing their ids for a worker. A submission always enqueues, and rejects with `unavailable` where that fails, so
- * that its repetition enqueues again. A read enqueues again after a while and ignores a failure. Duplicate messages are harmless, since
+ * Starts tasks by enqueueing their ids for a worker. A submission always enqueues, and rejects with `unavailable` if that fails, so
+ * that its repetition enqueues again. A read enqueues again after a while and ignores a failure. Duplicate messages are harmless, because
  * only the winner of the lease starts. A worker notices a cancel when it renews its lease.
  */
-export function createQueuedRuns({
-  taskQueue,
-  changeTask,
-  timeoutMs,
-  now,
-  log,
-}: {
+export function createQueuedRuns(options: {
   taskQueue: TaskQueue;
   changeTask: ChangeTask;
   timeoutMs: number;
   now: () => number;
   log: Log;
 }): Runs {
+  const { taskQueue, changeTask, timeoutMs, now, log } = options;
   const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
 
   async function enqueue(task: ExecutionTask): Promise<void> {
@@ -169,20 +164,11 @@ export function createQueuedRuns({
   };
 }
 
-/** Resolves to the record as it stands then. Rejects with `task_not_found` where it has expired. */
+/** Resolves to the current record. Rejects with `task_not_found` if it has expired. */
 export type AdvanceIfDue = (task: ExecutionTask) => Promise<ExecutionTask>;
 
 /** Starts an unstarted task, ends one whose question expired, and ends one that was lost. A task that runs here is never lost. */
-export function createAdvanceIfDue({
-  runs,
-  changeTask,
-  lifetime = endlessLifetime,
-  lostAfterMs,
-  retentionMs,
-  metrics,
-  now,
-  log,
-}: {
+export function createAdvanceIfDue(options: {
   runs: Pick<Runs, "start" | "has">;
   changeTask: ChangeTask;
   lifetime?: Lifetime;
@@ -192,6 +178,7 @@ export function createAdvanceIfDue({
   now: () => number;
   log: Log;
 }): AdvanceIfDue {
+  const { runs, changeTask, lifetime = endlessLifetime, lostAfterMs, retentionMs, metrics, now, log } = options;
   return async (task) => {
     // The next read in another process starts it there.
     if (isUnstarted(task) && !lifetime.canFinish(task)) return task;
@@ -216,9 +203,9 @@ export function throwTaskGone(): never {
   throw new SekishoError("task_not_found");
 }
 
-/** How long this process lives, where a platform ends its machines and the tasks on them. */
+/** How long the platform lets this process live. */
 export type Lifetime = {
-  /** How long a task that begins now may take; infinite where nothing ends the process. */
+  /** How long a task that begins now may take; infinite if nothing ends the process. */
   leftMs(): number;
   /** Whether the task can be run to its end here. */
   canFinish(task: Pick<ExecutionTask, "state" | "deadlineAtMs" | "changedAtMs">): boolean;
@@ -249,7 +236,7 @@ export function createLifetime({ processLeftMs, now }: { processLeftMs: () => nu
 /** The lifetime of a process that only its owner ends. */
 export const endlessLifetime: Lifetime = { leftMs: () => Number.POSITIVE_INFINITY, canFinish: () => true };
 
-/** Nothing was begun or stored: the caller may use another session. */
+/** Nothing was started or stored, so the caller may use another session. */
 export function createSessionEndingError(): SekishoError {
   return new SekishoError("session_ending");
 }

@@ -1,4 +1,4 @@
-/** Bounds many waits by the same time with one timer. A timer for each would be the most expensive part of a short request. */
+/** Limits many waits to the same time with one timer. A timer for each would be the most expensive part of a short request. */
 import { type Reason, SekishoError } from "../../../contracts/errors.ts";
 
 /** Settles as `work` does, or rejects with the limit's reason when the time is over. */
@@ -6,7 +6,7 @@ export type TimeLimit = <T>(work: Promise<T>) => Promise<T>;
 
 /** The timer keeps no process alive. It fires once after the last wait and is started again by the next. */
 export function createTimeLimit({ ms, reason }: { ms: number; reason: Reason }): TimeLimit {
-  /** In the order in which they are due, since all have the same limit. */
+  /** Sorted by due time, because all have the same limit. */
   const waits = new Set<{ dueMs: number; end(): void }>();
   let timer: NodeJS.Timeout | undefined;
 

@@ -1,4 +1,4 @@
-/** The changes that a task's record may see, as pure functions: each gives the next record, or undefined where the state forbids it. */
+/** The changes that a task's record may see, as pure functions: each gives the next record, or undefined if the state forbids it. */
 import { joinTextParts, type Message } from "../../../contracts/a2a/part.ts";
 import type { Artifact } from "../../../contracts/methods.ts";
 import { canTransition, isTerminal, type TaskState } from "../../../contracts/methods.ts";
@@ -16,8 +16,8 @@ import {
 export type TaskChange = (task: ExecutionTask) => ExecutionTask | undefined;
 
 /**
- * Takes the lease of an unstarted task, so that an agent starts at most once. An owner that does not know whether it got the lease may
- * take it again.
+ * Takes the lease of an unstarted task, so that an agent starts at most once. An owner may take its own lease again, because it may not
+ * have learned that it got it.
  */
 export function startChange({ owner, untilMs }: { owner: string; untilMs: number }): TaskChange {
   return (task) =>
@@ -51,17 +51,13 @@ export function reportChange({ owner, news }: { owner: string; news: RunReport }
 }
 
 /** Ends the turn with a question: no run holds the task until it is answered. `expiresAtMs`: the record is needed until then. */
-export function questionChange({
-  owner,
-  question,
-  expiresAtMs,
-  ...news
-}: {
+export function questionChange(request: {
   owner: string;
   question: OpenQuestion;
   expiresAtMs: number;
   artifacts?: Artifact[];
 }): TaskChange {
+  const { owner, question, expiresAtMs, ...news } = request;
   return (task) => {
     if (!isHeldBy(task, owner)) return undefined;
     const { lease: _lease, progress: _progress, queuedAtMs: _queuedAtMs, ...rest } = task;
@@ -130,7 +126,7 @@ export function isUnanswered({ task, nowMs }: { task: ExecutionTask; nowMs: numb
   return task.state === "input_required" && nowMs >= questionEndsAtMs(task);
 }
 
-/** When the question ends unanswered: at its own end, or else at the task's deadline. */
+/** When the question expires: at its own time, or else at the task's deadline. */
 export function questionEndsAtMs({ question, deadlineAtMs }: Pick<ExecutionTask, "question" | "deadlineAtMs">): number {
   return question?.expiresAtMs ?? deadlineAtMs;
 }
@@ -164,12 +160,11 @@ export function isOver(task: Pick<ExecutionTask, "state">): boolean {
 /** Removes a task from the listing, where its answer needed no task. */
 export const unlistChange: TaskChange = ({ listedAtMs: _listedAtMs, ...task }) => task;
 
-/** Whether the agent has nothing to do for now: the task is over, or waits for an answer. */
+/** Whether the agent has nothing to do now: the task is over or waits for an answer. */
 export function isTurnOver(task: ExecutionTask): boolean {
   return isOver(task) || isAsking(task);
 }
 
-/** Whether it is the user's turn. */
 export function isAsking(task: Pick<ExecutionTask, "state">): boolean {
   return task.state === "input_required";
 }
@@ -203,7 +198,7 @@ function endTask(request: {
   return addMessages({ task: ended, messages: asked === undefined ? [] : [asked] });
 }
 
-/** The most passed states in a record. A watcher reads at least once a second, and misses no more. */
+/** The most passed states in a record. A watcher reads at least once a second, so it misses no more than these. */
 const maxPassed = 10;
 
 /** Adds the state that the task leaves to its passed states. Only A2A tasks have them. */
@@ -220,26 +215,17 @@ export function addPassedState({ from, task }: { from: ExecutionTask; task: Exec
 }
 
 /** Lists the states between two records as records, and then the later record itself. */
-export function listRecordsBetween({
-  previous,
-  next,
-}: {
-  previous: ExecutionTask;
-  next: ExecutionTask;
-}): ExecutionTask[] {
+export function listRecordsBetween(request: { previous: ExecutionTask; next: ExecutionTask }): ExecutionTask[] {
+  const { previous, next } = request;
   const passed = next.a2a?.passed ?? [];
   const index = passed.findIndex(({ state, atMs }) => state === previous.state && atMs === previous.changedAtMs);
   const unseen = index < 0 ? passed.filter(({ atMs }) => atMs > previous.changedAtMs) : passed.slice(index + 1);
   return [...unseen.map((state) => restorePassedState({ record: next, passed: state })), next];
 }
 
-function restorePassedState({
-  record: { outcome: _outcome, progress: _progress, question: _question, ...record },
-  passed: { state, atMs, messageId, kind },
-}: {
-  record: ExecutionTask;
-  passed: PassedState;
-}): ExecutionTask {
+function restorePassedState(request: { record: ExecutionTask; passed: PassedState }): ExecutionTask {
+  const { outcome: _outcome, progress: _progress, question: _question, ...record } = request.record;
+  const { state, atMs, messageId, kind } = request.passed;
   const was = { ...record, state, changedAtMs: atMs };
   if (messageId === undefined) return was;
   const asked = record.a2a?.messages.find((message) => message.messageId === messageId);

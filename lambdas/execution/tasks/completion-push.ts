@@ -29,20 +29,16 @@ const progressGapMs = 10_000;
  * Pushes tasks whose request asked for it (`callback`), has a UUID as its id, and was answered already: within `syncBudgetMs` the
  * response itself has the outcome. Pushes go to `queue`, which no request can choose.
  */
-export function createCompletionPush({
-  queue,
-  syncBudgetMs,
-  now,
-  log,
-}: {
+export function createCompletionPush(options: {
   queue: TaskQueue | undefined;
   syncBudgetMs: number;
   now: () => number;
   log: Log;
 }): CompletionPush {
+  const { queue, syncBudgetMs, now, log } = options;
   const withinTime = createTimeLimit({ ms: pushTimeoutMs, reason: "timeout" });
   const underWay = new Set<Promise<void>>();
-  /** By task id: the gap after a push of progress, and the latest record since (`waiting`). */
+  /** For each task id: the gap after a push of progress, and the latest record since then (`waiting`). */
   const gaps = new Map<string, { timer: NodeJS.Timeout; waiting?: ExecutionTask }>();
 
   async function push({ to, task }: { to: TaskQueue; task: ExecutionTask }): Promise<void> {

@@ -17,10 +17,10 @@ import {
 import type { LogFields } from "../../shared/log.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 
-/** The Slack token of the params is handed to the agent and kept nowhere. */
+/** The Slack token goes to the agent and is not stored. */
 const { bot_token: _secret, channel, ...storedParams } = executeTaskParamsSchema.shape;
 
-/** The agent's input. Absent `channel`: the task came over A2A. `parts` is present only where it says more than the other fields. */
+/** The agent's input. `channel` is absent for an A2A task. `parts` is present only if the other fields do not say the same. */
 const taskInputSchema = z.object({
   ...storedParams,
   channel: channel.optional(),
@@ -52,7 +52,7 @@ const answerSchema = z.object({
 });
 export type PersonAnswer = z.infer<typeof answerSchema>;
 
-/** Where news of a task goes, in the shape of the version that it was registered in. Its token and credentials are secrets. */
+/** Where push notifications of a task go, in the A2A version in which it was registered. Token and credentials are secrets. */
 const storedPushConfigSchema = pushConfigSchema.omit({ tenant: true, taskId: true }).extend({
   id: z.string(),
   version: z.enum(["1.0", "0.3"]),
@@ -73,7 +73,7 @@ export type PassedState = z.infer<typeof passedStateSchema>;
 /** The fields of a task that came over A2A. */
 const a2aSchema = z.object({
   contextId: z.string(),
-  /** The messages of the task, oldest first. The oldest are dropped where there are too many. */
+  /** The messages of the task, oldest first. The oldest are dropped if there are too many. */
   messages: z.array(messageSchema),
   pushConfigs: z.array(storedPushConfigSchema).optional(),
   /** The latest states that it has left, oldest first. */
@@ -88,13 +88,13 @@ const failureReasonSchema = z.enum([
   "payload_too_large",
 ]);
 
-/** How a task ended by itself. `lost`: its host went away, and nobody knows how far the agent came. */
+/** How a task ended. `lost`: its host stopped without an outcome, and how far the agent came is unknown. */
 const outcomeSchema = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("success"),
     text: z.string(),
     usage: z.looseObject({}).optional(),
-    /** An answer that needs no task: a caller that still waits over A2A gets a message instead. */
+    /** An A2A client that still waits gets a message instead of a task. */
     direct: z.literal(true).optional(),
   }),
   z.object({ type: z.literal("failure"), reason: failureReasonSchema, lost: z.literal(true).optional() }),
@@ -115,66 +115,61 @@ const executionTaskSchema = z.object({
   fingerprint: z.string(),
   trace: z.object({ traceparent: z.string(), tracestate: z.string().optional() }),
   createdAtMs: z.number(),
-  /** When the state was last entered. */
+  /** When the task entered its state. */
   changedAtMs: z.number(),
-  /** The same time, where the caller may list the task. */
+  /** The same time if the caller may list the task, or else absent. */
   listedAtMs: z.number().optional(),
-  /** When a read last sent its id to the queue of tasks; absent where only its own request did, and without a queue. */
+  /** When a read last sent the task's id to the queue. Absent if only the first request did, or if there is no queue. */
   queuedAtMs: z.number().optional(),
-  /** When the task's time is over. An answer to its question moves it by the time that the question was open. */
+  /** When the task's time is over. An answer moves it by the time that the question was open. */
   deadlineAtMs: z.number(),
-  /** Whether its end is to be pushed. */
+  /** Whether the caller asked for a completion push. */
   callback: z.literal(true).optional(),
-  /** Removed when the task is over, with the texts in them. */
+  /** Removed with its texts when the task is over. */
   params: taskInputSchema.optional(),
-  /** The run that works on the task, and until when it counts as alive. */
+  /** The run that works on the task, and the time until which it counts as alive. */
   lease: z.object({ owner: z.string(), untilMs: z.number() }).optional(),
   progress: progressSchema.optional(),
   /** The agent's artifacts so far. */
   artifacts: z.array(artifactSchema).optional(),
-  /** Present in the state input_required. */
+  /** Present in the state `input_required`. */
   question: questionSchema.optional(),
   /** The answers to the questions so far. When the task is over, ids and fingerprints stay and texts are removed. */
   answers: z.array(answerSchema).optional(),
-  /** Present in the states completed, failed and rejected. */
+  /** Present in the states `completed`, `failed` and `rejected`. */
   outcome: outcomeSchema.optional(),
   a2a: a2aSchema.optional(),
 });
 export type ExecutionTask = z.infer<typeof executionTaskSchema>;
 
-/** Throws where the stored JSON is not a task. */
+/** Throws if the stored JSON is not a task. */
 export function parseExecutionTask(json: unknown): ExecutionTask {
   return executionTaskSchema.parse(json);
 }
 
-/** The task's id for a request id that is a UUID (in any letter case), undefined for all others: those are not deduplicated. */
-export function deriveTaskId({
-  principal,
-  requestId,
-}: {
-  principal: string;
-  requestId: RequestId;
-}): string | undefined {
+/** Derives the task id from a request id that is a UUID in any letter case. Other request ids are not deduplicated: undefined. */
+export function deriveTaskId(request: { principal: string; requestId: RequestId }): string | undefined {
+  const { principal, requestId } = request;
   if (!dedupedIdSchema.safeParse(requestId).success) return undefined;
   return deriveId([principal, String(requestId).toLowerCase()]);
 }
 
-/** The task that an A2A message begins. Every message id counts: A2A asks its clients for unique ones (section 4.1.4). */
+/** Derives the task id from any A2A message id, because A2A requires unique ones (section 4.1.4). */
 export function deriveMessageTaskId({ principal, messageId }: { principal: string; messageId: string }): string {
   return deriveId(["a2a", principal, messageId]);
 }
 
-/** The same for two requests that ask for the same. What changes by itself (signed URLs, history, time left) is not in it. */
+/** Identifies what a request asks for. Leaves out what differs between repetitions: signed URLs, history and remaining time. */
 export function createFingerprint({ channel, text, thread_ts, user_id, attachments = [] }: ExecuteTaskParams): string {
   return digest([channel, text, thread_ts ?? null, user_id ?? null, attachments.map(({ id }) => id)]);
 }
 
-/** A digest of JSON; undefined members do not count. */
+/** Hashes the JSON of `content`. Undefined members do not count. */
 export function digest(content: readonly unknown[]): string {
   return hash("sha256", JSON.stringify(content));
 }
 
-/** A UUID of version 8 (RFC 9562, section 5.8) from the SHA-256 of a JSON array. */
+/** Makes a UUID of version 8 (RFC 9562, section 5.8) from the SHA-256 of the names. */
 export function deriveId(names: readonly string[]): string {
   const hex = digest(names);
   const variant = "89ab"[Number.parseInt(hex.charAt(16), 16) % 4];
@@ -182,23 +177,22 @@ export function deriveId(names: readonly string[]): string {
 }
 
 /**
- * How an agent knows its caller: a stable id, the same for every task of one principal, that does not name it. It is a digest without a
- * key, because the zone has no secret in most places where it runs. So whoever sees an id and guesses the principal can confirm the guess.
- * The id gives no access: the host takes none from a caller.
+ * Derives the caller id that an agent sees: the same for every task of one principal, without its name. The digest has no key, because
+ * the zone has no secret in most deployments. So someone who sees an id can confirm a guess of the principal. The id gives no access.
  */
 export function deriveCallerId(principal: string): string {
   return deriveId(["caller", principal]);
 }
 
 /**
- * `conversation` is what the caller named it, on the wire. The principal is part of the id, so that no caller can reach what
- * an agent remembers of another caller's conversation.
+ * `conversation` is the caller's own name for it. The principal is part of the id, so that no caller reaches what an agent remembers of
+ * another caller's conversation.
  */
 export function deriveConversationId({ principal, conversation }: { principal: string; conversation: string }): string {
   return deriveId(["conversation", principal, conversation]);
 }
 
-/** The most bytes of messages in a record, beside the task's input and artifacts. */
+/** The most bytes of messages in a record, in addition to the task's input and artifacts. */
 const maxMessagesBytes = 32 * 1024;
 
 /** Adds messages and keeps the newest that fit; one that is too large by itself loses its content. Only A2A tasks have messages. */
@@ -216,21 +210,17 @@ export function addMessages({ task, messages }: { task: ExecutionTask; messages:
   return { ...task, a2a: { ...task.a2a, messages: kept } };
 }
 
-/** The question that a task waits with, as the agent's message. */
+/** The open question of a task as the agent's message. */
 export function createQuestionMessage({ id, a2a, question }: ExecutionTask): Message | undefined {
   if (question === undefined) return undefined;
   const { messageId, prompt } = question;
   return { messageId, taskId: id, contextId: a2a?.contextId, role: "ROLE_AGENT", parts: [{ text: prompt }] };
 }
 
-/** An answer that did not come over A2A, as the message that it would have been. */
-export function createAnswerMessage({
-  task: { id, a2a },
-  answer,
-}: {
-  task: ExecutionTask;
-  answer: PersonAnswer;
-}): Message {
+/** An answer that came over the zone contract, as an A2A message. */
+export function createAnswerMessage(options: { task: ExecutionTask; answer: PersonAnswer }): Message {
+  const { answer } = options;
+  const { id, a2a } = options.task;
   const { id: messageId, text, option_id = "", parts = [{ text: text || option_id }] } = answer;
   return { messageId, taskId: id, contextId: a2a?.contextId, role: "ROLE_USER", parts };
 }
@@ -255,15 +245,35 @@ export function toLoggableId(id: unknown): string | undefined {
   return typeof id === "string" && uuidPattern.test(id.toLowerCase()) ? id : undefined;
 }
 
-/** The times of tasks and their runs, alike for every process that shares a store, unless the configuration says otherwise. */
-export const runDefaults = {
+/** The times of tasks and runs. Every process that shares a store needs the same values. */
+export type RunTimes = {
+  /** How long `execute_task` waits for the result. */
+  syncBudgetMs: number;
+  /** How long a run's claim on its task lasts. */
+  leaseMs: number;
+  /** The interval at which a run renews its lease. */
+  renewMs: number;
+  /** How long after its lease expired a running task counts as lost. */
+  lostAfterMs: number;
+  /** How long a task is kept after its end. */
+  retentionMs: number;
+  /** How long a question may wait for its answer, at most `retentionMs`. This time does not count as the task's own. */
+  questionMs: number;
+  /** The shortest time between two stored progress reports. */
+  progressMs: number;
+  storeTimeoutMs: number;
+  /** The delay before the next poll that `accepted` recommends. */
+  pollAfterMs: number;
+};
+
+export const runDefaults: RunTimes = {
   syncBudgetMs: 20_000,
   leaseMs: 20_000,
+  renewMs: 10_000,
   lostAfterMs: 30_000,
   retentionMs: 24 * 3600_000,
   questionMs: 24 * 3600_000,
   progressMs: 1000,
   storeTimeoutMs: 5000,
   pollAfterMs: 1000,
-  limits: { runsPerCaller: 1000, openCallsPerCaller: 1000 },
-} as const;
+};

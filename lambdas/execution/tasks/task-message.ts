@@ -1,11 +1,11 @@
-/** The messages of the Execution zone's task queue. They hold ids alone; a task's content stays in its record. */
+/** The messages of the Execution zone's task queue. They hold only ids; a task's content stays in its record. */
 import * as z from "zod";
 import { taskStateSchema } from "../../../contracts/methods.ts";
 import { digest } from "./execution-task.ts";
 
 const runSchema = z.object({ taskId: z.string().min(1) });
 
-/** A push configuration is to be notified that its task entered a state. `attempt` counts from 0. */
+/** Asks a worker to notify a push configuration that its task entered a state. `attempt` counts from 0. */
 const pushNoticeSchema = z.object({
   taskId: z.string().min(1),
   configId: z.string().min(1),
@@ -15,7 +15,7 @@ const pushNoticeSchema = z.object({
 });
 export type PushNotice = z.infer<typeof pushNoticeSchema>;
 
-/** A task is to be checked for what is due, because a push configuration waits for its next state. */
+/** Asks a worker to check a task, because a push configuration waits for its next state. */
 const lookSchema = z.object({
   taskId: z.string().min(1),
   configId: z.string().min(1),
@@ -25,7 +25,7 @@ const lookSchema = z.object({
 });
 export type TaskLook = z.infer<typeof lookSchema>;
 
-/** A task to run, a push notice, or a look at a task. The latter two are nested, so that no reader takes them for a task to run. */
+/** A task to run, a push notice, or a look at a task. The latter two are nested, so that a reader cannot take them for a task to run. */
 const taskMessageSchema = z.union([runSchema, z.object({ push: pushNoticeSchema }), z.object({ look: lookSchema })]);
 export type ExecutionMessage = z.infer<typeof taskMessageSchema>;
 
@@ -34,8 +34,8 @@ export function encodeExecutionMessage(message: ExecutionMessage): string {
 }
 
 /**
- * The queue group of a task's messages: its caller, so that a fair queue lets no caller hold up the others. A digest, since principals
- * may hold characters that no queue takes.
+ * The queue group of a task's messages identifies its caller, so that a fair queue lets no caller delay the others. It is a digest,
+ * because a principal may contain characters that a queue refuses.
  */
 export function deriveCallerGroup({ principal }: { principal: string }): string {
   return digest(["caller", principal]);

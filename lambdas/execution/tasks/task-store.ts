@@ -16,32 +16,22 @@ import { type ExecutionTask, toLoggableId } from "./execution-task.ts";
 export type ExecutionStore = Pick<TaskStore<ExecutionTask>, "get" | "create" | "replace" | "list">;
 
 /**
- * Bounds every call and maps failures to `unavailable`, except for the RangeError of a foreign cursor. After the deadline a write may
- * still be done; repeating it is harmless, because writes compare revisions.
+ * Limits the time of every call and maps failures to `unavailable`, except for the RangeError of an unknown cursor. After the deadline a
+ * write may still happen; repeating it is harmless, because writes compare revisions.
  */
-export function createGuardedStore({
-  store,
-  timeoutMs,
-  log,
-}: {
-  store: ExecutionStore;
-  timeoutMs: number;
-  log: Log;
-}): ExecutionStore {
+export function createGuardedStore(options: { store: ExecutionStore; timeoutMs: number; log: Log }): ExecutionStore {
+  const { store, timeoutMs, log } = options;
   const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
-  async function guarded<T>({
-    work,
-    operation,
-    item,
-  }: {
+  async function guarded<T>(request: {
     work: Promise<T>;
     operation: string;
     item?: { id: string; requestId?: unknown };
   }): Promise<T> {
+    const { work, operation, item } = request;
     try {
       return await withinTime(work);
     } catch (error) {
-      // A cursor of another store is its sender's mistake.
+      // An unknown cursor is the caller's mistake.
       if (operation === "store_list" && error instanceof RangeError) throw error;
       const ids = { task_id: item?.id, request_id: toLoggableId(item?.requestId) };
       log.error("store_failed", { ...ids, operation, reason: "unavailable", cause_kind: errorKind(error) });
@@ -56,26 +46,22 @@ export function createGuardedStore({
   };
 }
 
-/** `task` is the record as it stands now; undefined where it has expired. `changed` is false where its state forbade the change. */
+/** `task` is the current record, or undefined if it has expired. `changed` is false if its state forbids the change. */
 type ChangeResult = { task: ExecutionTask | undefined; changed: boolean };
 export type ChangeTask = (request: { task: ExecutionTask; change: TaskChange }) => Promise<ChangeResult>;
 
-/** The random pause of a writer that lost several times, so that one of many writers wins each time. */
+/** The random delay of a writer that lost several times, so that one of many writers wins each round. */
 const pause = { baseMs: 1, capMs: 50 };
 const attemptsAtOnce = 3;
 
-/** Rejects with `unavailable` where the store does. */
-export function createChangeTask({
-  store,
-  changeSignal,
-  now,
-  random = Math.random,
-}: {
+/** Rejects with `unavailable` if the store is unavailable. */
+export function createChangeTask(options: {
   store: Pick<ExecutionStore, "get" | "replace">;
   changeSignal: TaskSignal;
   now: () => number;
   random?: () => number;
 }): ChangeTask {
+  const { store, changeSignal, now, random = Math.random } = options;
   return ({ task, change }) => {
     let known: ExecutionTask | undefined = task;
     return retryOnConflict<ChangeResult>({
@@ -98,15 +84,15 @@ export function createChangeTask({
   };
 }
 
-/** The task with the time of its change of state, also in the listing where it is listed. */
+/** The task with the time of its change of state, also in the listing if it is listed. */
 function withChangeTime({ task, nowMs }: { task: ExecutionTask; nowMs: number }): ExecutionTask {
   return { ...task, changedAtMs: nowMs, ...(task.listedAtMs !== undefined && { listedAtMs: nowMs }) };
 }
 
-/** Less than DynamoDB's 400 KB (409,600 bytes) per item, since the keys of its indexes and a lease come on top. */
+/** Below DynamoDB's limit of 400 KB per item, because index keys and a lease are added. */
 const maxRecordBytes = 400_000;
 
-/** Returns the task, or throws `payload_too_large` where no record can hold it. */
+/** Returns the task, or throws `payload_too_large` if a record cannot hold it. */
 export function checkSize(task: ExecutionTask): ExecutionTask {
   if (isFitting(task)) return task;
   throw new SekishoError("payload_too_large", { details: { task_id: task.id } });
@@ -165,7 +151,7 @@ export function createTaskSignal(): TaskSignal {
 const firstPollMs = 100;
 const slowestPollMs = 1000;
 
-/** Resolves to the record when `until` holds for it, after `timeoutMs`, or when the host stops. Rejects as `reread` does. */
+/** Resolves to the record once `until` holds for it, after `timeoutMs`, or when the host stops. Rejects as `reread` does. */
 export async function waitForChange(request: {
   task: ExecutionTask;
   until: (task: ExecutionTask) => boolean;
@@ -187,7 +173,7 @@ export async function waitForChange(request: {
     if (until(seen)) resolve();
   }
 
-  /** Reads at once the first time: the run may have ended before anyone listened. */
+  /** Reads at once the first time, because the run may have ended before the listener was added. */
   async function poll(nextMs: number): Promise<void> {
     if (isStopped()) return resolve();
     if (!isRunningHere()) see(await reread());
@@ -212,8 +198,8 @@ const firstLookMs = 100;
 const slowestLookMs = 1000;
 
 /**
- * Yields the task, then each newer record that is seen; changes that are faster than the reader are skipped but for the last. Ends after
- * a record for which `until` holds, when `signal` aborts, and when the host stops. Throws as `reread` does.
+ * Yields the task and then each newer record that it sees. If records change faster than the consumer reads, it yields only the latest.
+ * Ends after a record for which `until` holds, when `signal` aborts, and when the host stops. Throws as `reread` does.
  */
 export async function* watchTask(request: {
   task: ExecutionTask;
@@ -221,7 +207,7 @@ export async function* watchTask(request: {
   isRunningHere: () => boolean;
   isStopped: () => boolean;
   reread: () => Promise<ExecutionTask>;
-  /** The turn's end where it is not given: the task is over, or asks a question. */
+  /** Default: the end of the turn, when the task is over or asks a question. */
   until?: ((task: ExecutionTask) => boolean) | undefined;
   signal: AbortSignal;
 }): AsyncGenerator<ExecutionTask> {
@@ -249,7 +235,7 @@ export async function* watchTask(request: {
         }
       }
       if (isStopped()) return;
-      // Changes from before the listener, or from another process, are in the store alone.
+      // Changes from before the listener was added, or from other processes, are only in the store.
       if (shown === task.revision || !isRunningHere()) see(await reread());
       if (latest.revision > shown) continue;
       const { promise, resolve } = Promise.withResolvers<void>();

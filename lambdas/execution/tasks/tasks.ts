@@ -1,4 +1,4 @@
-/** The operations on tasks: submit, find, answer, cancel, list, and wait for changes. Each is scoped to the principal. */
+/** The operations on tasks, each scoped to one principal: submit, find, answer, cancel, list, and wait for changes. */
 
 import type { Message } from "../../../contracts/a2a/part.ts";
 import type { RequestId } from "../../../contracts/envelope.ts";
@@ -38,39 +38,38 @@ type TaskName = { principal: string; taskId?: string | undefined; requestId?: st
 
 export type Tasks = {
   /**
-   * Creates the task, or finds the one of the same request id; starts it where nobody has. Rejects with `session_ending`, and
-   * stores nothing, where the task would have to start in a process that ends before it may, and with `rate_limited` where the
-   * caller has as many runs here as it may.
+   * Creates the task, or finds the one with the same request id, and starts it if nobody has. Stores nothing and rejects with
+   * `session_ending` if this process ends before the task may, or with `rate_limited` if the caller has too many runs here.
    */
   submit(submission: Submission): Promise<ExecutionTask>;
-  /** The task as it stands, after it was started or given up where that was due. Rejects with `task_not_found`. */
+  /** Returns the task, after starting or ending it if that was due. Rejects with `task_not_found`. */
   find(name: TaskName): Promise<ExecutionTask>;
   /**
-   * Answers the question that the task waits with, and lets it go on. The same answer again changes nothing. Rejects with
-   * `invalid_state` where nothing was asked, with `already_exists` where the id came before with another answer, with
-   * `invalid_params` for what answers nothing, with `payload_too_large`, and with `session_ending` or `rate_limited` like `submit`.
+   * Answers the open question and continues the task. The same answer again changes nothing. Rejects with `invalid_state` if there is
+   * no question, `already_exists` if the id came with another answer, `invalid_params` for an invalid answer, `payload_too_large`, and
+   * with `session_ending` or `rate_limited` like `submit`.
    */
   answer(request: TaskName & AnswerSubmission): Promise<ExecutionTask>;
   cancel(name: TaskName): Promise<ExecutionTask>;
-  /** Changes what may change in any state, such as where news of it goes. Rejects with `task_not_found`. */
+  /** Changes what may change in any state, such as push configurations. Rejects with `task_not_found`. */
   update(request: TaskName & { change: TaskChange }): Promise<ExecutionTask>;
-  /** Does what is due for a task that was found in another way. */
+  /** Starts or ends a listed task if that is due. */
   advanceIfDue: AdvanceIfDue;
-  /** The principal's listed tasks, the newest change of state first. Rejects with a RangeError for a foreign cursor. */
+  /** The principal's listed tasks, the latest change of state first. Rejects with a RangeError for an unknown cursor. */
   list(request: {
     principal: string;
     cursor?: string | undefined;
     limit: number;
   }): Promise<{ items: ExecutionTask[]; cursor?: string }>;
-  /** The task's records from this one on, to the end of its turn or as `until` says, until `signal` aborts, or the host stops. */
+  /** Yields the task's records from this one on, until its turn ends or `until` holds, `signal` aborts, or the host stops. */
   watch(request: {
     task: ExecutionTask;
     until?: ((task: ExecutionTask) => boolean) | undefined;
     signal: AbortSignal;
   }): AsyncIterable<ExecutionTask>;
   /**
-   * Resolves to the record when `until` holds for it, or as it stands after `timeoutMs`; at once where the caller may not wait,
-   * or has as many calls open as it may.
+   * Resolves to the record once `until` holds for it, or to the current record after `timeoutMs`. Resolves at once if the caller may
+   * not wait or has too many calls open.
    */
   wait(request: {
     task: ExecutionTask;
@@ -87,14 +86,14 @@ type TaskSettings = {
   advanceIfDue: AdvanceIfDue;
   lifetime?: Lifetime;
   callerLimits?: CallerLimits;
-  /** Whose calls may be held open; everybody's where absent. */
+  /** Whether a caller's calls may be held open. Default: everyone's. */
   mayWait?: ((principal: string) => boolean) | undefined;
   maxTaskMs: number;
   retentionMs: number;
   now: () => number;
   newId: () => string;
   random?: () => number;
-  /** Whether the host has stopped: then nobody waits any longer. */
+  /** Nobody waits once the host has stopped. */
   isStopped: () => boolean;
 };
 
@@ -116,7 +115,7 @@ export function createTasks(settings: TaskSettings): Tasks {
 
   type Refusal = SekishoError | undefined;
 
-  /** Creates the task, or finds the one of an earlier request. `refusal` is why a new task may not begin here. */
+  /** `refusal` says why a new task may not begin here; an earlier request's task is still found. */
   async function createOrFind(wanted: ExecutionTask, refusal: Refusal): Promise<ExecutionTask> {
     const created = refusal === undefined ? await store.create({ item: wanted }) : undefined;
     const task = created ?? (await store.get({ id: wanted.id }));
@@ -125,7 +124,7 @@ export function createTasks(settings: TaskSettings): Tasks {
     throw refusal ?? new SekishoError("unavailable");
   }
 
-  /** Takes a place of the caller while `work` begins the task. The run that it starts holds the place as well. */
+  /** Holds a place of the caller while `work` starts the task. The run itself then holds the same place. */
   async function withSlot<T>(task: ExecutionTask, work: (refusal: Refusal) => Promise<T>): Promise<T> {
     const release = callerLimits.runs.take(task);
     try {
@@ -165,7 +164,7 @@ export function createTasks(settings: TaskSettings): Tasks {
         createAndStart(wanted, { submission, refusal: canFinish ? tooMany : createSessionEndingError() });
       return withSlot(wanted, begin).catch((thrown: unknown) => {
         const isUnavailable = thrown instanceof SekishoError && thrown.reason === "unavailable";
-        // The task may be stored, and a later read may start it: the task id tells the caller not to try another destination.
+        // The task may be stored, and a later read may start it. The task id tells the caller not to use another destination.
         throw isUnavailable
           ? new SekishoError("unavailable", { details: { task_id: wanted.id }, cause: thrown })
           : thrown;
@@ -183,7 +182,7 @@ export function createTasks(settings: TaskSettings): Tasks {
         const change = createAnswerChange({ answer, message, alongside, nowMs: now(), retentionMs });
         const { task: current = throwTaskGone(), changed } = await changeTask({ task, change });
         if (!changed) checkRepetition({ task: current, answer, message });
-        // A repetition of the answer starts it as well, where the first one could not.
+        // A repeated answer also starts the task if the first one could not.
         return isUnstarted(current) ? start({ task: current, isSubmission: true }) : current;
       });
     },
@@ -222,42 +221,38 @@ export function createTasks(settings: TaskSettings): Tasks {
 
 type Submission = {
   principal: string;
-  /** The same for every repetition; undefined where repetitions are not recognized. */
+  /** The same for every repetition; undefined if repetitions cannot be recognized. */
   taskId: string | undefined;
   /** The id of the request or the A2A message that begins the task. */
   requestId: RequestId;
-  /** The fingerprint of the content that a repetition must share. */
+  /** Identifies the content, which a repetition must share. */
   fingerprint: string;
   input: TaskInput;
-  /** Handed to the agent and kept nowhere. */
+  /** Goes to the agent and is not stored. */
   botToken?: string | undefined;
   trace: Trace;
   receivedAtMs: number;
-  /** Present where the task came over A2A. */
+  /** Present if the task came over A2A. */
   a2a?: { contextId: string; message: Message; pushConfigs: StoredPushConfig[] | undefined };
 };
 
-/** The contract's longest correlation id; an A2A message's may be longer. */
+/** The contract's limit for a correlation id. An A2A message id may be longer. */
 const maxCorrelationIdLength = 128;
 
 /**
- * The deadline counts from the receipt, since the clocks of the zones may differ. A request that names no time gets at most what
- * is left of the process (`leftMs`), but no less than a quarter of an hour. Throws `payload_too_large` for a message of
- * A2A that no record holds: its text and its files are in there twice.
+ * The deadline counts from the receipt, because the clocks of the zones may differ. A request without a timeout gets the rest of the
+ * process's life (`leftMs`), but at least a quarter of an hour. Throws `payload_too_large` for an A2A message that does not fit into a
+ * record, which holds its text and files twice.
  */
-export function createExecutionTask({
-  submission: { principal, taskId, requestId, fingerprint, input, trace, receivedAtMs, a2a },
-  maxTaskMs,
-  leftMs = Number.POSITIVE_INFINITY,
-  retentionMs,
-  newId,
-}: {
+export function createExecutionTask(options: {
   submission: Submission;
   maxTaskMs: number;
   leftMs?: number;
   retentionMs: number;
   newId: () => string;
 }): ExecutionTask {
+  const { principal, taskId, requestId, fingerprint, input, trace, receivedAtMs, a2a } = options.submission;
+  const { maxTaskMs, leftMs = Number.POSITIVE_INFINITY, retentionMs, newId } = options;
   const deadlineAtMs = receivedAtMs + Math.min(input.timeout_ms ?? Math.max(leftMs, leastUnnamedMs), maxTaskMs);
   const id = taskId ?? newId();
   const requestName = String(requestId);
@@ -284,8 +279,8 @@ export function createExecutionTask({
 }
 
 /**
- * `message` is the answer as an A2A message; `alongside` is a further change of the record, made if the answer is taken. Without a
- * `questionId` the answer is to the open question.
+ * `message` is the answer as an A2A message. `alongside` is a further change that is made if the answer is accepted. An answer without a
+ * `questionId` is for the open question.
  */
 type AnswerSubmission = {
   answer: Omit<PersonAnswer, "prompt">;
@@ -293,12 +288,12 @@ type AnswerSubmission = {
   alongside?: TaskChange | undefined;
 };
 
-/** The time of the answer, and how long a record is kept after its task. */
+/** The time of the answer, and how long a record is kept after its task is over. */
 type Times = { nowMs: number; retentionMs: number };
 
 /**
- * Undefined where the task does not ask this question, and where the answer's id came before: a late repetition must not answer the
- * next question. Throws `invalid_params` for an empty or unknown answer, and `payload_too_large` for more than a record holds.
+ * Returns undefined if the task does not ask this question, or if the answer's id is known: a late repetition must not answer the next
+ * question. Throws `invalid_params` for an invalid answer, and `payload_too_large` if it does not fit into the record.
  */
 function createAnswerChange({ answer: said, message, alongside, ...times }: AnswerSubmission & Times): TaskChange {
   return (task) => {
@@ -313,10 +308,9 @@ function createAnswerChange({ answer: said, message, alongside, ...times }: Answ
 }
 
 /**
- * For an answer that changed nothing: returns where it is the repetition of one that did. Throws `already_exists` where its id
- * came with other content, and `invalid_state` where it is new. A button that is clicked twice makes two requests of the same
- * words, to the question that they name or else to the latest that was answered; a message of A2A is known by its id alone
- * (A2A 1.0, section 4.1.4).
+ * Accepts an answer that changed nothing if it repeats an earlier one. Throws `already_exists` if its id came with other content, and
+ * `invalid_state` if it is new. A button that is clicked twice makes two requests with the same content, which name their question or
+ * else mean the latest one. An A2A message is recognized only by its id (A2A 1.0, section 4.1.4).
  */
 function checkRepetition({ task, answer: said, message }: AnswerSubmission & { task: ExecutionTask }): void {
   const known = task.answers?.find(({ id }) => id === said.id);
@@ -334,7 +328,7 @@ function checkRepetition({ task, answer: said, message }: AnswerSubmission & { t
   if (!isSameAgain) throw transitionError({ taskId, correlationId, from, to: "working" });
 }
 
-/** Checks that the option was offered and that the answer is not empty. Free text is fine beside options. */
+/** Throws if the option was not offered or the answer is empty. A free text is allowed when there are options. */
 function checkAnswer(request: { said: AnswerSubmission["answer"]; question: OpenQuestion; isMessage: boolean }): void {
   const { said, question, isMessage } = request;
   const { option_id, text, parts = [] } = said;

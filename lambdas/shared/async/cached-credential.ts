@@ -1,37 +1,34 @@
-/** Keeps a credential that expires: tokens, assumed roles, certificates. One fetch for all callers, renewed before it expires. */
+/** Caches a credential that expires, such as a token or an assumed role. All callers share one fetch, and it is renewed before it expires. */
 
 import { createCachedValue } from "./cache.ts";
 import { abortable } from "./waiting.ts";
 
-/** `renewAfterMs` is four fifths of its life unless said otherwise. */
+/** `renewAfterMs` defaults to four fifths of the lifetime. */
 export type FreshCredential<T> = { credential: T; lifetimeMs: number; renewAfterMs?: number };
 
-/** The options that tests set. `timeoutMs` is for one fetch. */
+/** Options for tests. `timeoutMs` limits one fetch. */
 export type CredentialCacheOptions = { timeoutMs?: number; now?: () => number; random?: () => number };
 
 export type CachedCredential<T> = {
-  /** Returns at once where a good one is cached. Rejects as `fetch` does, or with its time-out, where none is usable. */
+  /** Returns at once if the cached one is usable. Otherwise rejects as `fetch` does, or with a time-out. */
   current(): T | Promise<T>;
-  /** Drops the cached one if it is the refused one. */
+  /** Drops the cached credential if it is the refused one. */
   forget(isRefused: (credential: T) => boolean): void;
 };
 
 /**
- * One caller renews it when the time has come, up to an eighth later so that not all processes do so at once. Where that fails, the
- * cached one goes on, and `retryAfterMs` passes before the next try. The last twentieth of its life is left unused: it must
- * still be good when it arrives.
+ * One caller renews the credential when it is due, or up to an eighth later so that processes do not renew together. If that fails, the
+ * cached one stays in use, and the next attempt is after `retryAfterMs`. The last twentieth of the lifetime is not used, so that a
+ * credential is still valid when it arrives.
  */
-export function createCachedCredential<T>({
-  fetch,
-  timeoutMs = 5000,
-  retryAfterMs = 10_000,
-  now = Date.now,
-  random = Math.random,
-}: CredentialCacheOptions & {
-  /** `signal` belongs to the fetch, not to one of its callers. */
-  fetch: (request: { signal: AbortSignal }) => Promise<FreshCredential<T>>;
-  retryAfterMs?: number;
-}): CachedCredential<T> {
+export function createCachedCredential<T>(
+  options: CredentialCacheOptions & {
+    /** `signal` belongs to the fetch, not to any of its callers. */
+    fetch: (request: { signal: AbortSignal }) => Promise<FreshCredential<T>>;
+    retryAfterMs?: number;
+  },
+): CachedCredential<T> {
+  const { fetch, timeoutMs = 5000, retryAfterMs = 10_000, now = Date.now, random = Math.random } = options;
   async function load() {
     const signal = AbortSignal.timeout(timeoutMs);
     const fresh = await abortable({ promise: fetch({ signal }), signal });

@@ -1,32 +1,27 @@
-/** A secret that is read once, kept, and read again when the other side does not take it, because it may have been rotated. */
+/** Caches a secret, and reads it again after a mismatch, because it may have been rotated. */
 import { createCachedValue } from "./cache.ts";
 import { withinDeadline } from "./deadline.ts";
 
 export type CachedSecret = {
-  /** The cached secret; read where there is none yet. Rejects where the read fails; "" where none is configured. */
+  /** Reads the secret unless it is cached. Rejects if the read fails; "" if no secret is configured. */
   current(): Promise<string>;
-  /** After a mismatch: a newer secret than `tried`, or undefined where there is none or where the last read is too recent. Rejects as `current`. */
+  /** Call it after a mismatch. Returns a newer secret than `tried`, or undefined if there is none or the last read is too recent. */
   newerThan(tried: string): Promise<string | undefined>;
 };
 
 /**
- * Calls at the same time share one read. An empty or failed read replaces nothing and is not cached. `keepMs`: after that it
- * is read again anyway, and where that fails, the cached one goes on. `rereadAfterMs` is between two reads after mismatches:
- * a flood of false signatures must not become a flood of reads.
+ * Concurrent calls share one read. An empty or failed read keeps the cached secret. After `keepMs` the secret is read again anyway.
+ * `rereadAfterMs` is the shortest time between reads after mismatches: a flood of false signatures must not become a flood of reads.
  */
-export function createCachedSecret({
-  readSecret,
-  now = Date.now,
-  readTimeoutMs = 1000,
-  keepMs = Number.POSITIVE_INFINITY,
-  rereadAfterMs = 30_000,
-}: {
+export function createCachedSecret(options: {
   readSecret: () => Promise<string>;
   now?: () => number;
   readTimeoutMs?: number;
   keepMs?: number;
   rereadAfterMs?: number;
 }): CachedSecret {
+  const { readSecret, now = Date.now, readTimeoutMs = 1000, keepMs = Number.POSITIVE_INFINITY } = options;
+  const { rereadAfterMs = 30_000 } = options;
   let last = "";
   async function load() {
     const value = await withinDeadline({ work: readSecret(), timeoutMs: readTimeoutMs });

@@ -1,6 +1,6 @@
-/** Bounds on waiting. Where the work cannot be stopped itself, it may still end later; nobody hears of it then. */
+/** Limits on waiting. Work that cannot be stopped may continue, but its result is ignored. */
 
-/** Settles as `work` does, or rejects with a `TimeoutError` after `timeoutMs`, as `AbortSignal.timeout` aborts with. */
+/** Settles as `work` does, or rejects with a `TimeoutError` after `timeoutMs`, like `AbortSignal.timeout`. */
 export async function withinDeadline<T>({ work, timeoutMs }: { work: Promise<T>; timeoutMs: number }): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new DOMException("It took too long.", "TimeoutError")), timeoutMs);
@@ -12,13 +12,8 @@ export async function withinDeadline<T>({ work, timeoutMs }: { work: Promise<T>;
 }
 
 /** Settles as `work` does, or resolves to undefined after `timeoutMs`. */
-export async function waitAtMost<T>({
-  work,
-  timeoutMs,
-}: {
-  work: Promise<T>;
-  timeoutMs: number;
-}): Promise<T | undefined> {
+export async function waitAtMost<T>(request: { work: Promise<T>; timeoutMs: number }): Promise<T | undefined> {
+  const { work, timeoutMs } = request;
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(resolve, timeoutMs, undefined);
   try {
@@ -28,10 +23,7 @@ export async function waitAtMost<T>({
   }
 }
 
-/**
- * Aborts as `signal` does, or once nothing has come for `idleMs`: each `refresh` begins the wait anew. `end` stops the wait and
- * aborts, so that what is still open is closed.
- */
+/** Aborts with `signal`, or after `idleMs` without a `refresh`. `end` stops the timer and aborts, which closes open connections. */
 export function createIdleLimit({ idleMs, signal }: { idleMs: number; signal: AbortSignal }): {
   signal: AbortSignal;
   refresh(): void;

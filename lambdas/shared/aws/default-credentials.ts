@@ -1,7 +1,7 @@
-/** The SDK's default chain of credentials: environment, profile, container, instance. */
+/** The SDK's default credential chain: environment, profile, container, instance. */
 import type { AwsCredentialsProvider } from "./credentials.ts";
 
-/** Loaded at the first call, and its credentials are kept until they expire. */
+/** Loads the SDK at the first call. The chain caches credentials until they expire. */
 export function defaultAwsCredentials(): AwsCredentialsProvider {
   let provider: Promise<AwsCredentialsProvider> | undefined;
   return async () => {

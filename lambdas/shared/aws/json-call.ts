@@ -1,13 +1,13 @@
 /**
- * One signed call of an AWS service that speaks the JSON protocol (SQS, Secrets Manager, Systems Manager), over node:https.
- * An SDK client would be several times the size of the whole ingress, and it is loaded before the first answer.
+ * Calls AWS services that speak the JSON protocol (SQS, Secrets Manager, Systems Manager), with a signature, over node:https. An SDK
+ * client would be several times the size of the ingress, which must load before its first answer.
  */
 import type { Agent as HttpAgent, IncomingMessage } from "node:http";
 import { readBody } from "../http/read-body.ts";
 import type { AwsDependencies } from "./credentials.ts";
 import { createSigner } from "./signer.ts";
 
-/** AWS refused, or what came was no answer. `name` is the service's own error name, which says nothing of values. */
+/** AWS refused the call, or its answer was invalid. `name` is the service's error name, which contains no values. */
 export class AwsCallError extends Error {
   readonly status: number;
 
@@ -28,16 +28,11 @@ export type JsonCall = (request: {
 const maxResponseBytes = 1024 * 1024;
 
 /**
- * `service` is both the endpoint's prefix and the signing name. Rejects with an AwsCallError, or as node:https does. Repeats
- * only where a kept connection turns out to be dead, as it is in a function that slept: whatever is called must bear that.
+ * `service` is the endpoint prefix and the signing name. Rejects with an AwsCallError, or as node:https does. Repeats a call only if a
+ * kept connection turns out to be closed, as after a function was frozen. The operation must tolerate that.
  */
-export function createJsonCall({
-  service,
-  version,
-  region,
-  credentials,
-  endpointOf,
-}: AwsDependencies & { service: string; version: "1.0" | "1.1" }): JsonCall {
+export function createJsonCall(options: AwsDependencies & { service: string; version: "1.0" | "1.1" }): JsonCall {
+  const { service, version, region, credentials, endpointOf } = options;
   const sign = createSigner({ service, region, credentials });
   const url = endpointOf(service);
   const send = createSend(url);
@@ -52,7 +47,7 @@ export function createJsonCall({
   };
 }
 
-/** node:https is loaded at the first call: until then the process starts without it. */
+/** Loads node:https at the first call, so that the process starts faster. */
 function createSend(url: URL) {
   let agent: HttpAgent | undefined;
   return async ({ headers, body, signal }: { headers: Record<string, string>; body: string; signal: AbortSignal }) => {
@@ -87,7 +82,7 @@ function parse(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** `__type` may carry a namespace before the `#` and a locator behind a `:`. */
+/** `__type` may have a namespace before `#` and a locator after `:`. */
 function errorName(answer: Record<string, unknown> | undefined): string {
   const type = typeof answer?.__type === "string" ? answer.__type : "";
   const [, name = "NoJsonAnswer"] = /([A-Za-z.]{1,80})(?::|$)/.exec(type.split("#").at(-1) ?? "") ?? [];

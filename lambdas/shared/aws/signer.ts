@@ -14,20 +14,15 @@ type SignedRequest = {
 /** Resolves to all headers of the request, `authorization` among them. */
 export type Signer = (request: SignedRequest) => Promise<Record<string, string>>;
 
-/** `service` is the signing name, such as `sqs`, `lambda` or `bedrock-agentcore`; `unsigned` headers may be rewritten on the way. */
-export function createSigner({
-  service,
-  region,
-  credentials,
-  unsigned = [],
-  now = Date.now,
-}: {
+/** `service` is the signing name, such as `sqs`, `lambda` or `bedrock-agentcore`. Proxies may rewrite `unsigned` headers. */
+export function createSigner(options: {
   service: string;
   region: string;
   credentials: AwsCredentialsProvider;
   unsigned?: readonly string[];
   now?: () => number;
 }): Signer {
+  const { service, region, credentials, unsigned = [], now = Date.now } = options;
   const signer = new SignatureV4({ service, region, credentials, sha256 });
   const unsignableHeaders = new Set(unsigned);
   return async ({ method, url, headers, body }) => {
@@ -42,10 +37,10 @@ function queryOf({ searchParams }: URL): Record<string, string[]> {
   return Object.fromEntries([...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name)]));
 }
 
-/** What the signer hashes with: by node:crypto, without the SDK's own implementation. */
+/** Hashes with node:crypto, which keeps the SDK's own implementation out of the bundle. */
 export const sha256 = checksum as unknown as ConstructorParameters<typeof SignatureV4>[0]["sha256"];
 
-/** SHA-256, or HMAC where a key is given. A function that is called with `new`, because that is what the signer does. */
+/** SHA-256, or HMAC if a key is given. A plain function, because the signer calls it with `new`. */
 function checksum(key?: string | ArrayBuffer | ArrayBufferView) {
   const hash = key === undefined ? createHash("sha256") : createHmac("sha256", bytesOf(key));
   return {

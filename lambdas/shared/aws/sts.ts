@@ -1,13 +1,13 @@
-/** AWS STS: tokens for others that say whose request it is, and credentials of other roles. */
+/** AWS STS: identity tokens for other clouds, and credentials of other roles. */
 import type { STSClient } from "@aws-sdk/client-sts";
 import type { AwsCredentials, AwsCredentialsProvider } from "./credentials.ts";
 import { AwsCallError } from "./json-call.ts";
 
 type Sdk = typeof import("@aws-sdk/client-sts");
 
-/** All reject with an AwsCallError where STS refuses, else as the network does. */
+/** Everything rejects with an AwsCallError if STS refuses, or else as the network does. */
 export type Sts = {
-  /** A signed JWT. Refused by accounts that have not switched it on (`EnableOutboundWebIdentityFederation` of IAM). */
+  /** Returns a signed JWT. Refused unless the account has enabled it (`EnableOutboundWebIdentityFederation` of IAM). */
   getWebIdentityToken(request: {
     audience: string;
     signingAlgorithm?: "RS256" | "ES384";
@@ -22,22 +22,19 @@ export type Sts = {
   }): Promise<AwsCredentials>;
 };
 
-/** What an audit of the other account reads as the name of the session. */
+/** The session name that appears in the other account's audit log. */
 const sessionName = "sekisho";
 
 /**
- * The region's own endpoint, since the global one issues no tokens; `endpoint` replaces it. The SDK is loaded at the first call.
- * No connection is kept: the next call is minutes away, and the process may have been frozen meanwhile.
+ * Uses the region's endpoint, because the global one issues no tokens; `endpoint` replaces it. Loads the SDK at the first call. Keeps no
+ * connection, because the next call is minutes away and the process may be frozen in between.
  */
-export function createSts({
-  region,
-  credentials,
-  endpoint,
-}: {
+export function createSts(options: {
   region: string;
   credentials: AwsCredentialsProvider;
   endpoint?: URL | undefined;
 }): Sts {
+  const { region, credentials, endpoint } = options;
   let loading: Promise<{ sdk: Sdk; client: STSClient }> | undefined;
 
   async function load() {
@@ -96,12 +93,12 @@ function createMissingError(what: string): never {
   throw new AwsCallError({ name: `No${what}`, status: 200 });
 }
 
-/** The SDK's own error holds the whole answer, and its message says who asked for what: neither is handed on. */
+/** Drops the SDK's error, which contains the whole answer, and whose message repeats the request. */
 function toStsError(thrown: unknown): unknown {
   if (!(thrown instanceof Error) || thrown instanceof AwsCallError) return thrown;
   const { $metadata } = thrown as { $metadata?: { httpStatusCode?: number } };
   const status = $metadata?.httpStatusCode;
   if (status === undefined) return thrown;
-  // Only what has the form of a name: who answers may repeat anything that it was shown.
+  // Checks the form of the name, because a server may repeat in it whatever it received.
   return new AwsCallError({ name: /^[A-Za-z.]{1,80}$/.test(thrown.name) ? thrown.name : "NoName", status });
 }

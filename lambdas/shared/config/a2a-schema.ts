@@ -1,8 +1,8 @@
-/** How the Execution host presents itself to A2A clients: what its agent card says, and who signs it. */
+/** The configuration of the Execution host as an A2A agent: the contents of its agent card, and the card's signature. */
 import * as z from "zod";
 import { httpUrl, roleArnSchema, secretSchema } from "./values.ts";
 
-/** Text that a card needs: one that is empty may not be in it (A2A 1.0, section 5.7), and a verifier would leave it out. */
+/** A text of the card. A card must not contain an empty text (A2A 1.0, section 5.7), and a verifier would drop it. */
 function cardText(maxLength: number) {
   return z
     .string()

@@ -1,6 +1,6 @@
-/** How the Execution host knows its callers. */
+/** How the Execution host authenticates its callers. */
 import * as z from "zod";
-import { httpUrl, oneOf, roleArnSchema, secretSchema } from "./values.ts";
+import { httpUrl, integer, oneOf, roleArnSchema, secretSchema } from "./values.ts";
 
 const issuer = httpUrl().describe("Exactly what tokens have as iss.");
 const audience = z.string().min(1).max(1000).describe("What tokens must have as aud.");
@@ -14,11 +14,8 @@ const jwtIssuerSchema = z.strictObject({
     .array(z.enum(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]))
     .min(1)
     .default(["RS256", "ES256"]),
-  clockToleranceSeconds: z.int().min(0).max(300).default(30),
-  maxLifetimeSeconds: z
-    .int()
-    .min(60)
-    .max(2 * 86_400)
+  clockToleranceSeconds: integer(0, 300).default(30),
+  maxLifetimeSeconds: integer(60, 2 * 86_400)
     .default(7200)
     .describe(
       "The longest time between iat and exp. Google's tokens live an hour, Entra's up to 95 minutes; those of managed identities a day.",

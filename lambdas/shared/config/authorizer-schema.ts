@@ -1,6 +1,6 @@
-/** How calls to a destination prove who makes them: one member an authorizer, for the transports that are called over HTTP. */
+/** How calls to a destination prove who makes them, for the transports over HTTP. */
 import * as z from "zod";
-import { httpUrl, oneOf, regionSchema, roleArnSchema, type SecretReference, secretSchema } from "./values.ts";
+import { httpUrl, integer, oneOf, regionSchema, roleArnSchema, type SecretReference, secretSchema } from "./values.ts";
 
 const stsRegion = {
   region: regionSchema.optional().describe("Of the AWS STS that issues the token. Default: the Verification zone's."),
@@ -57,7 +57,7 @@ export const authorizerSchema = z.discriminatedUnion(
         type: z.literal("web-identity"),
         audience: audience.describe("What the other side expects as aud."),
         signingAlgorithm: z.enum(["RS256", "ES384"]).default("RS256"),
-        durationSeconds: z.int().min(60).max(3600).default(300),
+        durationSeconds: integer(60, 3600).default(300),
         ...stsRegion,
       })
       .describe("A token that AWS STS issues (GetWebIdentityToken). No secret is stored."),
@@ -117,7 +117,7 @@ export const authorizerSchema = z.discriminatedUnion(
 );
 export type AuthorizerConfig = z.infer<typeof authorizerSchema>;
 
-// Which secrets an authorizer reads, and what each is: for whoever must permit, ask for or check them.
+// The secrets of an authorizer, for code that must permit, request or check them.
 
 export type AuthorizerSecretUse = "token" | "client secret" | "certificate" | "private key" | "CA certificate";
 
@@ -142,17 +142,17 @@ export function listAuthorizerSecrets(authorizer: AuthorizerConfig): AuthorizerS
   }
 }
 
-// What an authorizer asks AWS STS for where its proof is a web identity token: the same for the call and for its permission.
+// The token that an authorizer requests from AWS STS. Calls and permissions must agree on it.
 
 export type WebIdentityRequest = {
   audience: string;
   signingAlgorithm: "RS256" | "ES384";
   durationSeconds: number;
-  /** Of the STS; the Verification zone's where absent. */
+  /** The region of the STS. Default: the Verification zone's. */
   region: string | undefined;
 };
 
-/** For an exchange at once: what every verifier understands, and the life that AWS gives by default. */
+/** For a token that is exchanged at once: the algorithm that every verifier supports, and AWS's default lifetime. */
 const toExchange = { signingAlgorithm: "RS256", durationSeconds: 300 } as const;
 
 /** Undefined for an authorizer that needs no such token. */

@@ -1,7 +1,10 @@
-/** What the environment says on AWS: region, credentials, for emulators another address, and what Lambda says of a function. */
+/** Reads what an entry finds on AWS: its environment, and the configuration that the deploy wrote beside it. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { AwsCredentials, AwsDependencies } from "../aws/credentials.ts";
 
-/** In Lambda, where a function's credentials are in its environment and last as long as that does. Throws where one is missing. */
+/** For Lambda, whose credentials are in the environment and last as long as the process. Throws if one is missing. */
 export function readAwsEnvironment(variables: NodeJS.ProcessEnv = process.env): AwsDependencies {
   const credentials: AwsCredentials = {
     accessKeyId: requireVariable(variables, "AWS_ACCESS_KEY_ID"),
@@ -12,38 +15,31 @@ export function readAwsEnvironment(variables: NodeJS.ProcessEnv = process.env): 
   return { region, credentials: async () => credentials, endpointOf: createEndpointResolver({ region, variables }) };
 }
 
-/** `AWS_ENDPOINT_URL` goes before the region's own addresses, as with the SDKs. */
-export function createEndpointResolver({
-  region,
-  variables = process.env,
-}: {
+/** `AWS_ENDPOINT_URL` takes precedence over the region's endpoints, as with the SDKs. */
+export function createEndpointResolver(options: {
   region: string;
   variables?: NodeJS.ProcessEnv;
 }): AwsDependencies["endpointOf"] {
+  const { region, variables = process.env } = options;
   const domain = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
   return (service) => new URL(variables.AWS_ENDPOINT_URL || `https://${service}.${region}.${domain}/`);
 }
 
-/** The value, or an error that names the variable: whoever deploys without it learns at once which one is missing. */
+/** Throws an error that names the missing variable. */
 export function requireVariable(variables: NodeJS.ProcessEnv, name: string): string {
   const value = variables[name];
   if (!value) throw new Error(`The environment variable ${name} is not set.`);
   return value;
 }
 
-/** CloudWatch's namespace of the stage, `Sekisho/STAGE`; undefined where metrics are switched off. */
+/** The stage's namespace in CloudWatch, `Sekisho/STAGE`; undefined if metrics are off. */
 export function readMetricsNamespace(variables: NodeJS.ProcessEnv = process.env): string | undefined {
   return variables.SEKISHO_METRICS_NAMESPACE || undefined;
 }
 
-/** As spans are told of the function that runs (semantic conventions for resources: cloud and faas). */
-export function functionResource({
-  region,
-  variables = process.env,
-}: {
-  region: string;
-  variables?: NodeJS.ProcessEnv;
-}): Record<string, string> {
+/** The attributes that describe the running function, by OpenTelemetry's semantic conventions for resources (cloud and faas). */
+export function functionResource(request: { region: string; variables?: NodeJS.ProcessEnv }): Record<string, string> {
+  const { region, variables = process.env } = request;
   const { AWS_LAMBDA_FUNCTION_NAME: name, AWS_LAMBDA_FUNCTION_VERSION: version } = variables;
   return {
     "cloud.provider": "aws",
@@ -52,4 +48,15 @@ export function functionResource({
     ...(name && { "faas.name": name }),
     ...(version && { "faas.version": version }),
   };
+}
+
+/**
+ * The alias of the worker function that operators invoke; event sources invoke the function itself. IAM compares the whole ARN, so a
+ * permission for the alias does not include the function. Lambda tells the handler which one was invoked.
+ */
+export const operatorAlias = "operator";
+
+/** Reads `config.json` in the handler's folder, which has only the sections that the handler needs. Throws if it is missing or invalid JSON. */
+export function readBundledConfig(directory: string): unknown {
+  return JSON.parse(readFileSync(join(directory, "config.json"), "utf8"));
 }

@@ -1,11 +1,9 @@
-/** What the parts of the configuration demand of each other, once each part alone is fine. */
+/** Checks the parts of the configuration against each other, after each part alone is valid. */
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { isOwnExecution, listAddresses, resolveAuthorizerConfig } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
-import type { Config } from "./schema.ts";
-import { configFields } from "./schema.ts";
-import type { Problem } from "./stage-checks.ts";
-import { stageProblems } from "./stage-checks.ts";
+import { type AgentConfig, type Config, configFields } from "./schema.ts";
+import { isLocalOnly, longestTaskMs, maxLambdaTaskMs } from "./stage-config.ts";
 
 export const configSchema = configFields.superRefine((config, context) => {
   for (const problem of crossCheck(config)) context.addIssue({ code: "custom", ...problem });
@@ -55,20 +53,20 @@ function destinationProblems({ destinations }: Config): Problem[] {
   });
 }
 
-/** The Execution host of the local run speaks no TLS either. */
+/** The Execution host of the local run has no TLS either. */
 function fieldsWithoutTls(destination: Destination): string[] {
   if (isOwnExecution(destination)) return [destination.transport === "a2a" ? "card" : "url"];
   const without = listAddresses(destination).filter(({ address }) => URL.parse(address)?.protocol !== "https:");
   return without.map(({ field }) => field);
 }
 
-/** What is no URL is a problem of its own, told already. */
+/** An invalid URL is reported elsewhere. */
 function isElsewhere(address: string): boolean {
   const hostname = URL.parse(address)?.hostname;
   return hostname !== undefined && !isLoopbackHost(hostname);
 }
 
-/** Where the call ends before the host answers `accepted`, nobody knows what became of a task that takes longer. */
+/** If a call times out before the host answers `accepted`, the fate of a longer task is unknown. */
 function budgetProblems({ destinations, execution: { syncBudgetMs }, limits: { callTimeoutMs } }: Config): Problem[] {
   if (syncBudgetMs < callTimeoutMs * 0.9 || !Object.values(destinations).some(isLocalHost)) return [];
   const most = Math.ceil(callTimeoutMs * 0.9) - 1;
@@ -84,7 +82,7 @@ function longPollProblems({ destinations, limits: { callTimeoutMs } }: Config): 
   });
 }
 
-/** Only what a route uses is a problem: the others may be there for a day without the authenticator. */
+/** Only destinations of routes are checked. Others may be kept for use without the authenticator. */
 function tokenProblems({ routes, destinations, execution }: Config): Problem[] {
   const { type } = execution.authenticator;
   if (type === "none" || type === "platform") return [];
@@ -103,7 +101,125 @@ function sendsToken(destination: Destination): boolean {
   return !["none", "sigv4", "mtls"].includes(resolveAuthorizerConfig(destination)?.type ?? "none");
 }
 
-/** Whether it is the Execution host of the `execution` section that answers. */
+/** Whether the Execution host of the `execution` section answers. */
 function isLocalHost(destination: Destination): boolean {
   return destination.transport === "in-process" || isOwnExecution(destination);
+}
+
+/** Checks whether AWS can run the configuration of each stage. */
+
+/** `path` is the field to change, and `message` says how. */
+export type Problem = { path: (string | number)[]; message: string };
+
+/** Lambda ends a worker after 15 minutes. The rest of that time is for releasing its tasks. */
+const maxLeaseMs = 885_000;
+
+/** Without stages there are no problems, because one machine can run everything. */
+function stageProblems(config: Config): Problem[] {
+  const names = Object.keys(config.stages);
+  if (names.length === 0) return [];
+  return [
+    ...limitProblems(config),
+    ...Object.entries(config.destinations).flatMap(([name, destination]) => signingProblems(name, destination)),
+    ...names.flatMap((name) => kindProblems(config, name)),
+  ];
+}
+
+function limitProblems({ limits: { leaseMs, maxReceiveCount } }: Config): Problem[] {
+  const problems: Problem[] = [];
+  if (leaseMs > maxLeaseMs) {
+    const message = `at most ${maxLeaseMs} where there are stages: Lambda ends a worker after 15 minutes`;
+    problems.push({ path: ["limits", "leaseMs"], message });
+  }
+  if (maxReceiveCount < 2) {
+    const message = "at least 2 where there are stages: a worker that ends in the middle must not cost a task";
+    problems.push({ path: ["limits", "maxReceiveCount"], message });
+  }
+  return problems;
+}
+
+/** A stage's policy permits only what a destination names, but not every address identifies the resource behind it. */
+function signingProblems(name: string, destination: Destination): Problem[] {
+  const authorizer = resolveAuthorizerConfig(destination);
+  if (authorizer?.type !== "sigv4" || isOwnExecution(destination)) return [];
+  const { service, region, assumeRoleArn, functionArn } = authorizer;
+  // The other account decides what that role may do.
+  if (assumeRoleArn !== undefined) return [];
+  if (service === "lambda") {
+    const message =
+      "is missing: the host of a Function URL does not say which function a stage must be permitted to invoke";
+    return functionArn === undefined ? [{ path: ["destinations", name, "authorizer", "functionArn"], message }] : [];
+  }
+  if (service !== "execute-api") {
+    const message = `no permission can be given for it; a stage signs for "lambda" and "execute-api" only`;
+    return [{ path: ["destinations", name, "authorizer", "service"], message }];
+  }
+  const domain = `execute-api.${region}.amazonaws.com`;
+  const message = `no permission can be given for it; name the API's own host, ID.${domain}`;
+  return listAddresses(destination).flatMap(({ field, address }) => {
+    const [id = "", ...rest] = URL.parse(address)?.hostname.split(".") ?? [];
+    if (/^[a-z0-9]+$/.test(id) && [domain, `${domain}.cn`].includes(rest.join("."))) return [];
+    return [{ path: ["destinations", name, field], message }];
+  });
+}
+
+function agentProblems(agent: AgentConfig, stageName: string): Problem[] {
+  if (typeof agent === "string") return [];
+  if (agent.type === "openai-compatible") {
+    if (!isLoopbackHost(URL.parse(agent.baseUrl)?.hostname ?? "")) return [];
+    const message = `a loopback address reaches nothing on AWS (stage ${stageName}); name an address that the stage can reach`;
+    return [{ path: ["execution", "agent", "baseUrl"], message }];
+  }
+  if (!/^arn:.*:application-inference-profile\//.test(agent.modelId)) return [];
+  const message = `what an application inference profile stands for cannot be told from its ARN (stage ${stageName}); name the model or a system inference profile`;
+  return [{ path: ["execution", "agent", "modelId"], message }];
+}
+
+/** No session, however new, could accept a longer task. */
+function lifetimeProblems({ stages, destinations, execution }: Config, name: string): Problem[] {
+  const stage = stages[name]?.execution;
+  if (stage?.kind !== "agentcore") return [];
+  const mostMs = longestTaskMs(1000 * stage.maxLifetimeSeconds);
+  const message = `at most ${mostMs} where a stage's sessions live for ${stage.maxLifetimeSeconds} s (maxLifetimeSeconds), as those of ${name} do; two minutes are for their start and end`;
+  const tooLong = Object.entries(destinations).filter(
+    ([, destination]) => isOwnExecution(destination) && !isLocalOnly(destination) && destination.deadlineMs > mostMs,
+  );
+  const problems: Problem[] = tooLong.map(([own]) => ({ path: ["destinations", own, "deadlineMs"], message }));
+  if ((execution.maxTaskMs ?? 0) > mostMs) problems.push({ path: ["execution", "maxTaskMs"], message });
+  return problems;
+}
+
+/** The problems that depend on the stage's execution kind. */
+function kindProblems(config: Config, name: string): Problem[] {
+  const { routes, destinations, execution } = config;
+  const kind = config.stages[name]?.execution.kind;
+  const problems: Problem[] = lifetimeProblems(config, name);
+  if (kind === "lambda" && (execution.maxTaskMs ?? 0) > maxLambdaTaskMs) {
+    const message = `at most ${maxLambdaTaskMs} (14 minutes) where a stage executes on lambda, as ${name} does; agentcore goes further`;
+    problems.push({ path: ["execution", "maxTaskMs"], message });
+  }
+  if (kind !== "lambda" && config.stages[name]?.scale.agentConcurrency !== undefined) {
+    const message = `only where a stage executes on lambda; ${name} executes on ${kind}`;
+    problems.push({ path: ["stages", name, "scale", "agentConcurrency"], message });
+  }
+  if (kind !== "external") problems.push(...agentProblems(execution.agent, name));
+  const used = routes.flatMap((route, index) => route.destination.map((routed) => ({ routed, index })));
+  for (const { routed, index } of used) {
+    const destination = destinations[routed];
+    if (destination === undefined) continue;
+    const path = ["routes", index, "destination"];
+    if (destination.transport === "in-process") {
+      problems.push({ path, message: `"${routed}" is in-process, which cannot be on AWS (stage ${name})` });
+    } else if (isLocalOnly(destination)) {
+      const message = `"${routed}" has no card, which only the local run can do without (stage ${name}); name the agent's card`;
+      problems.push({ path, message });
+    } else if (kind === "external" && isOwnExecution(destination)) {
+      const message = `"${routed}" has no url, and stage ${name} deploys no Execution zone (its kind is external)`;
+      problems.push({ path, message });
+    } else if (kind === "lambda" && isOwnExecution(destination) && destination.forwardBotToken) {
+      const message = "not where a stage executes on lambda: there the task waits in a queue, which carries no secret";
+      problems.push({ path: ["destinations", routed, "forwardBotToken"], message });
+    }
+  }
+  return problems;
 }

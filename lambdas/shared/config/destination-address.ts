@@ -1,17 +1,17 @@
-/** Where the calls of a destination go and what authorizes them, whatever is spoken there. */
+/** The addresses and the authorizer of a destination, for every transport. */
 import { type AuthorizerConfig, listAuthorizerSecrets } from "./authorizer-schema.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { SecretReference } from "./values.ts";
 
-/** `field` is the one of the configuration that says so. */
+/** `field` is the name of the configuration field. */
 export type ConfiguredAddress = { field: "card" | "url"; address: string };
 
-/** Undefined for a transport that has no authorizer. */
+/** Undefined for a transport without an authorizer. */
 export function resolveAuthorizerConfig(destination: Destination): AuthorizerConfig | undefined {
   return "authorizer" in destination ? destination.authorizer : undefined;
 }
 
-/** Everything that is called by the authorizer. Empty for a transport without one. */
+/** All addresses that are called with the authorizer. Empty for a transport without one. */
 export function listAddresses(destination: Destination): ConfiguredAddress[] {
   const { card, url } = { ...noAddress, ...destination };
   return [
@@ -21,26 +21,24 @@ export function listAddresses(destination: Destination): ConfiguredAddress[] {
 }
 const noAddress = { card: undefined, url: undefined };
 
-/** A destination without an address of its own leads to the Execution zone of this configuration, wherever that runs. */
+/** Whether the destination is the Execution zone of this configuration, because it has no address of its own. */
 export function isOwnExecution(destination: Destination): boolean {
   return resolveAuthorizerConfig(destination) !== undefined && listAddresses(destination).length === 0;
 }
 
-/** Undefined where it is the Execution zone of this configuration, wherever that is. */
+/** Undefined if the destination is the Execution zone of this configuration, whose address depends on where it runs. */
 export function toAddress(destination: Destination): string | undefined {
   if (destination.transport === "agentcore") return destination.runtimeArn;
-  // Without an authorizer it is a function call.
+  // A transport without an authorizer is a function call.
   return resolveAuthorizerConfig(destination) === undefined
     ? "the same program"
     : listAddresses(destination)[0]?.address;
 }
 
-/** The type of the authorizer. */
 export function authorizerOf(destination: Destination): string {
   return destination.transport === "agentcore" ? "sigv4" : (resolveAuthorizerConfig(destination)?.type ?? "none");
 }
 
-/** The secrets that a call of the destination needs. */
 export function listDestinationSecrets(destination: Destination): SecretReference[] {
   const authorizer = resolveAuthorizerConfig(destination);
   return authorizer === undefined ? [] : listAuthorizerSecrets(authorizer).map(({ reference }) => reference);

@@ -1,14 +1,11 @@
-/** The destinations of the configuration: where tasks can go, and over which transport. */
+/** The destinations of the configuration: where tasks can be sent, and over which transport. */
 import * as z from "zod";
 import { dialectSchema } from "../../../contracts/dialects.ts";
 import { authorizerSchema } from "./authorizer-schema.ts";
-import { httpUrl } from "./values.ts";
+import { httpUrl, integer } from "./values.ts";
 
 const anyDestination = {
-  deadlineMs: z
-    .int()
-    .min(1000)
-    .max(8 * 3600_000)
+  deadlineMs: integer(1000, 8 * 3600_000)
     .default(4 * 3600_000)
     .describe(
       "Time that a task may take, from its turn in its thread on. On AgentCore a session takes only tasks that fit into the rest of its life.",
@@ -17,16 +14,10 @@ const anyDestination = {
     .enum(["thread", "parallel"])
     .default("thread")
     .describe("thread: the tasks of one thread one at a time, in the order of their messages."),
-  longPollMs: z
-    .int()
-    .min(0)
-    .max(25_000)
+  longPollMs: integer(0, 25_000)
     .default(0)
     .describe("How long a poll may wait at the peer for news. It costs what waiting costs there and here."),
-  sendsAtOnce: z
-    .int()
-    .min(1)
-    .max(1000)
+  sendsAtOnce: integer(1, 1000)
     .optional()
     .describe(
       "Tasks that one process sends there at once, and a quarter as many polls. Default: limits.sendsPerDestination.",
@@ -36,10 +27,7 @@ const anyDestination = {
     .boolean()
     .describe("The peer deduplicates by request id. Where not, a send whose fate is unknown is not repeated."),
   forwardBotToken: z.boolean().default(false).describe("Send the Slack bot token along. Only for agents that need it."),
-  maxResponseBytes: z
-    .int()
-    .min(1024)
-    .default(1024 * 1024),
+  maxResponseBytes: integer(1024).default(1024 * 1024),
   questions: z
     .strictObject({
       answerBy: z
@@ -49,10 +37,7 @@ const anyDestination = {
         )
         .default("asker")
         .describe("Who may answer what the agent asks."),
-      expireAfterMs: z
-        .int()
-        .min(1000)
-        .max(24 * 3600_000)
+      expireAfterMs: integer(1000, 24 * 3600_000)
         .default(8 * 3600_000)
         .describe("How long a question stays open at the longest."),
     })
@@ -122,9 +107,9 @@ export const destinationSchema = z.discriminatedUnion("transport", [
 ]);
 export type Destination = z.infer<typeof destinationSchema>;
 
-// Further paths of the Execution host, on which it writes errors in another dialect.
+// Further paths of the Execution host, each with its own error dialect.
 
-/** What the host serves without being told; below `/.well-known` no path is free either. */
+/** The paths that the host always serves. A path below `/.well-known` cannot be configured either. */
 const servedPaths = ["/", "/a2a", "/invocations", "/ping", "/healthz", "/openrpc.json", "/metrics"];
 
 const pathSchema = z

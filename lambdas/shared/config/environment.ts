@@ -1,14 +1,14 @@
-/** What the environment says beside the configuration file: ports, the log level. All problems at once. */
+/** Reads ports, the log level and other settings from the environment. Reports all problems at once. */
 import * as z from "zod";
 import { ConfigError } from "./load.ts";
 
-const portSchema = z
+export const portSchema = z
   .string()
   .regex(/^\d{1,5}$/, "a port number")
   .transform(Number)
   .refine((port) => port <= 65_535, "a port number up to 65535");
 
-/** Of every entry that writes log lines. */
+/** For every entry that writes log lines. */
 export const logVariables = {
   SEKISHO_LOG_LEVEL: z.enum(["debug", "info", "warn", "error"]).optional(),
   SEKISHO_LOG_DEBUG_RATIO: z
@@ -31,31 +31,35 @@ const environmentSchema = z.object({
 export type Environment = {
   port: number;
   executionPort: number;
-  /** Undefined where the Verification zone shows no metrics. */
+  /** Undefined if the Verification zone serves no metrics. */
   metricsPort: number | undefined;
   logLevel: "debug" | "info" | "warn" | "error" | undefined;
   debugRatio: number | undefined;
-  /** Whoever writes an agent reads what it threw. */
+  /** Whether the local run shows what an agent threw, for the agent's developer. */
   showAgentErrors: boolean;
-  /** As the AWS tools understand it. */
+  /** Found like the AWS tools find it. */
   awsRegion: string | undefined;
 };
 
 export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
-  const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ""));
-  const parsed = environmentSchema.safeParse(set);
-  if (!parsed.success) {
-    const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-    throw new ConfigError("The environment", problems);
-  }
-  const { SEKISHO_PORT: port, SEKISHO_EXECUTION_PORT: executionPort, SEKISHO_METRICS_PORT: metricsPort } = parsed.data;
-  const { SEKISHO_LOG_LEVEL: logLevel, SEKISHO_LOG_DEBUG_RATIO: debugRatio } = parsed.data;
-  const { AWS_REGION: awsRegion = parsed.data.AWS_DEFAULT_REGION } = parsed.data;
-  const showAgentErrors = parsed.data.SEKISHO_SHOW_AGENT_ERRORS === "1";
+  const data = parseVariables(environmentSchema, variables);
+  const { SEKISHO_PORT: port, SEKISHO_EXECUTION_PORT: executionPort, SEKISHO_METRICS_PORT: metricsPort } = data;
+  const { SEKISHO_LOG_LEVEL: logLevel, SEKISHO_LOG_DEBUG_RATIO: debugRatio } = data;
+  const { AWS_REGION: awsRegion = data.AWS_DEFAULT_REGION } = data;
+  const showAgentErrors = data.SEKISHO_SHOW_AGENT_ERRORS === "1";
   return { port, executionPort, metricsPort, logLevel, debugRatio, showAgentErrors, awsRegion };
 }
 
-// What the CDK command line tells the app that it runs: the context of `-c NAME=VALUE`, and where the assembly goes.
+/** An empty variable counts as unset. Throws a ConfigError that lists all problems. */
+export function parseVariables<T extends z.ZodType>(schema: T, variables: NodeJS.ProcessEnv): z.infer<T> {
+  const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ""));
+  const { success, data, error } = schema.safeParse(set);
+  if (success) return data;
+  const problems = error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  throw new ConfigError("The environment", problems);
+}
+
+// The input of the app that the CDK command line runs: the context of `-c NAME=VALUE`, and the output directory.
 
 export function readCdkEnvironment(variables: NodeJS.ProcessEnv = process.env): {
   context: Record<string, unknown>;

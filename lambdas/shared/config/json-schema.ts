@@ -4,7 +4,7 @@ import { configSchema } from "./cross-checks.ts";
 
 export const schemaFileName = "sekisho.config.schema.json";
 
-/** The text of the schema file, as `npm run contracts` writes it. */
+/** The text of the schema file. */
 export function configJsonSchema(): string {
   const schema = z.toJSONSchema(configSchema, { io: "input" });
   return `${JSON.stringify({ title: "Sekisho configuration", ...schema }, null, 2)}\n`;

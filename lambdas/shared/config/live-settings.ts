@@ -1,6 +1,6 @@
 /**
- * What of the configuration can change on AWS without a deploy: the routes, and those fields of destinations that need no
- * permission. They live in a parameter of Systems Manager, which the stack creates as `{}` and `sekisho config push` owns.
+ * The settings that can change on AWS without a deploy: the routes, and the destination fields that need no permission. They are stored in
+ * a parameter of Systems Manager, which the stack creates as `{}` and `sekisho config push` writes.
  */
 import { createHash } from "node:crypto";
 import * as z from "zod";
@@ -9,7 +9,7 @@ import type { Destination } from "./destination-schema.ts";
 import { ConfigError, parseConfig } from "./load.ts";
 import type { Config } from "./schema.ts";
 
-/** As far as a destination has them. `version` is A2A's. */
+/** The fields that are live if a destination has them. `version` is A2A's. */
 const liveFields = [
   "deadlineMs",
   "concurrency",
@@ -20,28 +20,28 @@ const liveFields = [
   "questions",
   "version",
 ];
-/** Only where the address is not what is permitted. */
+/** These are live only if the permission does not depend on the address. */
 const addressFields = ["card", "url"];
-/** Fields that belong to one peer or to one transport. The other live fields are the operator's choice for any peer. */
+/** Fields that belong to one peer or transport. The other live fields suit any peer. */
 const peerFields = [...addressFields, "dialect", "idempotent", "longPollMs", "version"];
 const anyValue = z.unknown().optional();
-/** A field that this version does not know is left out: another version may have pushed it before a rollback. */
+/** An unknown field is ignored, because a newer version may have pushed it before a rollback. */
 const liveFieldsSchema = z.object(
   Object.fromEntries([...liveFields, ...addressFields, "fingerprint"].map((field) => [field, anyValue])),
 );
 type LiveFields = z.infer<typeof liveFieldsSchema>;
 
-/** The fields' own shapes are those of the configuration, which checks them when they are joined with it. */
+/** The configuration's own schema checks the fields once they are merged into it. */
 const liveSettingsSchema = z.strictObject({
   routes: z.unknown().optional(),
   destinations: z.record(z.string(), liveFieldsSchema).optional(),
 });
 export type LiveSettings = z.infer<typeof liveSettingsSchema>;
 
-/** By name: what a destination needs to be permitted. Two of the same fingerprint differ in live fields alone. */
+/** Identifies, for each destination, the part that needs permission. Destinations with the same fingerprint differ only in live fields. */
 export type Fingerprints = Record<string, string>;
 
-/** The live settings that `config push` stores. The fingerprint says for which peer and credentials the fields were pushed. */
+/** The settings that `config push` stores. The fingerprint says for which peer and credentials they were pushed. */
 export function toLiveSettings({ routes, destinations }: Config): LiveSettings {
   const fingerprints = createFingerprints({ destinations });
   const fields = Object.entries(destinations).map(
@@ -51,25 +51,18 @@ export function toLiveSettings({ routes, destinations }: Config): LiveSettings {
 }
 
 /**
- * The deployed configuration with the live settings in it. What they say of a destination that is not deployed is left out, so that
- * routes still hold after a rollback; a route that leads there is refused. An address that was pushed for other credentials is
- * left out too, since the deployed credentials must not be sent there. Throws a ConfigError where they do not fit.
+ * Merges the live settings into the deployed configuration. Settings of an unknown destination are ignored, so that routes still work after
+ * a rollback; a route to it is refused. An address that was pushed for other credentials is ignored, because the deployed credentials must
+ * not be sent there. Throws a ConfigError if the result is invalid.
  */
-export function withLiveSettings({
-  config,
-  json,
-  deployed = createFingerprints(config),
-}: {
-  config: Config;
-  json: unknown;
-  deployed?: Fingerprints;
-}): Config {
+export function withLiveSettings(request: { config: Config; json: unknown; deployed?: Fingerprints }): Config {
+  const { config, json, deployed = createFingerprints(config) } = request;
   const { routes = config.routes, destinations: pushed = {} } = parseLiveSettings(json);
   const outdated = outdatedNames({ pushed, deployed });
   const destinations = Object.entries(config.destinations).map(([name, destination]) => {
     const { fixed, live } = split(destination);
     const isForPeer = !outdated.includes(name);
-    // What is not live is as it was deployed, whatever was pushed when it still was live.
+    // Only live fields are replaced, even if others were live when the settings were pushed.
     const fields = Object.entries(pushed[name] ?? {}).filter(
       ([field]) => Object.hasOwn(live, field) && (isForPeer || !peerFields.includes(field)),
     );
@@ -79,8 +72,8 @@ export function withLiveSettings({
 }
 
 /**
- * The deployed destinations whose settings were pushed before they got another peer, credential or permission. Their deployed
- * addresses are in effect. Throws a ConfigError where the settings cannot be read.
+ * Lists the deployed destinations whose settings were pushed for another peer, credential or permission, so that their deployed addresses
+ * are in effect. Throws a ConfigError if the settings cannot be read.
  */
 export function outdatedSettings({ json, deployed }: { json: unknown; deployed: Fingerprints }): string[] {
   return outdatedNames({ pushed: parseLiveSettings(json).destinations ?? {}, deployed });
@@ -108,7 +101,7 @@ export function createFingerprints({ destinations }: Pick<Config, "destinations"
   return Object.fromEntries(digests);
 }
 
-/** The destinations that are not as they were deployed in what needs permissions. */
+/** Lists the destinations that need a deploy before their settings can be pushed. */
 export function listUndeployedChanges({ config, deployed }: { config: Config; deployed: Fingerprints }): string[] {
   const wanted = Object.entries(createFingerprints(config));
   return wanted.filter(([name, fingerprint]) => deployed[name] !== fingerprint).map(([name]) => name);
@@ -125,10 +118,10 @@ function split(destination: Destination): { live: LiveFields; fixed: Record<stri
 }
 
 function hasLiveAddress(destination: Destination): boolean {
-  // Where the bot token goes is not to be changed by whoever may only change settings.
+  // Someone who may change only settings must not redirect the bot token.
   if (destination.forwardBotToken) return false;
   const authorizer = resolveAuthorizerConfig(destination);
-  // Signed as the Verification role itself: its policy names what stands behind the address.
+  // The Verification role itself signs, and its policy names what is behind the address.
   return authorizer?.type !== "sigv4" || authorizer.assumeRoleArn !== undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Reads and checks `sekisho.config.json`: all problems at once, each with its path and what would be right. */
+/** Reads and checks `sekisho.config.json`. Reports all problems at once, each with its path and remedy. */
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type * as z from "zod";
@@ -7,7 +7,7 @@ import type { Config } from "./schema.ts";
 
 const configFileName = "sekisho.config.json";
 
-/** The configuration cannot be used. `problems` are lines for a person. */
+/** The configuration is invalid. Each of `problems` is a line for a person. */
 export class ConfigError extends Error {
   readonly problems: string[];
 
@@ -18,30 +18,30 @@ export class ConfigError extends Error {
   }
 }
 
-/** Where the configuration is read: `directory` is that of the command, `file` what the person named. */
+/** `directory` is the command's working directory; `file` is the person's choice. */
 export type ConfigLocation = { directory: string; file?: string | undefined };
 
-/** The file that `loadConfig` reads. */
+/** The path of the file that `loadConfig` reads. */
 export function configPath({ directory, file }: ConfigLocation): string {
   return resolve(directory, file ?? configFileName);
 }
 
-/** From which the paths of the configuration count, such as the agent's. */
+/** The directory to which the configuration's paths are relative. */
 export function configDirectory(location: ConfigLocation): string {
   return dirname(configPath(location));
 }
 
-/** Without a `file` the one in `directory` is read, and where there is none, every default holds. */
+/** Reads `file`, or else the default file in `directory`. If that does not exist, all defaults apply. */
 export function loadConfig(location: ConfigLocation): Config {
   return parseConfig(readConfig(location));
 }
 
-/** For the Execution zone alone, whose file may hold nothing else: where tasks come from is left out, with all that it demands. */
+/** For the Execution zone alone. Ignores where tasks come from, so that the file may leave it out. */
 export function loadExecutionConfig(location: ConfigLocation): Config {
   return parseExecutionConfig(readConfig(location));
 }
 
-/** As `loadExecutionConfig`, of a configuration that was read. */
+/** Like `loadExecutionConfig`, for JSON that was already read. */
 export function parseExecutionConfig({ json, name }: { json: unknown; name?: string }): Config {
   const isObject = typeof json === "object" && json !== null && !Array.isArray(json);
   return parseConfig({
@@ -62,7 +62,7 @@ function readConfig(location: ConfigLocation): { json: unknown; name: string } {
   return { json: parseJson({ text, path: name }), name };
 }
 
-/** A key that is there twice is refused: JSON.parse takes the last one without a word. */
+/** Refuses a repeated key, because JSON.parse silently takes the last one. */
 function parseJson({ text, path }: { text: string; path: string }): unknown {
   let json: unknown;
   try {
@@ -78,7 +78,7 @@ function parseJson({ text, path }: { text: string; path: string }): unknown {
   );
 }
 
-/** Throws a ConfigError with every problem. */
+/** Throws a ConfigError with all problems. */
 export function parseConfig({ json, name = configFileName }: { json: unknown; name?: string }): Config {
   const parsed = configSchema.safeParse(json);
   if (parsed.success) return parsed.data;
@@ -88,7 +88,7 @@ export function parseConfig({ json, name = configFileName }: { json: unknown; na
   );
 }
 
-/** A union's own message says little: what the member that fits best complains of says more. */
+/** The message of a union says little. The issues of its best matching member say more. */
 function describe(issue: z.core.$ZodIssue, parent: PropertyKey[] = []): string[] {
   const path = [...parent, ...issue.path];
   if (issue.code === "invalid_union") {
@@ -100,12 +100,12 @@ function describe(issue: z.core.$ZodIssue, parent: PropertyKey[] = []): string[]
   return [`${pathText(path) || "the file"}: ${issue.message}`];
 }
 
-/** The member is of another type altogether, such as a text where the file has an object. */
+/** Whether the value has another type than the member, such as a text instead of an object. */
 function isOtherType({ code, path }: z.core.$ZodIssue): boolean {
   return path.length === 0 && (code === "invalid_type" || code === "invalid_value");
 }
 
-/** As JavaScript would write it. zod's own way of saying so would bring every locale of its messages into a bundle. */
+/** Formats a path like JavaScript. zod's own function would add all its locales to the bundle. */
 function pathText(path: readonly PropertyKey[]): string {
   const steps = path.map((step) => {
     if (typeof step === "number") return `[${step}]`;
@@ -119,17 +119,17 @@ function depth(issues: z.core.$ZodIssue[]): number {
   return Math.max(0, ...issues.map((issue) => issue.path.length));
 }
 
-// Finds the keys that an object of a JSON text has more than once; JSON.parse takes the last and says nothing.
+// Finds repeated keys in a JSON text.
 
 type Path = (string | number)[];
 type Open = { kind: "object"; keys: Set<string>; key: string } | { kind: "array"; index: number };
 
-/** Where each repeated key is. `text` must be JSON: whoever calls this has parsed it. */
+/** Returns the path of each repeated key. `text` must be valid JSON. */
 export function duplicateKeys(text: string): Path[] {
   const open: Open[] = [];
   const found: Path[] = [];
   let awaitsKey = false;
-  // Outside of strings only these characters say where in the structure one is.
+  // Outside of strings, only these characters determine the structure.
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]/g)) {
     const inner = open.at(-1);
     if (token === "{") open.push({ kind: "object", keys: new Set(), key: "" });

@@ -1,4 +1,4 @@
-/** The one configuration file, `sekisho.config.json`: its shape, its defaults and what each field is for. */
+/** The configuration file `sekisho.config.json`: its fields, their defaults and their meaning. */
 import * as z from "zod";
 import { a2aSchema } from "./a2a-schema.ts";
 import { authenticatorSchema } from "./authenticator-schema.ts";
@@ -6,14 +6,14 @@ import { destinationSchema, dialectPathsSchema } from "./destination-schema.ts";
 import { slackIdSchema, slackSchema } from "./slack-schema.ts";
 import { stageNameSchema, stageSchema } from "./stage-schema.ts";
 import { telemetrySchema } from "./telemetry-schema.ts";
-import { httpUrl, oneOf, regionSchema, secretSchema } from "./values.ts";
+import { httpUrl, integer, oneOf, regionSchema, secretSchema } from "./values.ts";
 
 const nameSchema = z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, "lower-case letters, digits and hyphens");
 
-/** Who may ask: a message must fit every field of at least one rule. */
+/** Who may ask. A message must match every field of at least one rule. */
 export const allowlistRuleSchema = z
   .strictObject({
-    // An organization's id would fit nobody: messages are of a workspace.
+    // An organization's id would match nothing, because every message belongs to a workspace.
     team: slackIdSchema.refine((id) => !id.startsWith("E"), "a workspace's id (T…), not an organization's").optional(),
     channel: slackIdSchema.optional(),
     user: slackIdSchema.optional(),
@@ -72,7 +72,7 @@ const agentSchema = z.union(
             modelId: z.string().min(1).max(2048).describe("A model's or an inference profile's id or ARN."),
             region: regionSchema.optional().describe("Default: where the Execution zone runs."),
             system: z.string().optional().describe("The system prompt."),
-            maxTokens: z.int().min(1).optional(),
+            maxTokens: integer(1).optional(),
             guardrail: z
               .strictObject({
                 id: z.string().min(1),
@@ -92,34 +92,22 @@ const executionSchema = z
   .strictObject({
     agent: agentSchema.default("echo"),
     authenticator: authenticatorSchema.default({ type: "none" }),
-    syncBudgetMs: z
-      .int()
-      .min(0)
-      .max(60_000)
+    syncBudgetMs: integer(0, 60_000)
       .default(20_000)
       .describe("How long a call waits for the result itself; less than 0.9 times limits.callTimeoutMs."),
-    maxTaskMs: z
-      .int()
-      .min(1000)
-      .max(8 * 3600_000)
+    maxTaskMs: integer(1000, 8 * 3600_000)
       .optional()
       .describe(
         "The longest that a task may take. Default: 8 hours; on AgentCore two minutes less than a session lives; on Lambda 14 minutes. More is refused on either.",
       ),
-    leaseMs: z.int().min(500).default(20_000).describe("Who runs a task holds it that long, and renews at half of it."),
-    lostAfterMs: z.int().min(0).default(30_000).describe("So long after a lapsed lease a running task counts as lost."),
+    leaseMs: integer(500).default(20_000).describe("Who runs a task holds it that long, and renews at half of it."),
+    lostAfterMs: integer(0).default(30_000).describe("So long after a lapsed lease a running task counts as lost."),
     limits: z
       .strictObject({
-        runsPerCaller: z
-          .int()
-          .min(1)
-          .max(100_000)
+        runsPerCaller: integer(1, 100_000)
           .default(1000)
           .describe("Agents at work for one caller in one process. More is refused with rate_limited."),
-        openCallsPerCaller: z
-          .int()
-          .min(1)
-          .max(100_000)
+        openCallsPerCaller: integer(1, 100_000)
           .default(1000)
           .describe(
             "Streams of one caller in one process, and calls that wait for a change. A stream more is refused with rate_limited, a call more is answered without waiting.",
@@ -140,57 +128,43 @@ const executionSchema = z
 
 const quotaSchema = z
   .strictObject({
-    tasks: z.int().min(1).max(1000).optional().describe("Accepted within perSeconds."),
-    perSeconds: z.int().min(1).max(86_400).default(3600),
-    atOnce: z.int().min(1).max(1000).optional().describe("Under way at the same time."),
+    tasks: integer(1, 1000).optional().describe("Accepted within perSeconds."),
+    perSeconds: integer(1, 86_400).default(3600),
+    atOnce: integer(1, 1000).optional().describe("Under way at the same time."),
   })
   .refine(({ tasks, atOnce }) => tasks ?? atOnce, "name at least one of tasks, atOnce");
 export type Quota = z.infer<typeof quotaSchema>;
 
 const filesSchema = z.strictObject({
-  maxBytes: z
-    .int()
-    .min(1)
-    .max(100 * 1024 * 1024)
+  maxBytes: integer(1, 100 * 1024 * 1024)
     .default(20 * 1024 * 1024)
     .describe("Of one file, of a message or of an answer."),
-  maxCount: z.int().min(0).max(20).default(10).describe("Files of one message that are taken along. 0: none."),
+  maxCount: integer(0, 20).default(10).describe("Files of one message that are taken along. 0: none."),
 });
 
 const limitsSchema = z
   .strictObject({
-    concurrency: z
-      .int()
-      .min(1)
-      .max(1000)
+    concurrency: integer(1, 1000)
       .default(64)
       .describe(
         "Tasks that one process moves at once. A call under way holds one of these slots and costs hardly anything else. On AWS a process has ten tasks at most, and stages.NAME.scale says how many processes there are.",
       ),
-    sendsPerDestination: z
-      .int()
-      .min(1)
+    sendsPerDestination: integer(1)
       .optional()
       .describe(
         "Tasks that are sent to one destination at once in one process, so that one that hangs leaves the others room; a quarter as many polls beside them. Default: half of concurrency; a destination's sendsAtOnce goes before it.",
       ),
-    sweepAfterMs: z
-      .int()
-      .min(1000)
-      .max(3600_000)
+    sweepAfterMs: integer(1000, 3600_000)
       .default(120_000)
       .describe(
         "When the thread is looked at once more after the answer. A post that timed out may land within a minute: with less than that a doubled answer can stay.",
       ),
-    callTimeoutMs: z.int().min(100).max(600_000).default(30_000).describe("One call to the Execution zone."),
-    leaseMs: z.int().min(500).max(3600_000).default(60_000).describe("A worker's claim on a task; longer than a call."),
-    visibilityTimeoutMs: z
-      .int()
-      .min(1000)
-      .max(12 * 3600_000)
+    callTimeoutMs: integer(100, 600_000).default(30_000).describe("One call to the Execution zone."),
+    leaseMs: integer(500, 3600_000).default(60_000).describe("A worker's claim on a task; longer than a call."),
+    visibilityTimeoutMs: integer(1000, 12 * 3600_000)
       .default(90_000)
       .describe("The queue's; longer than the lease."),
-    maxReceiveCount: z.int().min(1).max(1000).default(5).describe("Deliveries before a message is a dead letter."),
+    maxReceiveCount: integer(1, 1000).default(5).describe("Deliveries before a message is a dead letter."),
     perUser: quotaSchema.optional().describe("What one user may ask for. Without it nothing is counted."),
     perChannel: quotaSchema.optional().describe("What may be asked for in one channel."),
   })
@@ -208,10 +182,7 @@ const limitsSchema = z
   });
 
 const usageHistorySchema = z.strictObject({
-  retentionDays: z
-    .int()
-    .min(0)
-    .max(3650)
+  retentionDays: integer(0, 3650)
     .default(30)
     .describe("How long it is kept who asked when, where, and how it ended. 0: nothing is kept beside the tasks."),
   texts: z.boolean().default(false).describe("Keep what was asked and answered with it."),
@@ -223,7 +194,7 @@ const operatorsSchema = z.strictObject({
     .describe("Who may open the operators' page where it does not listen on loopback."),
 });
 
-/** Each field alone. `configSchema` checks what the fields demand of each other too. */
+/** Checks each field alone. `configSchema` also checks the fields against each other. */
 export const configFields = z.strictObject({
   $schema: z.string().optional(),
   slack: slackSchema.prefault({}),

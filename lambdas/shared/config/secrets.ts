@@ -1,10 +1,10 @@
-/** Secrets are references in the configuration; here they are read, each time anew, so that a rotated one is seen. */
+/** Reads secrets, which the configuration only refers to. Every read is fresh, so that a rotated secret takes effect. */
 import { defaultAwsCredentials } from "../aws/default-credentials.ts";
 import { createReadManagedSecret } from "../aws/secrets-manager.ts";
 import { createEndpointResolver } from "./aws-environment.ts";
 import type { SecretReference } from "./values.ts";
 
-/** On one machine. Resolves to the secret's value; rejects with a message that names the reference, never a value. */
+/** For one machine. Rejects with a message that names the reference, never a value. */
 export async function readSecret(reference: SecretReference): Promise<string> {
   if ("secretsManager" in reference) return readManaged({ id: reference.secretsManager });
   const value = process.env[reference.env];
@@ -12,7 +12,7 @@ export async function readSecret(reference: SecretReference): Promise<string> {
   return value;
 }
 
-/** The ARN says the region; a mere name is looked for in the environment's. */
+/** An ARN includes the region; a name needs the environment's. */
 async function readManaged({ id }: { id: string }): Promise<string> {
   const region = id.startsWith("arn:") ? id.split(":")[3] : (process.env.AWS_REGION ?? process.env.AWS_DEFAULT_REGION);
   if (!region) throw new Error(`Set AWS_REGION, or give the ARN of the secret ${id} in the configuration.`);
@@ -20,30 +20,28 @@ async function readManaged({ id }: { id: string }): Promise<string> {
   return createReadManagedSecret(dependencies)({ id });
 }
 
-// Whether a secret that the configuration refers to is there, before anybody reads it.
+// Checks whether a secret exists before it is read.
 
-/** Of a secret in Secrets Manager nothing is known before it is read. */
+/** A secret in Secrets Manager counts as present, because only a read can tell. */
 export function hasSecret(reference: SecretReference): boolean {
   return "secretsManager" in reference || Boolean(process.env[reference.env]);
 }
 
-/** How a person is told which secret is meant. */
+/** The secret's name for a message to a person. */
 export function formatSecretName(reference: SecretReference): string {
   return "env" in reference ? reference.env : reference.secretsManager;
 }
 
-// How long the tokens must be that let callers in. A short one could be guessed or found in a list.
+// A short token could be guessed or found in a list.
 
 export const leastTokenLength = 20;
 
-/** A problem for a person for each variable of the environment that is set to less. It never repeats the token. */
-export function shortTokenProblems({
-  references,
-  variables = process.env,
-}: {
+/** Lists a problem for each environment variable with a short token. Never repeats the token. */
+export function shortTokenProblems(request: {
   references: readonly SecretReference[];
   variables?: NodeJS.ProcessEnv;
 }): string[] {
+  const { references, variables = process.env } = request;
   return references.flatMap((reference) => {
     const token = "env" in reference ? variables[reference.env] : undefined;
     if (!token || token.length >= leastTokenLength) return [];

@@ -1,6 +1,6 @@
-/** What the configuration says of Slack: its secrets, its language, and what of it is used. */
+/** The Slack part of the configuration: secrets, language and features. */
 import * as z from "zod";
-import { httpUrl, secretSchema } from "./values.ts";
+import { httpUrl, integer, secretSchema } from "./values.ts";
 
 export const slackIdSchema = z.string().regex(/^[A-Z0-9]{1,64}$/, "a Slack id such as T012AB3CD");
 const emojiSchema = z.string().regex(/^[a-z0-9_+'-]{1,100}$/, "an emoji's name without colons");
@@ -82,10 +82,7 @@ export const slackSchema = z.strictObject({
         .min(1)
         .optional()
         .describe("The workspaces and organizations that may install the app. Without it every one may."),
-      maxPerDay: z
-        .int()
-        .min(1)
-        .max(10_000)
+      maxPerDay: integer(1, 10_000)
         .default(50)
         .describe(
           "How many installations there may be in a day (UTC), those of a workspace that has it already included.",

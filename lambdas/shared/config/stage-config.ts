@@ -1,17 +1,17 @@
-/** The configuration as one stage on AWS has it: destinations with their places, secrets as names of Secrets Manager. */
+/** The configuration of one stage on AWS: destinations with their addresses, and secrets as names in Secrets Manager. */
 import { isOwnExecution } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { Config } from "./schema.ts";
 import type { ExecutionKind, Stage } from "./stage-schema.ts";
 import type { SecretReference } from "./values.ts";
 
-/** Lambda ends a function after 15 minutes; the last is for storing the outcome. */
+/** Lambda ends a function after 15 minutes. The last minute is for storing the outcome. */
 export const maxLambdaTaskMs = 14 * 60_000;
 const defaultTaskMs = 8 * 3600_000;
-/** The start of a machine and of the process, and the storing of the outcome. More than the host itself keeps free. */
+/** The time for starting the machine and for storing the outcome. It exceeds the margin of the host. */
 const lifetimeMarginMs = 120_000;
 
-/** Where the Execution zone of a stage can be reached; known when it is deployed. */
+/** The address of a stage's Execution zone, which is known only when it is deployed. */
 export type ExecutionAddress =
   | { transport: "agentcore"; runtimeArn: string; qualifier: string; stopAfterResult: boolean }
   | {
@@ -19,56 +19,45 @@ export type ExecutionAddress =
       url: string;
       region: string;
       functionArn: string;
-      /** By one worker: more calls would only take the account's concurrency, while no agent is free. */
+      /** The limit for one worker. More calls would use up the account's concurrency without a free agent. */
       sendsAtOnce?: number | undefined;
     };
 
-/** The longest that a task may take where the Execution zone of this configuration runs; `kind` is absent on one machine. */
-export function resolveMaxTaskMs({
-  config,
-  kind,
-}: {
-  config: Pick<Config, "execution">;
-  kind?: ExecutionKind;
-}): number {
+/** The longest time for a task on this platform. `kind` is absent on one machine. */
+export function resolveMaxTaskMs(request: { config: Pick<Config, "execution">; kind?: ExecutionKind }): number {
+  const { config, kind } = request;
   return config.execution.maxTaskMs ?? (kind === "lambda" ? maxLambdaTaskMs : defaultTaskMs);
 }
 
-/** The longest task that fits into the life of a new AgentCore session. A minute at least: no shorter life is of use to a host. */
+/** The longest task that fits into the life of a new AgentCore session. At least a minute, because a host needs that. */
 export function longestTaskMs(maxLifetimeMs: number): number {
   return Math.max(60_000, maxLifetimeMs - lifetimeMarginMs);
 }
 
-/** Whether a stage's own Execution zone is an A2A agent: it must be told its address, and AgentCore passes on nothing but calls. */
+/** Whether a stage's Execution zone serves A2A. It must know its address, and AgentCore forwards only calls to its own path. */
 export function isA2aEndpoint({ config, kind }: { config: Pick<Config, "execution">; kind: ExecutionKind }): boolean {
   return kind === "lambda" && config.execution.a2a.url !== undefined;
 }
 
-/** What leads to the host of the local run in a way that a stage's own Execution zone cannot be reached. */
+/** Whether the destination is the host of the local run and has no counterpart in a stage. */
 export function isLocalOnly(destination: Destination): boolean {
   return destination.transport === "in-process" || (destination.transport === "a2a" && isOwnExecution(destination));
 }
 
-/** What the functions of a stage are given: every `{ env }` has become the secret `sekisho/STAGE/NAME`; stages are left out. */
+/** The configuration for the functions of a stage. Each `{ env }` becomes the secret `sekisho/STAGE/NAME`; the stages are left out. */
 export function createStageConfig({ config, stageName }: { config: Config; stageName: string }): Config {
   const { stages: _stages, $schema: _schema, ...rest } = config;
   const destinations = Object.entries(config.destinations).filter(([, destination]) => !isLocalOnly(destination));
   return withManagedSecrets({ ...rest, destinations: Object.fromEntries(destinations), stages: {} }, stageName);
 }
 
-/** The secret's name in Secrets Manager. */
 export function formatManagedSecretName({ stageName, env }: { stageName: string; env: string }): string {
   return `sekisho/${stageName}/${env}`;
 }
 
-/** Puts the deployed Execution zone's address where the configuration left it open. */
-export function withExecutionAddress({
-  config,
-  address,
-}: {
-  config: Config;
-  address: ExecutionAddress | undefined;
-}): Config {
+/** Fills in the address of the deployed Execution zone. */
+export function withExecutionAddress(request: { config: Config; address: ExecutionAddress | undefined }): Config {
+  const { config, address } = request;
   if (address === undefined) return config;
   const destinations = Object.entries(config.destinations).map(
     ([name, destination]) =>
@@ -103,7 +92,7 @@ function isEnvReference(value: object): value is Extract<SecretReference, { env:
   return "env" in value && typeof value.env === "string" && Object.keys(value).length === 1;
 }
 
-/** The place of a stage's Execution zone; undefined where none is deployed. */
+/** The account and region of a stage's Execution zone; undefined if none is deployed. */
 export function findExecutionPlace(stage: Stage): { account: string; region: string } | undefined {
   if (stage.execution.kind === "external") return undefined;
   const { account = stage.verification.account, region = stage.verification.region } = stage.execution;

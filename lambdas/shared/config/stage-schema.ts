@@ -1,12 +1,12 @@
-/** The stages of the configuration: into which accounts and regions `cdk deploy` puts the zones, and how tasks are executed there. */
+/** The stages of the configuration: the accounts and regions of the zones, and how tasks are executed there. */
 import * as z from "zod";
-import { oneOf, regionSchema } from "./values.ts";
+import { integer, oneOf, regionSchema } from "./values.ts";
 
 const accountSchema = z.string().regex(/^\d{12}$/, "an AWS account id: 12 digits, as a string");
-/** Short, since it is part of names that AWS limits. */
+/** Short, because AWS limits the length of the names that include it. */
 export const stageNameSchema = z.string().regex(/^[a-z][a-z0-9]{0,15}$/, "up to 16 lower-case letters and digits");
 
-/** A layer is of a region. */
+/** A layer belongs to a region. */
 const layerSchema = z
   .string()
   .regex(/^arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:layer:[A-Za-z0-9_-]+:\d+$/, "the ARN of a layer's version")
@@ -20,23 +20,17 @@ const executionPlace = {
   region: regionSchema.optional().describe("Default: the Verification zone's."),
 };
 
-/** The platform's limit (runtimes on microVMs). */
+/** The platform's limit for runtimes on microVMs. */
 const maxSessionSeconds = 28_800;
 
-/** Warm follow-ups against cost: docs/operations.md has the figures. */
+/** Balances warm follow-ups against cost; docs/operations.md has the figures. */
 export const defaultIdleSeconds = 120;
 
 const sessionLife = {
-  idleSeconds: z
-    .int()
-    .min(60)
-    .max(maxSessionSeconds)
+  idleSeconds: integer(60, maxSessionSeconds)
     .default(defaultIdleSeconds)
     .describe("A session without a call and without a running task ends after this time. It is paid for until then."),
-  maxLifetimeSeconds: z
-    .int()
-    .min(900)
-    .max(maxSessionSeconds)
+  maxLifetimeSeconds: integer(900, maxSessionSeconds)
     .default(maxSessionSeconds)
     .describe(
       "A session ends after this time, whatever runs in it. A task that may take longer than what is left gets a new one.",
@@ -71,8 +65,8 @@ const stageExecutionSchema = z
   )
   .describe("Where and how tasks are executed.");
 
-/** AWS's limits for an event source of a queue. */
-const atOnce = z.int().min(2).max(1000);
+/** AWS's limits for the event source of a queue. */
+const atOnce = integer(2, 1000);
 
 const scaleSchema = z
   .strictObject({
@@ -82,19 +76,13 @@ const scaleSchema = z
     agentConcurrency: atOnce
       .optional()
       .describe("Tasks that are executed at once where execution is on lambda: one invocation each. Default: 2."),
-    eventsPerSecond: z
-      .int()
-      .min(1)
-      .max(10_000)
+    eventsPerSecond: integer(1, 10_000)
       .default(50)
       .describe(
         "Requests from Slack that are let through. About ten for each workspace, of which each sends at most 30,000 an hour.",
       ),
-    eventBurst: z.int().min(1).max(10_000).default(200).describe("Requests from Slack that may come at once."),
-    reservedIngress: z
-      .int()
-      .min(1)
-      .max(1000)
+    eventBurst: integer(1, 10_000).default(200).describe("Requests from Slack that may come at once."),
+    reservedIngress: integer(1, 1000)
       .optional()
       .describe(
         "Concurrency that only the ingress has, and no more than that. AWS refuses it where less than 100 would be left for the other functions of the account.",
@@ -105,7 +93,6 @@ const scaleSchema = z
     message: "must be at least eventsPerSecond",
   });
 
-/** Tasks that are executed at once on lambda. */
 export const defaultAgentConcurrency = 2;
 
 export const stageSchema = z.strictObject({

@@ -1,4 +1,4 @@
-/** What the zones tell of themselves: log lines, metrics, and spans where somebody collects them. */
+/** The configuration of telemetry: log lines, metrics and spans. */
 import * as z from "zod";
 import type { LogLevel } from "../log.ts";
 import { httpUrl, oneOf, secretSchema } from "./values.ts";
@@ -54,19 +54,17 @@ export const telemetrySchema = z.strictObject({
 });
 export type TelemetryConfig = z.infer<typeof telemetrySchema>;
 
-// Which log lines are written: what the environment says goes before the configuration, and that before what the entry does by itself.
+// The environment takes precedence over the configuration, and that over the default of the entry.
 
-/** `debugRatio`: the share of tasks whose lines are written whatever their level. */
+/** `debugRatio` is the share of tasks whose lines are written at every level. */
 export type LogSettings = { level: LogLevel; debugRatio: number };
 
-export function toLogSettings({
-  environment: { logLevel, debugRatio },
-  config,
-  level = "info",
-}: {
+export function toLogSettings(request: {
   environment: { logLevel: LogLevel | undefined; debugRatio: number | undefined };
   config?: TelemetryConfig["logs"];
   level?: LogLevel;
 }): LogSettings {
+  const { config, level = "info" } = request;
+  const { logLevel, debugRatio } = request.environment;
   return { level: logLevel ?? config?.level ?? level, debugRatio: debugRatio ?? config?.debugRatio ?? 0 };
 }

@@ -1,4 +1,4 @@
-/** Values that several parts of the configuration have in common: references to secrets, addresses, regions. */
+/** Types of values that several parts of the configuration share. */
 import * as z from "zod";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 
@@ -24,6 +24,12 @@ export const secretSchema = z
   );
 export type SecretReference = z.infer<typeof secretSchema>;
 
+/** A whole number from `least` to `most`. */
+export function integer(least: number, most?: number) {
+  const schema = z.int().min(least);
+  return most === undefined ? schema : schema.max(most);
+}
+
 export const regionSchema = z.string().regex(/^[a-z]{2}(-[a-z]+)+-\d{1,2}$/, "an AWS region such as eu-central-1");
 
 export const roleArnSchema = z
@@ -38,7 +44,7 @@ export function httpUrl() {
   }, "an https URL (http only on loopback) without credentials in it");
 }
 
-/** What a discriminated union says where its discriminator is missing or another. */
+/** The error message of a discriminated union whose discriminator is missing or unknown. */
 export function oneOf(...names: string[]): { error: (issue: { code?: string }) => string | undefined } {
   const message = `one of ${names.map((name) => `"${name}"`).join(", ")}`;
   return { error: ({ code }) => (code === "invalid_union" ? message : undefined) };

@@ -1,35 +1,33 @@
-/** The engine's two ports: a task store (compare-and-set on single items) and a task queue (at least once, with delay). */
+/** The engine's two ports: a task store (compare-and-set on single items) and a task queue (at least once, with delays). */
 
-/** The fields of every stored item. Times are milliseconds since the epoch; `revision` starts at 1 and grows by one per replace. */
+/** The fields of every stored item. Times are milliseconds since the epoch. `revision` starts at 1 and grows by one with each replace. */
 export type TaskItem = {
   id: string;
   revision: number;
   state: string;
-  /** Index keys; an item without one is not in that index. */
+  /** The keys of the indexes. An item without a key is not in that index. */
   thread?: string | undefined;
   principal?: string | undefined;
-  /** Whole milliseconds. The index `principal` holds the items that have it beside a principal, newest first. */
+  /** Whole milliseconds. The index `principal` holds the items that have both, newest first. */
   listedAtMs?: number | undefined;
-  /** After this time the item counts as absent, whether it was removed already or not. */
+  /** After this time the item counts as absent, even if it is still stored. */
   expiresAtMs: number;
 };
 
 export type StoreIndex = "thread" | "principal" | "state";
 
-/** Strongly consistent, linearizable per item. Conditions on single items only, so that every engine can keep them. */
+/** Linearizable for each item. Conditions concern single items only, so that every engine can support them. */
 export type TaskStore<T extends TaskItem> = {
   get(request: { id: string }): Promise<T | undefined>;
-  /** Stores the item as revision 1 if there is none with its id. Resolves to the stored item, or undefined if there was one. */
+  /** Stores the item with revision 1 unless its id exists. Resolves to the stored item, or to undefined if it exists. */
   create(request: { item: T }): Promise<T | undefined>;
-  /** Stores the item as revision + 1 if the stored revision is `item.revision`. Resolves to the stored item, or undefined if it is not. */
+  /** Stores the item with the next revision if `item.revision` is current. Resolves to the stored item, or else to undefined. */
   replace(request: { item: T }): Promise<T | undefined>;
   /**
-   * Items of one index key. `thread` and `state`: in order of creation, oldest first. `principal`: by `listedAtMs`, newest
-   * first, those of one moment by their ids, the greatest first; a replace with another `listedAtMs` moves the item, which
-   * may then be missed or come twice in a listing that is under way.
-   * `cursor` continues a listing and is opaque; throws RangeError where it is none of this store. May lag behind the last
-   * writes by moments where the engine says so; each item that it returns is current. For the command line, and for the zone
-   * that lists a principal's tasks: on AWS a listing without an index of its own reads the whole table.
+   * Lists the items of one index key: `thread` and `state` in order of creation, `principal` by `listedAtMs` and then by id, both
+   * descending. A replace with another `listedAtMs` moves an item, so a listing under way may skip or repeat it. `cursor` continues a
+   * listing; a cursor of another store is a RangeError. The list may lag behind the last writes, but each item in it is current. On AWS, a
+   * listing without an index reads the whole table.
    */
   list(request: {
     index: StoreIndex;
@@ -39,41 +37,39 @@ export type TaskStore<T extends TaskItem> = {
   }): Promise<{ items: T[]; cursor?: string }>;
 };
 
-/** A task store with `remove`, for commands that erase data. The zones themselves only let items expire. */
+/** A task store for commands that erase data. The zones themselves only let items expire. */
 export type ErasableStore<T extends TaskItem> = TaskStore<T> & {
-  /** Removes the item if the stored revision is `revision`. True where the item is gone afterwards, also where there was none. */
+  /** Removes the item if `revision` is current. Resolves to whether the item is gone, which is also true if it did not exist. */
   remove(request: { id: string; revision: number }): Promise<boolean>;
 };
 
 /**
- * Durable when `send` resolves. `delayMs` 0 where absent; never comes earlier. `body` is text (JSON by convention), at most
- * 256 KiB. `group` names the tenant: an engine that can be fair lets no group's burst hold up the others.
+ * A message is durable when `send` resolves, and does not arrive before `delayMs` (default 0). `body` is text of at most 256 KiB. `group`
+ * names the tenant, so that a fair engine lets no group delay the others.
  */
-export type TaskQueue = {
-  send(request: { body: string; delayMs?: number; group?: string }): Promise<void>;
-};
+export type TaskQueue = { send(request: { body: string; delayMs?: number; group?: string }): Promise<void> };
 
 export type ReceivedMessage = {
   body: string;
-  /** Names this delivery; void once the visibility timeout has passed. */
+  /** Identifies this delivery. Void after the visibility timeout. */
   receipt: string;
   /** 1 at the first delivery. */
   receiveCount: number;
   sentAtMs: number;
 };
 
-/** The depth of one queue: how many due messages wait, and for how long the oldest has. */
+/** `messages` counts the due messages of a queue, and `oldestMs` is how long the oldest has been due. */
 export type QueueDepth = { queue: string; messages: number; oldestMs: number };
 
-/** The receiving half of a queue: what a Lambda event source does in AWS and the local loop does on one machine. */
+/** The receiving side of a queue, which on AWS is a Lambda event source. */
 export type QueueConsumer = {
-  /** Up to `max` visible messages, hidden from then on for `visibilityTimeoutMs`; waits up to `waitMs` for the first one. */
+  /** Returns up to `max` visible messages and hides them for `visibilityTimeoutMs`. Waits up to `waitMs` for the first one. */
   receive(request: {
     max: number;
     visibilityTimeoutMs: number;
     waitMs: number;
     signal?: AbortSignal;
   }): Promise<ReceivedMessage[]>;
-  /** Removes the message. Resolves to false if the receipt is void (the message was given to someone else meanwhile). */
+  /** Removes the message. Resolves to false if the receipt is void, because the message was delivered again. */
   finish(request: { receipt: string }): Promise<boolean>;
 };

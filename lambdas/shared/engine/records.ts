@@ -1,27 +1,21 @@
-/** The records of a task store, whatever the engine: changed by compare-and-set, and stored as JSON text. */
+/** Changes records of a task store by compare-and-set, and converts them to JSON text. */
 import type { TaskItem, TaskStore } from "./ports.ts";
 
-/** More writers than ever meet over one record. A store that refuses as many writes in a row does not keep its word. */
+/** More writers than ever compete for one record. A store that refuses more writes in a row is broken. */
 const maxAttempts = 50;
 
 /**
- * Changes one record, or creates it. `decide` gets the record, or what `none` makes if there is none, and is called again after
- * each conflict. It returns the same object if nothing is to be changed. Rejects if the store is away, or if others changed the
- * record at every attempt.
+ * Changes or creates one record. `decide` gets the record, or the result of `none`, and runs again after each conflict. It returns the same
+ * object to change nothing. Rejects if the store is unavailable or every attempt had a conflict.
  */
-export function changeRecord<Item extends TaskItem, Result>({
-  store,
-  id,
-  none,
-  decide,
-  exhausted,
-}: {
+export function changeRecord<Item extends TaskItem, Result>(request: {
   store: Pick<TaskStore<Item>, "get" | "create" | "replace">;
   id: string;
   none: () => Item;
   decide: (item: Item) => Decision<Item, Result> | Promise<Decision<Item, Result>>;
   exhausted?: () => Error;
 }): Promise<Result> {
+  const { store, id, none, decide, exhausted } = request;
   return retryOnConflict({
     async attempt() {
       const known = await store.get({ id });
@@ -37,17 +31,15 @@ export function changeRecord<Item extends TaskItem, Result>({
 
 type Decision<Item, Result> = { item: Item; result: Result };
 
-/** What an attempt resolves to if another writer was first. */
+/** The result of an attempt after which another writer won. */
 export const conflict = Symbol("conflict");
 
-/** For changes of another shape: repeats `attempt` until it resolves to something else than `conflict`. Counts from 0. */
-export async function retryOnConflict<Result>({
-  attempt,
-  exhausted = () => new Error("A record was changed by others at every attempt."),
-}: {
+/** Repeats `attempt` until it resolves to something else than `conflict`. `count` starts at 0. */
+export async function retryOnConflict<Result>(request: {
   attempt: (count: number) => Promise<Result | typeof conflict>;
   exhausted?: () => Error;
 }): Promise<Result> {
+  const { attempt, exhausted = () => new Error("A record was changed by others at every attempt.") } = request;
   for (let count = 0; count < maxAttempts; count++) {
     const result = await attempt(count);
     if (result !== conflict) return result;
@@ -55,9 +47,9 @@ export async function retryOnConflict<Result>({
   throw exhausted();
 }
 
-/** An item cannot be written or read. That is not the store's fault, and happens again at every try. */
+/** An item cannot be written or read. The item is at fault and not the store, so a retry does not help. */
 export class ItemError extends Error {
-  /** The stored JSON, where it is JSON but not an item of this kind. */
+  /** The stored value, if it is JSON but not a valid item. */
   readonly json: unknown;
 
   constructor({ cause, json }: { cause: unknown; json?: unknown }) {
@@ -75,7 +67,7 @@ export function writeItem(item: object): string {
   }
 }
 
-/** `parse` gets what JSON.parse gives and throws where that is no item. */
+/** `parse` throws if the value is not a valid item. */
 export function readItem<T>({ text, parse }: { text: string; parse: (json: unknown) => T }): T {
   let json: unknown;
   try {

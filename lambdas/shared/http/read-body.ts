@@ -1,30 +1,27 @@
-/** Reads a body up to a limit of bytes: a stream, a `fetch` response, a node:http message or a request to a server. */
+/** Reads a body up to a limit of bytes, from a stream, a `fetch` response, or a node:http message. */
 import type { IncomingMessage } from "node:http";
 
 /**
- * Resolves to the whole body, or to `too_large` as soon as more than `maxBytes` have arrived. The stream is canceled or
- * destroyed then, and its connection with it. Rejects as the stream does.
+ * Resolves to the body, or to `too_large` as soon as more than `maxBytes` have arrived. Then the stream is canceled or destroyed together
+ * with its connection. Rejects as the stream does.
  */
-export async function readBody({
-  body,
-  maxBytes,
-}: {
+export async function readBody(request: {
   body: AsyncIterable<Uint8Array>;
   maxBytes: number;
 }): Promise<Buffer<ArrayBuffer> | "too_large"> {
+  const { body, maxBytes } = request;
   const collector = createBodyCollector({ maxBytes });
   for await (const chunk of body) if (!collector.add(chunk)) return "too_large";
   return collector.bytes();
 }
 
-/** The same for a response of `fetch`. A body that is announced as too large is not read at all. */
-export async function readResponseBody({
-  response: { body, headers },
-  maxBytes,
-}: {
+/** The same for a response of `fetch`. Does not read a body that is announced as too large. */
+export async function readResponseBody(request: {
   response: Response;
   maxBytes: number;
 }): Promise<Buffer<ArrayBuffer> | "too_large"> {
+  const { maxBytes } = request;
+  const { body, headers } = request.response;
   if (isAnnouncedLarger({ contentLength: headers.get("content-length"), maxBytes })) {
     await body?.cancel();
     return "too_large";
@@ -32,22 +29,19 @@ export async function readResponseBody({
   return readBody({ body: (body ?? []) as AsyncIterable<Uint8Array>, maxBytes });
 }
 
-/** `busy`: the bodies of all requests together are at their limit. */
+/** `busy`: the bodies of all requests together have reached their limit. */
 export type BodyRefusal = "too_large" | "busy";
 
 /**
- * The same for a request to a node:http server, whose socket stays open for the response. `reserve` is called with the size of
- * each chunk. If it returns false, the body is `busy` and nothing more is kept.
+ * The same for a request to a node:http server, whose socket stays open for the response. `reserve` is called with the size of each chunk;
+ * if it returns false, the body is `busy` and nothing more is kept.
  */
-export async function readRequestBody({
-  request,
-  maxBytes,
-  reserve = () => true,
-}: {
+export async function readRequestBody(input: {
   request: IncomingMessage;
   maxBytes: number;
   reserve?: (bytes: number) => boolean;
 }): Promise<Buffer<ArrayBuffer> | BodyRefusal> {
+  const { request, maxBytes, reserve = () => true } = input;
   if (isAnnouncedLarger({ contentLength: request.headers["content-length"], maxBytes })) return "too_large";
   const collector = createBodyCollector({ maxBytes });
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
@@ -57,17 +51,12 @@ export async function readRequestBody({
   return collector.bytes();
 }
 
-/**
- * The same for a node:http message on a hot path: events are faster than an async iterable. The caller decides what becomes of
- * the connection.
- */
-export function readIncomingMessage({
-  message,
-  maxBytes,
-}: {
+/** The same for a node:http message on a hot path, since events are faster than an async iterable. The caller handles the connection. */
+export function readIncomingMessage(request: {
   message: IncomingMessage;
   maxBytes: number;
 }): Promise<Buffer<ArrayBuffer> | "too_large"> {
+  const { message, maxBytes } = request;
   const { promise, resolve, reject } = Promise.withResolvers<Buffer<ArrayBuffer> | "too_large">();
   const collector = createBodyCollector({ maxBytes });
   message.on("data", (chunk: Uint8Array) => {
@@ -78,27 +67,22 @@ export function readIncomingMessage({
   return promise;
 }
 
-/** By the Content-Length header alone. A missing or malformed one announces nothing. */
-export function isAnnouncedLarger({
-  contentLength,
-  maxBytes,
-}: {
-  contentLength: string | null | undefined;
-  maxBytes: number;
-}): boolean {
+/** Checks the Content-Length header. A missing or malformed one announces nothing. */
+export function isAnnouncedLarger(request: { contentLength: string | null | undefined; maxBytes: number }): boolean {
+  const { contentLength, maxBytes } = request;
   return Number(contentLength ?? 0) > maxBytes;
 }
 
 export type BodyCollector = {
-  /** Returns false from the chunk on with which there are more than `maxBytes`, and keeps nothing of it. */
+  /** Returns false, and keeps nothing more, once there are more than `maxBytes`. */
   add(chunk: Uint8Array): boolean;
-  /** What was kept so far. */
+  /** The bytes that were kept. */
   bytes(): Buffer<ArrayBuffer>;
 };
 
 /**
- * Collects the chunks of one body in one buffer that grows. A list of chunks would take hundreds of bytes for a chunk of a single
- * byte, so that a small body could exhaust the memory.
+ * Collects the chunks of a body in one growing buffer. A list of chunks would take hundreds of bytes for each chunk of a single byte, so
+ * that a small body could exhaust the memory.
  */
 export function createBodyCollector({ maxBytes }: { maxBytes: number }): BodyCollector {
   let buffer = Buffer.alloc(0);

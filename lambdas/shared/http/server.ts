@@ -1,22 +1,18 @@
-/** Starts and closes the HTTP servers of both zones: explains a port that is in use, and lets answers under way end. */
+/** Starts and closes the HTTP servers of both zones. Explains a port in use, and lets open requests finish. */
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Requests under way at the close get this long. */
+/** How long open requests may take at the close. */
 const closeGraceMs = 5000;
 
-/** Resolves to the port, a free one for 0. `portSetting` says how another port is chosen. */
-export async function startListening({
-  server,
-  hostname,
-  port,
-  portSetting,
-}: {
+/** Resolves to the port. 0 selects a free one. `portSetting` says how to choose another. */
+export async function startListening(options: {
   server: Server;
   hostname: string;
   port: number;
   portSetting: string;
 }): Promise<number> {
+  const { server, hostname, port, portSetting } = options;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject);
   server.listen({ host: hostname, port }, resolve);
@@ -24,14 +20,14 @@ export async function startListening({
     await promise;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-    const remedy = `Stop what listens there, or choose another port (${portSetting}).`;
+    const remedy = `Stop the program that listens there, or choose another port (${portSetting}).`;
     throw new Error(`Port ${port} on ${hostname} is already in use. ${remedy}`, { cause: error });
   }
   server.removeListener("error", reject);
   return (server.address() as AddressInfo).port;
 }
 
-/** Takes no new connection, lets requests under way end, and cuts what is left after the grace. */
+/** Accepts no new connection, lets open requests finish, and closes what is left after the grace time. */
 export async function closeServer(server: Server): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());

@@ -1,4 +1,4 @@
-/** GET and POST of a URL that somebody else chose: only to public addresses, only what was asked for, and only so much of the answer. */
+/** GET and POST of a URL that somebody else chose: only to public addresses, and with a limit for the answer. */
 import type { LookupAddress } from "node:dns";
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -7,7 +7,7 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import { isAnnouncedLarger, readIncomingMessage } from "../http/read-body.ts";
 import { createReach, type PublicTarget, type ReachOptions } from "./reach.ts";
 
-/** `timeoutMs` is for all of it: the name, the connection and the last byte. */
+/** `timeoutMs` limits everything: the look-up, the connection and the body. */
 export type PublicFetch = (request: {
   url: string;
   maxBytes: number;
@@ -16,11 +16,9 @@ export type PublicFetch = (request: {
 }) => Promise<Uint8Array>;
 
 /**
- * Names, addresses and time are as `createReach` says. A redirect is not followed.
- *
- * Rejects with a SekishoError: `permission_denied` for a URL or an address that is not for everybody, `payload_too_large`,
- * `invalid_response` for anything but a plain 200, and `unavailable` for what may work another time (no address, no
- * connection, no time, 429, 5xx); or with the signal's reason where the caller gave up.
+ * Restricts addresses and time like `createReach`. Follows no redirect. Rejects with the signal's reason or with a SekishoError:
+ * `permission_denied` for a forbidden URL or address, `payload_too_large`, `invalid_response` for anything but a plain 200, and
+ * `unavailable` if a retry may succeed (no address, no connection, no time, 429, 5xx).
  */
 export function createPublicFetch(options: ReachOptions = {}): PublicFetch {
   const reach = createReach(options);
@@ -43,14 +41,9 @@ async function get({ maxBytes, ...target }: PublicTarget & { maxBytes: number })
   });
 }
 
-/** By the head alone, before the body is read. */
-function checkPublicResponse({
-  response,
-  maxBytes,
-}: {
-  response: IncomingMessage;
-  maxBytes: number;
-}): SekishoError | undefined {
+/** Checks status and headers before the body is read. */
+function checkPublicResponse(request: { response: IncomingMessage; maxBytes: number }): SekishoError | undefined {
+  const { response, maxBytes } = request;
   const { statusCode: status = 0, headers } = response;
   if (status === 429 || status >= 500) return new SekishoError("unavailable");
   const encoding = headers["content-encoding"] ?? "identity";
@@ -60,30 +53,25 @@ function checkPublicResponse({
 }
 
 /**
- * Certificate, SNI and `Host` are for the URL's name; the name itself is not looked up again. The connection ends when `read`
- * is done with the response, whatever of it is left. Rejects with a SekishoError: what `read` throws, `invalid_response` for
- * what is no HTTP, and `unavailable`.
+ * Connects to the checked addresses without another look-up. Certificate, SNI and `Host` use the URL's name. Closes the connection when
+ * `read` is done with the response. Rejects with a SekishoError: that of `read`, `invalid_response` if the answer is not HTTP, or
+ * `unavailable`.
  */
-async function requestOnce<T>({
-  url,
-  addresses,
-  signal,
-  method,
-  headers,
-  body,
-  read,
-}: PublicTarget & {
-  method: "GET" | "POST";
-  headers: OutgoingHttpHeaders;
-  body?: string;
-  read: (response: IncomingMessage) => T | Promise<T>;
-}): Promise<T> {
+async function requestOnce<T>(
+  input: PublicTarget & {
+    method: "GET" | "POST";
+    headers: OutgoingHttpHeaders;
+    body?: string;
+    read: (response: IncomingMessage) => T | Promise<T>;
+  },
+): Promise<T> {
+  const { url, addresses, signal, method, headers, body, read } = input;
   const options: RequestOptions = { agent: false, lookup: lookupIn(addresses), method, headers, signal };
   const request = url.protocol === "https:" ? httpsRequest(url, options) : httpRequest(url, options);
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   request.once("response", resolve);
   request.on("error", reject);
-  // A connection that is switched to another protocol closes without an error.
+  // A connection that switches protocols closes without an error.
   request.once("close", () => reject(new Error("closed")));
   request.end(body);
   try {
@@ -96,7 +84,7 @@ async function requestOnce<T>({
   }
 }
 
-/** Answers every question with the addresses that were checked. */
+/** Resolves every name to the addresses that were checked. */
 function lookupIn(addresses: readonly LookupAddress[]): LookupFunction {
   const [first] = addresses;
   return (_name, { all }, callback) => {
@@ -109,10 +97,10 @@ function isNoHttp(thrown: unknown): boolean {
   return typeof thrown === "object" && thrown !== null && "code" in thrown && String(thrown.code).startsWith("HPE_");
 }
 
-/** `retryAfter` is the header's own text. */
+/** `retryAfter` is the value of the header. */
 type PostAnswer = { status: number; retryAfter: string | undefined };
 
-/** `timeoutMs` is for all of it: the name, the connection and the head of the answer. */
+/** `timeoutMs` limits everything: the look-up, the connection and the head of the answer. */
 export type PublicPost = (request: {
   url: string;
   headers: Readonly<Record<string, string>>;
@@ -122,10 +110,8 @@ export type PublicPost = (request: {
 }) => Promise<PostAnswer>;
 
 /**
- * Names, addresses and time are as `createReach` says. A redirect is an answer like any other, and not followed.
- *
- * Rejects with a SekishoError: `permission_denied` for a URL or an address that is not for everybody, `invalid_response` for
- * what is no HTTP, and `unavailable` where no answer came; or with the signal's reason where the caller gave up.
+ * Restricts addresses and time like `createReach`. A redirect is a plain answer. Rejects with the signal's reason or with a SekishoError:
+ * `permission_denied` for a forbidden URL or address, `invalid_response` if the answer is not HTTP, and `unavailable` if there was none.
  */
 export function createPublicPost(options: ReachOptions = {}): PublicPost {
   const reach = createReach(options);

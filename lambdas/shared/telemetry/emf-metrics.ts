@@ -1,37 +1,31 @@
-/** Metrics as log lines that CloudWatch reads: embedded metric format, one line for each combination of labels. */
+/** Metrics as log lines in CloudWatch's embedded metric format, one line for each combination of labels. */
 
 import type { Metric } from "./metric-table-entry.ts";
 import { createMetricBound, type Metrics } from "./telemetry.ts";
 
-/** https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html: an array's most. */
+/** The most values of an array: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html */
 const maxValues = 100;
 
 type Series = { name: string; labels: Readonly<Record<string, string>>; values: number[] };
 
 export type EmfMetrics = {
   metrics: Metrics;
-  /** Writes what was collected since the last time. Never throws. */
+  /** Writes what was collected since the last flush. Never throws. */
   flush(): void;
 };
 
 /**
- * Collects the values of one invocation: a counter's sum, all values of a histogram, and the latest of a gauge. `zone` is a dimension of
- * each metric, beside those of the table. A metric without dimensions in `table` is not written, and a value that is not finite is
- * ignored.
+ * Collects the values of one invocation: the sum of a counter, all values of a histogram, and the latest value of a gauge. `zone` is an
+ * additional dimension of every metric. Ignores metrics without dimensions in `table`, and values that are not finite.
  */
-export function createEmfMetrics({
-  table,
-  namespace,
-  zone,
-  write = (line) => process.stdout.write(line),
-  now = Date.now,
-}: {
+export function createEmfMetrics(options: {
   table: Readonly<Record<string, Metric>>;
   namespace: string;
   zone: "verification" | "execution";
   write?: (line: string) => void;
   now?: () => number;
 }): EmfMetrics {
+  const { table, namespace, zone, write = (line) => process.stdout.write(line), now = Date.now } = options;
   const bound = createMetricBound();
   const series = new Map<string, Series>();
 
@@ -46,7 +40,7 @@ export function createEmfMetrics({
   function formatLines({ name, labels, values }: Series): string[] {
     const { dimensions } = table[name] ?? {};
     if (dimensions === undefined) return [];
-    // A set without a name would be none.
+    // CloudWatch drops a dimension set without a name.
     const sets = dimensions.map((set) => [...new Set(["zone", ...set])]);
     const directive = { Namespace: namespace, Dimensions: sets, Metrics: [{ Name: name, Unit: selectUnit(name) }] };
     const metadata = { Timestamp: now(), CloudWatchMetrics: [directive] };

@@ -1,4 +1,4 @@
-/** Telemetry of a Lambda function: metrics as log lines that CloudWatch reads, spans sent before an invocation ends. */
+/** Telemetry of a Lambda function: metrics as log lines for CloudWatch, and spans that are sent before an invocation ends. */
 import type { AwsDependencies } from "../aws/credentials.ts";
 import { functionResource, readMetricsNamespace } from "../config/aws-environment.ts";
 import type { TelemetryConfig } from "../config/telemetry-schema.ts";
@@ -10,22 +10,17 @@ import { createXrayTarget } from "./otlp-target.ts";
 import { type InvocationTelemetry, noMetrics } from "./telemetry.ts";
 import { openTracing } from "./tracing.ts";
 
-/** Awaited by whoever asked, so that a collector that is away delays no answer for long. */
+/** The caller waits for the flush, so an unreachable collector must not delay answers for long. */
 const flushMs = 1000;
 
-export function openLambdaTelemetry({
-  config,
-  service,
-  readSecret,
-  aws,
-  log,
-}: {
+export function openLambdaTelemetry(options: {
   config: TelemetryConfig;
   service: "verification" | "execution";
   readSecret: (reference: SecretReference) => Promise<string>;
   aws: AwsDependencies;
   log: Log;
 }): InvocationTelemetry {
+  const { config, service, readSecret, aws, log } = options;
   const namespace = readMetricsNamespace();
   const measured =
     namespace === undefined ? undefined : createEmfMetrics({ table: metricTable, namespace, zone: service });

@@ -1,15 +1,15 @@
-/** The metrics of the ingress, in a file of their own because everything that the ingress loads counts in its cold start. */
+/** The metrics of the ingress. They have a file of their own, because everything that the ingress loads adds to its cold start. */
 
 /**
- * `labels` are the label names; a person, a channel or an id is never one. `dimensions` are the sets of labels for CloudWatch, where each
- * combination of values is a metric that costs; without them the metric is not sent there.
+ * `labels` are label names, never of a person, a channel or an id. `dimensions` are sets of labels for CloudWatch, where every combination
+ * of values is a metric that costs money. Without dimensions, the metric is not sent there.
  */
 export type Metric = {
   kind: "counter" | "histogram" | "gauge";
   labels: readonly string[];
   dimensions?: readonly (readonly string[])[];
   help: string;
-  /** Upper bounds, in the unit that the name ends with. */
+  /** Upper bounds, in the unit at the end of the name. */
   buckets?: readonly number[];
 };
 

@@ -3,7 +3,7 @@
 import type { Metric } from "./metric-table-entry.ts";
 import { entryMetricTable } from "./metric-table-entry.ts";
 
-/** Seconds: from a call that is answered at once to a task of hours. */
+/** Seconds, from a call that is answered at once to a task of hours. */
 const callBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const taskBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 14_400];
 
@@ -126,11 +126,7 @@ export const metricTable = {
     help: "How long the agent worked in one run.",
     buckets: taskBuckets,
   },
-  sekisho_runs_under_way: {
-    kind: "gauge",
-    labels: [],
-    help: "Agents at work in this process.",
-  },
+  sekisho_runs_under_way: { kind: "gauge", labels: [], help: "Agents at work in this process." },
 } as const satisfies Record<string, Metric>;
 
 type Table = typeof metricTable;

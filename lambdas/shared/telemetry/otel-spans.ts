@@ -1,4 +1,4 @@
-/** Spans over `@opentelemetry/api`: the SDK that is registered in the process gets them. Without one, only trace ids are passed on. */
+/** Spans over `@opentelemetry/api`, which passes them to the registered SDK. Without one, only trace ids are passed on. */
 
 import {
   trace as api,
@@ -24,7 +24,7 @@ import {
   type Trace,
 } from "./telemetry.ts";
 
-/** Starts a span whose own ids are those given, which only an SDK of ours can (tracer-provider.ts). */
+/** Starts a span with the given ids, which needs our own SDK instance (tracer-provider.ts). */
 export type StartRoot = (request: { name: string; kind: SpanKind; ids: SpanContext; startTime: Date }) => Span;
 
 const kinds: Record<SpanStart["kind"], SpanKind> = {
@@ -36,8 +36,8 @@ const kinds: Record<SpanStart["kind"], SpanKind> = {
 };
 
 /**
- * `tracer` is the process's own where not given; work runs within its context, so that what an agent or a library traces
- * lies below. Where the ids of a root cannot be had, it is told as their child. `sampleRatio` is for traces that begin here.
+ * Work runs in the span's context, so that spans of an agent or a library become its children. If a root span cannot have its own ids, it
+ * is recorded as a child of them. `sampleRatio` is for traces that begin here.
  */
 export function createOtelSpans({
   tracer = api.getTracer("sekisho"),
@@ -51,7 +51,7 @@ export function createOtelSpans({
   return {
     async within({ name, kind, trace, attributes }, work) {
       const parent = toParentContext(trace);
-      // A call outside of every trace, such as a read of a group's members, begins no trace.
+      // A call outside of every trace, such as a read of a group's members, starts no trace.
       if (parent === undefined && kind !== "server") return work(createUnrecordedSpan(createTrace({ sampleRatio })));
       const span = tracer.startSpan(name, { kind: kinds[kind], ...(attributes && { attributes }) }, runAround(parent));
       const ids = span.spanContext();
@@ -73,7 +73,7 @@ export function createOtelSpans({
   };
 }
 
-/** The active span where it belongs to the same trace, because it is a closer parent than the one of the record or the caller. */
+/** The active span if it belongs to the same trace, because it is a closer parent than the one of the record or the caller. */
 function toParentContext(trace: Trace | undefined): SpanContext | undefined {
   const active = api.getSpanContext(context.active());
   const given = spanContextOf(trace);
@@ -86,15 +86,12 @@ function runAround(parent: SpanContext | undefined): Context {
   return api.getSpanContext(active) === parent ? active : api.setSpanContext(active, parent);
 }
 
-async function runWithin<T>({
-  span,
-  inside,
-  work,
-}: {
+async function runWithin<T>(options: {
   span: Span;
   inside: Context;
   work: (span: OpenSpan) => Promise<T>;
 }): Promise<T> {
+  const { span, inside, work } = options;
   let failed = false;
   const fail = (kind: string) => {
     if (!failed) markFailed(span, kind);

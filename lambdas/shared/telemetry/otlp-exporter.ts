@@ -1,6 +1,6 @@
 /**
- * Sends finished spans to a collector over OTLP (https://opentelemetry.io/docs/specs/otlp/#otlphttp). What cannot be sent is dropped and
- * said in the log, and nobody waits for it.
+ * Sends finished spans to a collector over OTLP (https://opentelemetry.io/docs/specs/otlp/#otlphttp). Drops and logs what cannot be sent;
+ * no request waits for it.
  */
 
 import { setTimeout as wait } from "node:timers/promises";
@@ -14,22 +14,18 @@ import type { OtlpTarget } from "./otlp-target.ts";
 
 type Batch = Parameters<SpanExporter["export"]>[0];
 
-/** Who did not answer is not asked again for so long: a dead collector would cost each invocation its time-out. */
+/** The pause after a failed request. Otherwise an unreachable collector would cost every invocation its time-out. */
 const pauseMs = 10_000;
 const warnEveryMs = 60_000;
 
-/** `settled` resolves when nothing is on its way. */
-export function createOtlpExporter({
-  post,
-  timeoutMs,
-  log,
-  now = Date.now,
-}: {
+/** `settled` resolves when no request is under way. */
+export function createOtlpExporter(options: {
   post: OtlpPost;
   timeoutMs: number;
   log: Log;
   now?: () => number;
 }): SpanExporter & { settled(): Promise<void> } {
+  const { post, timeoutMs, log, now = Date.now } = options;
   const underWay = new Set<Promise<unknown>>();
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
   let mutedUntilMs = Number.NEGATIVE_INFINITY;
@@ -87,34 +83,31 @@ export function createOtlpExporter({
   };
 }
 
-/** `rejected`: spans that it did not take although it answered that all is well. */
+/** `rejected` counts the spans that the collector refused in a successful answer. */
 type OtlpPostResult = { status: number; rejected: number } | { failed: string };
 
 type OtlpPost = (request: { body: Uint8Array; signal: AbortSignal }) => Promise<OtlpPostResult>;
 
 const repeatableStatuses = [429, 502, 503, 504];
-/** Whoever wants to be left alone for longer is. */
+/** A longer Retry-After means no retry. */
 const maxDelayMs = 1000;
 const defaultDelayMs = 200;
 const maxAnswerBytes = 64 * 1024;
 
 /**
- * Never rejects. Repeated once, where the answer allows it or where there was none: a kept connection is dead after a
- * function has slept. No redirect is followed: the headers are for nobody else.
+ * Never rejects. Tries twice if the answer allows it or if there was none, because a kept connection may be closed after a function was
+ * frozen. Follows no redirect, because the headers are only for this target.
  */
-export function createOtlpPost({
-  target,
-  now = Date.now,
-  sleep = (ms, signal) => wait(ms, undefined, { signal }),
-}: {
+export function createOtlpPost(options: {
   target: OtlpTarget;
   now?: () => number;
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }): OtlpPost {
+  const { target, now = Date.now, sleep = (ms, signal) => wait(ms, undefined, { signal }) } = options;
   async function once({ body, signal }: { body: Uint8Array; signal: AbortSignal }): Promise<OtlpAnswer> {
-    // A secret's reader knows no signal.
+    // Reading a secret does not support the signal.
     const headers = await abortable({ promise: target.headersOf(body), signal });
-    // A signed Host goes with the address, and fetch writes it itself.
+    // fetch sets Host itself.
     const { host: _host, ...sent } = headers;
     const response = await fetch(target.url, { method: "POST", headers: sent, body, signal, redirect: "manual" });
     const answer = await readResponseBody({ response, maxBytes: maxAnswerBytes });
@@ -136,7 +129,7 @@ export function createOtlpPost({
         if (!repeatableStatuses.includes(status) || retryAfterMs > maxDelayMs) return last;
         if (attempt === 0) await sleep(retryAfterMs, request.signal).catch(() => {});
       } catch (thrown) {
-        // What fetch hides behind its TypeError says more.
+        // The cause of fetch's TypeError says more.
         const cause = Object(thrown).cause ?? thrown;
         last = { failed: request.signal.aborted ? "timeout" : errorKind(cause) };
       }
@@ -147,7 +140,7 @@ export function createOtlpPost({
 
 type OtlpAnswer = { status: number; rejected: number; retryAfterMs: number | undefined };
 
-/** int64 is a string in Protobuf's JSON, and a number in that of some collectors. */
+/** In Protobuf's JSON, int64 is a string. Some collectors send a number. */
 function rejectedSpans(text: string): number {
   try {
     const count = Number(Object(Object(JSON.parse(text)).partialSuccess).rejectedSpans ?? 0);

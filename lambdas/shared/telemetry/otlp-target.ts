@@ -1,4 +1,4 @@
-/** Where spans are posted to, and what proves who posts them. */
+/** The target of spans: its URL, and the headers that authenticate the sender. */
 
 import { createCachedValue } from "../async/cache.ts";
 import type { AwsDependencies } from "../aws/credentials.ts";
@@ -10,23 +10,20 @@ import type { SecretReference } from "../config/values.ts";
 export type OtlpTarget = {
   url: URL;
   headersOf(body: Uint8Array): Promise<Record<string, string>>;
-  /** It was not let in: what is kept of secrets is read anew. */
+  /** Reads secrets again after the target refused the sender. */
   forget(): void;
 };
 
 type Exporter = Exclude<TelemetryConfig["traces"]["exporter"], { type: "none" }>;
 type ReadSecret = (reference: SecretReference) => Promise<string>;
 
-/** Throws a ConfigError where `xray` is wanted and cannot be had. Nothing is read before the first post. */
-export function createOtlpTarget({
-  exporter,
-  readSecret,
-  xray,
-}: {
+/** Throws a ConfigError if `xray` is configured but unavailable. Reads nothing before the first post. */
+export function createOtlpTarget(options: {
   exporter: Exporter;
   readSecret: ReadSecret;
   xray: OtlpTarget | undefined;
 }): OtlpTarget {
+  const { exporter, readSecret, xray } = options;
   if (exporter.type === "otlp") return createCollectorTarget({ exporter, readSecret });
   if (xray !== undefined) return xray;
   const problem =
@@ -34,13 +31,12 @@ export function createOtlpTarget({
   throw new ConfigError("The configuration", [problem]);
 }
 
-function createCollectorTarget({
-  exporter: { url, headers },
-  readSecret,
-}: {
+function createCollectorTarget(options: {
   exporter: Extract<Exporter, { type: "otlp" }>;
   readSecret: ReadSecret;
 }): OtlpTarget {
+  const { readSecret } = options;
+  const { url, headers } = options.exporter;
   const read = async () => {
     const entries = Object.entries(headers).map(async ([name, secret]) => [name, await readSecret(secret)] as const);
     return Object.fromEntries(await Promise.all(entries));
@@ -56,10 +52,7 @@ function createCollectorTarget({
   };
 }
 
-/**
- * X-Ray's OTLP endpoint (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch-OTLPEndpoint.html). The entry passes it
- * in where the process runs on AWS.
- */
+/** X-Ray's OTLP endpoint (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch-OTLPEndpoint.html). */
 export function createXrayTarget({ region, credentials, endpointOf }: AwsDependencies): OtlpTarget {
   const url = new URL("/v1/traces", endpointOf("xray"));
   const sign = createSigner({ service: "xray", region, credentials });

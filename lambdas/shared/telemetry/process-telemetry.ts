@@ -1,4 +1,4 @@
-/** Telemetry of a process that goes on running: metrics for Prometheus, spans to a collector. */
+/** Telemetry of a long-running process: metrics for Prometheus, and spans for a collector. */
 import { ConfigError } from "../config/load.ts";
 import { formatSecretName, hasSecret } from "../config/secrets.ts";
 import type { TelemetryConfig } from "../config/telemetry-schema.ts";
@@ -9,21 +9,19 @@ import { createPrometheusMetrics } from "./prometheus-metrics.ts";
 import { noMetrics, type ProcessTelemetry } from "./telemetry.ts";
 import { openTracing } from "./tracing.ts";
 
-/** Of a process that ends; its caller waits for nothing else. */
+/** The limit for the last flush, when the process ends. */
 const flushMs = 2000;
 
-/** `service` is what the spans are of. Opens nothing before the first span. Throws where the exporter cannot be used here. */
-export function openProcessTelemetry({
-  config,
-  ...dependencies
-}: {
+/** `service` names the source of the spans. Opens nothing before the first span. Throws if the exporter cannot be used here. */
+export function openProcessTelemetry(options: {
   config: TelemetryConfig;
   service: "verification" | "execution";
   readSecret: (reference: SecretReference) => Promise<string>;
-  /** Undefined where it cannot be used. */
+  /** Undefined if X-Ray is not available. */
   xray?: OtlpTarget | undefined;
   log: Log;
 }): ProcessTelemetry {
+  const { config, ...dependencies } = options;
   requireHeaders(config);
   const measured = config.metrics ? createPrometheusMetrics() : undefined;
   const tracing = openTracing({ config: config.traces, flushMs, ...dependencies });
@@ -38,7 +36,7 @@ export function openProcessTelemetry({
   };
 }
 
-/** Better now than once a minute for ever. */
+/** Fails at the start, because a missing header would otherwise be logged every minute. */
 function requireHeaders({ traces: { exporter } }: TelemetryConfig): void {
   const headers = exporter.type === "otlp" ? Object.entries(exporter.headers) : [];
   const problems = headers.flatMap(([name, reference]) =>

@@ -1,4 +1,4 @@
-/** Metrics as Prometheus reads them (https://prometheus.io/docs/instrumenting/exposition_formats/), in a registry of their own. */
+/** Metrics for Prometheus (https://prometheus.io/docs/instrumenting/exposition_formats/) in a separate registry. */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
@@ -9,11 +9,11 @@ import { createMetricBound, type Metrics } from "./telemetry.ts";
 export type PrometheusMetrics = {
   metrics: Metrics;
   exposition(): Promise<{ contentType: string; body: string }>;
-  /** Lets go of what watches the process. */
+  /** Stops watching the process. */
   close(): void;
 };
 
-/** Each call has its own: several zones of one process are told apart by where they are read. */
+/** Each call has its own registry, because several zones of one process have separate metrics pages. */
 export function createPrometheusMetrics(): PrometheusMetrics {
   const registry = new Registry();
   const bound = createMetricBound();
@@ -30,7 +30,7 @@ export function createPrometheusMetrics(): PrometheusMetrics {
   return {
     metrics: {
       add: (name, labels, by = 1) => {
-        // It throws for what would make a counter less.
+        // prom-client throws if a counter would decrease.
         if (Number.isFinite(by) && by >= 0) counters.get(name)?.inc(bound(name, labels), by);
       },
       observe: (name, labels, value) => {
@@ -49,8 +49,8 @@ const nanosecondsPerSecond = 1e9;
 const microsecondsPerSecond = 1e6;
 
 /**
- * Read when the registry is. By hand: what prom-client itself collects watches the event loop and the garbage collector for ever,
- * and has nothing to end that. Returns what ends it here.
+ * Adds metrics of the process, which are read together with the registry. Not with prom-client's own collectors, which watch the event
+ * loop and the garbage collector and cannot be stopped. Returns a function that stops the watching.
  */
 function registerProcessMetrics(registry: Registry): () => void {
   const delay = monitorEventLoopDelay({ resolution: 10 });
@@ -90,7 +90,7 @@ function gaugeReader(read: () => number): (this: Gauge) => void {
   };
 }
 
-/** A counter can only be raised: it begins anew at each read. */
+/** prom-client can only increase a counter, so it is reset before each read. */
 function counterReader(read: () => number): (this: Counter) => void {
   return function collect() {
     this.reset();

@@ -1,19 +1,36 @@
 /** Opens spans as configured: exported by our own SDK instance, or left to the SDK that the application has registered. */
+
+import {
+  trace as api,
+  context,
+  type TracerProvider as Provider,
+  ROOT_CONTEXT,
+  type SpanContext,
+} from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import {
+  BatchSpanProcessor,
+  RandomIdGenerator,
+  type Sampler,
+  SamplingDecision,
+  type SpanExporter,
+  TracerProvider,
+} from "@opentelemetry/sdk-trace";
 import { waitAtMost } from "../async/deadline.ts";
 import type { TelemetryConfig } from "../config/telemetry-schema.ts";
 import type { SecretReference } from "../config/values.ts";
 import type { Log } from "../log.ts";
-import { createOtelSpans } from "./otel-spans.ts";
+import { createOtelSpans, isSampled, type StartRoot } from "./otel-spans.ts";
 import { createOtlpExporter, createOtlpPost } from "./otlp-exporter.ts";
 import { createOtlpTarget, type OtlpTarget } from "./otlp-target.ts";
-import type { Spans } from "./telemetry.ts";
-import { createTracerProvider, enableContextManager, setGlobalProvider } from "./tracer-provider.ts";
+import { isTraceSampled, type Spans } from "./telemetry.ts";
 
 export type Tracing = {
   spans: Spans;
-  /** Sends what waits, and takes no longer than `flushMs`. Never rejects. */
+  /** Sends what is left within `flushMs`. Never rejects. */
   flush(): Promise<void>;
-  /** The same for the last time. */
+  /** The same, for the last time. */
   close(): Promise<void>;
 };
 
@@ -21,26 +38,20 @@ export type Tracing = {
 const exportTimeoutMs = 5000;
 const sendEveryMs = 5000;
 
-/** Opens nothing before the first spans are sent. Throws where the exporter cannot be used here. */
-export function openTracing({
-  config: { exporter, sampleRatio },
-  service,
-  resource = {},
-  readSecret,
-  xray,
-  flushMs,
-  log,
-}: {
+/** Opens nothing before the first spans are sent. Throws if the exporter cannot be used here. */
+export function openTracing(options: {
   config: TelemetryConfig["traces"];
   service: "verification" | "execution";
   /** Attributes of the process, by OpenTelemetry's semantic conventions for resources. */
   resource?: Record<string, string>;
   readSecret: (reference: SecretReference) => Promise<string>;
-  /** Undefined where it cannot be used. */
+  /** Undefined if X-Ray is not available. */
   xray?: OtlpTarget | undefined;
   flushMs: number;
   log: Log;
 }): Tracing {
+  const { service, resource = {}, readSecret, xray, flushMs, log } = options;
+  const { exporter, sampleRatio } = options.config;
   if (exporter.type === "none") {
     return { spans: createOtelSpans({ sampleRatio }), flush: async () => {}, close: async () => {} };
   }
@@ -54,7 +65,7 @@ export function openTracing({
     exportTimeoutMs: exportTimeoutMs + 1000,
   });
   enableContextManager();
-  // Agents run in the Execution zone: what they trace themselves is of that service, also where both are one process.
+  // Spans that an agent creates belong to the Execution zone, even if both zones are one process.
   const restoreProvider = service === "execution" ? setGlobalProvider(own.provider) : () => {};
   const { provider, startRoot, flush, close } = own;
   const settled = async (work: Promise<unknown>) => {
@@ -68,4 +79,83 @@ export function openTracing({
       await settled(close());
     },
   };
+}
+
+/** Our instance of OpenTelemetry's SDK: sends spans to one exporter in batches, and follows the sampling decision of the trace. */
+
+/** The most spans that wait for the exporter. Further ones are dropped, so that no task waits. */
+const maxWaiting = 2048;
+const batchSize = 512;
+
+export type OwnProvider = {
+  provider: Provider;
+  startRoot: StartRoot;
+  /** Sends what is left. Rejects if that fails. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+};
+
+export function createTracerProvider(options: {
+  exporter: SpanExporter;
+  resource: Record<string, string>;
+  sampleRatio: number;
+  sendEveryMs: number;
+  exportTimeoutMs: number;
+}): OwnProvider {
+  const { exporter, resource, sampleRatio, sendEveryMs, exportTimeoutMs } = options;
+  let root: SpanContext | undefined;
+  const random = new RandomIdGenerator();
+  const idGenerator = {
+    generateTraceId: () => root?.traceId ?? random.generateTraceId(),
+    generateSpanId: () => root?.spanId ?? random.generateSpanId(),
+  };
+  /** Follows the parent's sampled flag; without one the trace begins here. */
+  const sampler: Sampler = {
+    shouldSample(parent, traceId) {
+      const flagged = root ?? api.getSpanContext(parent);
+      const keeps = flagged === undefined ? isTraceSampled({ traceId, sampleRatio }) : isSampled(flagged);
+      return {
+        decision: keeps ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD,
+        ...(flagged?.traceState && { traceState: flagged.traceState }),
+      };
+    },
+    toString: () => "ByFlag",
+  };
+  const processor = new BatchSpanProcessor({
+    exporter,
+    maxQueueSize: maxWaiting,
+    maxExportBatchSize: batchSize,
+    scheduledDelayMillis: sendEveryMs,
+    exportTimeoutMillis: exportTimeoutMs,
+  });
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes(resource),
+    sampler,
+    idGenerator,
+    spanProcessors: [processor],
+  });
+  const tracer = provider.getTracer("sekisho");
+  return {
+    provider,
+    startRoot({ name, kind, ids, startTime }) {
+      root = ids;
+      try {
+        return tracer.startSpan(name, { kind, startTime, root: true }, ROOT_CONTEXT);
+      } finally {
+        root = undefined;
+      }
+    },
+    flush: () => processor.forceFlush(),
+    close: () => provider.shutdown(),
+  };
+}
+
+/** Enables the context manager, by which a span knows its parent. One that an application has set stays. */
+export function enableContextManager(): void {
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+}
+
+/** Registers the provider for spans that an agent creates itself, unless the application has its own. Returns a function that undoes it. */
+function setGlobalProvider(provider: Provider): () => void {
+  return api.setGlobalTracerProvider(provider) ? () => api.disable() : () => {};
 }

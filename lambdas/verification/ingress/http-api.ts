@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { createJsonCall } from "../../shared/aws/json-call.ts";
-import { escapeSqsText } from "../../shared/engine/aws/sqs-text.ts";
+import { escapeSqsText } from "../../shared/engine/aws/sqs-message.ts";
 import type { HeaderPairs } from "./authenticate.ts";
 import type { Ingress, IngressQueue, IngressRequest } from "./ingress.ts";
 

@@ -3,9 +3,9 @@
 import { ChangeMessageVisibilityCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import * as z from "zod";
 import { createDeadline } from "../../shared/async/deadline.ts";
-import { operatorAlias } from "../../shared/config/operator-alias.ts";
-import { remainingDelayMs } from "../../shared/engine/aws/chained-delay.ts";
+import { operatorAlias } from "../../shared/config/aws-environment.ts";
 import { callLimits } from "../../shared/engine/aws/client.ts";
+import { remainingDelayMs } from "../../shared/engine/aws/sqs-message.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { readQueuedIds } from "../../shared/queued-ids.ts";

@@ -16,7 +16,7 @@ export type BundleName = (typeof bundleNames)[number];
 
 export const projectDirectory = join(import.meta.dirname, "../../..");
 
-/** Lies beside the handler. `lambdas/shared/config/bundled-config.ts` reads it. */
+/** Lies beside the handler. `lambdas/shared/config/aws-environment.ts` reads it. */
 export const configFileName = "config.json";
 /**
  * Lies beside a handler that runs tasks. `lambdas/execution/agents/create-agent.ts` loads it. The extension makes it CommonJS

@@ -45,7 +45,9 @@ export function makeArtifacts({
     const hashed = made.map(([file, content]) => ({ name: file, bytes: content.byteLength, sha256: sha256(content) }));
     return { name, files: hashed };
   });
-  const manifest = { version, contract: contractVersion, revision, at, node: process.version, bundles };
+  // The versions that the bytes depend on, beside the commit.
+  const tools = { node: process.version, npm: installed.bill.metadata.tools?.[0].version };
+  const manifest = { version, contract: contractVersion, revision, at, ...tools, bundles };
   files.set("release.json", encode(`${JSON.stringify(manifest, null, 2)}\n`));
   const sorted = [...files].sort(([a], [b]) => (a < b ? -1 : 1));
   // `sha256sum -c` wants two spaces between hash and name.

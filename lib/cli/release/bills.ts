@@ -18,7 +18,10 @@ const componentSchema = z.looseObject({
 });
 const billSchema = z.looseObject({
   bomFormat: z.literal("CycloneDX"),
-  metadata: z.object({ component: z.looseObject({}) }),
+  metadata: z.object({
+    tools: z.tuple([z.looseObject({ version: z.string() })]).optional(),
+    component: z.looseObject({}),
+  }),
   components: z.array(componentSchema),
   dependencies: z.array(z.object({ ref: z.string(), dependsOn: z.array(z.string()) })),
 });

@@ -1,4 +1,4 @@
-/** `npm run release` in a copy of the repository that is a checkout of its own. */
+/** Runs `npm run release` in a copy of the repository that is its own checkout. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -60,7 +60,7 @@ function release(...words: string[]) {
   return { code: status, stdout, stderr };
 }
 
-/** Runs `work` on a changed copy, and gives the copy back as it was. */
+/** Runs `work` on a changed copy, and then resets the copy. */
 function changed(change: () => void, work: () => void): void {
   change();
   try {
@@ -214,6 +214,7 @@ describe("npm run release -- --out", () => {
     expect(released).toEqual(bundled);
     const manifest = JSON.parse(readFileSync(join(first, "release.json"), "utf8"));
     expect(manifest).toMatchObject({ version, contract: contractVersion, at: "2026-01-31T12:00:00Z" });
+    expect(manifest).toMatchObject({ node: process.version, npm: expect.stringMatching(/^\d+\./) });
     expect(manifest.revision).toBe(git("rev-parse", "HEAD").trim());
     const { files } = manifest.bundles.find(({ name }: { name: string }) => name === "container");
     const bytes = Buffer.byteLength(bundled?.["server.cjs"] ?? "");

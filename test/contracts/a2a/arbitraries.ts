@@ -1,4 +1,4 @@
-/** Random values of the shapes of A2A 1.0, each as JSON would carry it: without members that are unset. */
+/** Random values of the shapes of A2A 1.0, without unset members, as JSON carries them. */
 import fc from "fast-check";
 import type { OperationParams } from "../../../contracts/a2a/operations.ts";
 import type { A2aArtifact, Message, Part } from "../../../contracts/a2a/part.ts";
@@ -21,7 +21,7 @@ const timestamp = fc
   .date({ min: new Date(0), max: new Date("2100-01-01"), noInvalidDate: true })
   .map((date) => date.toISOString());
 
-/** Text and data have neither a media type nor a file name: 0.3 could not say them. */
+/** Text and data have no media type and no file name, which 0.3 lacks. */
 const part: fc.Arbitrary<Part> = fc.oneof(
   withOptional({ text: fc.string() }, { metadata: struct }),
   withOptional({ data: json() }, { metadata: struct }),
@@ -99,7 +99,7 @@ const send: fc.Arbitrary<OperationParams<"SendMessage">> = withOptional(
 );
 const pushId = fc.record({ taskId: id, id });
 
-/** Without tenants and pages, which 0.3 does not have. */
+/** Without tenants and pages, which 0.3 lacks. */
 export const params: { [O in V03OperationName]: fc.Arbitrary<OperationParams<O>> } = {
   SendMessage: send,
   SendStreamingMessage: send,
@@ -113,7 +113,7 @@ export const params: { [O in V03OperationName]: fc.Arbitrary<OperationParams<O>>
   GetExtendedAgentCard: fc.constant({}),
 };
 
-/** Any JSON as it comes out of a parser; `__proto__` is no name that a struct keeps. */
+/** Any parsed JSON without `__proto__`, which a struct drops. */
 function json(): fc.Arbitrary<unknown> {
   return fc
     .json({ maxDepth: 2 })

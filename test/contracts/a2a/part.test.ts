@@ -1,4 +1,4 @@
-/** Parts, messages and tasks of A2A 1.0: what a peer may send, what is unset, and what is refused. */
+/** Parts, messages and tasks of A2A 1.0: accepted, read as absent, and refused. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { joinTextParts, messageSchema, partSchema } from "../../../contracts/a2a/part.ts";

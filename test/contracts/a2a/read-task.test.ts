@@ -1,4 +1,4 @@
-/** Tasks and messages as a client reads them: what is passed over, and what is not. */
+/** Tasks and messages as a client reads them: what it skips, and what it refuses. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { readAnswerSchema } from "../../../contracts/a2a/read-task.ts";

@@ -1,4 +1,4 @@
-/** The official SDK's own codecs of A2A 1.0, by operation, and what is lost between them and plain JSON. */
+/** The official SDK's codecs of A2A 1.0, by operation, and the known differences to plain JSON. */
 import * as sdk from "@a2a-js/sdk";
 import type fc from "fast-check";
 import type { SendResult } from "../../../contracts/a2a/task.ts";
@@ -17,17 +17,17 @@ export const paramsCodecs = {
   DeleteTaskPushNotificationConfig: sdk.DeleteTaskPushNotificationConfigRequest,
 } as const;
 
-/** What comes back of a value that the SDK has read and written again. */
+/** Reads and writes a value with the SDK. */
 export function throughSdk({ codec, value }: { codec: Codec; value: unknown }): unknown {
   return codec.toJSON(codec.fromJSON(value) as never);
 }
 
-/** The SDK reads `data: null` as no content at all: those values are left out. */
+/** The SDK reads `data: null` as no content, so those values are left out. */
 export function whatSdkKeeps<T>(values: fc.Arbitrary<T>): fc.Arbitrary<T> {
   return values.filter((value) => !JSON.stringify(value).includes('"data":null'));
 }
 
-/** Without the flags that are false: to the SDK these are unset. */
+/** Drops flags that are false, which the SDK reads as unset. */
 export function withoutDefaults(value: unknown): unknown {
   const flags = ["append", "lastChunk", "returnImmediately"];
   return JSON.parse(

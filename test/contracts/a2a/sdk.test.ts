@@ -1,4 +1,4 @@
-/** Our shapes of A2A 1.0 against the official SDK's codecs: nothing is lost, and what the SDK writes we take. */
+/** Our shapes of A2A 1.0 against the official SDK's codecs: nothing is lost in either direction. */
 import { AgentCard, StreamResponse, Task } from "@a2a-js/sdk";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";

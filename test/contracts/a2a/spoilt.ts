@@ -1,4 +1,4 @@
-/** Values that were right until somebody changed one thing in them. */
+/** Valid values with one change. */
 import fc from "fast-check";
 import { wire } from "./wire.ts";
 
@@ -7,7 +7,7 @@ const nonsense: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 1 }),
 );
 
-/** The value itself, something else altogether, or the value with one of its members, however deep, replaced. */
+/** The value itself, another value, or the value with one member replaced at any depth. */
 export function spoilt(right: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc.record({ value: right, other: nonsense, at: fc.nat() }).map(({ value, other, at }) => {
     const sent = wire(value);
@@ -15,7 +15,7 @@ export function spoilt(right: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   });
 }
 
-/** Members are counted as they come, the whole first; past the last one nothing is replaced. */
+/** Counts members in their order, the whole first. Past the last one nothing is replaced. */
 function replaceAt({ value, other, at }: { value: unknown; other: unknown; at: number }): unknown {
   let left = at;
   const visit = (member: unknown): unknown => {

@@ -1,7 +1,7 @@
-/** Values as they cross a wire, and what a schema has against them. */
+/** Values after a trip through JSON, and the issues that a schema finds in them. */
 import type * as z from "zod";
 
-/** A value as it is after it was written as JSON and read again. */
+/** Writes a value as JSON and reads it back. */
 export function wire(value: unknown): unknown {
   return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown);
 }

@@ -1,4 +1,4 @@
-/** Commands of CDK: one is run; the others change an account, and are held against the help of the pinned CDK. */
+/** Commands of CDK. The synth is run. The others change an account, so their options are compared with the help of the pinned CDK. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -44,7 +44,7 @@ function placesOfPage(): string[] {
   return [...places].map(([, account, region]) => `aws://${account}/${region}`);
 }
 
-/** The app reads what `-c` sets. */
+/** Checks that the app reads what `-c` sets. */
 function lookAtContext(words: string[]): void {
   const keys = words.flatMap((word, at) => (words[at - 1] === "-c" ? [word.replace(/=.*/, "")] : []));
   const app = readFileSync(join(root, "bin/app.ts"), "utf8");

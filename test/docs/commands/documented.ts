@@ -1,4 +1,4 @@
-/** README.md and the pages below docs/: their text, their fenced blocks, and every command in a shell's block or within a sentence. */
+/** Reads README.md and the pages below docs/: text, fenced blocks, tables, and every command in a block or within a sentence. */
 import { globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { commandLines } from "./shell-line.ts";
@@ -19,7 +19,7 @@ export function documentedCommands(): Documented[] {
   );
 }
 
-/** What stands between two `, and begins with a program that readers type. */
+/** Code within a sentence that begins with a program that readers type. */
 export function inlineCommands(): Documented[] {
   const typed = /^(?:(?:npx )?sekisho [a-z<…]|npx cdk |node [a-z]+\/|(?:npm|docker|aws|ssh|git|gcloud|curl) \S)/;
   return pages.flatMap((page) => {

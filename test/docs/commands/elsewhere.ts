@@ -1,12 +1,12 @@
-/** Commands that need another cloud, a daemon or a release: not run, but looked at as far as that goes. */
+/** Commands that need an account of a cloud, a daemon or a release. They are not run; their programs, options and files are checked. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
-import { root } from "./documented.ts";
+import { documentedCommands, root } from "./documented.ts";
 import type { LookEntry } from "./entry.ts";
 import { lookAtProgram } from "./known-programs.ts";
-import type { ShellCommand } from "./shell-line.ts";
+import { parseCommand, type ShellCommand } from "./shell-line.ts";
 
 const noGoogle = "it changes a project of Google Cloud, with somebody's credentials";
 const lookAtAll = (parts: ShellCommand[]) => parts.forEach(lookAtProgram);
@@ -20,7 +20,7 @@ function lookAtBuild(parts: ShellCommand[]): void {
   expect(words.at(-1)).toBe(".");
 }
 
-/** The volume and the port are the image's, and the variable is the one that the page's configuration names. */
+/** Checks that the volume and the port are the image's, and that the page's configuration names the variable. */
 function lookAtRun(parts: ShellCommand[]): void {
   lookAtAll(parts);
   const words = parts[0]?.words ?? [];
@@ -42,7 +42,7 @@ function lookAtRelease([part]: ShellCommand[]): void {
     expect(stdout).toContain(option);
 }
 
-/** The command's help knows each option. */
+/** Checks that the command's help names each option. */
 function lookAtHelp([part]: ShellCommand[]): void {
   const [npx, program, name = "", ...words] = part?.words ?? [];
   expect([npx, program]).toEqual(["npx", "sekisho"]);
@@ -59,7 +59,17 @@ const builds = [
 
 const releases = ["--check", "--out dist", "--out mine"];
 
+/** Every command that consists of calls of the AWS CLI alone. */
+const awsCommands = [...new Set(documentedCommands().map(({ command }) => command))].filter((command) =>
+  parseCommand(command).every(({ words: [program] }) => program === "aws"),
+);
+
 export const elsewhere: LookEntry[] = [
+  ...awsCommands.map((command) => ({
+    command,
+    because: "it reads or changes an account of AWS",
+    look: lookAtAll,
+  })),
   {
     command: "openssl rand -hex 32 | tr -d '\\n' | gcloud secrets create agent-token --data-file=-",
     because: noGoogle,

@@ -1,4 +1,4 @@
-/** Commands that call an Execution endpoint: our own, the one in Python, an A2A agent; each is a server on this machine. */
+/** Commands that call an Execution endpoint: our own, the one in Python, or an A2A agent. Each is a server on this machine. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ const keepsTheContract = expect.stringContaining("keeps what is required of it."
 
 type Execution = { env: Record<string, string>; url: string };
 
-/** `npx sekisho execution …` on a free port; resolves to what commands need to find it. */
+/** Starts `npx sekisho execution …` on a free port, and resolves to what commands need to find it. */
 async function startExecution(world: Machine, command: ShellCommand, { stays = false } = {}): Promise<Execution> {
   const port = String(await freePort());
   const execution = world.start(command, { env: { SEKISHO_EXECUTION_PORT: port }, stays });
@@ -31,13 +31,13 @@ async function startExecution(world: Machine, command: ShellCommand, { stays = f
 
 let shared: Promise<Execution> | undefined;
 
-/** One for all that only ask it something. */
+/** One server for all commands that only read. */
 function startedEcho(world: Machine): Promise<Execution> {
   shared ??= startExecution(world, onlyPart(parseCommand("npx sekisho execution")), { stays: true });
   return shared;
 }
 
-/** It wants a token, and answers at once: so no case waits for a slow task. */
+/** Needs a token, and answers at once, so that no case waits for a slow task. */
 async function startFar(world: Machine): Promise<string> {
   const server = await startWebServer({ handle: minimalEndpoint({ token }) });
   world.after(() => server.close());
@@ -53,7 +53,7 @@ async function configureFar(world: Machine): Promise<{ AGENT_TOKEN: string; AGEN
   return { AGENT_TOKEN: token, AGENTS_TOKEN: token };
 }
 
-/** Tasks that it does not know it says so of, as `destinations check` asks for. */
+/** Answers `task_not_found`, which `destinations check` asks for. */
 function reportsAgent(call: PeerCall): Response {
   if (call.method !== "execute_task") return failure(call, "task_not_found");
   return result(call, { status: "success", response_text: "A report" });
@@ -69,7 +69,7 @@ async function configureReports(world: Machine): Promise<Record<string, string>>
   return { REPORTS_TOKEN: token };
 }
 
-/** Another program, such as curl, in the reader's folder. */
+/** Runs another program, such as curl, in the reader's folder. */
 function runProgram(world: Machine, { words, env }: ShellCommand, replace: Record<string, string> = {}) {
   const [program = "", ...rest] = words.map((word) =>
     Object.entries(replace).reduce((sum, [from, to]) => sum.replaceAll(from, to), word),

@@ -1,4 +1,4 @@
-/** Our own host for a conformance run, which asks for slow tasks: nobody waits half a minute for a test. */
+/** Our own host for a conformance run, with slow tasks that take seconds instead of half a minute. */
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import { createHost } from "../../../lambdas/execution/host.ts";
@@ -7,7 +7,7 @@ import { startExecutionServer } from "../../../lambdas/execution/http/server.ts"
 import { memoryStore } from "../../execution/test-host.ts";
 import type { Machine } from "./machine.ts";
 
-/** Its agent takes a tenth of the time that the command's own slow task asks for. Resolves to its address. */
+/** Resolves to its address. */
 export async function startHurriedHost({
   world,
   authenticator,

@@ -1,6 +1,6 @@
 /**
- * Commands within sentences: a reader types those, too. They are not run, since a sentence says neither where nor when; that
- * the command, its options and its script are there is looked at.
+ * Commands within sentences. They are not run, because a sentence says neither where nor when. The command, its options and its script
+ * must exist.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { root } from "./documented.ts";
 import { lookAtProgram } from "./known-programs.ts";
 import { parseCommand, type ShellCommand } from "./shell-line.ts";
 
-/** Throws where the command names something that there is not. */
+/** Throws where the command names something that does not exist. */
 export async function lookAtInline(command: string): Promise<void> {
   for (const part of partsOf(command)) {
     const [first = "", second = ""] = part.words;
@@ -26,7 +26,7 @@ export async function lookAtInline(command: string): Promise<void> {
 
 const isThere = { isThere: true };
 
-/** `list|show` within a word are two words to choose from, and no pipe. */
+/** `list|show` within a word is a choice of two words, not a pipe. */
 function partsOf(command: string): ShellCommand[] {
   return parseCommand(command.replaceAll(/(?<=[a-z])\|(?=[a-z])/g, ","));
 }
@@ -74,7 +74,7 @@ function lookAtNpm(words: string[]): void {
   expect(options.filter((option) => !new RegExp(`["' -]${option.slice(2)}\\b`).test(text))).toEqual([]);
 }
 
-/** Of a script and of the files beside it. */
+/** The source of a script, with the file that reads its options. */
 function sourceOf(file: string): string {
   const beside = [file, file.replace("run.ts", "run-script.ts")].map((name) => join(root, name));
   return beside.flatMap((name) => (existsSync(name) ? readFileSync(name, "utf8") : [])).join("\n");

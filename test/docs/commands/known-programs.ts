@@ -1,11 +1,11 @@
-/** Programs that no test runs, and what of them the documents use: a misspelt option is found, a new one is looked up and added. */
+/** The programs that no test runs, with the options that the documents use. A misspelt option fails; look up a new one and add it. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
 import { root } from "./documented.ts";
 import type { ShellCommand } from "./shell-line.ts";
 
-/** By program and subcommand: its options, as the vendor's reference lists them. */
+/** Options by program and subcommand, from the vendor's reference. */
 const known: Record<string, string[]> = {
   "gcloud secrets create": ["--data-file"],
   "gcloud secrets add-iam-policy-binding": ["--role", "--member"],
@@ -72,7 +72,7 @@ const known: Record<string, string[]> = {
   cmp: [],
 };
 
-/** Throws where the program, its subcommand or an option is not known, or a file of this project is named that there is not. */
+/** Throws for an unknown program, subcommand or option, and for a file of this project that does not exist. */
 export function lookAtProgram({ words }: ShellCommand): void {
   const name = Object.keys(known).find((prefix) => words.slice(0, prefix.split(" ").length).join(" ") === prefix);
   expect({ words, known: name !== undefined }).toEqual({ words, known: true });

@@ -1,4 +1,4 @@
-/** A machine on which a reader follows the documents: a folder of its own, with the project's examples in it. */
+/** The machine of a reader who follows the documents: a folder with the project's examples. */
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,20 +9,20 @@ import type { ShellCommand } from "./shell-line.ts";
 
 type Options = {
   env?: Record<string, string>;
-  /** What the document writes, and what stands there on this machine: an address, a token, a name of the reader's choice. */
+  /** Replaces the document's placeholders with this machine's addresses, tokens and names. */
   replace?: Record<string, string>;
-  /** A process that outlives the test: it ends with the machine. */
+  /** Keeps the process running until the machine ends. */
   stays?: boolean;
 };
 
 export type Machine = {
   folder: string;
-  /** `npx sekisho …`, in this process; the folder is where it is typed. */
+  /** Runs `npx sekisho …` in this process, in the folder. */
   run(command: ShellCommand, options?: Options): Promise<Run>;
-  /** The same, or `npm start …`, as a process, for what goes on until it is ended. */
+  /** Starts the same, or `npm start …`, as a process that runs until it is ended. */
   start(command: ShellCommand, options?: Options): Process;
   configure(json: unknown): void;
-  /** Is called after the test, the latest first. */
+  /** Calls `end` after the test, the latest first. */
   after(end: () => unknown): void;
   endTest(): Promise<void>;
   remove(): Promise<void>;
@@ -69,7 +69,7 @@ function given({ env, words }: ShellCommand, options: Options): [string[], Recor
   return [sekishoText(words).map(replaced), { ...Object.fromEntries(own), ...options.env }];
 }
 
-/** What npx and npm make of it. */
+/** The command that npx and npm would run. */
 function sekishoText([first = "", second = "", ...rest]: string[]): string[] {
   if (first === "npx" && second === "sekisho") return rest;
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));

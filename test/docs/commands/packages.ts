@@ -1,4 +1,4 @@
-/** What is looked at where a document says `npm …`: that the script is there, and that the lock file fits. */
+/** Commands of npm: the script must exist, and the lock file must match package.json. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
@@ -8,7 +8,7 @@ import type { ShellCommand } from "./shell-line.ts";
 
 const readJson = (path: string) => JSON.parse(readFileSync(join(root, path), "utf8"));
 
-/** `npm ci` refuses a lock file that is of other dependencies than package.json. */
+/** `npm ci` refuses a lock file whose dependencies differ from those of package.json. */
 export function lookAtInstall([install]: ShellCommand[]): void {
   expect(install?.words).toEqual(["npm", "ci"]);
   const { dependencies, devDependencies, optionalDependencies } = readJson("package.json");

@@ -1,10 +1,10 @@
-/** The commands that copy records from a restored table: run by a shell, with a double in the place of the AWS CLI. */
+/** The commands that copy records from a restored table, run by a shell with a double of the AWS CLI. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
-import { toRecordAttributes } from "../../../lambdas/shared/engine/aws/record.ts";
+import { toRecordAttributes } from "../../../lambdas/shared/engine/aws/task-store.ts";
 import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
 import type { LookEntry } from "./entry.ts";
 
@@ -16,7 +16,7 @@ const copyWithoutOpenTasks = `${scan} | jq -c '.Items[] | select(.data.S | fromj
 const put =
   "find items -type f -print0 | xargs -0 -I {} aws dynamodb put-item --table-name TABLE --condition-expression 'attribute_not_exists(id)' --item file://{}";
 
-/** `scan` prints a file. `put-item` keeps the file that it is given, and refuses one record as DynamoDB refuses one that is there. */
+/** `scan` prints a file. `put-item` keeps its file, and refuses one record as DynamoDB refuses an existing one. */
 const double = `#!${process.execPath}
 const { appendFileSync, readFileSync } = require("node:fs");
 const [, verb] = process.argv.slice(2);

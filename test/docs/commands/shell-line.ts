@@ -1,9 +1,9 @@
-/** The little of a shell's grammar that the documents use: commands joined by `&&` and `|`, variables before one, quotes, comments. */
+/** Parses the part of a shell's grammar that the documents use: `&&`, `|`, variables before a command, quotes, comments. */
 
-/** One program with its words as the shell would pass them; `$NAME` and `$(…)` stay as they are written. */
+/** One program with its words as the shell passes them. `$NAME` and `$(…)` stay unexpanded. */
 export type ShellCommand = { env: Record<string, string>; words: string[] };
 
-/** Cuts a block into command lines: comments go, a line that ends in a backslash in a pipe or within quotes goes on in the next one. */
+/** Splits a block into commands without comments. A line continues after a backslash, a pipe or an open quote. */
 export function commandLines(block: string): string[] {
   const lines: string[] = [];
   let pending = "";
@@ -35,7 +35,7 @@ export function parseCommand(line: string): ShellCommand[] {
   });
 }
 
-/** In which quotes the text ends, sign by sign; `act` hears of every sign outside of them. */
+/** Returns the quote that is open at the end. Calls `act` for every character outside of quotes. */
 function scan(text: string, act: (sign: string, index: number) => void): string {
   let quote = "";
   for (const [index, sign] of [...text].entries()) {

@@ -1,4 +1,4 @@
-/** A reader whose stages dev and prod are deployed: AWS on this machine, with their stacks, table, queues and secrets. */
+/** The deployed stages dev and prod of a reader: emulated AWS with their stacks, table, queues and secrets. */
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -106,7 +106,7 @@ function configuration({ peer, slack }: { peer: string; slack: string }) {
   };
 }
 
-/** The credentials of the second account, as `aws configure --profile second` leaves them. */
+/** The credentials of the second account, as `aws configure --profile second` writes them. */
 function profileOf(folder: string): Record<string, string> {
   const file = join(folder, "credentials");
   writeFileSync(file, "[second]\naws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = secret-of-the-person\n");

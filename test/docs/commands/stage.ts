@@ -4,7 +4,7 @@ import { executionAccount, verificationAccount } from "../../cli/aws/a-stage.ts"
 import { onlyPart, type RunEntry } from "./entry.ts";
 import type { StageWorld } from "./stage-world.ts";
 
-/** It ends well, and says the text. */
+/** Succeeds and prints the text. */
 function says(command: string, text: string): RunEntry<StageWorld> {
   return {
     command,

@@ -1,4 +1,4 @@
-/** Conformance of endpoints that want a proof of who asks: the one in Python, and our own host with a token of AWS STS. */
+/** Conformance of endpoints that authenticate callers: the one in Python, and our own host with a token of AWS STS. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { expect } from "@jest/globals";
 import { createWebIdentityAuthenticator } from "../../../lambdas/execution/authenticator/web-identity.ts";
@@ -13,7 +13,7 @@ import { parseCommand, type ShellCommand } from "./shell-line.ts";
 const keepsTheContract = expect.stringContaining("keeps what is required of it.");
 const python = "AGENT_TOKEN=change-me-to-a-long-one python3 examples/execute-elsewhere/python/agent.py";
 
-/** As the document says it, but on a free port. Resolves to its address. */
+/** Starts it as the document says, on a free port. Resolves to its address. */
 async function startAgent(world: Machine, { env, words: [program = "", ...words] }: ShellCommand): Promise<string> {
   const { PATH = "", HOME = "" } = process.env;
   const stdio = ["ignore", "pipe", "inherit"] as const;

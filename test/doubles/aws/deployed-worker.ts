@@ -2,7 +2,7 @@
 import { AwsCallError } from "../../../lambdas/shared/aws/json-call.ts";
 import { withLiveSettings } from "../../../lambdas/shared/config/live-settings.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { operatorAlias } from "../../../lambdas/shared/config/operator-alias.ts";
+import { operatorAlias } from "../../../lambdas/shared/config/aws-environment.ts";
 import { createStageConfig, withExecutionAddress } from "../../../lambdas/shared/config/stage-config.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import {

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { A2aVersion } from "../../../contracts/a2a/operations.ts";
 import type { A2aTask, StreamEvent } from "../../../contracts/a2a/task.ts";
 import { type Cards, createCards } from "../../../lambdas/execution/a2a/cards.ts";
-import type { A2aSettings } from "../../../lambdas/execution/a2a/open-a2a.ts";
+import type { A2aSettings } from "../../../lambdas/execution/a2a/endpoint.ts";
 import type { HostOptions } from "../../../lambdas/execution/host.ts";
 import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
 import { a2aSchema } from "../../../lambdas/shared/config/a2a-schema.ts";

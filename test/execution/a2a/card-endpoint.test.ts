@@ -9,8 +9,8 @@ import { isLegacyAgentCard, parseLegacyAgentCard } from "@a2a-js/sdk/compat/v0_3
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { readCardSchema } from "../../../contracts/a2a/card.ts";
 import { listInterfaces } from "../../../contracts/a2a/v03/card.ts";
-import { cardPaths, createCardEndpoint } from "../../../lambdas/execution/a2a/card-endpoint.ts";
-import { createCard } from "../../../lambdas/execution/a2a/cards.ts";
+import { createCard, createCardEndpoint } from "../../../lambdas/execution/a2a/cards.ts";
+import { cardPaths } from "../../../lambdas/execution/http/routes.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import { settingsOf, skill, url } from "./card-settings.ts";
 

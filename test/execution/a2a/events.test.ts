@@ -2,8 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { A2aTask, StreamEvent } from "../../../contracts/a2a/task.ts";
-import { diffTaskEvents } from "../../../lambdas/execution/a2a/stream-events.ts";
-import { toA2aTask } from "../../../lambdas/execution/a2a/view.ts";
+import { diffTaskEvents, toA2aTask } from "../../../lambdas/execution/a2a/view.ts";
 import {
   cancelChange,
   endChange,

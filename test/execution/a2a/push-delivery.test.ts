@@ -1,11 +1,23 @@
 /** The delivery of push notifications to real receivers: what arrives, and who is never asked. */
 import { afterEach, describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { planNextPush, waitMs } from "../../../lambdas/execution/a2a/push-delivery.ts";
 import { toA2aTask } from "../../../lambdas/execution/a2a/view.ts";
 import { createPublicPost } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { v03EventSchema } from "../../contracts/a2a/v03/event-schema.ts";
+import { silence } from "../../doubles/answers.ts";
 import { connectionReset } from "../../doubles/web-server.ts";
 import { eventually, yielding } from "../test-host.ts";
-import { configOf, principal, secrets, startReceiver, statesOf, zoneWithReceiver } from "./push-zone.ts";
+import {
+  configOf,
+  createPushZone,
+  memoryQueue,
+  principal,
+  secrets,
+  startReceiver,
+  statesOf,
+  zoneWithReceiver,
+} from "./push-zone.ts";
 
 const toClose: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -184,4 +196,128 @@ it("nothing of where notifications go, or of what proves who sends them, is ever
     expect(lines.length).toBeGreaterThan(2);
     for (const secret of ["hunter2", "127.0.0.1", "/hook"]) expect(lines.join("")).not.toContain(secret);
   }
+});
+
+const nowMs = Date.parse("2026-11-02T10:00:00Z");
+const statusOf = (status: number, retryAfter?: string) => ({ status, retryAfter });
+
+function decide(
+  outcome: Parameters<typeof planNextPush>[0]["outcome"],
+  { attempt = 0, random = (): number => 0 } = {},
+) {
+  return planNextPush({ outcome, attempt, nowMs, random });
+}
+
+describe("a notification", () => {
+  it("is done where the receiver says so, by any status of success", () => {
+    for (const status of [200, 201, 202, 204, 299]) expect(decide(statusOf(status))).toEqual({ next: "done" });
+  });
+
+  it("is given up where the receiver will never take it, or sends it elsewhere", () => {
+    for (const status of [300, 301, 302, 307, 308, 304, 400, 401, 403, 404, 410, 413, 422]) {
+      expect(decide(statusOf(status))).toEqual({ next: "over" });
+    }
+  });
+
+  it("is given up where its address is not for everybody", () => {
+    expect(decide({ reason: "permission_denied" })).toEqual({ next: "over" });
+  });
+
+  it("is sent again where the receiver or the way to it may do better", () => {
+    for (const status of [408, 429, 500, 502, 503, 504]) {
+      expect(decide(statusOf(status))).toEqual({ next: "again", delayMs: 0 });
+    }
+    for (const reason of ["unavailable", "invalid_response"])
+      expect(decide({ reason })).toMatchObject({ next: "again" });
+  });
+
+  it("is sent eight times at most, within some ten minutes where the receiver wishes nothing else", () => {
+    const random = () => 0.999999;
+    const delays: number[] = [];
+    for (let attempt = 0; ; attempt++) {
+      const result = decide(statusOf(503), { attempt, random });
+      if (result.next !== "again") break;
+      delays.push(result.delayMs);
+    }
+    expect(delays).toHaveLength(7);
+    const total = delays.reduce((sum, ms) => sum + ms, 0);
+    expect(total).toBeGreaterThan(9 * 60_000);
+    expect(total).toBeLessThan(11 * 60_000);
+  });
+
+  it("waits as long as the receiver asks for, in seconds or until a date, and five minutes at most", () => {
+    expect(decide(statusOf(503, "17"))).toEqual({ next: "again", delayMs: 17_000 });
+    expect(decide(statusOf(429, "Mon, 02 Nov 2026 10:00:30 GMT"))).toEqual({ next: "again", delayMs: 30_000 });
+    expect(decide(statusOf(429, "Mon, 02 Nov 2026 09:00:00 GMT"))).toEqual({ next: "again", delayMs: 0 });
+    expect(decide(statusOf(503, "86400"))).toEqual({ next: "again", delayMs: 300_000 });
+  });
+
+  it("waits a time that any receiver's wish leaves whole and bounded", () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.string(), fc.nat().map(String), fc.date().map(String)),
+        fc.nat({ max: 6 }),
+        fc.double({ min: 0, max: 0.999, noNaN: true }),
+        (retryAfter, attempt, drawn) => {
+          const result = decide(statusOf(503, retryAfter), { attempt, random: () => drawn });
+          const delayMs = result.next === "again" ? result.delayMs : Number.NaN;
+          expect(delayMs).toBeGreaterThanOrEqual(0);
+          expect(delayMs).toBeLessThanOrEqual(300_000);
+        },
+      ),
+    );
+  });
+});
+
+/** Receivers that say nothing: they hold up their own notifications, and nobody else's. */
+
+async function receiver({ isSilent = false } = {}) {
+  const answers = isSilent ? new Array(40).fill(() => silence({ signal: new AbortController().signal })) : [];
+  const opened = await startReceiver({ answers });
+  toClose.push(opened.close);
+  return opened;
+}
+
+/** Notices of finished tasks for each of these addresses, handed to one process all at once. */
+async function deliverAtOnce(urls: readonly string[]) {
+  const { queue, sent } = memoryQueue();
+  const zone = createPushZone({ queue });
+  for (const url of urls) await zone.begin({ pushConfigs: [configOf({ url })] });
+  const ending = new AbortController();
+  const ended = sent.splice(0).map(({ body }) => zone.delivery.handle({ body, signal: ending.signal }));
+  toClose.push(async () => {
+    ending.abort(new Error("enough"));
+    await Promise.allSettled(ended);
+  });
+  return { sent };
+}
+
+describe("a receiver that never answers", () => {
+  it("is asked four times at once, and what else it is to be told waits in the queue without counting a try", async () => {
+    const [tarpit, other] = [await receiver({ isSilent: true }), await receiver()];
+    const { sent } = await deliverAtOnce([...new Array(10).fill(tarpit.url), other.url]);
+    await eventually(() => sent.length === 6 && other.received.length === 1);
+    await eventually(() => tarpit.received.length === 4);
+    expect(statesOf(other.received)).toEqual(["TASK_STATE_COMPLETED"]);
+    for (const { body, delayMs } of sent) {
+      expect(JSON.parse(body).push.attempt).toBe(0);
+      expect(delayMs).toBeGreaterThan(200);
+    }
+  });
+
+  it("takes, with others of its caller's, no more than twelve places", async () => {
+    const tarpits = await Promise.all(new Array(5).fill(0).map(() => receiver({ isSilent: true })));
+    const { sent } = await deliverAtOnce(tarpits.flatMap(({ url }) => new Array(4).fill(url)));
+    await eventually(() => sent.length === 8);
+    await eventually(() => tarpits.reduce((sum, { received }) => sum + received.length, 0) === 12);
+  });
+});
+
+it.each([
+  [0, 0, 250],
+  [10_000, 0, 5000],
+  [10_000, 1, 10_000],
+  [3_600_000, 1, 60_000],
+])("a notice that has waited %i ms waits again, by chance %d, for %i ms", (ageMs, chance, delayMs) => {
+  expect(waitMs({ ageMs, random: () => chance })).toBe(delayMs);
 });

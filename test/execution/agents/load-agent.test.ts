@@ -62,7 +62,7 @@ describe("an agent", () => {
   });
 
   it.each([
-    ["./nowhere.ts", /files\/nowhere\.ts does not exist\. The path counts from/],
+    ["./nowhere.ts", /files\/nowhere\.ts does not exist\. The path is relative to/],
     ["./no-agent.ts", /no-agent\.ts does not export a function "agent"\. See examples\/agent\.ts/],
     ["./throws.ts", /throws\.ts could not be loaded: the model is not configured/],
     ["./imports-nothing.ts", /imports-nothing\.ts could not be loaded: .*not-there\.ts/],

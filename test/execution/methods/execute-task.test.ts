@@ -134,7 +134,7 @@ describe("the deadline", () => {
   it("aborts the agent's signal, and the task fails with timeout", async () => {
     const gate = createGate();
     const { call } = createTestHost({ agent: gate.agent });
-    const { error } = await call("execute_task", { ...hello, timeout_ms: 20 });
+    const { error } = await call("execute_task", { ...hello, timeout_ms: 300 });
     expect(error).toMatchObject({ code: -32001, data: { reason: "timeout", retryable: false } });
     expect(gate.started[0]?.context.signal.aborted).toBe(true);
   });

@@ -2,10 +2,10 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { acceptedResultSchema } from "../../../contracts/methods.ts";
-import { diffTaskEvents } from "../../../lambdas/execution/a2a/stream-events.ts";
-import { toA2aTask } from "../../../lambdas/execution/a2a/view.ts";
+import { diffTaskEvents, toA2aTask } from "../../../lambdas/execution/a2a/view.ts";
 import type { Agent, TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
-import { collectOutcome } from "../../../lambdas/execution/runs/collect-outcome.ts";
+import { collectOutcome, startAgentSpan } from "../../../lambdas/execution/runs/collect-outcome.ts";
+import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { recordOf } from "../a2a/records.ts";
 import { agentContext, agentTask } from "../agents/agent-context.ts";
 import { createGate, createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
@@ -125,4 +125,19 @@ it("an A2A client is told nothing of it: there a status is what the agent says, 
   const after = toA2aTask({ task: recordOf({ progress: { text: "Writing", partial_text: "The answer" } }) });
   expect(diffTaskEvents({ previous: before, next: after })).toEqual([]);
   expect(JSON.stringify(after)).not.toContain("The answer");
+});
+
+const task = { id: "t", requestId: "00000001-0000-5000-8000-000000000000", trace: createTrace() };
+const conversationOf = (contextId: string | undefined) =>
+  startAgentSpan({ agentName: "echo", task, contextId }).attributes?.["gen_ai.conversation.id"];
+
+describe("the span of an agent's turn", () => {
+  it("names the conversation as the agent knows it", () => {
+    const id = "00000002-0000-8000-8000-000000000000";
+    expect(conversationOf(id)).toBe(id);
+  });
+
+  it("names none where the caller named none", () => {
+    expect(conversationOf(undefined)).toBeUndefined();
+  });
 });

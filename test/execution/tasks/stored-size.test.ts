@@ -1,9 +1,12 @@
 /** What a task holds must fit into one record: its result, whatever JSON makes of its text, its answers and its questions. */
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import { createChangeTask, createTaskSignal } from "../../../lambdas/execution/tasks/task-store.ts";
 import { createExecutionTask } from "../../../lambdas/execution/tasks/tasks.ts";
+import { recordOf } from "../a2a/records.ts";
 import { createGate, createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
 
 /** What an item of DynamoDB holds, names of attributes and index keys included. */
@@ -119,5 +122,61 @@ describe("a message of A2A", () => {
   ])("of an id of %i characters begins a task whose correlation id fits the contract", (length, expected) => {
     const task = made(submission("hi", "m".repeat(length)));
     expect(task.correlationId).toBe(expected ?? task.id);
+  });
+});
+
+it("sixty writers at once all make their change, and none is told that the store is away", async () => {
+  const store = memoryStore();
+  const task = recordOf({ expiresAtMs: Date.now() + 60_000, queuedAtMs: 0 });
+  await store.create({ item: task });
+  const replace: typeof store.replace = async (request) => {
+    await sleep(1);
+    return store.replace(request);
+  };
+  const changeTask = createChangeTask({
+    store: { ...store, replace },
+    changeSignal: createTaskSignal(),
+    now: Date.now,
+  });
+  const change = (each: typeof task) => ({ ...each, queuedAtMs: (each.queuedAtMs ?? 0) + 1 });
+  await Promise.all(Array.from({ length: 60 }, () => changeTask({ task, change })));
+  expect((await store.get({ id: task.id }))?.queuedAtMs).toBe(60);
+});
+
+describe("the store away", () => {
+  it("is unavailable, stores and starts nothing; the same id works later, and the id of the task says that it may be stored", async () => {
+    const store = memoryStore();
+    let away = true;
+    const create: typeof store.create = async (request) => {
+      if (away) throw new Error("disk says hunter2");
+      return store.create(request);
+    };
+    const { call, lines } = createTestHost({ store: { ...store, create } });
+    const id = randomUUID();
+    const { error } = await call("execute_task", hello, { id });
+    expect(error).toMatchObject({ code: -32071, data: { reason: "unavailable", retryable: true } });
+    expect(error?.data.task_id).toMatch(/./);
+    expect(JSON.stringify([error, lines])).not.toContain("hunter2");
+    away = false;
+    expect((await call("get_task", { request_id: id })).error?.data.reason).toBe("task_not_found");
+    expect((await call("execute_task", hello, { id })).result?.status).toBe("success");
+  });
+
+  it("is not waited for without end", async () => {
+    const store = { ...memoryStore(), create: () => new Promise<never>(() => {}) };
+    const { call } = createTestHost({ store, storeTimeoutMs: 10 });
+    expect((await call("execute_task", hello)).error?.data.reason).toBe("unavailable");
+  });
+
+  it("for a moment at the end loses no outcome", async () => {
+    const store = memoryStore();
+    let failures = 2;
+    const replace: typeof store.replace = async (request) => {
+      if (request.item.state === "completed" && failures-- > 0) throw new Error("busy");
+      return store.replace(request);
+    };
+    expect((await createTestHost({ store: { ...store, replace } }).call("execute_task", hello)).result?.status).toBe(
+      "success",
+    );
   });
 });

@@ -2,13 +2,14 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { sampleCall } from "../../verification/task/sample.ts";
-import { type Visitor, visit } from "../web/ask.ts";
+import { markup, readScripts, type Visitor, visit } from "../web/ask.ts";
 import { servePage } from "./served.ts";
 import { openTasksInFile, requestIdOf, undelivered } from "./tasks-in-file.ts";
 
 const tasks = openTasksInFile();
 const lines: string[] = [];
 let served: Awaited<ReturnType<typeof servePage>>;
+let visitor: Visitor;
 let ask: Visitor["ask"];
 let post: Visitor["post"];
 
@@ -17,7 +18,8 @@ beforeAll(async () => {
     folder: tasks.folder,
     log: createLog({ service: "sekisho", write: (line) => void lines.push(line) }),
   });
-  ({ ask, post } = await visit(served.address));
+  visitor = await visit(served.address);
+  ({ ask, post } = visitor);
   await tasks.add(1, { state: "waiting", call: sampleCall({ destination: "far" }) });
   await tasks.add(2, undelivered);
   await tasks.add(3, { state: "done", message: { ...(await tasks.add(4)).message, command: true } });
@@ -54,6 +56,12 @@ describe("the operators' page on loopback", () => {
     for (const path of loaded) expect(await ask(path)).toMatchObject({ status: 200 });
     expect(await ask("/")).toMatchObject({ status: 303, headers: { location: "/operate/" } });
     expect(await ask("/operate")).toMatchObject({ status: 303, headers: { location: "/operate/" } });
+  });
+
+  it("puts text in as text: its scripts know no HTML, and come from this server alone", async () => {
+    const scripts = await readScripts(visitor, "/operate/page/main.js");
+    expect(scripts.size).toBeGreaterThan(8);
+    for (const text of scripts.values()) expect(text).not.toMatch(markup);
   });
 
   it("says so where an address takes another method, or is none", async () => {

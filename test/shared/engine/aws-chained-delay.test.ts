@@ -1,8 +1,7 @@
 /** Delays of any length out of SQS's whole seconds up to 900, and texts of any character out of those that SQS takes. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { createDelayFields, remainingDelayMs } from "../../../lambdas/shared/engine/aws/chained-delay.ts";
-import { escapeSqsText } from "../../../lambdas/shared/engine/aws/sqs-text.ts";
+import { createDelayFields, escapeSqsText, remainingDelayMs } from "../../../lambdas/shared/engine/aws/sqs-message.ts";
 
 const dayMs = 24 * 3600_000;
 

@@ -6,7 +6,7 @@ import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@open
 import fc from "fast-check";
 import { createOtelSpans } from "../../../lambdas/shared/telemetry/otel-spans.ts";
 import { createTrace, isTraceSampled, readTraceId, type Trace } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { createTracerProvider, enableContextManager } from "../../../lambdas/shared/telemetry/tracer-provider.ts";
+import { createTracerProvider, enableContextManager } from "../../../lambdas/shared/telemetry/tracing.ts";
 
 afterEach(() => {
   api.disable();

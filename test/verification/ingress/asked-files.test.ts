@@ -1,7 +1,7 @@
 /** The files of a message: what of them is kept, and that the longest message still fits the queue. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { escapeSqsText } from "../../../lambdas/shared/engine/aws/sqs-text.ts";
+import { escapeSqsText } from "../../../lambdas/shared/engine/aws/sqs-message.ts";
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { interpretPayload } from "../../../lambdas/verification/ingress/interpret-payload.ts";
 import { readUserFiles } from "../../../lambdas/verification/slack/api/user-text.ts";

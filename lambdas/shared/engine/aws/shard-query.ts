@@ -1,29 +1,21 @@
-/** Pages of the index that spreads items over shards: one query for each shard, merged into the order of creation. */
+/** Queries the index that spreads items over shards: one query for each shard, merged in order of creation. */
 import { type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
 import { callLimits } from "./client.ts";
 import { listShardKeys, taskTable } from "./table.ts";
 
-/** An item's id, and its sort key in the index that it was found in. */
+/** An item's id, and its sort key in the index. */
 export type IndexEntry = { id: string; position: string };
 
-/** `after` is where the next page begins. */
+/** The next page begins after `after`. */
 export type EntryPage = { entries: IndexEntry[]; after: string; isLast: boolean };
 
 const { indexName, partitionKey, sortKey } = taskTable.shards;
-/** Sort keys begin with a digit: all of them lie between these two. */
+/** Sort keys begin with a digit, so all of them are between these two. */
 const lowest = "/";
 const highest = ":";
 
-/** Entries of all items in the state's bucket, which may have other states. At most `limit` from each shard. */
-export async function queryShards({
-  client,
-  table,
-  state,
-  after,
-  limit,
-  isNewestFirst = false,
-  signal,
-}: {
+/** Finds all items in the state's bucket, which may include other states. Reads at most `limit` from each shard. */
+export async function queryShards(request: {
   client: DynamoDBClient;
   table: string;
   state: string;
@@ -32,6 +24,7 @@ export async function queryShards({
   isNewestFirst?: boolean;
   signal: AbortSignal | undefined;
 }): Promise<EntryPage> {
+  const { client, table, state, after, limit, isNewestFirst = false, signal } = request;
   const start = after ?? (isNewestFirst ? highest : lowest);
   const pages = await Promise.all(
     listShardKeys(state).map(async (shard) => {
@@ -51,7 +44,7 @@ export async function queryShards({
   );
   const inOrder = (one: string, other: string) => (one < other === isNewestFirst ? 1 : -1);
   const all = pages.flatMap(({ entries }) => entries).sort((one, other) => inOrder(one.position, other.position));
-  // Behind the last entry of a shard that has more, another entry of that shard may come first.
+  // Beyond the last entry of an incomplete shard, an entry of that shard may be next.
   const [horizon] = pages
     .flatMap(({ entries, isLast }) => (isLast ? [] : (entries.at(-1)?.position ?? start)))
     .sort(inOrder);

@@ -1,30 +1,30 @@
-/** How a task table is laid out in DynamoDB: data for the stacks that create it and for the store that uses it. */
+/** The layout of a task table in DynamoDB, for the stacks that create it and the store that uses it. */
 import { createHash } from "node:crypto";
 
 /** All keys are strings, all indexes KEYS_ONLY. */
 export const taskTable = {
   partitionKey: "id",
-  /** Seconds since the epoch, from which on DynamoDB may remove the item. */
+  /** Seconds since the epoch after which DynamoDB may remove the item. */
   ttlAttribute: "ttl",
-  /** Every item, for the command line. Its key changes once in a task's life, when the task is over. */
+  /** All items, for the command line. The key changes only when a task ends. */
   shards: { indexName: "by-shard", partitionKey: "shard", sortKey: "position" },
-  /** The tasks of an A2A client. Only in a table whose zone lists them. */
+  /** The tasks of A2A clients. Only in the table of a zone that serves A2A. */
   principals: { indexName: "by-principal", partitionKey: "principal", sortKey: "listed" },
 } as const;
 
-/** Keys of the installation flow, beside those of tasks, begin so. Its role may write no others. */
+/** The prefix of the installation flow's keys. Its role may write no others. */
 export const installKeyPrefix = "install#";
 
-/** How many keys the items of one kind are spread over, so that no key takes all writes of a stage. */
+/** The number of keys that share the items of one kind, so that no key takes all writes. */
 export const shardCount = 8;
 
-/** The states of a task that is not over, of both zones. Tasks move between them often, and there are few of them at a time. */
+/** The states of tasks that are not over, in both zones. Tasks change between them often, but few tasks are open at a time. */
 const openStates: ReadonlySet<string> = new Set([
   ...["received", "queued", "announced", "sent", "waiting", "asking", "delivering"],
   ...["submitted", "working", "input_required"],
 ]);
 
-/** Items of one bucket are listed together. All open tasks are in one, so that a change of their state moves nothing. */
+/** Items of one bucket are listed together. All open tasks share one, so that a change of state does not move them. */
 export function toStateBucket(state: string): string {
   return openStates.has(state) ? "open" : state;
 }
@@ -33,7 +33,7 @@ export function listShardKeys(state: string): string[] {
   return Array.from({ length: shardCount }, (_, shard) => `${toStateBucket(state)}#${shard}`);
 }
 
-/** The same for all revisions of an item whose bucket is the same. */
+/** The key stays the same while the item stays in its bucket. */
 export function toShardKey({ id, state }: { id: string; state: string }): string {
   const shard = createHash("sha256").update(id).digest().readUInt16BE(0) % shardCount;
   return `${toStateBucket(state)}#${shard}`;

@@ -1,4 +1,4 @@
-/** A task queue in SQS (a standard queue): sends, and receives for processes that have no Lambda event source. */
+/** A task queue in a standard queue of SQS: sends, and receives for processes without a Lambda event source. */
 import {
   DeleteMessageCommand,
   type Message,
@@ -8,34 +8,28 @@ import {
 } from "@aws-sdk/client-sqs";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import type { QueueConsumer, ReceivedMessage, TaskQueue } from "../ports.ts";
-import { createDelayFields, remainingDelayMs } from "./chained-delay.ts";
 import { callLimits } from "./client.ts";
-import { escapeSqsText } from "./sqs-text.ts";
+import { createDelayFields, escapeSqsText, remainingDelayMs } from "./sqs-message.ts";
 
 const maxBodyBytes = 256 * 1024;
-/** SQS's own limits of one receive. */
+/** SQS's limits for one receive. */
 const maxPerReceive = 10;
 const maxWaitMs = 20_000;
-/** The form of a MessageGroupId. A message with another group is sent without one, because delivery matters more than fairness. */
+/** The form of a MessageGroupId. Another group is left out, because delivery matters more than fairness. */
 const groupPattern = /^[!-~]{1,128}$/;
 
 /**
- * The client has `sqsSettings`. `send` throws `payload_too_large`, and the SDK's error where SQS cannot be reached: the
- * message may then be in the queue. Times are rounded up to whole seconds. `signal` ends a send; `maxDelayMs` is for tests.
+ * The client needs `sqsSettings`. `send` throws `payload_too_large`, or the SDK's error; the message may be queued then. Times are rounded
+ * up to seconds. `signal` ends a send; `maxDelayMs` is for tests.
  */
-export function createSqsQueue({
-  client,
-  queueUrl: QueueUrl,
-  signal: ended,
-  now = Date.now,
-  maxDelayMs,
-}: {
+export function createSqsQueue(options: {
   client: SQSClient;
   queueUrl: string;
   signal?: AbortSignal;
   now?: () => number;
   maxDelayMs?: number;
 }): TaskQueue & QueueConsumer {
+  const { client, queueUrl: QueueUrl, signal: ended, now = Date.now, maxDelayMs } = options;
   const chain = maxDelayMs === undefined ? {} : { maxDelayMs };
 
   const send: TaskQueue["send"] = async ({ body, delayMs = 0, group = "" }) => {
@@ -53,7 +47,7 @@ export function createSqsQueue({
     await client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }), callLimits());
   }
 
-  /** Sends a message that is not due yet again with the rest of its delay. Resolves to whether it did. */
+  /** Sends an early message again with the rest of its delay. Resolves to whether it did. */
   async function forwardIfEarly({ Body: body = "", ReceiptHandle = "", Attributes, MessageAttributes }: Message) {
     const delayMs = remainingDelayMs({ attributes: MessageAttributes, nowMs: now() });
     if (delayMs === 0) return false;
@@ -94,7 +88,7 @@ export function createSqsQueue({
       }
     },
 
-    /** SQS does not report a void receipt, so the receipt includes the time until which it is valid. */
+    /** SQS does not report a void receipt, so ours includes the time until which it is valid. */
     async finish({ receipt }) {
       const [, voidAtMs, handle] = /^(\d+)\.(.+)$/s.exec(receipt) ?? [];
       if (handle === undefined || now() >= Number(voidAtMs)) return false;

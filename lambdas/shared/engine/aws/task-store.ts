@@ -1,6 +1,7 @@
-/** The task store in a DynamoDB table: conditional writes of single items, consistent reads, listings by index. */
+/** The task store in a DynamoDB table: conditional writes of single items, consistent reads, and listings by index. */
 import { randomUUID } from "node:crypto";
 import {
+  type AttributeValue,
   ConditionalCheckFailedException,
   DeleteItemCommand,
   type DynamoDBClient,
@@ -11,43 +12,26 @@ import {
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import type { ErasableStore, StoreIndex, TaskItem } from "../ports.ts";
-import { readItem } from "../records.ts";
+import { readItem, writeItem } from "../records.ts";
 import { callLimits } from "./client.ts";
-import {
-  formatPosition,
-  isSortKey,
-  listingAttributes,
-  type RecordAttributes,
-  readLiveData,
-  sortKeys,
-  toRecordAttributes,
-} from "./record.ts";
 import { type EntryPage, type IndexEntry, queryShards } from "./shard-query.ts";
-import { taskTable } from "./table.ts";
+import { taskTable, toShardKey } from "./table.ts";
 
 /**
- * The table is laid out as `taskTable` says; the client has `dynamoDbSettings`. `parse` gets what JSON.parse gives and
- * throws where that is no item. `signal` ends every call. Rejects with the SDK's error where DynamoDB cannot be reached: a
- * write may then be stored.
+ * The table needs the layout `taskTable`, and the client `dynamoDbSettings`. `parse` throws if a value is not a valid item. `signal` ends
+ * every call. Rejects with the SDK's error if DynamoDB is unavailable; a write may be stored then.
  */
-export function createDynamoTaskStore<T extends TaskItem>({
-  client,
-  table,
-  parse,
-  hasPrincipals = false,
-  signal,
-  now = Date.now,
-  newId = randomUUID,
-}: {
+export function createDynamoTaskStore<T extends TaskItem>(options: {
   client: DynamoDBClient;
   table: string;
   parse: (json: unknown) => T;
-  /** The table has the index of principals. Without it such a listing reads the whole table, as one by thread does. */
+  /** The table has the index of principals. Without it, such a listing reads the whole table. */
   hasPrincipals?: boolean;
   signal?: AbortSignal;
   now?: () => number;
   newId?: () => string;
 }): ErasableStore<T> {
+  const { client, table, parse, hasPrincipals = false, signal, now = Date.now, newId = randomUUID } = options;
   let created = 0;
 
   async function read(id: string): Promise<RecordAttributes | undefined> {
@@ -68,7 +52,7 @@ export function createDynamoTaskStore<T extends TaskItem>({
       IndexName: indexName,
       KeyConditionExpression: "#key = :key AND #sortKey < :after",
       ExpressionAttributeNames: { "#key": partitionKey, "#sortKey": sortKey },
-      // Sort keys begin with a digit: all of them lie before this one.
+      // Sort keys begin with a digit, so all of them are before this one.
       ExpressionAttributeValues: { ":key": { S: key }, ":after": { S: after ?? ":" } },
       ScanIndexForward: false,
       Limit: limit,
@@ -78,7 +62,7 @@ export function createDynamoTaskStore<T extends TaskItem>({
     return { entries, after: entries.at(-1)?.position ?? "", isLast: LastEvaluatedKey === undefined };
   }
 
-  /** Reads the whole table. For what an operator asks once in a while, and no zone does. */
+  /** Reads the whole table, for rare listings by an operator. */
   async function scan({ index, key, after }: { index: StoreIndex; key: string; after: string | undefined }) {
     const sortKey = sortKeys[index];
     const isNewestFirst = index === "principal";
@@ -100,16 +84,14 @@ export function createDynamoTaskStore<T extends TaskItem>({
     return { entries, after: entries.at(-1)?.position ?? "", isLast: true };
   }
 
-  /** Entries of the listing behind `after`. They may be of other items as well, and of items that have moved since. */
-  function entriesOf({
-    index,
-    ...request
-  }: {
+  /** Finds candidates of the listing after `after`, which may belong to other keys or may have moved. */
+  function entriesOf(input: {
     index: StoreIndex;
     key: string;
     after: string | undefined;
     limit: number;
   }): Promise<EntryPage> {
+    const { index, ...request } = input;
     if (index === "state") return queryShards({ client, table, state: request.key, signal, ...request });
     return index === "principal" && hasPrincipals ? queryPrincipal(request) : scan({ index, ...request });
   }
@@ -179,7 +161,7 @@ export function createDynamoTaskStore<T extends TaskItem>({
       const found: { item: T; position: string }[] = [];
       const wanted = limit + 1;
       let after = cursor;
-      // One more than asked for tells whether there is a next page.
+      // One more item than requested shows whether there is a next page.
       for (let isLast = false; !isLast && found.length < wanted; ) {
         const page = await entriesOf({ index, key, after, limit: wanted });
         for (let next = 0; next < page.entries.length && found.length < wanted; ) {
@@ -188,7 +170,7 @@ export function createDynamoTaskStore<T extends TaskItem>({
           const records = await Promise.all(entries.map(({ id }) => read(id)));
           for (const [number, { position }] of entries.entries()) {
             const record = records[number];
-            // An index follows the items with a delay: what is returned is what the item itself says.
+            // An index lags behind the items, so the item itself decides.
             const isThere = record?.[index]?.S === key && record[sortKeys[index]]?.S === position;
             const item = isThere ? live(record) : undefined;
             if (item !== undefined) found.push({ item, position });
@@ -204,7 +186,7 @@ export function createDynamoTaskStore<T extends TaskItem>({
   };
 }
 
-/** Sets all of the attributes and removes the keys of indexes that are not among them. */
+/** Sets the attributes, and removes index keys that are not among them. */
 function updateTo(attributes: RecordAttributes) {
   const names = Object.keys(attributes);
   const gone = [...listingAttributes, sortKeys.principal].filter((name) => attributes[name] === undefined);
@@ -220,8 +202,8 @@ function updateTo(attributes: RecordAttributes) {
 }
 
 /**
- * False where the condition failed. An answer can be lost and the SDK then repeats a write that was stored: the condition
- * fails on what we wrote ourselves, which bears our token.
+ * Returns false if the condition failed. If the SDK repeated a write that was already stored, the condition fails on our own write, which
+ * has our token and counts as written.
  */
 async function isWritten({ writer, write }: { writer: string; write: () => Promise<unknown> }): Promise<boolean> {
   try {
@@ -231,4 +213,72 @@ async function isWritten({ writer, write }: { writer: string; write: () => Promi
     if (error instanceof ConditionalCheckFailedException) return error.Item?.writer?.S === writer;
     throw error;
   }
+}
+
+/** Converts a task item to DynamoDB attributes: the item as JSON text, and attributes for conditions, indexes and expiry. */
+
+export type RecordAttributes = Record<string, AttributeValue>;
+
+/** The keys of listings. A replace removes those that the item no longer has. */
+const listingAttributes = ["thread", "principal", "state"] as const satisfies readonly StoreIndex[];
+
+/** The sort key of each listing. */
+const sortKeys = { thread: "position", principal: "listed", state: "position" } as const satisfies Record<
+  StoreIndex,
+  string
+>;
+
+/** All attributes except the id and the position, which a replace keeps. `writer` identifies the write. */
+export function toRecordAttributes({ item, writer }: { item: TaskItem; writer: string }): RecordAttributes {
+  const attributes: RecordAttributes = {
+    revision: { N: String(item.revision) },
+    data: { S: writeItem(item) },
+    expiresAtMs: { N: String(item.expiresAtMs) },
+    // DynamoDB removes an expired item later. Until then, readers check expiresAtMs.
+    ttl: { N: String(Math.ceil(item.expiresAtMs / 1000)) },
+    writer: { S: writer },
+  };
+  for (const name of listingAttributes) {
+    const key = item[name];
+    // An index key must not be empty.
+    if (key) attributes[name] = { S: key };
+  }
+  attributes.shard = { S: toShardKey(item) };
+  if (item.listedAtMs !== undefined)
+    attributes.listed = { S: formatListedKey({ listedAtMs: item.listedAtMs, id: item.id }) };
+  return attributes;
+}
+
+/** The item's JSON text, unless it has expired. */
+function readLiveData(request: { record: RecordAttributes | undefined; nowMs: number }): string | undefined {
+  const { record, nowMs } = request;
+  return record !== undefined && Number(record.expiresAtMs?.N) > nowMs ? record.data?.S : undefined;
+}
+
+/** Sorts by the time of creation. Positions are unique, and exact within one process; between processes they depend on the clocks. */
+export function formatPosition({ nowMs, count, id }: { nowMs: number; count: number; id: string }): string {
+  return `${padNumber(nowMs)}.${String(count).padStart(10, "0")}.${id}`;
+}
+
+/** Sorts by the time and then by the id. */
+function formatListedKey({ listedAtMs, id }: { listedAtMs: number; id: string }): string {
+  return `${padNumber(listedAtMs)}.${id}`;
+}
+
+function padNumber(ms: number): string {
+  return String(ms).padStart(15, "0");
+}
+
+const positionPattern = /^\d{15}\.\d{10}\.[\w-]{1,64}$/;
+/** Within the limit of 1024 bytes for a sort key. */
+const listedPattern = /^\d{15}\..{1,250}$/su;
+const sortKeyPatterns: Record<StoreIndex, RegExp> = {
+  thread: positionPattern,
+  principal: listedPattern,
+  state: positionPattern,
+};
+
+/** Whether the text has the form of the index's sort key, so that a cursor of another store is refused. */
+function isSortKey({ index, text }: { index: StoreIndex; text: string }): boolean {
+  return sortKeyPatterns[index].test(text);
 }

@@ -3,25 +3,23 @@
 import type { ErasableStore, StoreIndex, TaskItem } from "../ports.ts";
 import { readItem, writeItem } from "../records.ts";
 
-/** Items are kept as JSON text, so that nobody shares an object with the store, just as with every durable engine. */
-export function createMemoryTaskStore<T extends TaskItem>({
-  parse,
-  now = Date.now,
-}: {
+/** Stores JSON text, so that callers share no object with the store, as in the other engines. */
+export function createMemoryTaskStore<T extends TaskItem>(options: {
   parse: (json: unknown) => T;
   now?: () => number;
 }): ErasableStore<T> {
+  const { parse, now = Date.now } = options;
   type Row = {
     json: string;
     revision: number;
     expiresAtMs: number;
     position: number;
     keys: Record<StoreIndex, string | undefined>;
-    /** Where it stands in each index, as text that sorts; in none where it is undefined. */
+    /** The sort key in each index; undefined if the item is not in it. */
     sortKeys: Record<StoreIndex, string | undefined>;
   };
   const rows = new Map<string, Row>();
-  let sortKeys = 0;
+  let positions = 0;
 
   function live(id: string): Row | undefined {
     const row = rows.get(id);
@@ -46,7 +44,7 @@ export function createMemoryTaskStore<T extends TaskItem>({
       return row && readItem({ text: row.json, parse });
     },
     async create({ item }) {
-      return live(item.id) ? undefined : write({ item: { ...item, revision: 1 }, position: ++sortKeys });
+      return live(item.id) ? undefined : write({ item: { ...item, revision: 1 }, position: ++positions });
     },
     async replace({ item }) {
       const row = live(item.id);

@@ -1,4 +1,4 @@
-/** The sqlite file of a zone, shared by its task store and its queues: tables, migrations, durable writes, and a signal of changes. */
+/** The sqlite file of a zone, shared by its task store and its queues: tables, migrations, durable writes, and change signals. */
 
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
@@ -6,18 +6,18 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { EngineFileError, findRemedy, toFileError } from "./file-error.ts";
 
 export type Database = {
-  /** Statements that read may be run at any time and see what was committed last, by whatever process. */
+  /** Reading statements may run at any time. They see the latest commit of any process. */
   prepare(sql: string): StatementSync;
-  /** Statements that write are run in here only. */
+  /** Writing statements must run in here. */
   write: Write;
   changeSignal: QueueSignal;
-  /** Commits what is under way; every later call fails. */
+  /** Commits pending writes. Later calls fail. */
   close(): Promise<void>;
 };
 
 /**
- * Several processes may have the file open. One that meets the lock of another waits up to `busyTimeoutMs`, blocking its
- * event loop; a transaction takes about a millisecond. Throws EngineFileError where the file cannot be used.
+ * Several processes may open the file. A process that meets another's lock waits up to `busyTimeoutMs` and blocks its event loop; a
+ * transaction takes about a millisecond. Throws EngineFileError if the file cannot be used.
  */
 export function openDatabase({ file, busyTimeoutMs = 5000 }: { file: string; busyTimeoutMs?: number }): Database {
   const database = openFile({ file, busyTimeoutMs });
@@ -38,11 +38,11 @@ export function openDatabase({ file, busyTimeoutMs = 5000 }: { file: string; bus
 
 export type QueueSignal = {
   ring(name: string): void;
-  /** Resolves at the next ring of that name, after `ms`, or when the signal aborts, whatever comes first. Never rejects. */
+  /** Resolves at the next ring of that name, after `ms`, or when the signal aborts. Never rejects. */
   wait(request: { name: string; ms: number; signal: AbortSignal | undefined }): Promise<void>;
 };
 
-/** Wakes those in this process that wait for something to happen to a queue; other processes notice by polling. */
+/** Wakes waiters in this process when a queue changes. Other processes notice by polling. */
 export function createQueueSignal(): QueueSignal {
   const waiters = new Map<string, Set<() => void>>();
   return {
@@ -67,22 +67,17 @@ export function createQueueSignal(): QueueSignal {
   };
 }
 
-/** At each look: a transaction stays short. */
+/** A limit for each run, so that its transaction stays short. */
 const removedPerLook = 1000;
 
-/**
- * Looks again and again until `stop` is called; the process of one command is over before the first look. One that meets the
- * lock of another process, or a full disk, is made up for by the next.
- */
-function removeExpiredTasks({
-  database: { prepare, write },
-  now = Date.now,
-  everyMs = 60_000,
-}: {
+/** Runs every minute until `stop` is called. A failure, such as a lock or a full disk, is made up for by the next run. */
+function removeExpiredTasks(request: {
   database: Pick<Database, "prepare" | "write">;
   now?: () => number;
   everyMs?: number;
 }): { stop(): void } {
+  const { now = Date.now, everyMs = 60_000 } = request;
+  const { prepare, write } = request.database;
   const anyExpired = prepare("SELECT 1 FROM tasks WHERE expires_at_ms <= ? LIMIT 1");
   const remove = prepare(
     `DELETE FROM tasks WHERE seq IN
@@ -94,10 +89,10 @@ function removeExpiredTasks({
     emptyWriteAheadLog();
   }
 
-  /** The log holds old pages with deleted texts until it is emptied. While another process reads or writes, the next look does it. */
+  /** Until it is emptied, the log keeps old pages with deleted texts. If another process uses the file, the next run tries again. */
   function emptyWriteAheadLog(): void {
     const timeoutMs = Number(prepare("PRAGMA busy_timeout").get()?.timeout);
-    // Does not wait for the other process: that would block the event loop.
+    // Does not wait for the other process, which would block the event loop.
     prepare("PRAGMA busy_timeout = 0").get();
     try {
       prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
@@ -111,16 +106,16 @@ function removeExpiredTasks({
   return { stop: () => clearInterval(timer) };
 }
 
-/** Private to the user who runs it (0600, the folder 0700 where it is created). Throws EngineFileError. */
+/** The file is private to its user (mode 0600, and 0700 for a new folder). Throws EngineFileError. */
 function openFile({ file, busyTimeoutMs }: { file: string; busyTimeoutMs: number }): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     createPrivate(file);
     database = new DatabaseSync(file, { timeout: busyTimeoutMs });
-    // Before anything is written: the file may be somebody's other database.
+    // Checked before anything is written, because the file may belong to another program.
     const version = checkVersion({ database, file });
-    // Overwrites with zeros what is deleted or replaced: else its text stays in the file until the space is used again.
+    // Overwrites deleted data with zeros. Otherwise its text stays in the file until the space is used again.
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
     if (version < migrations.length) migrate({ database, file });
     return database;
@@ -131,8 +126,8 @@ function openFile({ file, busyTimeoutMs }: { file: string; busyTimeoutMs: number
 }
 
 /**
- * Only where there is none: to close any descriptor of a file ends all locks that this process has on it, those of its open databases
- * too (https://www.sqlite.org/howtocorrupt.html, section 2.2), and the next program to look at the file would take it for abandoned.
+ * Creates the file only if it is missing. Closing any descriptor of an existing file would release all locks of this process on it
+ * (https://www.sqlite.org/howtocorrupt.html, section 2.2), and another program could take it for abandoned.
  */
 function createPrivate(file: string): void {
   try {
@@ -154,7 +149,7 @@ function checkVersion({ database, file }: { database: DatabaseSync; file: string
   return version;
 }
 
-/** Another process may be doing the same; whoever comes second finds it done. */
+/** If another process has migrated the file in the meantime, nothing is left to do. */
 function migrate({ database, file }: { database: DatabaseSync; file: string }): void {
   database.exec("BEGIN IMMEDIATE");
   for (const step of migrations.slice(checkVersion({ database, file }))) database.exec(step);
@@ -165,13 +160,12 @@ function pragma(database: DatabaseSync, name: "user_version" | "application_id")
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
 }
 
-/** In the file's header, so that nobody's other database is taken for ours: "SEKI". */
+/** Marks the file as ours in its header: "SEKI". */
 export const applicationId = 0x53454b49;
 
 /**
- * Each entry leads from version `index` to `index + 1`; once a version is released, entries are only ever appended.
- * AUTOINCREMENT, because a number that was used again would make an old cursor skip an item, and an old receipt remove
- * another message.
+ * Entry `index` migrates from version `index` to the next. Released entries never change. AUTOINCREMENT avoids reused numbers, with which
+ * an old cursor would skip an item, and an old receipt would remove another message.
  */
 export const migrations: readonly string[] = [
   `CREATE TABLE tasks (
@@ -201,14 +195,14 @@ export const migrations: readonly string[] = [
    CREATE INDEX messages_by_due_time ON messages (queue, visible_at_ms);`,
 ];
 
-/** Runs `operation` (synchronous, statements only) in a transaction; resolves to its value once that is on disk. */
+/** Runs `operation`, which is synchronous, in a transaction. Resolves to its result once that is on disk. */
 export type Write = <T>(operation: () => T) => Promise<T>;
 
 type Pending = { run(): () => void; reject(error: unknown): void };
 
 /**
- * An operation that throws is undone alone and rejects alone. Where the transaction as a whole fails (disk full, locked
- * for too long), every operation of it rejects and nothing of it is stored.
+ * Commits the operations of one turn together. An operation that throws is undone and rejects alone. If the transaction fails (disk full,
+ * locked for too long), all of them reject and nothing is stored.
  */
 function createGroupCommit({ database }: { database: DatabaseSync }): { write: Write; flush(): void } {
   const begin = database.prepare("BEGIN IMMEDIATE");
@@ -218,7 +212,7 @@ function createGroupCommit({ database }: { database: DatabaseSync }): { write: W
   const undo = database.prepare("ROLLBACK TO operation");
   let waiting: Pending[] = [];
 
-  /** Resolves to what is to be told once the group is committed. */
+  /** Returns a function that settles the operation once the group is committed. */
   function runAlone<T>(operation: () => T, resolve: (value: T) => void, reject: (error: unknown) => void): () => void {
     savepoint.run();
     try {
@@ -226,7 +220,7 @@ function createGroupCommit({ database }: { database: DatabaseSync }): { write: W
       release.run();
       return () => resolve(value);
     } catch (error) {
-      // Some errors (disk full, I/O) make sqlite end the whole transaction: then there is nothing left to go on with.
+      // After some errors (disk full, I/O) sqlite has ended the whole transaction.
       if (!database.isTransaction) throw error;
       undo.run();
       release.run();
@@ -253,7 +247,7 @@ function createGroupCommit({ database }: { database: DatabaseSync }): { write: W
 
   function write<T>(operation: () => T): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    // Immediates run in the same turn, after all I/O callbacks that are due: whoever writes now rides along.
+    // Immediates run after all pending I/O callbacks, so writes of the same turn share the commit.
     if (waiting.length === 0) setImmediate(flush);
     waiting.push({ run: () => runAlone(operation, resolve, reject), reject });
     return promise;

@@ -13,19 +13,16 @@ import type {
 import { readItem, writeItem } from "../records.ts";
 import type { Database } from "./database.ts";
 
-/** Expired items that one `create` removes; more than it adds, so that they cannot pile up. */
+/** How many expired items one `create` removes. More than one, so that they cannot accumulate. */
 const removedPerCreate = 2;
 
-/** `parse` gets what JSON.parse gives and throws where that is no item. */
-export function createSqliteTaskStore<T extends TaskItem>({
-  database,
-  parse,
-  now = Date.now,
-}: {
+/** `parse` throws if a value is not a valid item. */
+export function createSqliteTaskStore<T extends TaskItem>(options: {
   database: Database;
   parse: (json: unknown) => T;
   now?: () => number;
 }): ErasableStore<T> {
+  const { database, parse, now = Date.now } = options;
   const read = database.prepare("SELECT item FROM tasks WHERE id = ? AND expires_at_ms > ?");
   const insert = database.prepare(
     `INSERT INTO tasks (id, revision, state, thread, principal, listed_at_ms, expires_at_ms, item)
@@ -41,7 +38,11 @@ export function createSqliteTaskStore<T extends TaskItem>({
     `DELETE FROM tasks WHERE seq IN
      (SELECT seq FROM tasks WHERE expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ${removedPerCreate})`,
   );
-  const pages = createPages({ database });
+  const pages: Record<StoreIndex, Page> = {
+    thread: oldestFirst({ database, index: "thread" }),
+    principal: newestFirst({ database }),
+    state: oldestFirst({ database, index: "state" }),
+  };
 
   return {
     async get({ id }) {
@@ -77,7 +78,7 @@ export function createSqliteTaskStore<T extends TaskItem>({
       }),
 
     async list({ index, key, cursor, limit }) {
-      // One more than asked for tells whether there is a next page.
+      // One more row than requested shows whether there is a next page.
       const rows = pages[index]({ key, cursor, nowMs: now(), limit: limit + 1 });
       const shown = rows.slice(0, limit);
       const items = shown.map((row) => readItem({ text: row.item, parse }));
@@ -87,25 +88,17 @@ export function createSqliteTaskStore<T extends TaskItem>({
   };
 }
 
-/** Text is made at the call, so that what the caller does to the object afterwards is not stored. */
+/** Converts to text at once, so that later changes of the object are not stored. */
 function columnsOf(item: TaskItem): (string | number | null)[] {
   const { state, thread = null, principal = null, listedAtMs = null, expiresAtMs } = item;
   return [state, thread, principal, listedAtMs, expiresAtMs, writeItem(item)];
 }
 
-/** `place` is the cursor by which the rows after this one are read. */
+/** `position` is the cursor that continues after this row. */
 type Row = { position: string; item: string };
 
-/** Throws RangeError where `cursor` is none of the index; without one the page is the first. */
+/** Throws RangeError for a cursor of another index. */
 type Page = (request: { key: string; cursor: string | undefined; nowMs: number; limit: number }) => Row[];
-
-function createPages({ database }: { database: Database }): Record<StoreIndex, Page> {
-  return {
-    thread: oldestFirst({ database, index: "thread" }),
-    principal: newestFirst({ database }),
-    state: oldestFirst({ database, index: "state" }),
-  };
-}
 
 /** In the order of creation. */
 function oldestFirst({ database, index }: { database: Database; index: "thread" | "state" }): Page {
@@ -119,7 +112,7 @@ function oldestFirst({ database, index }: { database: Database; index: "thread" 
   };
 }
 
-/** By the time that the items say themselves, then by id. `IS NOT NULL` lets sqlite see that the partial index is enough. */
+/** Sorts by `listedAtMs` and then by id. `IS NOT NULL` lets sqlite use the partial index. */
 function newestFirst({ database }: { database: Database }): Page {
   const select = database.prepare(
     `SELECT listed_at_ms || '.' || id AS position, item FROM tasks
@@ -138,29 +131,23 @@ function createForeignCursorError(): RangeError {
 }
 
 const maxBodyBytes = 256 * 1024;
-/** How late a message from another process, or one whose time has come, may be noticed. */
+/** How late a message may be noticed that another process sent or that becomes due. */
 const pollMs = 200;
 
 type QueuedRow = { seq: number; body: string; sent_at_ms: number; receive_count: number };
 
 /**
- * Queues are told apart by `name`. A message that was received `maxReceiveCount` times and is due again moves to
- * `deadLetterQueue`, another name in the same file; without one it comes back for ever.
- * `send` throws `payload_too_large`; `receive` resolves to nothing when its signal aborts.
+ * `name` identifies the queue. A message that is due again after `maxReceiveCount` deliveries moves to `deadLetterQueue`, another name in
+ * the same file; without one it keeps coming back. `send` throws `payload_too_large`. `receive` returns nothing when its signal aborts.
  */
-export function createSqliteQueue({
-  database,
-  name,
-  maxReceiveCount = 5,
-  deadLetterQueue,
-  now = Date.now,
-}: {
+export function createSqliteQueue(options: {
   database: Database;
   name: string;
   maxReceiveCount?: number;
   deadLetterQueue?: string;
   now?: () => number;
 }): TaskQueue & QueueConsumer {
+  const { database, name, maxReceiveCount = 5, deadLetterQueue, now = Date.now } = options;
   const { changeSignal } = database;
   const insert = database.prepare("INSERT INTO messages (queue, body, sent_at_ms, visible_at_ms) VALUES (?, ?, ?, ?)");
   const nextDue = database.prepare("SELECT MIN(visible_at_ms) AS at_ms FROM messages WHERE queue = ?");
@@ -176,7 +163,7 @@ export function createSqliteQueue({
     "DELETE FROM messages WHERE seq = ? AND receive_count = ? AND queue = ? AND visible_at_ms > ?",
   );
 
-  /** Inside a write. */
+  /** Must run inside a write. */
   function claimDue({ max, visibilityTimeoutMs }: { max: number; visibilityTimeoutMs: number }): {
     messages: ReceivedMessage[];
     buried: number;
@@ -192,7 +179,7 @@ export function createSqliteQueue({
       }
       const receiveCount = row.receive_count + 1;
       hide.run(nowMs + visibilityTimeoutMs, row.seq);
-      // Names the delivery: in one queue a message is never given out twice with the same count.
+      // Identifies the delivery, because each delivery of a message has another count.
       const receipt = `${row.seq}.${receiveCount}`;
       messages.push({ body: row.body, receipt, receiveCount, sentAtMs: row.sent_at_ms });
     }
@@ -213,7 +200,7 @@ export function createSqliteQueue({
       const endAtMs = now() + waitMs;
       while (!signal?.aborted) {
         const nowMs = now();
-        // A plain read, so that an idle queue takes no lock and writes nothing.
+        // A plain read, so that an idle queue takes no lock.
         const dueAtMs = (nextDue.get(name)?.at_ms ?? Number.POSITIVE_INFINITY) as number;
         if (dueAtMs <= nowMs) {
           const { messages, buried } = await database.write(() => claimDue({ max, visibilityTimeoutMs }));
@@ -234,16 +221,13 @@ export function createSqliteQueue({
   };
 }
 
-/** Reads alone. A message that somebody has received, or whose delay is not over, does not wait. */
-export function createQueueDepths({
-  database,
-  names,
-  now = Date.now,
-}: {
+/** Counts due messages. A message that was received or is delayed does not count. */
+export function createQueueDepths(options: {
   database: Database;
   names: readonly string[];
   now?: () => number;
 }): () => QueueDepth[] {
+  const { database, names, now = Date.now } = options;
   const due = database.prepare(
     "SELECT COUNT(*) AS messages, MIN(visible_at_ms) AS since_ms FROM messages WHERE queue = ? AND visible_at_ms <= ?",
   );

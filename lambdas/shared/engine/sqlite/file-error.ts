@@ -1,17 +1,17 @@
 /** Errors of a zone's sqlite file, with messages that say what to do. */
 
-/** The file cannot be used. The message names it and says what to do. */
+/** The file cannot be used. The message says what to do. */
 export class EngineFileError extends Error {
   override name = "EngineFileError";
 }
 
-/** Explains an error that sqlite throws once the file is open; undefined for any other error. */
+/** Explains an error that sqlite throws after the file was opened. Undefined for other errors. */
 export function toFileError({ error, file }: { error: unknown; file: string }): EngineFileError | undefined {
   if (error instanceof EngineFileError) return error;
   return codeOf(error) === undefined ? undefined : new EngineFileError(findRemedy({ error, file }), { cause: error });
 }
 
-/** sqlite's primary result codes, see https://www.sqlite.org/rescode.html */
+/** The primary result codes of sqlite: https://www.sqlite.org/rescode.html */
 const resultCodes = { busy: 5, corrupt: 11, notADatabase: 26 };
 
 function codeOf(error: unknown): number | undefined {

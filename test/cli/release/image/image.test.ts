@@ -1,4 +1,4 @@
-/** The image without docker: what its file says, and what comes out of its commands, run from a folder that stays as it is. */
+/** The image without docker: its Dockerfile, and its content, which runs in a read-only folder. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -17,8 +17,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { healthText, startText } from "../../../execution/handlers/bundled-container.ts";
 import { eventually } from "../../../execution/test-host.ts";
 import { endWithUs } from "../../../rehearsal/reaper.ts";
-import { type Built, buildHere, instructions, isIgnored, root } from "./built.ts";
-import { argumentsOf } from "./dockerfile.ts";
+import { argumentsOf, type Built, buildHere, instructions, isIgnored, root } from "./dockerfile.ts";
 
 const named = (name: string) => instructions.filter((one) => one.name === name);
 const last = instructions.at(-1)?.stage ?? 0;

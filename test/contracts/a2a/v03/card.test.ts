@@ -1,4 +1,4 @@
-/** Agent cards across the versions: ours for clients of 0.3, and where any agent can be reached by its card. */
+/** Agent cards across the versions: ours for clients of 0.3, and the interfaces of any card. */
 
 import { parseLegacyAgentCard } from "@a2a-js/sdk/compat/v0_3/client";
 import { describe, expect, it } from "@jest/globals";

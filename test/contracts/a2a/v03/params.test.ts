@@ -1,4 +1,4 @@
-/** Params of A2A 0.3 that a client sends: how the doubtful ones are taken, and how the bad ones are refused. */
+/** The params of clients of A2A 0.3: how doubtful ones are read, and bad ones refused. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { operations } from "../../../../contracts/a2a/operations.ts";
@@ -7,7 +7,7 @@ import { params } from "../arbitraries.ts";
 import { spoilt } from "../spoilt.ts";
 import { issuesOf, wire } from "../wire.ts";
 
-/** The example of a message in the specification of 0.3.0, section 9.2: without a kind, as it stands there. */
+/** The example of a message in the specification of 0.3.0, section 9.2, which has no kind. */
 const message = {
   role: "user",
   parts: [{ kind: "text", text: "tell me a joke" }],

@@ -1,4 +1,4 @@
-/** What a peer of A2A 0.3 answers, and what our host answers a client of it. */
+/** The answers of a peer of A2A 0.3, and those of our host to its clients. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { readAnswerSchema } from "../../../../contracts/a2a/read-task.ts";
@@ -72,7 +72,7 @@ describe("an answer of 0.3", () => {
         const event = v03EventSchema.safeParse(answer).data;
         const { data } = v03ReadAnswerSchema.safeParse(answer);
         if (data) expect(readAnswerSchema.parse(wire(data))).toEqual(data);
-        // What the events' own schema takes, a client can read.
+        // A client can read whatever the schema of events takes.
         if (event && ("task" in event || "message" in event)) expect(data).toEqual(readAnswerSchema.parse(wire(event)));
       }),
       { numRuns: 100 },

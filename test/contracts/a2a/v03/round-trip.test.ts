@@ -1,4 +1,4 @@
-/** What goes out in A2A 0.3 and comes back is what it was in 1.0, and it has the shapes that 0.3.0 published. */
+/** A value survives the trip through A2A 0.3 and has the shapes that 0.3.0 published. */
 import { describe, expect, it } from "@jest/globals";
 import { Ajv } from "ajv";
 import fc from "fast-check";
@@ -101,7 +101,7 @@ describe("results", () => {
   });
 });
 
-/** What 0.3.0's own schema has against a value. */
+/** The issues that 0.3.0's own schema finds in a value. */
 function problems({ shape, value }: { shape: string; value: unknown }) {
   return ajv.validate(`a2a#/definitions/${shape}`, value) ? [] : ajv.errors;
 }

@@ -1,4 +1,4 @@
-/** The official SDK speaking A2A 0.3: its client against our reading, its server against our writing. */
+/** The official SDK in A2A 0.3: its client against our reader, its server against our writer. */
 import * as sdk from "@a2a-js/sdk";
 import { legacyPushNotificationToV1StreamResponse } from "@a2a-js/sdk/compat/v0_3";
 import { LegacyJsonRpcTransport } from "@a2a-js/sdk/compat/v0_3/client";
@@ -138,7 +138,7 @@ async function firstOf(events: AsyncGenerator<sdk.StreamResponse>): Promise<unkn
   return sdk.StreamResponse.toJSON(value);
 }
 
-/** A server that answers every request with `result` and remembers what it understood. */
+/** A server that answers every request with `result` and records what it read. */
 function server(result: unknown) {
   let received: unknown;
   const take = (request: unknown) => {

@@ -1,7 +1,8 @@
-/** What the documents say to type against an Execution endpoint, typed. */
+/** Runs the commands that the documents say to type on one machine and against an Execution endpoint. */
 import { afterAll, afterEach, describe, it } from "@jest/globals";
 import { endpoints } from "./commands/endpoints.ts";
 import { openMachine } from "./commands/machine.ts";
+import { oneMachine } from "./commands/one-machine.ts";
 import { parseCommand } from "./commands/shell-line.ts";
 import { vouched } from "./commands/vouched.ts";
 
@@ -9,6 +10,8 @@ const world = openMachine();
 afterEach(() => world.endTest());
 afterAll(() => world.remove());
 
-describe("a command of the documents, against an endpoint, does what they say", () => {
-  it.each([...endpoints, ...vouched])("$command", ({ command, run }) => run({ parts: parseCommand(command), world }));
+describe("a command of the documents does what they say", () => {
+  it.each([...oneMachine, ...endpoints, ...vouched])("$command", ({ command, run }) =>
+    run({ parts: parseCommand(command), world }),
+  );
 });
