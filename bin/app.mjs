@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** What the CDK command line runs. Plain JavaScript: a Node that cannot run TypeScript files must get as far as this. */
+/** The entry for the CDK command line. Plain JavaScript, because an old Node must be able to run it. */
 import { runPinned } from "./pinned-node.mjs";
 
 await runPinned({ file: import.meta.url, start: async () => (await import("./app.ts")).main() });

@@ -3,7 +3,7 @@ import { readCdkEnvironment } from "../lambdas/shared/config/environment.ts";
 import { ConfigError, configDirectory, loadConfig } from "../lambdas/shared/config/load.ts";
 import { synthesize } from "../lib/cdk/app.ts";
 
-/** Resolves to the exit code. Without `-c stage` it is the first stage of the file, which is said. */
+/** Resolves to the exit code. Without `-c stage` it takes the first stage of the file, and says so. */
 export async function main(): Promise<number> {
   try {
     const { context, outdir } = readCdkEnvironment();

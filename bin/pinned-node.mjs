@@ -1,9 +1,9 @@
-/** Runs an entry under a Node that can: this one, else the pinned one of node_modules; or says in one line what to do. */
+/** Runs an entry with this Node if it is new enough, else with the pinned one of node_modules; or says what to install. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** `file` is the entry's own URL; `start` resolves to the exit code. */
+/** `file` is the entry's URL. `start` resolves to the exit code. */
 export async function runPinned({ file, start }) {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const pinned = fileURLToPath(new URL("../node_modules/.bin/node", import.meta.url));

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-/** The entry of the `sekisho` command. Plain JavaScript: a Node that cannot run TypeScript files must get as far as this. */
+/** The entry of the `sekisho` command. Plain JavaScript, because an old Node must be able to run it. */
 import { runPinned } from "./pinned-node.mjs";
 
-// Who reads the first lines only (`| head`) stops nothing by that: what is printed afterwards is for nobody.
+// A reader of the first lines only (`| head`) closes the pipe. The command goes on, and nobody sees the rest.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error) => {
     if (error.code !== "EPIPE") throw error;

@@ -1,156 +1,87 @@
-/** The `sekisho` command: finds the command, gives it its words, turns what it throws into a line and an exit code. */
+/** The `sekisho` command line: finds the command, runs it, and turns an error into a line and an exit code. */
 import { ConfigError } from "../lambdas/shared/config/load.ts";
 import { toFileError } from "../lambdas/shared/engine/sqlite/file-error.ts";
 import { escapeActiveCharacters } from "../lambdas/shared/untrusted-input.ts";
 import { AwsFailure } from "../lib/cli/aws/aws-failure.ts";
 import { type Command, exitCodes, UsageError } from "./commands/command.ts";
 
-const commands: Record<string, { summary: string; load: () => Promise<Command> }> = {
-  start: {
-    summary: "both zones on this machine, with a page that stands in for Slack",
-    load: async () => (await import("./commands/start.ts")).start,
-  },
-  verification: {
-    summary: "the Verification zone alone, for the real Slack",
-    load: async () => (await import("./commands/verification.ts")).verification,
-  },
-  execution: {
-    summary: "the Execution zone alone",
-    load: async () => (await import("./commands/execution.ts")).execution,
-  },
-  "execution bundle": {
-    summary: "the Execution zone as one file, for a container",
-    load: async () => (await import("./commands/execution.ts")).executionBundle,
-  },
-  send: {
-    summary: "one task over a configured transport, its answer on the terminal",
-    load: async () => (await import("./commands/send.ts")).send,
-  },
-  conformance: {
-    summary: "does an Execution endpoint keep the contract",
-    load: async () => (await import("./commands/conformance.ts")).conformance,
-  },
-  manifest: {
-    summary: "the manifest from which a Slack app is created",
-    load: async () => (await import("./commands/manifest.ts")).manifest,
-  },
-  doctor: {
-    summary: "is everything well, here or in a stage; and what to do where it is not",
-    load: async () => (await import("./commands/doctor.ts")).doctor,
-  },
-  smoke: {
-    summary: "real tasks through a new stage on AWS, and what differs from what is assumed",
-    load: async () => (await import("./commands/smoke.ts")).smoke,
-  },
-  "config check": {
-    summary: "checks sekisho.config.json and lists every problem",
-    load: async () => (await import("./commands/config.ts")).configCheck,
-  },
-  "config push": {
-    summary: "brings routes and live settings to a stage on AWS, without a deploy",
-    load: async () => (await import("./commands/config.ts")).configPush,
-  },
-  "allow list": {
-    summary: "who may ask: the rules that were added, and the configuration's",
-    load: async () => (await import("./commands/allow.ts")).allowList,
-  },
-  "allow add": {
-    summary: "lets a workspace, a channel, a person or a user group in, without a deploy",
-    load: async () => (await import("./commands/allow.ts")).allowAdd,
-  },
-  "allow remove": {
-    summary: "takes a rule out again",
-    load: async () => (await import("./commands/allow.ts")).allowRemove,
-  },
-  "allow why": {
-    summary: "may somebody ask there, by which rule, and what to add",
-    load: async () => (await import("./commands/allow.ts")).allowWhy,
-  },
-  "destinations list": {
-    summary: "where tasks can go, and where those of a channel would",
-    load: async () => (await import("./commands/destinations.ts")).destinationsList,
-  },
-  "destinations check": {
-    summary: "calls them for real: who answers, how fast, or why not",
-    load: async () => (await import("./commands/destinations.ts")).destinationsCheck,
-  },
-  "destinations set": {
-    summary: "changes where a route leads, here and in a stage",
-    load: async () => (await import("./commands/destinations-set.ts")).destinationsSet,
-  },
-  "federation enable": {
-    summary: "lets AWS vouch for the Verification role elsewhere; of an account, once",
-    load: async () => (await import("./commands/federation.ts")).federationEnable,
-  },
-  "federation show": {
-    summary: "what another cloud must be told to trust that role",
-    load: async () => (await import("./commands/federation.ts")).federationShow,
-  },
-  "secrets put": {
-    summary: "writes the secrets of a stage to AWS Secrets Manager",
-    load: async () => (await import("./commands/secrets-put.ts")).secretsPut,
-  },
-  "dead-letters list": {
-    summary: "the messages that a stage's workers gave up on",
-    load: async () => (await import("./commands/dead-letters.ts")).deadLettersList,
-  },
-  "dead-letters redrive": {
-    summary: "gives them another chance",
-    load: async () => (await import("./commands/dead-letters.ts")).deadLettersRedrive,
-  },
-  "tasks list": {
-    summary: "the tasks of the local run or of a stage, oldest first",
-    load: async () => (await import("./commands/tasks.ts")).tasksList,
-  },
-  "tasks show": {
-    summary: "what is known of one task, and how it came there",
-    load: async () => (await import("./commands/tasks.ts")).tasksShow,
-  },
-  "tasks cancel": {
-    summary: "ends a task that is under way",
-    load: async () => (await import("./commands/tasks.ts")).tasksCancel,
-  },
-  "tasks retry": {
-    summary: "does what a task was asked once more, as a new task",
-    load: async () => (await import("./commands/tasks.ts")).tasksRetry,
-  },
-  "data show": {
-    summary: "what is kept of one person, in numbers",
-    load: async () => (await import("./commands/data.ts")).dataShow,
-  },
-  "data delete": {
-    summary: "deletes what is kept of one person",
-    load: async () => (await import("./commands/data.ts")).dataDelete,
-  },
-  usage: {
-    summary: "who asked when, where, and how it ended; as CSV too",
-    load: async () => (await import("./commands/usage.ts")).usage,
-  },
-  trace: {
-    summary: "one task's way through both zones, from the stores and log lines",
-    load: async () => (await import("./commands/trace.ts")).trace,
-  },
-  operate: {
-    summary: "a page for operators: live tasks, destinations' health, dead letters",
-    load: async () => (await import("./commands/operate.ts")).operate,
-  },
-  cost: {
-    summary: "what tasks cost on AWS",
-    load: async () => (await import("./commands/cost.ts")).cost,
-  },
+// Each file is loaded only for its own commands: the clients of AWS take a while.
+const files = {
+  start: () => import("./commands/start.ts"),
+  verification: () => import("./commands/verification.ts"),
+  execution: () => import("./commands/execution.ts"),
+  send: () => import("./commands/send.ts"),
+  conformance: () => import("./commands/conformance.ts"),
+  manifest: () => import("./commands/manifest.ts"),
+  doctor: () => import("./commands/doctor.ts"),
+  smoke: () => import("./commands/smoke.ts"),
+  config: () => import("./commands/config.ts"),
+  allow: () => import("./commands/allow.ts"),
+  destinations: () => import("./commands/destinations.ts"),
+  destinationsSet: () => import("./commands/destinations-set.ts"),
+  federation: () => import("./commands/federation.ts"),
+  secretsPut: () => import("./commands/secrets-put.ts"),
+  deadLetters: () => import("./commands/dead-letters.ts"),
+  tasks: () => import("./commands/tasks.ts"),
+  data: () => import("./commands/data.ts"),
+  usage: () => import("./commands/usage.ts"),
+  trace: () => import("./commands/trace.ts"),
+  operate: () => import("./commands/operate.ts"),
+  cost: () => import("./commands/cost.ts"),
 };
+
+type Entry = { summary: string; load: () => Promise<Command> };
+
+const commands: Record<string, Entry> = {
+  start: entry(files.start, "start", "runs both zones on this machine, with a page in place of Slack"),
+  verification: entry(files.verification, "verification", "runs the Verification zone alone, for the real Slack"),
+  execution: entry(files.execution, "execution", "runs the Execution zone alone"),
+  "execution bundle": entry(files.execution, "executionBundle", "writes the Execution zone for a container"),
+  send: entry(files.send, "send", "sends one task over a configured transport and prints the answer"),
+  conformance: entry(files.conformance, "conformance", "tests whether an Execution endpoint keeps the contract"),
+  manifest: entry(files.manifest, "manifest", "prints the manifest from which a Slack app is created"),
+  doctor: entry(files.doctor, "doctor", "checks everything, here or in a stage, and says how to fix it"),
+  smoke: entry(files.smoke, "smoke", "sends real tasks through a new stage and looks at all that they leave"),
+  "config check": entry(files.config, "configCheck", "checks sekisho.config.json and lists every problem"),
+  "config push": entry(files.config, "configPush", "brings routes and live settings to a stage without a deploy"),
+  "allow list": entry(files.allow, "allowList", "lists the rules of the allowlist"),
+  "allow add": entry(files.allow, "allowAdd", "lets a workspace, a channel, a person or a user group in"),
+  "allow remove": entry(files.allow, "allowRemove", "removes a rule of the allowlist"),
+  "allow why": entry(files.allow, "allowWhy", "says which rule lets somebody in, or what to add"),
+  "destinations list": entry(files.destinations, "destinationsList", "lists destinations and routes"),
+  "destinations check": entry(files.destinations, "destinationsCheck", "calls destinations and says why one fails"),
+  "destinations set": entry(files.destinationsSet, "destinationsSet", "changes where a route leads"),
+  "federation enable": entry(files.federation, "federationEnable", "lets AWS issue tokens for the role"),
+  "federation show": entry(files.federation, "federationShow", "prints what another cloud needs to trust the role"),
+  "secrets put": entry(files.secretsPut, "secretsPut", "writes the secrets of a stage to AWS Secrets Manager"),
+  "dead-letters list": entry(files.deadLetters, "deadLettersList", "lists what a stage's queue gave up on"),
+  "dead-letters redrive": entry(files.deadLetters, "deadLettersRedrive", "sends dead letters to the workers again"),
+  "tasks list": entry(files.tasks, "tasksList", "lists tasks, oldest first"),
+  "tasks show": entry(files.tasks, "tasksShow", "shows the record and the history of one task"),
+  "tasks cancel": entry(files.tasks, "tasksCancel", "cancels a task that is under way"),
+  "tasks retry": entry(files.tasks, "tasksRetry", "runs a finished task again, as a new task"),
+  "data show": entry(files.data, "dataShow", "counts the data that is kept of one person"),
+  "data delete": entry(files.data, "dataDelete", "deletes the data that is kept of one person"),
+  usage: entry(files.usage, "usage", "reports finished tasks by destination, outcome and person"),
+  trace: entry(files.trace, "trace", "shows the timeline of one task through both zones"),
+  operate: entry(files.operate, "operate", "serves the operators' page: tasks, destinations, dead letters"),
+  cost: entry(files.cost, "cost", "estimates what a stage costs on AWS"),
+};
+
+function entry<Name extends string>(file: () => Promise<Record<Name, Command>>, name: Name, summary: string): Entry {
+  return { summary, load: async () => (await file())[name] };
+}
 
 /** Resolves to the exit code: 0 success, 1 the task failed, 2 bad usage or configuration, 3 not reachable. */
 export async function main(words: string[]): Promise<number> {
   const name = [words.slice(0, 2).join(" "), words[0] ?? ""].find((candidate) => candidate in commands);
   const entry = name === undefined ? undefined : commands[name];
-  if (name === undefined || entry === undefined) return runCommandGroup(words) ?? overview(words[0]);
+  if (name === undefined || entry === undefined) return listCommands(words);
   const rest = words.slice(name.split(" ").length);
   const stop = new AbortController();
   let firstAtMs = 0;
   const onSignal = () => {
-    // A second signal means that the person does not want to wait for a clean end; but one Ctrl-C may arrive twice,
-    // from the terminal and from a parent (npm, npx) that passes it on.
+    // A second Ctrl-C ends at once. But one Ctrl-C may arrive twice: from the terminal, and from a parent (npm, npx).
     if (stop.signal.aborted && Date.now() - firstAtMs > 500) process.exit(exitCodes.interrupted);
     if (!stop.signal.aborted) firstAtMs = Date.now();
     stop.abort();
@@ -178,44 +109,30 @@ export async function main(words: string[]): Promise<number> {
   }
 }
 
-/** `sekisho config` alone: which commands begin with that word. */
-function runCommandGroup([word = "", next]: string[]): number | undefined {
-  const names = Object.keys(commands).filter((name) => name.startsWith(`${word} `));
-  if (names.length === 0) return undefined;
-  const asked = next === "--help" || next === "-h";
-  const list = names.map(formatCommand).join("\n");
-  if (asked) process.stdout.write(`${list}\n`);
-  else process.stderr.write(`${unknownCommandText(word, next)}\n\n${list}\n`);
-  return asked ? exitCodes.success : exitCodes.badUsage;
+/** Lists all commands, or those of a group such as `sekisho config`. */
+function listCommands([word = "--help", next]: string[]): number {
+  const names = Object.keys(commands);
+  const group = names.filter((name) => name.startsWith(`${word} `));
+  const isGroup = group.length > 0;
+  const lines = (isGroup ? group : names).map((name) => `  ${name.padEnd(22)} ${commands[name]?.summary ?? ""}`);
+  const list = lines.join("\n");
+  const title = "sekisho: a checkpoint between Slack and the agents that do the work";
+  const text = isGroup ? list : `${title}\n\nCommands:\n${list}\n\nsekisho <command> --help says more.`;
+  const unknown = isGroup ? next : word;
+  if (unknown !== undefined && ["--help", "-h", "help"].includes(unknown)) {
+    process.stdout.write(`${text}\n`);
+    return exitCodes.success;
+  }
+  const given = isGroup ? `${word} ${next}` : word;
+  const problem = unknown === undefined ? `"${word}" needs one of:` : `There is no command "${given}".`;
+  process.stderr.write(`${problem}\n\n${text}\n`);
+  return exitCodes.badUsage;
 }
 
-function unknownCommandText(word: string, next: string | undefined): string {
-  return next === undefined ? `"${word}" is the beginning of:` : `There is no command "${word} ${next}". There is:`;
-}
-
-function formatCommand(name: string): string {
-  return `  ${name.padEnd(22)} ${commands[name]?.summary ?? ""}`;
-}
-
-function overview(word: string | undefined): number {
-  const text = [
-    "sekisho: a checkpoint between Slack and the agents that do the work",
-    "",
-    "Commands:",
-    ...Object.keys(commands).map(formatCommand),
-    "",
-    "sekisho <command> --help says more.",
-  ].join("\n");
-  const asked = word === undefined || word === "--help" || word === "-h" || word === "help";
-  if (asked) process.stdout.write(`${text}\n`);
-  else process.stderr.write(`There is no command "${word}".\n\n${text}\n`);
-  return asked ? exitCodes.success : exitCodes.badUsage;
-}
-
-/** Who comes from `cdk` brings its way of naming the stage. */
+/** For a person who names the stage as for `cdk`. */
 function stageHint(words: string[]): string {
   const [, name] = /^stage=([a-z0-9]+)$/.exec(words[words.indexOf("-c") + 1] ?? "") ?? [];
-  return words.includes("-c") && name !== undefined ? `That is how cdk is told; here: --stage ${name}\n` : "";
+  return words.includes("-c") && name !== undefined ? `That is an option of cdk. Here it is --stage ${name}\n` : "";
 }
 
 function explain(thrown: unknown, { name, words }: { name: string; words: string[] }): number {

@@ -1,173 +1,133 @@
-/** `sekisho allow list`: who may ask, and where that is said. */
-import { parseArgs } from "node:util";
+/** `sekisho allow`: lists and changes who may ask. */
 import type { AllowlistRule } from "../../lambdas/shared/config/schema.ts";
 import { matchRules } from "../../lambdas/verification/gate/rules.ts";
-import { changeRules, readRules } from "../../lib/cli/allow/change-rules.ts";
-import { withRulePlace } from "../../lib/cli/allow/place.ts";
+import { changeRules, readRules, withRulePlace } from "../../lib/cli/allow/place.ts";
 import { isSame, type RuleFields, withoutRule, withRule } from "../../lib/cli/allow/rule-set.ts";
 import {
   fieldOptions,
   formatRule,
-  formatRuleField,
+  formatRuleOptions,
   readRequester,
   readRule,
   readRuleFields,
   readRuleNumber,
 } from "../../lib/cli/allow/rule-text.ts";
-import { zoneHelp, zoneOptions } from "../../lib/cli/zone/zone.ts";
-import { type Command, exitCodes, UsageError } from "./command.ts";
+import { formatTable } from "../../lib/cli/table.ts";
+import { zoneOptions } from "../../lib/cli/zone/zone.ts";
+import { awsExits, defineCommand, exitCodes, flag, option, UsageError } from "./command.ts";
 
-export const allowList: Command = {
-  help: `
-sekisho allow list [--json] [--stage NAME | --store FILE]
-
-Lists the rules of the allowlist: those that sekisho allow add made, with their numbers, and those of the configuration.
-A message must fit every field of at least one rule.
-
-  --json         one JSON object a line
-${zoneHelp}
-
-Exit code: 0; 1 it could not be read, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
-`,
+export const allowList = defineCommand({
+  name: "allow list",
+  about: `
+Lists the rules of the allowlist: those of sekisho allow add, with their numbers, and those of the configuration. A
+message must fit every field of at least one rule.`,
+  options: { json: flag("prints one JSON object per line"), ...zoneOptions },
+  exits: awsExits("it cannot be read"),
   async run(run) {
-    const options = { json: { type: "boolean", default: false }, ...zoneOptions } as const;
-    const { values } = parseArgs({ args: run.words, options });
-    return withRulePlace(run, values, async ({ place, configured, configName }) => {
-      const kept = (await readRules({ store: place.store }))?.rules ?? [];
-      for (const { number, addedAtMs, rule } of kept) {
-        const addedAt = new Date(addedAtMs).toISOString();
-        const line = `${String(number).padStart(4)}  ${formatRule(rule)}  (added ${addedAt})`;
-        run.print(values.json ? JSON.stringify({ source: "added", number, addedAt, ...rule }) : line);
-      }
-      for (const rule of configured) {
-        const line = `   -  ${formatRule(rule)}  (${configName})`;
-        run.print(values.json ? JSON.stringify({ source: "configuration", ...rule }) : line);
-      }
-      if (kept.length + configured.length === 0) run.note(`There is no rule ${place.where}: nobody may ask.`);
-      if (configured.length > 0) run.note(`${configName} holds ${place.ofConfiguration}.`);
+    return withRulePlace(run, run.values, async ({ where, store, configured, configName, ofConfiguration }) => {
+      const kept = (await readRules({ store }))?.rules ?? [];
+      const added = kept.map(({ addedAtMs, ...one }) => ({ ...one, addedAt: new Date(addedAtMs).toISOString() }));
+      const lines = run.values.json
+        ? [
+            ...added.map(({ rule, ...one }) => JSON.stringify({ source: "added", ...one, ...rule })),
+            ...configured.map((rule) => JSON.stringify({ source: "configuration", ...rule })),
+          ]
+        : formatTable([
+            ...added.map(({ number, rule, addedAt }) => [`${number}`, formatRule(rule), `(added ${addedAt})`]),
+            ...configured.map((rule) => ["-", formatRule(rule), `(${configName})`]),
+          ]);
+      for (const line of lines) run.print(line);
+      if (lines.length === 0) run.note(`There is no rule ${where}: nobody may ask.`);
+      if (configured.length > 0) run.note(`${configName} holds ${ofConfiguration}.`);
       return exitCodes.success;
     });
   },
-};
+});
 
-// `sekisho allow add`: lets people in, without a deploy.
-
-export const allowAdd: Command = {
-  help: `
-sekisho allow add [--team T] [--channel C] [--user U] [--group S] [--label TEXT] [--stage NAME | --store FILE]
-
-Adds a rule to the allowlist, beside those of the configuration. At least one of the four is needed; a message must
-fit all that are given. Nobody is let in by no rule at all.
-
-  --team T       messages in that workspace, by its id (T…): the one where the app is installed, also for people
-                 who come from another one (Slack Connect)
-  --channel C    messages in that channel, or in those direct messages (C…, D…)
-  --user U       messages of that person (U…)
-  --group S      messages of the members of that user group (S…), whoever they are at that time. The app needs the
-                 scope usergroups:read. A new member is let in after 15 seconds, a removed one
-                 is kept out after five minutes
-  --label TEXT   for people: what the rule is for
-${zoneHelp}
-
-A rule holds within 15 seconds. One that is there already is not added twice.
-
-Exit code: 0; 1 it could not be added, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
-`,
+export const allowAdd = defineCommand({
+  name: "allow add",
+  about: `
+Adds a rule to the allowlist, beside those of the configuration. At least one of --team, --channel, --user and --group is
+needed, and a message must fit all that are given. A rule takes effect within 15 seconds. One that exists is not added
+again. The members of a user group may change: a new member is let in after 15 seconds, a removed one is kept out after
+five minutes; the app needs the scope usergroups:read.`,
+  options: { ...fieldOptions, label: option("TEXT", "for people: what the rule is for"), ...zoneOptions },
+  exits: awsExits("it cannot be added"),
   async run(run) {
-    const options = { ...fieldOptions, label: { type: "string" }, ...zoneOptions } as const;
-    const { values } = parseArgs({ args: run.words, options });
-    const { team, channel, user, group, label } = values;
+    const { team, channel, user, group, label } = run.values;
     const rule = readRule({ team, channel, user, group, label });
-    return withRulePlace(run, values, async ({ place, configured, configName }) => {
-      const decide = (kept: Parameters<typeof withRule>[0]["kept"]) => withRule({ kept, rule, nowMs: Date.now() });
-      const { rule: there, isNew } = await changeRules({ store: place.store, decide });
-      const text = `rule ${there.number} ${place.where}: ${formatRule(there.rule)}`;
-      run.print(isNew ? `Added ${text}\nIt holds ${place.sinceWhen}.` : `Nothing to add: it is ${text}`);
+    return withRulePlace(run, run.values, async ({ where, store, sinceWhen, configured, configName }) => {
+      const added = await changeRules({ store, decide: (kept) => withRule({ kept, rule, nowMs: Date.now() }) });
+      const text = `rule ${added.rule.number} ${where}: ${formatRule(added.rule.rule)}`;
+      run.print(added.isNew ? `Added ${text}\nIt holds ${sinceWhen}.` : `Nothing to add: it is ${text}`);
       if (configured.some((one) => isSame(one, rule))) run.note(`Note: ${configName} has the same rule.`);
       return exitCodes.success;
     });
   },
-};
+});
 
-// `sekisho allow remove`: takes a rule out of the allowlist, without a deploy.
-
-export const allowRemove: Command = {
-  help: `
-sekisho allow remove NUMBER [--stage NAME | --store FILE]
-sekisho allow remove [--team T] [--channel C] [--user U] [--group S] [--stage NAME | --store FILE]
-
-Removes one rule of the allowlist: by its number, which sekisho allow list shows and which is never given to another
-rule, or by what it was added with, all of it. Rules of the configuration are removed in the configuration.
-
-${zoneHelp}
-
-It lets nobody in any more within 15 seconds; tasks that are under way go on.
-
-Exit code: 0; 1 there is no such rule, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
-`,
+export const allowRemove = defineCommand({
+  name: "allow remove",
+  args: "[NUMBER]",
+  about: `
+Removes one rule of the allowlist: by its number, which sekisho allow list shows and which is never given to another rule,
+or by all fields that it was added with. It takes effect within 15 seconds; tasks under way go on. Rules of the
+configuration are removed in the configuration.`,
+  options: { ...fieldOptions, ...zoneOptions },
+  exits: awsExits("there is no such rule"),
   async run(run) {
-    const { values, positionals } = parseArgs({
-      args: run.words,
-      allowPositionals: true,
-      options: { ...fieldOptions, ...zoneOptions },
-    });
-    const meant = readRuleReference({ positionals, fields: readRuleFields(values) });
-    return withRulePlace(run, values, async ({ place, configured, configName }) => {
-      const { rule } = await changeRules({ store: place.store, decide: (kept) => withoutRule({ kept, meant }) });
+    const meant = readRuleReference({ positionals: run.positionals, fields: readRuleFields(run.values) });
+    return withRulePlace(run, run.values, async (place) => {
+      const { where, store, configured, configName } = place;
+      const { rule } = await changeRules({ store, decide: (kept) => withoutRule({ kept, meant }) });
       if (rule !== undefined) {
-        run.print(
-          `Removed rule ${rule.number} ${place.where}: ${formatRule(rule.rule)}\nIt is gone ${place.sinceWhen}.`,
-        );
+        run.print(`Removed rule ${rule.number} ${where}: ${formatRule(rule.rule)}\nIt is gone ${place.sinceWhen}.`);
         return exitCodes.success;
       }
       const isConfigured = typeof meant !== "number" && configured.some((one) => isSame(one, meant));
       const name = typeof meant === "number" ? `number ${meant}` : formatRule(meant);
       run.note(
         isConfigured
-          ? `That rule is one of ${configName}: remove it there. It then holds no more ${place.ofConfiguration}.`
-          : `There is no rule ${name} ${place.where}. sekisho allow list shows them all.`,
+          ? `That rule is one of ${configName}: remove it there. It is gone ${place.ofConfiguration}.`
+          : `There is no rule ${name} ${where}. sekisho allow list shows them all.`,
       );
       return exitCodes.failed;
     });
   },
-};
+});
 
 function readRuleReference({
-  positionals,
+  positionals: [number, ...more],
   fields,
 }: {
   positionals: string[];
   fields: RuleFields;
 }): number | RuleFields {
-  const [number, ...more] = positionals;
   const hasFields = Object.keys(fields).length > 0;
   if (more.length > 0 || (number === undefined) === !hasFields) {
-    throw new UsageError("Name one rule: by its number, or by what it was added with.");
+    throw new UsageError("Name one rule: by its number, or by the fields that it was added with.");
   }
   return number === undefined ? fields : readRuleNumber(number);
 }
 
-// `sekisho allow why`: whether a person may ask somewhere, by which rule, and what to add where by none.
+const { group: _group, ...requesterOptions } = fieldOptions;
 
-export const allowWhy: Command = {
-  help: `
-sekisho allow why --team T --channel C --user U [--stage NAME | --store FILE]
-
-Says which rule of the allowlist lets that person ask in that channel, or that none does and what to add. Who is in a
-user group only Slack knows: of rules with a group it says which groups would let the person in.
-
-${zoneHelp}
-
-Exit code: 0 a rule lets the person in; 1 none does, or only one with a group, or AWS refused; 2 bad usage or
-configuration; 3 AWS not reachable.
-`,
+export const allowWhy = defineCommand({
+  name: "allow why",
+  about: `
+Says which rule of the allowlist lets that person ask in that channel, or that none does and what to add. --team, --channel
+and --user are needed. Only Slack knows the members of a user group, so for rules with a group it says which groups would
+let the person in.`,
+  options: { ...requesterOptions, ...zoneOptions },
+  exits: `Exit code: 0 a rule lets the person in; 1 none does, or only one with a group, or AWS refused; 2 bad usage or
+configuration; 3 AWS not reachable.`,
   async run(run) {
-    const { team, channel, user } = fieldOptions;
-    const { values } = parseArgs({ args: run.words, options: { team, channel, user, ...zoneOptions } });
-    const asking = readRequester({ team: values.team, channel: values.channel, user: values.user });
-    return withRulePlace(run, values, async ({ place, configured, configName, placeText }) => {
+    const { team, channel, user } = run.values;
+    const asking = readRequester({ team, channel, user });
+    return withRulePlace(run, run.values, async (place) => {
+      const { configName, configured } = place;
       const kept = (await readRules({ store: place.store }))?.rules ?? [];
-      const rules: Named[] = [
+      const rules: NamedRule[] = [
         ...kept.map(({ rule, number }) => ({ ...rule, name: `rule ${number}` })),
         ...configured.map((rule) => ({ ...rule, name: `a rule of ${configName}` })),
       ];
@@ -179,18 +139,16 @@ configuration; 3 AWS not reachable.
         return exitCodes.success;
       }
       const none = `No rule ${place.where} or of ${configName} lets ${asking.user} ask ${where}`;
-      if (byGroup.length > 0) {
-        const groups = byGroup.map((one) => `\n  ${formatNamed(one)}`).join("");
-        run.print(`${none}, unless they are in the user group of:${groups}`);
-      } else run.print(`${none}.`);
-      run.print(`To let them in:\n  npx sekisho allow add ${formatRuleField(asking)}${placeText}`);
+      const groups = byGroup.map((one) => `\n  ${formatNamed(one)}`).join("");
+      run.print(groups === "" ? `${none}.` : `${none}, unless they are in the user group of:${groups}`);
+      run.print(`To let them in:\n  npx sekisho allow add ${formatRuleOptions(asking)}${place.placeText}`);
       return exitCodes.failed;
     });
   },
-};
+});
 
-type Named = AllowlistRule & { name: string };
+type NamedRule = AllowlistRule & { name: string };
 
-function formatNamed(rule: Named): string {
+function formatNamed(rule: NamedRule): string {
   return `${rule.name}: ${formatRule(rule)}`;
 }

@@ -1,19 +1,20 @@
-/** The type of a command of the command line. */
+/** What a command of the command line is, and how its options become its help and its values. */
+import { parseArgs } from "node:util";
 import { formatSecretName, hasSecret, shortTokenProblems } from "../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 
 export type CommandRun = {
-  /** What stands behind the command's name. */
+  /** The arguments after the command's name. */
   words: string[];
-  /** Where the configuration is looked for and `.sekisho/` is made. */
+  /** The working directory: the configuration is looked for here, and `.sekisho/` is made here. */
   directory: string;
   /** Aborts on SIGINT and SIGTERM. */
   signal: AbortSignal;
-  /** A line of the command's output (stdout). Characters that a terminal would act upon are escaped as JSON escapes them. */
+  /** Prints a line to stdout. Characters that a terminal would act upon are escaped as in JSON. */
   print(text: string): void;
-  /** The same with colours of ours. All else in it must have gone through `sanitizeLine` or `sanitizeLines`. */
+  /** Prints a line with colours. The rest of the text must have gone through `sanitizeLine` or `sanitizeLines`. */
   printStyled(text: string): void;
-  /** A line beside the output: progress, explanations (stderr). Escaped like the output. */
+  /** Prints a line to stderr: progress and explanations. Escaped like the output. */
   note(text: string): void;
 };
 
@@ -25,12 +26,92 @@ export type Command = {
 
 export const exitCodes = { success: 0, failed: 1, badUsage: 2, notReachable: 3, interrupted: 130 } as const;
 
-/** The words do not fit the command. */
+/** The arguments do not fit the command. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);
     this.name = "UsageError";
   }
+}
+
+/** `value` is the option's argument as the help names it. An option without one is a switch. */
+type Option = {
+  type: "string" | "boolean";
+  value?: string;
+  help: string;
+  default?: string | boolean;
+  multiple?: boolean;
+};
+type Options = Record<string, Option>;
+
+type Parsing<O extends Options> = { args: string[]; options: O; allowPositionals: boolean };
+type Parsed<O extends Options> = {
+  values: ReturnType<typeof parseArgs<Parsing<O>>>["values"];
+  positionals: string[];
+};
+
+export function option<const Value extends string>(value: Value, help: string) {
+  return { type: "string", value, help } as const;
+}
+
+export function flag(help: string) {
+  return { type: "boolean", default: false, help } as const;
+}
+
+export const configOption = option("FILE", "instead of ./sekisho.config.json");
+
+/**
+ * Makes a command of a description, so that its help cannot differ from what it takes. `args` names the arguments beside the
+ * options; without it there are none.
+ */
+export function defineCommand<const O extends Options>({
+  name,
+  args,
+  about,
+  options,
+  exits,
+  run,
+}: {
+  name: string;
+  args?: string;
+  about: string;
+  options: O;
+  exits?: string;
+  run(run: CommandRun & Parsed<O>): Promise<number>;
+}): Command {
+  const usage = ["sekisho", name, args, "[options]"].filter(Boolean).join(" ");
+  return {
+    help: [usage, about.trim(), optionLines(options).join("\n"), exits?.trim()].filter(Boolean).join("\n\n"),
+    run: (given) => {
+      const allowPositionals = args !== undefined;
+      const { values, positionals } = parseArgs<Parsing<O>>({
+        args: given.words,
+        options,
+        allowPositionals,
+      });
+      return run({ ...given, values, positionals });
+    },
+  };
+}
+
+/** The exit codes of a command that may call AWS; `failure` says when it is 1 beside that. */
+export function awsExits(failure?: string): string {
+  const one = failure === undefined ? "AWS refused" : `${failure}, or AWS refused`;
+  return `Exit code: 0 success; 1 ${one}; 2 bad usage or configuration; 3 AWS not reachable.`;
+}
+
+const mostNameWidth = 22;
+const helpWidth = 94;
+
+function optionLines(options: Options): string[] {
+  const rows = Object.entries(options).map(([name, { value, help }]) => ({
+    name: `  --${[name, value].filter(Boolean).join(" ")}`,
+    lines: help.match(new RegExp(`.{1,${helpWidth}}(?: |$)`, "g")) ?? [],
+  }));
+  const width = Math.min(mostNameWidth, Math.max(...rows.map(({ name }) => name.length)));
+  return rows.flatMap(({ name, lines }) =>
+    lines.map((line, at) => `${(at === 0 ? name : "").padEnd(width)}  ${line.trim()}`),
+  );
 }
 
 /**
@@ -46,7 +127,7 @@ export async function closeWhenStopped(
     begin();
     await waitForAbort(signal);
   } finally {
-    const text = "Stopping; what is under way gets a few seconds. Ctrl-C again ends at once.";
+    const text = "Stopping; tasks under way get a few seconds. Press Ctrl-C again to end at once.";
     const timer = setTimeout(() => note(text), 700);
     await close().finally(() => clearTimeout(timer));
   }
@@ -60,9 +141,7 @@ export function waitForAbort(signal: AbortSignal): Promise<void> {
   });
 }
 
-// Secrets that a command cannot do without: better refused at the start than at the first task.
-
-/** Throws a UsageError that names the first environment variable that is not set. */
+/** Throws a UsageError for the first variable that is not set: better at the start than at the first task. */
 export function requireSecrets(references: readonly SecretReference[]): void {
   const missing = references.find((reference) => !hasSecret(reference));
   if (missing !== undefined) throw new UsageError(`The environment variable ${formatSecretName(missing)} is not set.`);
@@ -73,4 +152,9 @@ export function requireTokens(references: readonly SecretReference[]): void {
   requireSecrets(references);
   const [problem] = shortTokenProblems({ references });
   if (problem !== undefined) throw new UsageError(problem);
+}
+
+export function parsePort(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new UsageError(`--port: "${text}" is no port number (0 to 65535).`);
 }

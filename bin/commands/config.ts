@@ -1,7 +1,6 @@
 /** `sekisho config`: checks the configuration, and pushes live settings to a stage without a deploy. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { parseArgs } from "node:util";
 import {
   listAgentSecrets,
   listAuthenticatorSecrets,
@@ -17,24 +16,21 @@ import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { pushLiveSettings } from "../../lib/cli/aws/push-live-settings.ts";
 import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { neededSecrets } from "../../lib/local/slack-installation.ts";
-import { type Command, exitCodes, UsageError } from "./command.ts";
+import { awsExits, configOption, defineCommand, exitCodes, flag, UsageError } from "./command.ts";
 
-export const configCheck: Command = {
-  help: `
-sekisho config check [--config FILE]
-
-Checks sekisho.config.json (or FILE) and lists every problem with its place.
-Exit code 0: it can be used; 2: it cannot.
-`,
-  async run({ words, directory, print, note }) {
-    const { values } = parseArgs({ args: words, options: { config: { type: "string" } } });
+export const configCheck = defineCommand({
+  name: "config check",
+  about: "Checks sekisho.config.json (or FILE) and lists every problem with its place.",
+  options: { config: configOption },
+  exits: "Exit code: 0 it can be used; 2 it cannot.",
+  async run({ directory, print, note, values }) {
     const place = { directory, file: values.config };
     const config = loadConfig(place);
     requireAgentFile(config.execution.agent, configDirectory(place));
     print(sourceOf(place));
     const destinations = Object.keys(config.destinations).join(", ") || "none";
     const routes = config.routes.map(({ destination }) => destination.join(" or ")).join(", ") || "nowhere";
-    print(`The configuration is fine: destinations ${destinations}; routes to ${routes}.`);
+    print(`The configuration is valid: destinations ${destinations}; routes to ${routes}.`);
     print(`Agent: ${agentText(config.execution.agent)}.`);
     const stages = Object.entries(config.stages);
     for (const [name, stage] of stages) print(`Stage ${name}: ${stageText(stage)}.`);
@@ -48,7 +44,7 @@ Exit code 0: it can be used; 2: it cannot.
       note(`Note: the environment variable ${formatSecretName(secret)} is not set here.`);
     return exitCodes.success;
   },
-};
+});
 
 function sourceOf(place: ConfigLocation): string {
   const path = configPath(place);
@@ -95,29 +91,19 @@ export function listNonSlackSecrets({ destinations, execution, telemetry, operat
   ];
 }
 
-export const configPush: Command = {
-  help: `
-sekisho config push [--stage NAME] [--dry-run] [--config FILE]
-
-Pushes to a deployed stage the routes of the configuration, and of its destinations deadlineMs, concurrency, longPollMs,
-dialect, idempotent, maxResponseBytes and url (unless permissions name the address, as with sigv4, or calls get the bot
-token). The workers see it within a minute, without a deploy. Everything else takes effect with the next deploy.
-A destination "needs a deploy" where it is new, or where the fields that need permissions have changed. If a route leads
-there, or if one of the fields above differs from the last push, nothing is written. Otherwise it is left out.
-
-  --stage NAME   of the configuration's stages; without it the first
-  --dry-run      only shows what would change
-  --config FILE  instead of ./sekisho.config.json
-
-Exit code: 0 done or nothing to do; 1 needs a deploy, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
-`,
+export const configPush = defineCommand({
+  name: "config push",
+  about: `
+Brings the routes of the configuration, and of its destinations deadlineMs, concurrency, longPollMs, dialect,
+idempotent, maxResponseBytes and (unless calls are permitted by address, as with sigv4, or get the bot token) url, to a
+deployed stage. The workers see it within a minute. No deploy is needed. Everything else in the file takes effect with
+the next deploy. A destination that is new, or that changed in a way that needs permissions, "needs a deploy": if a route
+leads there, or one of those fields differs from what was pushed before, nothing is written; else it is left out.`,
+  options: { ...stageOptions, "dry-run": flag("only shows what would change") },
+  exits: awsExits("a deploy is needed"),
   async run(run) {
-    const { words, signal, print, note } = run;
-    const { values } = parseArgs({
-      args: words,
-      options: { ...stageOptions, "dry-run": { type: "boolean" } },
-    });
+    const { signal, print, note, values } = run;
     const { config, named } = readStage(run, values);
-    return pushLiveSettings({ ...named, config, dryRun: values["dry-run"] ?? false, signal, print, note });
+    return pushLiveSettings({ ...named, config, dryRun: values["dry-run"], signal, print, note });
   },
-};
+});

@@ -1,7 +1,6 @@
 /** `sekisho conformance`: checks whether an Execution endpoint in any language keeps the contract. */
 import { closeSync, existsSync, lstatSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { listDestinationSecrets } from "../../lambdas/shared/config/destination-address.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory } from "../../lambdas/shared/config/load.ts";
@@ -10,39 +9,53 @@ import { findEndpoint } from "../../lib/cli/conformance/endpoint-text.ts";
 import { openPeerUnderTest, probePeer } from "../../lib/cli/conformance/open-peer.ts";
 import { formatJsonReport, formatJunitReport, formatTextReport } from "../../lib/cli/conformance/reports.ts";
 import { isConformant, runCases } from "../../lib/cli/conformance/run-cases.ts";
-import { type Command, type CommandRun, exitCodes, requireSecrets, UsageError } from "./command.ts";
+import {
+  type CommandRun,
+  configOption,
+  defineCommand,
+  exitCodes,
+  flag,
+  option,
+  requireSecrets,
+  UsageError,
+} from "./command.ts";
 
 /** Enough for all cases with an agent that takes a minute for each of its tasks. */
 const totalMs = 30 * 60_000;
 
-export const conformance: Command = {
-  help: `
-sekisho conformance URL [--auth AUTH] [--dialect D] [options]
-sekisho conformance --destination NAME [--config FILE] [options]
-
-Runs the contract's cases against an Execution endpoint in any language, and shows what each case
-expected and what came. It runs the agent behind the endpoint about twenty times.
-
-  --auth AUTH          how to call a URL: none (loopback only), bearer:ENV_NAME,
-                       sigv4:SERVICE:REGION, web-identity:AUDIENCE
-  --dialect D          whose error numbers it speaks (default: zone)
-  --destination NAME   a destination of the configuration, with its url and authorizer
-  --config FILE        instead of ./sekisho.config.json
-  --text TEXT          what the agent answers with success (default: "Good morning.")
-  --slow-text TEXT     what takes it longer than a call waits (default: "stream, slow 25s", as echo knows it)
-  --fail-text TEXT     what makes it fail (default: "fail", as echo knows it)
-  --ask-text TEXT      what makes it ask back (default: "ask me", as echo knows it)
-  --call-timeout S     seconds that one call may take (default: 30)
-  --json               prints the report as one JSON object
-  --junit FILE         writes it as JUnit XML too; an optional case that is not kept is skipped there
-
-A case that cannot be tried with a peer is skipped, with the reason. docs/conformance.md lists the cases.
-Exit code 0: it keeps all that is required; 1: it does not; 2: bad usage or configuration; 3: there is
-nothing to test (not reachable, no endpoint at this address, credentials refused).
-`,
+export const conformance = defineCommand({
+  name: "conformance",
+  args: "[URL]",
+  about: `
+Runs the contract's cases against an Execution endpoint in any language, by its URL or as a destination of the
+configuration, and says for each what was expected and what came. It runs the agent behind the endpoint some twenty times.`,
+  options: {
+    auth: option(
+      "AUTH",
+      "how to call a URL: none (loopback only), bearer:ENV_NAME, sigv4:SERVICE:REGION, web-identity:AUDIENCE",
+    ),
+    dialect: option("D", "the dialect of the URL's error numbers (zone)"),
+    destination: option("NAME", "a destination of the configuration, with its url and authorizer, instead of a URL"),
+    config: configOption,
+    text: { ...option("TEXT", "what the agent answers with success (Good morning.)"), default: "Good morning." },
+    "slow-text": {
+      ...option("TEXT", "what takes it longer than a call waits (stream, slow 25s)"),
+      default: "stream, slow 25s",
+    },
+    "fail-text": { ...option("TEXT", "what makes it fail (fail)"), default: "fail" },
+    "ask-text": { ...option("TEXT", "what makes it ask back (ask me)"), default: "ask me" },
+    "call-timeout": { ...option("S", "seconds that one call may take (30)"), default: "30" },
+    json: flag("prints the report as one JSON object"),
+    junit: option("FILE", "also writes JUnit XML; an optional case that is not kept is skipped there"),
+  },
+  exits: `
+The defaults of the texts are what the agent "echo" understands. A case that a peer gives no occasion for is skipped,
+with the reason. docs/conformance.md lists the cases.
+Exit code: 0 keeps all that is required; 1 does not; 2 bad usage or configuration; 3 nothing there that could be tested
+(not reachable, no endpoint at this address, credentials refused).`,
   async run(run) {
-    const { values, positionals } = parseArgs({ args: run.words, allowPositionals: true, options });
-    if (positionals.length > 1) throw new UsageError("One URL is needed.");
+    const { values, positionals } = run;
+    if (positionals.length > 1) throw new UsageError("Only one URL can be given.");
     const place = { directory: run.directory, file: values.config };
     const { auth, dialect, destination } = values;
     const endpoint = findEndpoint({ url: positionals[0], auth, dialect, destination, place });
@@ -98,21 +111,7 @@ nothing to test (not reachable, no endpoint at this address, credentials refused
       await close();
     }
   },
-};
-
-const options = {
-  auth: { type: "string" },
-  dialect: { type: "string" },
-  destination: { type: "string" },
-  config: { type: "string" },
-  text: { type: "string", default: "Good morning." },
-  "slow-text": { type: "string", default: "stream, slow 25s" },
-  "fail-text": { type: "string", default: "fail" },
-  "ask-text": { type: "string", default: "ask me" },
-  "call-timeout": { type: "string", default: "30" },
-  json: { type: "boolean", default: false },
-  junit: { type: "string" },
-} as const;
+});
 
 function parseCallTimeout(text: string): number {
   const seconds = Number(text);

@@ -1,5 +1,4 @@
 /** `sekisho cost`: estimates what a stage costs on AWS, from measured calls and published prices. */
-import { parseArgs } from "node:util";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { defaultIdleSeconds } from "../../lambdas/shared/config/stage-schema.ts";
@@ -7,45 +6,34 @@ import { estimate } from "../../lib/cli/aws/cost/estimate.ts";
 import { costTable, writeSection } from "../../lib/cli/aws/cost/table.ts";
 import { type MeasuredKind, readMeasuredCalls } from "../../lib/cli/aws/cost/task-cost.ts";
 import { chooseStage } from "../../lib/cli/aws/stage.ts";
-import { type Command, exitCodes, UsageError } from "./command.ts";
+import { defineCommand, exitCodes, flag, option, UsageError } from "./command.ts";
 
 const kinds = ["agentcore", "lambda", "external"] as const satisfies readonly MeasuredKind[];
 
-export const cost: Command = {
-  help: `
-sekisho cost [--stage NAME] [--tasks N] [--seconds N] [--kind KIND] [--idle-seconds N] [--json | --markdown]
-
+export const cost = defineCommand({
+  name: "cost",
+  about: `
 Estimates what a stage costs on AWS in a month: the sum and its largest part first, then each service for every kind
 of Execution zone, and one task by its length, from 5 seconds to 8 hours. Calls and log lines were measured by the
-rehearsal; assumptions and prices are printed with the result.
-
-  --stage NAME      takes KIND and the idle time from this stage of the configuration
-  --tasks N         tasks in a month; without it 100000
-  --seconds N       how long the agent works on a task; without it 30
-  --kind KIND       of the Execution zone, for the first line: ${kinds.join(", ")}; without it agentcore
-  --idle-seconds N  how long an AgentCore session idles after its last call; without it ${defaultIdleSeconds};
-                    0 with \`stopAfterResult\`
-  --json            all of it as one JSON object
-  --markdown        writes the estimate into docs/operations.md, between its markers
-`,
-  async run({ words, directory, print }) {
-    const { values } = parseArgs({
-      args: words,
-      options: {
-        stage: { type: "string" },
-        tasks: { type: "string", default: "100000" },
-        seconds: { type: "string", default: "30" },
-        kind: { type: "string" },
-        "idle-seconds": { type: "string" },
-        json: { type: "boolean" },
-        markdown: { type: "boolean" },
-      },
-    });
+rehearsal. Assumptions and prices are printed with the result.`,
+  options: {
+    stage: option("NAME", "takes KIND and the idle time from this stage of the configuration"),
+    tasks: { ...option("N", "tasks per month (100000)"), default: "100000" },
+    seconds: { ...option("N", "seconds for which the agent works on a task (30)"), default: "30" },
+    kind: option("KIND", `of the Execution zone, for the first line: ${kinds.join(", ")} (agentcore)`),
+    "idle-seconds": option(
+      "N",
+      `seconds for which an AgentCore session idles after its last call (${defaultIdleSeconds}); 0 with \`stopAfterResult\``,
+    ),
+    json: flag("prints one JSON object"),
+    markdown: flag("writes the estimate into docs/operations.md, between its markers"),
+  },
+  async run({ directory, print, values }) {
     const { json, markdown } = values;
     const stage = values.stage === undefined ? defaults : stageDefaults(loadConfig({ directory }), values.stage);
     const kindName = values.kind ?? stage.kind;
     const kind = kinds.find((each) => each === kindName);
-    if (kind === undefined) throw new UsageError(`--kind: "${kindName}" is none of ${kinds.join(", ")}.`);
+    if (kind === undefined) throw new UsageError(`--kind: "${kindName}" is not one of ${kinds.join(", ")}.`);
     if (json && markdown) throw new UsageError("--json or --markdown, not both.");
     const result = estimate({
       kind,
@@ -59,7 +47,7 @@ rehearsal; assumptions and prices are printed with the result.
     else print(costTable(result));
     return exitCodes.success;
   },
-};
+});
 
 const defaults = { kind: "agentcore", idleSeconds: defaultIdleSeconds };
 

@@ -1,32 +1,21 @@
 /** `sekisho dead-letters`: lists the messages that a stage's workers gave up on, and sends them again. */
-import { parseArgs } from "node:util";
 import type { QueueMessage } from "../../lambdas/verification/task/messages.ts";
 import { type ReadLetter, readLetter, withDeadLetters } from "../../lib/cli/aws/dead-letters/archive.ts";
 import { createReadTaskState, createSend, redrive } from "../../lib/cli/aws/dead-letters/redrive.ts";
 import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
 import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
-import { type Command, exitCodes, UsageError } from "./command.ts";
+import { awsExits, defineCommand, exitCodes, flag, UsageError } from "./command.ts";
 
-export const deadLettersList: Command = {
-  help: `
-sekisho dead-letters list [--stage NAME] [--json] [--config FILE]
-
-Lists the messages that a stage's workers gave up on, with the state of their tasks. Their users know; the messages are
-kept for 14 days. While they are listed nobody else can receive them; none is lost. One machine has no such list:
-there a dead letter only fails its task.
-
-  --stage NAME   of the configuration's stages; without it the first
-  --json         as a JSON array
-  --config FILE  instead of ./sekisho.config.json
-
-Task "none" means that the task was never begun. Exit code: 0; 1 AWS refused; 2 bad usage; 3 AWS not reachable.
-`,
+export const deadLettersList = defineCommand({
+  name: "dead-letters list",
+  about: `
+Lists the messages that a stage's queue gave up on, with the state of their tasks; "none" means that the task was never
+begun. Their users have been told. The messages are kept for 14 days. During the listing nobody else sees them, and none
+is lost. On one machine there is no such list: there a dead letter only fails its task.`,
+  options: { ...stageOptions, json: flag("prints a JSON array") },
+  exits: awsExits(),
   async run(run) {
-    const { words, signal, print, note } = run;
-    const { values } = parseArgs({
-      args: words,
-      options: { ...stageOptions, json: { type: "boolean" } },
-    });
+    const { signal, print, note, values } = run;
     const { named } = readStage(run, values);
     const { deadLettersUrl, tableName } = await readStackOutputs({ ...named, signal });
     const { region } = named.stage.verification;
@@ -44,7 +33,7 @@ Task "none" means that the task was never begun. Exit code: 0; 1 AWS refused; 2 
     });
     return exitCodes.success;
   },
-};
+});
 
 type Row = {
   messageId: string;
@@ -70,31 +59,20 @@ function lineOf({ archivedAt, kind, requestId, task, messageId }: Row): string {
   return `${archivedAt}  ${requestId}  ${kind.padEnd(7)}  task: ${task}`;
 }
 
-export const deadLettersRedrive: Command = {
-  help: `
-sekisho dead-letters redrive (--all | REQUEST_ID...) [--discard] [--stage NAME] [--config FILE]
-
-Sends dead letters to the workers again. A task that was never begun begins. Of a task that has ended only the delivery
-of its answer is repeated: no agent runs twice. A message leaves the archive when it is in the queue.
-
-  --all          all that can be read
-  --discard      removes those that cannot be read, for good
-  --stage NAME   of the configuration's stages; without it the first
-  --config FILE  instead of ./sekisho.config.json
-
-Exit code: 0; 1 one is not in the archive, or AWS refused; 2 bad usage; 3 AWS not reachable.
-`,
+export const deadLettersRedrive = defineCommand({
+  name: "dead-letters redrive",
+  args: "[REQUEST_ID...]",
+  about: `
+Sends dead letters to the workers again. A task that was never begun is begun. If a task has ended, only the delivery of
+its answer is repeated: no agent runs twice. A message leaves the archive once it is in the queue.`,
+  options: {
+    all: flag("all that can be read, instead of request ids"),
+    discard: flag("removes those that cannot be read, for good"),
+    ...stageOptions,
+  },
+  exits: awsExits("one is not in the archive"),
   async run(run) {
-    const { words, signal, print, note } = run;
-    const { values, positionals } = parseArgs({
-      args: words,
-      allowPositionals: true,
-      options: {
-        all: { type: "boolean", default: false },
-        discard: { type: "boolean", default: false },
-        ...stageOptions,
-      },
-    });
+    const { signal, print, note, values, positionals } = run;
     if (values.all && positionals.length > 0) throw new UsageError("--all or request ids, not both.");
     if (!values.all && positionals.length === 0 && !values.discard) {
       throw new UsageError("Request ids or --all are needed.");
@@ -126,4 +104,4 @@ Exit code: 0; 1 one is not in the archive, or AWS refused; 2 bad usage; 3 AWS no
     for (const id of wanted) note(`${id} is not among the dead letters of stage ${stageName}.`);
     return wanted.size > 0 ? exitCodes.failed : exitCodes.success;
   },
-};
+});

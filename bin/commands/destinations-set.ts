@@ -1,45 +1,35 @@
 /** `sekisho destinations set`: changes where a route leads, in the configuration and with --stage in a stage too. */
 import { existsSync, readFileSync } from "node:fs";
-import { parseArgs } from "node:util";
 import { configPath, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
 import { pushLiveSettings } from "../../lib/cli/aws/push-live-settings.ts";
-import { chooseStage, stageOptions } from "../../lib/cli/aws/stage.ts";
+import { chooseStage } from "../../lib/cli/aws/stage.ts";
 import { openReplacement } from "../../lib/cli/destinations/replace-file.ts";
 import { formatRouteKey, isOverlapping, orderText, type RouteKey } from "../../lib/cli/destinations/route-key.ts";
 import { type RouteChange, setRoute } from "../../lib/cli/destinations/set-route.ts";
-import { type Command, exitCodes, UsageError } from "./command.ts";
+import { awsExits, configOption, defineCommand, exitCodes, flag, option, UsageError } from "./command.ts";
 
-export const destinationsSet: Command = {
-  help: `
-sekisho destinations set NAME[,NAME...] [--channel C] [--team T] [--word W] [--stage S] [--dry-run] [--config FILE]
-
-Changes one route of the configuration: the messages of that channel, of that team, or that begin with "W:" go to
-the destination NAME. Without these options it is the route of all messages that no other route takes. Of several
-names the first is used, and the others get tasks that certainly did not arrive there. A new route is put before the
-first that would take its messages. The rest of the file stays as it is. Nothing is written that sekisho config check
-would refuse.
-
-  --stage S      pushes it to the stage too, as sekisho config push does: within a minute, without a deploy.
-                 Where the stage refuses it, the file stays as it is
-  --dry-run      only shows what would change
-  --config FILE  instead of ./sekisho.config.json
-
-Tasks under way stay where they are. Only new tasks take the new route.
-
-Exit code: 0 done or nothing to do; 1 needs a deploy, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
-`,
-  async run({ words, directory, signal, print, note }) {
-    const { values, positionals } = parseArgs({
-      args: words,
-      allowPositionals: true,
-      options: {
-        channel: { type: "string" },
-        team: { type: "string" },
-        word: { type: "string" },
-        ...stageOptions,
-        "dry-run": { type: "boolean", default: false },
-      },
-    });
+export const destinationsSet = defineCommand({
+  name: "destinations set",
+  args: "NAME[,NAME...]",
+  about: `
+Changes one route of the configuration: messages of that channel, of that team, or that begin with "W:" go to the
+destination NAME; without any of the three, the messages that no other route takes. If there are several names, the
+first is used; a task goes to the next one only if it certainly did not arrive. A new route is put before the first one
+that would take its messages. The rest of the file stays as it is. Nothing is written that sekisho config check would
+refuse. Tasks under way stay where they are; only later messages go to the new place.`,
+  options: {
+    channel: option("C", "the route of that channel"),
+    team: option("T", "the route of that team"),
+    word: option("W", 'the route of messages that begin with "W:"'),
+    stage: option(
+      "NAME",
+      "changes the stage as well, as sekisho config push does: within a minute, without a deploy. If the stage refuses it, the file stays as it is too",
+    ),
+    config: configOption,
+    "dry-run": flag("only shows what would change"),
+  },
+  exits: awsExits("a deploy is needed"),
+  async run({ directory, signal, print, note, values, positionals }) {
     const { team, channel, word, stage, "dry-run": dryRun } = values;
     // An empty option, such as an unset shell variable, must not mean every message.
     const key = {
@@ -84,7 +74,7 @@ Exit code: 0 done or nothing to do; 1 needs a deploy, or AWS refused; 2 bad usag
     if (named === undefined) note(restartText(Object.keys(stages)));
     return exitCodes.success;
   },
-};
+});
 
 function namesIn(positionals: string[]): string[] {
   const [text = "", ...more] = positionals;

@@ -1,5 +1,4 @@
 /** `sekisho destinations`: lists where tasks can go, shows where a given message would go, and checks destinations. */
-import { parseArgs } from "node:util";
 import { authorizerOf } from "../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
@@ -8,40 +7,39 @@ import type { Config } from "../../lambdas/shared/config/schema.ts";
 import type { DestinationCheck } from "../../lambdas/verification/checks/check-destination.ts";
 import { callerIdentity } from "../../lib/cli/aws/account.ts";
 import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
-import { chooseStage, type NamedStage, stageOptions } from "../../lib/cli/aws/stage.ts";
+import { chooseStage, type NamedStage } from "../../lib/cli/aws/stage.ts";
 import { checkFromHere } from "../../lib/cli/destinations/check.ts";
 import { checkInStage, stageDestinations } from "../../lib/cli/destinations/check-in-stage.ts";
 import { formatDestinationRow, toDestinationRow } from "../../lib/cli/destinations/describe.ts";
 import { outdatedText, readEffectiveConfig } from "../../lib/cli/destinations/effective-config.ts";
 import { type KnownMessage, listPossibleRoutes } from "../../lib/cli/destinations/possible-routes.ts";
 import { formatRouteKey, orderText } from "../../lib/cli/destinations/route-key.ts";
-import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
+import {
+  awsExits,
+  type CommandRun,
+  configOption,
+  defineCommand,
+  exitCodes,
+  flag,
+  option,
+  UsageError,
+} from "./command.ts";
 
-export const destinationsList: Command = {
-  help: `
-sekisho destinations list [--channel C] [--team T] [--text TEXT] [--stage S] [--json] [--config FILE]
-
-Lists the destinations, and the routes in their order: the first that fits a message decides. Of several names in
-a route the first is used, and the others get tasks that certainly did not arrive there.
-
-  --channel, --team, --text   where a message of that channel, of that team, or with that text would go
-  --stage S      what is in effect in that stage: the deployed destinations with what was pushed since
-  --json         one JSON object
-  --config FILE  instead of ./sekisho.config.json
-
-Exit code: 0; 1 AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
-`,
-  async run({ words, directory, signal, print, note }) {
-    const { values } = parseArgs({
-      args: words,
-      options: {
-        channel: { type: "string" },
-        team: { type: "string" },
-        text: { type: "string" },
-        ...stageOptions,
-        json: { type: "boolean", default: false },
-      },
-    });
+export const destinationsList = defineCommand({
+  name: "destinations list",
+  about: `
+Lists the destinations, and the routes in their order: the first that fits a message decides. If a route has several
+names, the first is used; a task goes to the next one only if it certainly did not arrive.`,
+  options: {
+    channel: option("C", "where a message of that channel would go"),
+    team: option("T", "where a message of that team would go"),
+    text: option("TEXT", "where a message with that text would go"),
+    stage: option("NAME", "what is in effect in that stage: the deployed destinations, with what was pushed since"),
+    config: configOption,
+    json: flag("prints one JSON object"),
+  },
+  exits: awsExits(),
+  async run({ directory, signal, print, note, values }) {
     const { channel, team, text, stage } = values;
     const effective = await readEffectiveConfig({ place: { directory, file: values.config }, stage, signal });
     const { config, named, notDeployed, routesFromFile, outdated } = effective;
@@ -70,7 +68,7 @@ Exit code: 0; 1 AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
     if (possible !== undefined) print(`\n${possibleText({ routes, known, possible })}`);
     return exitCodes.success;
   },
-};
+});
 
 function routesText(routes: Config["routes"]): string {
   if (routes.length === 0) return "There is no route, so everybody who asks learns that no agent is set up.";
@@ -113,28 +111,25 @@ function describeUnknown(route: Config["routes"][number] | undefined, { team, ch
   };
 }
 
-export const destinationsCheck: Command = {
-  help: `
-sekisho destinations check [NAME...] [--stage S] [--json] [--config FILE]
-
-Calls rpc.discover of each destination, or of the named ones, with real credentials. Shows whether it can be used, how
-long a first and a second call take, and what it is; or why it cannot be used, and what to do. A peer that answers in
-JSON-RPC that it does not know the method is healthy. For an A2A agent it reads the card and asks for a task that the
-agent cannot know. It runs no task.
-
-  --stage S      the destinations that are deployed in that stage, with what was pushed since. The stage's worker makes
-                 the calls with its own role and secrets; your credentials need lambda:InvokeFunction on its alias operator
-  --json         one JSON object a destination, a line each
-  --config FILE  instead of ./sekisho.config.json
-
-Exit code: 0 all are healthy; 1 one is not, or AWS refused; 2 bad usage or configuration; 3 none answers, or AWS does not.
-`,
-  async run({ words, directory, signal, print, note }) {
-    const { values, positionals } = parseArgs({
-      args: words,
-      allowPositionals: true,
-      options: { ...stageOptions, json: { type: "boolean", default: false } },
-    });
+export const destinationsCheck = defineCommand({
+  name: "destinations check",
+  args: "[NAME...]",
+  about: `
+Calls rpc.discover of each destination, or of those that are named, with real credentials: whether it can be used, how
+long a first and a second call take, and what it is; or why not, and how to fix it. A peer that does not know the method
+but says so in JSON-RPC is healthy. For an A2A agent it reads the card and asks for a task that the agent cannot know.
+No task is run.`,
+  options: {
+    stage: option(
+      "NAME",
+      "the destinations that are deployed in that stage, with what was pushed since. The stage's worker makes the calls with its own role and secrets; your credentials need lambda:InvokeFunction on its alias operator",
+    ),
+    config: configOption,
+    json: flag("prints one JSON object per destination, one per line"),
+  },
+  exits:
+    "Exit code: 0 all are healthy; 1 one is not, or AWS refused; 2 bad usage or configuration; 3 none answers, or AWS does not.",
+  async run({ directory, signal, print, note, values, positionals }) {
     const place = { directory, file: values.config };
     const config = loadConfig(place);
     const named = values.stage === undefined ? undefined : chooseStage(config, values.stage);
@@ -146,7 +141,7 @@ Exit code: 0 all are healthy; 1 one is not, or AWS refused; 2 bad usage or confi
     if (signal.aborted) return exitCodes.interrupted;
     return exitCodeOf(checked);
   },
-};
+});
 
 type Request = { config: Config; names: readonly string[] } & Pick<CommandRun, "note" | "signal">;
 
@@ -177,7 +172,7 @@ async function checkFromStage({
   for (const name of changed.filter(isWanted)) {
     note(`Note: ${name} is checked as it is deployed. The file has it differently, which needs a deploy.`);
   }
-  if (names.length === 0) for (const name of missing) note(`Note: ${name} is not deployed, and is not checked.`);
+  if (names.length === 0) for (const name of missing) note(`Note: ${name} is not deployed, so it is not checked.`);
   return checkInStage({ ...named, config, outputs, names: names.length === 0 ? undefined : names, signal });
 }
 

@@ -1,36 +1,34 @@
 /** `sekisho doctor`: checks everything on this machine or in a stage, and says how to fix it. */
-import { parseArgs } from "node:util";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { type ConfigLocation, loadConfig } from "../../lambdas/shared/config/load.ts";
-import { chooseStage, stageOptions } from "../../lib/cli/aws/stage.ts";
+import { chooseStage } from "../../lib/cli/aws/stage.ts";
 import { type CheckGroup, runChecks, skipped } from "../../lib/cli/doctor/check.ts";
 import { type CloseSteps, createLocalGroups } from "../../lib/cli/doctor/machine.ts";
 import { configurationCheck, nodeCheck } from "../../lib/cli/doctor/machine-checks.ts";
 import { formatDoctorJson, formatDoctorText, isHealthy } from "../../lib/cli/doctor/report.ts";
-import { type Command, exitCodes } from "./command.ts";
+import { configOption, defineCommand, exitCodes, flag, option } from "./command.ts";
 
-export const doctor: Command = {
-  help: `
-sekisho doctor [--stage NAME] [--json] [--config FILE]
-
+export const doctor = defineCommand({
+  name: "doctor",
+  about: `
 Checks everything, and says how to fix each problem: the configuration, Node, the secrets that it refers to, the clock,
 the store and the queue, Slack's tokens and their scopes, the entry for Slack's events (by an event that is signed as
 Slack signs them), and every destination with its authentication.
 
 It changes nothing and runs no task. Over HTTP it sends the entry a signed, an old and an unsigned request that make no
-task; each of the latter two leaves a line request_refused in the entry's log. It prints no secret.
-
-  --stage NAME   a stage on AWS instead of this machine. Your own credentials look at the account; the stage's worker
-                 says what it can read, so they need lambda:InvokeFunction on its alias operator
-  --json         { ok, checks: [{ group, name, status, what, remedy }] }, for CI
-  --config FILE  instead of ./sekisho.config.json
-
+task; each of the latter two leaves a line request_refused in the entry's log. It prints no secret.`,
+  options: {
+    stage: option(
+      "NAME",
+      "a stage on AWS instead of this machine. Your own credentials look at the account; the stage's worker says what it can read, so they need lambda:InvokeFunction on its alias operator",
+    ),
+    config: configOption,
+    json: flag("prints { ok, checks: [{ group, name, status, what, remedy }] }, for CI"),
+  },
+  exits: `
 Verdicts: ok, warning, failed, skipped (does not apply, or needs something that is missing).
-Exit code: 0 nothing failed; 1 something did; 2 bad usage.
-`,
-  async run({ words, directory, signal, print, note }) {
-    const options = { ...stageOptions, json: { type: "boolean", default: false } } as const;
-    const { values } = parseArgs({ args: words, options });
+Exit code: 0 nothing failed; 1 something did; 2 bad usage.`,
+  async run({ directory, signal, print, note, values }) {
     const place = { directory, file: values.config };
     const given = readGiven(place);
     const stage = given.problem === undefined ? values.stage : undefined;
@@ -48,7 +46,7 @@ Exit code: 0 nothing failed; 1 something did; 2 bad usage.
       await Promise.all(closes.map((close) => close()));
     }
   },
-};
+});
 
 /** A file that cannot be used is a finding, so what is wrong with it is kept for the check of the configuration. */
 function readGiven(place: ConfigLocation) {

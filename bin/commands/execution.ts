@@ -1,7 +1,6 @@
-/** `sekisho execution`: the Execution zone alone. */
+/** `sekisho execution`: runs the Execution zone alone, or writes it as files for a container. */
 
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { agentCardPath } from "../../contracts/a2a/card.ts";
 import { listAuthenticatorSecrets, listCardSecrets } from "../../lambdas/execution/config/execution-secrets.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
@@ -15,35 +14,36 @@ import { agentFileName, configFileName, entries } from "../../lib/cdk/bundle/ent
 import { findXrayTarget } from "../../lib/cli/aws/own-aws.ts";
 import { openSqliteEngine } from "../../lib/local/engine.ts";
 import { startExecutionZone } from "../../lib/local/execution-zone.ts";
-import { type Command, closeWhenStopped, exitCodes, requireSecrets, requireTokens, UsageError } from "./command.ts";
+import {
+  closeWhenStopped,
+  configOption,
+  defineCommand,
+  exitCodes,
+  option,
+  parsePort,
+  requireSecrets,
+  requireTokens,
+  UsageError,
+} from "./command.ts";
 
-export const execution: Command = {
-  help: `
-sekisho execution [--port N] [--agent AGENT] [--store FILE] [--config FILE]
+const { fileName } = entries.container;
 
-Runs the Execution zone on 127.0.0.1 until Ctrl-C: for the Verification zone, and as an A2A agent.
-
-  --port N        instead of SEKISHO_EXECUTION_PORT (8080); 0 takes a free one
-  --agent AGENT   "echo" or the path of your agent file, instead of the configuration's
-  --store FILE    where tasks are kept, instead of .sekisho/execution.db
-  --config FILE   instead of ./sekisho.config.json
-
+export const execution = defineCommand({
+  name: "execution",
+  about: "Runs the Execution zone on 127.0.0.1 until Ctrl-C: for the Verification zone, and as an A2A agent.",
+  options: {
+    port: option("N", "instead of SEKISHO_EXECUTION_PORT (8080); 0 takes a free one"),
+    agent: option("AGENT", '"echo" or the path of your agent file, instead of the configuration\'s'),
+    store: option("FILE", "where tasks are kept, instead of .sekisho/execution.db"),
+    config: configOption,
+  },
+  exits: `
 Files of messages are read from the Verification zone on this machine, at SEKISHO_PORT (3000): set it to that zone's port.
 
-Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info, warn, error). They never hold texts;
-SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while you write it.
-`,
+Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info, warn, error). They never hold texts.
+SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while you write it.`,
   async run(run) {
-    const { words, directory, print } = run;
-    const { values } = parseArgs({
-      args: words,
-      options: {
-        port: { type: "string" },
-        agent: { type: "string" },
-        store: { type: "string" },
-        config: { type: "string" },
-      },
-    });
+    const { directory, print, values } = run;
     const environment = readEnvironment();
     const { port: verificationPort, executionPort, awsRegion: region } = environment;
     const place = { directory, file: values.config };
@@ -63,9 +63,9 @@ SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while 
     const zone = await startExecutionZone({
       config: { ...configured, agent },
       openEngine: () => openSqliteEngine({ file: values.store ?? join(directory, ".sekisho", "execution.db") }),
-      // A path that is typed counts from where it is typed.
+      // A path on the command line is relative to the working directory.
       directory: values.agent === undefined ? configDirectory(place) : directory,
-      port: values.port === undefined ? executionPort : portOf(values.port),
+      port: values.port === undefined ? executionPort : parsePort(values.port),
       verificationPort: () => (verificationPort === 0 ? undefined : verificationPort),
       log,
       telemetry,
@@ -78,37 +78,23 @@ SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while 
     });
     return exitCodes.success;
   },
-};
+});
 
-/** Checked as the configuration's own field is, so that the same words say what is wrong. */
+/** Parsed as the configuration's field is, so that the errors are the same. */
 function agentOf(agent: string) {
   const path = agent === "echo" || /^\.{0,2}\//.test(agent) ? agent : `./${agent}`;
   return parseConfig({ json: { execution: { agent: path } }, name: "--agent" }).execution.agent;
 }
 
-export function portOf(text: string): number {
-  const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port > 65_535)
-    throw new UsageError(`--port: "${text}" is no port number (0 to 65535).`);
-  return port;
-}
-
-// `sekisho execution bundle`: the Execution zone as the files of a container.
-
-const { fileName } = entries.container;
-
-export const executionBundle: Command = {
-  help: `
-sekisho execution bundle --out DIR [--config FILE]
-
+export const executionBundle = defineCommand({
+  name: "execution bundle",
+  about: `
 Writes the Execution zone as three files that need nothing but Node 24 and stay in one folder: DIR/${fileName},
-DIR/${agentFileName} with the agent, and DIR/${configFileName} with the sections execution and telemetry of the configuration.
-The Dockerfile makes an image of them.
-
-  --out DIR       made where it does not exist
-  --config FILE   instead of ./sekisho.config.json
-
-What it reads of its environment:
+DIR/${agentFileName} with the agent, and DIR/${configFileName} with the sections execution and telemetry of the configuration. The
+Dockerfile makes an image of them.`,
+  options: { out: option("DIR", "is created if it does not exist; required"), config: configOption },
+  exits: `
+Environment variables that it reads when it runs:
 
   PORT                  where it listens (8080)
   SEKISHO_STORE         the file of its tasks, on a local disk (execution.db in the working directory)
@@ -117,10 +103,8 @@ What it reads of its environment:
   SEKISHO_HOSTNAME      the address that it binds (0.0.0.0)
   and the variables that the configuration refers to for its secrets
 
-It starts beyond loopback only with an authenticator. node ${fileName} --healthcheck asks a running one whether it is well.
-`,
-  async run({ words, directory, print, note }) {
-    const { values } = parseArgs({ args: words, options: { out: { type: "string" }, config: { type: "string" } } });
+It starts beyond loopback only with an authenticator. node ${fileName} --healthcheck asks a running one whether it is healthy.`,
+  async run({ directory, print, note, values }) {
     if (values.out === undefined) throw new UsageError("--out is missing: the folder to write to.");
     const place = { directory, file: values.config };
     const config = loadExecutionConfig(place);
@@ -130,7 +114,7 @@ It starts beyond loopback only with an authenticator. node ${fileName} --healthc
     print(`${file}   (${files.size} files, ${Math.ceil(bundleBytes({ files }) / 1000)} KB)`);
     return exitCodes.success;
   },
-};
+});
 
 const loopbackOnly =
-  'Note: the configuration has no authenticator. Beyond loopback, as in a container, this file ends at once with exit code 1: give "execution" an authenticator (bearer, jwt, web-identity or platform), or mount a configuration that has one (SEKISHO_CONFIG_FILE).';
+  'Note: the configuration has no authenticator. Beyond loopback, as in a container, this file ends at once with exit code 1. Give "execution" an authenticator (bearer, jwt, web-identity or platform), or mount a configuration that has one (SEKISHO_CONFIG_FILE).';

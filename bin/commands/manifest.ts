@@ -1,46 +1,38 @@
 /** `sekisho manifest`: the manifest from which a Slack app is created. */
-import { parseArgs } from "node:util";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { slackManifest } from "../../lambdas/verification/slack/api/manifest.ts";
 import { AwsFailure, lacksCredentials } from "../../lib/cli/aws/aws-failure.ts";
 import { chooseStage, stageOptions } from "../../lib/cli/aws/stage.ts";
-import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
+import { type CommandRun, defineCommand, exitCodes, flag, option, UsageError } from "./command.ts";
 
 const placeholderUrl = "https://YOUR-TUNNEL.example";
 
-export const manifest: Command = {
-  help: `
-sekisho manifest [--socket] [--stage NAME | --url URL] [--name NAME] [--config FILE]
-
-Prints the Slack app manifest: https://api.slack.com/apps, "Create New App", "From a manifest".
-It asks for what the configuration uses and nothing else: print it anew when that changes, and paste it under "App Manifest".
-The address that it holds is that of a deployed stage; without stages in the configuration a placeholder.
-
-  --socket       for Socket Mode: Slack needs no address of yours (sekisho start with SLACK_APP_TOKEN)
-  --stage NAME   of the configuration's stages; without it the first
-  --url URL      instead of a stage: the https address at which Slack reaches the Verification zone, without a path
-  --name NAME    the app's name, at most 35 characters (Sekisho)
-  --config FILE  instead of ./sekisho.config.json
-`,
+export const manifest = defineCommand({
+  name: "manifest",
+  about: `
+Prints the Slack app manifest: https://api.slack.com/apps, "Create New App", "From a manifest". It asks for what the
+configuration uses and nothing else: print it again when that changes, and paste it under "App Manifest". Its address is
+that of a deployed stage; without stages in the configuration it is a placeholder.`,
+  options: {
+    socket: flag("for Socket Mode: Slack needs no address of yours (sekisho start with SLACK_APP_TOKEN)"),
+    ...stageOptions,
+    url: option(
+      "URL",
+      "instead of a stage: the https address at which Slack reaches the Verification zone, without a path",
+    ),
+    name: option("NAME", "the app's name, at most 35 characters (Sekisho)"),
+  },
   async run(run) {
-    const { values } = parseArgs({
-      args: run.words,
-      options: {
-        socket: { type: "boolean" },
-        ...stageOptions,
-        url: { type: "string" },
-        name: { type: "string" },
-      },
-    });
-    const { stage, url, name = "Sekisho", socket = false } = values;
+    const { values } = run;
+    const { stage, url, name = "Sekisho", socket } = values;
     if (url !== undefined && URL.parse(url)?.protocol !== "https:") {
       throw new UsageError(`--url: "${url}" is no https address.`);
     }
     if (url !== undefined && stage !== undefined) throw new UsageError("--stage or --url, not both.");
     if (name.length < 1 || name.length > 35) throw new UsageError("--name: 1 to 35 characters.");
     const config = loadConfig({ directory: run.directory, file: values.config });
-    // Over Socket Mode no address is needed, so that none is asked for at a stage either.
+    // Socket Mode needs no address, so no stage is asked for one.
     const isPlaceholder =
       url === undefined && stage === undefined && (socket || Object.keys(config.stages).length === 0);
     if (isPlaceholder && config.slack.install !== undefined) {
@@ -54,9 +46,9 @@ The address that it holds is that of a deployed stage; without stages in the con
     run.print(JSON.stringify(slackManifest({ name, config, eventsUrl, socket }), null, 2));
     return exitCodes.success;
   },
-};
+});
 
-/** The client of CloudFormation is loaded only where there is a stage to ask. */
+/** The client of CloudFormation is loaded only for a stage. */
 async function eventsUrlOf(
   { signal }: CommandRun,
   { stage, config }: { stage: string | undefined; config: Config },

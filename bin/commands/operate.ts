@@ -1,63 +1,64 @@
-/** `sekisho operate`: the page for operators, of the local run or of a stage. */
-import { parseArgs } from "node:util";
+/** `sekisho operate`: serves the page for operators, of the local run or of a stage. */
 import { createAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createLog, type Log } from "../../lambdas/shared/log.ts";
-import { zoneHelp, zoneOptions } from "../../lib/cli/zone/zone.ts";
+import { zoneOptions } from "../../lib/cli/zone/zone.ts";
 import { openLocalSource, openStageSource } from "../../lib/local/console/open-source.ts";
 import { createOperatorsPage } from "../../lib/local/console/operators-page.ts";
 import { startOperateServer } from "../../lib/local/console/server.ts";
 import { createTokenAdmission } from "../../lib/local/console/token-admission.ts";
 import type { Admission } from "../../lib/local/web/admission.ts";
 import { createDoor } from "../../lib/local/web/door.ts";
-import { type Command, closeWhenStopped, exitCodes, requireSecrets, UsageError } from "./command.ts";
+import {
+  awsExits,
+  closeWhenStopped,
+  defineCommand,
+  exitCodes,
+  flag,
+  option,
+  parsePort,
+  requireSecrets,
+  UsageError,
+} from "./command.ts";
 
 const defaultPort = "3100";
 const loopback = "127.0.0.1";
-/** A shorter one is guessed by whoever has many addresses to try from. */
+/** A shorter token can be guessed from many addresses. */
 const leastTokenLength = 20;
-/** Those that a browser's guard can name; whatever else is listened on may be reached by somebody else. */
+/** Loopback, where nobody else can reach the page. */
 const openHostnames = [loopback, "localhost", "::1"];
 
-export const operate: Command = {
-  help: `
-sekisho operate [--port N] [--hostname H] [--authenticate] [--public-host NAME] [--stage NAME | --store FILE]
-
-Serves a page for operators until Ctrl-C: the tasks as they move, one task's way through both zones, the health of
-the destinations, dead letters; and cancels, retries and redrives. It shows ids, states and times, never a text.
-On 127.0.0.1 it answers whoever has the printed address, which holds a new token each time. Elsewhere it asks whoever
-comes for a token, which operators.authenticator of the configuration verifies, and TLS is for a proxy before it.
-
-  --port N        instead of ${defaultPort}; 0 takes a free one
-  --hostname H    instead of ${loopback}
-  --authenticate  asks for a token on loopback too: for a proxy on this machine, under a name of its own
-  --public-host NAME
-                  the name (with its port, unless 443) under which the proxy serves the page; requests for another are refused
-${zoneHelp}
-
-Exit code: 0; 1 the port is taken, there is no such file, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
-`,
+export const operate = defineCommand({
+  name: "operate",
+  about: `
+Serves a page for operators until Ctrl-C: the tasks as they move, the timeline of one task through both zones, the health
+of the destinations, dead letters; and cancels, retries and redrives. It shows ids, states and times, never a text.
+On 127.0.0.1 it answers whoever has the printed address, which holds a new token each time. Elsewhere it asks for a token,
+which operators.authenticator of the configuration verifies, and a proxy before it must provide TLS.`,
+  options: {
+    port: { ...option("N", `instead of ${defaultPort}; 0 takes a free one`), default: defaultPort },
+    hostname: { ...option("H", `instead of ${loopback}`), default: loopback },
+    authenticate: flag("asks for a token on loopback too: for a proxy on this machine, under a name of its own"),
+    "public-host": option(
+      "NAME",
+      "the name (with its port, unless 443) under which the proxy serves the page; requests for another are refused",
+    ),
+    ...zoneOptions,
+  },
+  exits: awsExits("the port is taken, there is no such file"),
   async run(run) {
-    const { values } = parseArgs({
-      args: run.words,
-      options: {
-        port: { type: "string", default: defaultPort },
-        hostname: { type: "string", default: loopback },
-        authenticate: { type: "boolean", default: false },
-        "public-host": { type: "string" },
-        ...zoneOptions,
-      },
-    });
+    const { values } = run;
     const { hostname, authenticate, "public-host": publicHost, stage, store, config: file } = values;
     if (stage !== undefined && store !== undefined) throw new UsageError("--stage or --store, not both.");
-    const port = portOf(values.port);
+    const port = parsePort(values.port);
     const place = { directory: run.directory, file };
     const log = createLog({ service: "sekisho", level: readEnvironment().logLevel ?? "info" });
     const isOpen = openHostnames.includes(hostname) && !authenticate;
-    if (isOpen && publicHost !== undefined) throw new UsageError("--public-host is for a proxy: with --authenticate.");
+    if (isOpen && publicHost !== undefined)
+      throw new UsageError("--public-host is for a proxy. It needs --authenticate.");
     const door = createDoor();
     const admission = isOpen ? door : await authenticated({ config: loadConfig(place), hostname, publicHost, log });
     const { signal } = run;
@@ -70,8 +71,8 @@ Exit code: 0; 1 the port is taken, there is no such file, or AWS refused; 2 bad 
       const server = await startOperateServer({ page, hostname, port, log });
       const address = `${server.url}/operate/`;
       run.print(`Operators' page, ${source.name}: ${isOpen ? door.address(address) : address}`);
-      if (isOpen) run.print("Whoever has this address may use the page. It holds for this run alone.");
-      else run.print("It asks for a token. Put a proxy with TLS before it, which passes Host on as it came.");
+      if (isOpen) run.print("Whoever has this address can use the page. It is valid for this run alone.");
+      else run.print("It asks for a token. Put a proxy with TLS before it that passes Host on unchanged.");
       run.print("Ctrl-C ends it.");
       await closeWhenStopped(run, server.close);
       return exitCodes.success;
@@ -79,7 +80,7 @@ Exit code: 0; 1 the port is taken, there is no such file, or AWS refused; 2 bad 
       await source.close();
     }
   },
-};
+});
 
 async function authenticated({
   config,
@@ -104,10 +105,10 @@ or leave --hostname (and --authenticate) out, and come through a tunnel to this 
   if (authenticator.type === "bearer") {
     requireSecrets(authenticator.tokens);
     for (const reference of authenticator.tokens) {
-      // A managed one may be out of reach for a while, and is then said to be.
+      // A managed secret may be out of reach for a while. Then the page says so.
       if (!("env" in reference) || (await readSecret(reference)).length >= leastTokenLength) continue;
       throw new UsageError(
-        `A token of the operators is shorter than ${leastTokenLength} characters, and could be guessed. One of openssl rand -hex 32 cannot.`,
+        `A token of the operators is shorter than ${leastTokenLength} characters and could be guessed. Make one with openssl rand -hex 32.`,
       );
     }
   }
@@ -118,7 +119,7 @@ or leave --hostname (and --authenticate) out, and come through a tunnel to this 
   });
 }
 
-/** `platform` takes everybody for somebody whom the proxy has let through. */
+/** `platform` trusts every request, because a proxy is meant to have authenticated it. */
 function refuseOpenPlatform({ hostname, publicHost }: { hostname: string; publicHost: string | undefined }): void {
   if (!openHostnames.includes(hostname)) {
     throw new UsageError(
@@ -129,9 +130,4 @@ function refuseOpenPlatform({ hostname, publicHost }: { hostname: string; public
   throw new UsageError(
     'The authenticator "platform" needs --public-host NAME, the name under which the proxy serves the page: other sites could lead a browser of this machine past the proxy.',
   );
-}
-
-function portOf(text: string): number {
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new UsageError(`"${text}" is no port: 0 to 65535.`);
-  return Number(text);
 }

@@ -1,5 +1,4 @@
 /** `sekisho secrets put`: writes the secrets of a stage to Secrets Manager, from the environment or the terminal. */
-import { parseArgs } from "node:util";
 import { hasSecret } from "../../lambdas/shared/config/secrets.ts";
 import { callerIdentity } from "../../lib/cli/aws/account.ts";
 import { AwsFailure } from "../../lib/cli/aws/aws-failure.ts";
@@ -7,40 +6,28 @@ import { readSecretState, writeSecret } from "../../lib/cli/aws/secret-store.ts"
 import { readSecretValues, type SecretWithState } from "../../lib/cli/aws/secret-values.ts";
 import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { listStageSecrets, type StageSecret } from "../../lib/cli/aws/stage-secrets.ts";
-import { type Command, exitCodes, UsageError } from "./command.ts";
+import { awsExits, defineCommand, exitCodes, flag, option, UsageError } from "./command.ts";
 
-export const secretsPut: Command = {
-  help: `
-sekisho secrets put [--stage NAME] [--only NAME] [--overwrite] [--force] [--config FILE]
+export const secretsPut = defineCommand({
+  name: "secrets put",
+  args: "",
+  about: `
+Writes the secrets that a stage needs to AWS Secrets Manager. { "env": "NAME" } in the configuration is the secret
+sekisho/STAGE/NAME there. Its value is that of the environment variable NAME, without spaces around it, or is asked for
+on the terminal, without echo. A secret that exists is left as it is. { "secretsManager": "..." } is only looked for,
+because someone else keeps it. With slack.install the bot token may be left out.
 
-Writes the secrets that a stage needs to AWS Secrets Manager. { "env": "NAME" } in the configuration is the
-secret sekisho/STAGE/NAME there. Its value is that of the environment variable NAME, without spaces around it. If the
-variable is not set, the command asks for the value on the terminal, without echo. A secret that exists stays as it is.
-{ "secretsManager": "..." } is only looked for, because someone else keeps it. With slack.install the bot token is
-optional.
-
-Each secret belongs to the account of the zone that needs it. Secrets of another account than the credentials'
-(AWS_PROFILE) are listed: run the command again with a profile of that account.
-
-  --stage NAME   of the configuration's stages; without it the first
-  --only NAME    one environment variable's secret alone
-  --overwrite    writes a new value to a secret that exists
-  --force        accepts a value that does not look like the secret that it should be
-  --config FILE  instead of ./sekisho.config.json
-
-Exit code: 0 every secret of this account is there; 1 one is not, or AWS refused; 2 bad usage; 3 AWS not reachable.
-`,
+Each secret belongs to the account of the zone that needs it. Those of another account than the credentials'
+(AWS_PROFILE) are listed: run the command again with that account's profile.`,
+  options: {
+    ...stageOptions,
+    only: option("NAME", "the secret of this environment variable alone"),
+    overwrite: flag("writes a new value to a secret that exists"),
+    force: flag("takes a value that does not look like the secret"),
+  },
+  exits: awsExits("a secret of this account is missing"),
   async run(run) {
-    const { values, positionals } = parseArgs({
-      args: run.words,
-      allowPositionals: true,
-      options: {
-        ...stageOptions,
-        only: { type: "string" },
-        overwrite: { type: "boolean", default: false },
-        force: { type: "boolean", default: false },
-      },
-    });
+    const { values, positionals } = run;
     // The argument is not repeated, because it may be a secret.
     if (positionals.length > 0)
       throw new UsageError("Secrets are not arguments: set the environment variable instead.");
@@ -75,7 +62,7 @@ Exit code: 0 every secret of this account is there; 1 one is not, or AWS refused
       state !== "present" && !(state === "absent" && canBeOmitted(secret));
     return left.some(isLacking) ? exitCodes.failed : exitCodes.success;
   },
-};
+});
 
 function selectSecrets(secrets: StageSecret[], only: string | undefined): StageSecret[] {
   const named = secrets.filter(({ env, id }) => only === undefined || (env ?? id) === only);

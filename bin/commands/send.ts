@@ -1,6 +1,5 @@
 /** `sekisho send`: one task over a configured transport, without Slack. */
 import { randomUUID } from "node:crypto";
-import { parseArgs } from "node:util";
 import { SekishoError } from "../../contracts/errors.ts";
 import type { TaskResult } from "../../contracts/methods.ts";
 import {
@@ -18,29 +17,33 @@ import type { WorkerDestination } from "../../lambdas/verification/destinations.
 import type { ExecutionClient } from "../../lambdas/verification/transport/runner.ts";
 import { type FailedTask, sendFailure } from "../../lib/cli/destinations/send-failure.ts";
 import { openDestination } from "../../lib/local/open-destination.ts";
-import { type Command, type CommandRun, exitCodes, requireSecrets, UsageError } from "./command.ts";
+import {
+  type CommandRun,
+  configOption,
+  defineCommand,
+  exitCodes,
+  flag,
+  option,
+  requireSecrets,
+  UsageError,
+} from "./command.ts";
 
-export const send: Command = {
-  help: `
-sekisho send "TEXT" [--destination NAME] [--json] [--config FILE]
-
-Sends one task over the configured transport, polls it when it is accepted, shows
-its progress on stderr and prints the answer. Ctrl-C cancels the task, and so does
-the end of the destination's deadlineMs.
-
-  --destination NAME  instead of the one that the routes give to every message
-  --json              prints the whole result, or the error, as one JSON object
-  --config FILE       instead of ./sekisho.config.json
-
-Exit code 0: success; 1: the task failed, or did not begin, or nobody knows; 2: bad usage or configuration;
-3: not reachable, so that nothing was sent.
-`,
+export const send = defineCommand({
+  name: "send",
+  args: '"TEXT"',
+  about: `
+Sends one task over the configured transport, polls it when it is accepted, shows its progress on stderr and prints the
+answer. Ctrl-C cancels the task, and so does the end of the destination's deadlineMs.`,
+  options: {
+    destination: option("NAME", "instead of the one that the routes give to every message"),
+    json: flag("prints the whole result, or the error, as one JSON object"),
+    config: configOption,
+  },
+  exits: `
+Exit code: 0 success; 1 the task failed, or did not begin, or nobody knows; 2 bad usage or configuration; 3 not reachable,
+so nothing was sent.`,
   async run(run) {
-    const { values, positionals } = parseArgs({
-      args: run.words,
-      allowPositionals: true,
-      options: { destination: { type: "string" }, json: { type: "boolean" }, config: { type: "string" } },
-    });
+    const { values, positionals } = run;
     const [text] = positionals;
     if (text === undefined || text === "" || positionals.length > 1) {
       throw new UsageError('One text is needed, in quotes: sekisho send "What is a sekisho?"');
@@ -59,7 +62,7 @@ Exit code 0: success; 1: the task failed, or did not begin, or nobody knows; 2: 
     const opened = await openDestination({ config, name, directory: configDirectory(place), executionPort, log });
     try {
       const { deadlineMs } = configured;
-      const json = values.json ?? false;
+      const { json } = values;
       const address = toAddress(configured) ?? `http://127.0.0.1:${executionPort}/`;
       const peer = { name, address, authorizer: authorizerOf(configured), isOwn: isOwnExecution(configured) };
       return await sendAndShow(run, { destination: opened.destination, deadlineMs, peer, text, json });
@@ -67,7 +70,7 @@ Exit code 0: success; 1: the task failed, or did not begin, or nobody knows; 2: 
       await opened.close();
     }
   },
-};
+});
 
 type Peer = Omit<FailedTask, "error" | "requestId" | "taskId">;
 type Sending = { destination: WorkerDestination; deadlineMs: number; peer: Peer; text: string; json: boolean };
@@ -99,9 +102,7 @@ async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
   }
 }
 
-// One task from the command line: sent, polled until it is over, and canceled where nobody waits for it any longer.
-
-/** How long the host may hold one `get_task`. */
+/** The longest time that a host may hold one `get_task`. */
 const longestWaitMs = 10_000;
 const cancelTimeoutMs = 3000;
 
@@ -109,19 +110,18 @@ type Completion = {
   client: ExecutionClient;
   callTimeoutMs: number;
   text: string;
-  /** By which the task is known there. */
   requestId?: string;
   /** The time limit that the host gets for the task. */
   deadlineMs: number;
-  /** So long after the deadline the host's word is waited for; then the task ends as `timeout` here. */
+  /** How long after the deadline the host may still answer. Then the task ends as `timeout` here. */
   graceMs?: number;
   signal: AbortSignal;
   note(text: string): void;
-  /** The task is there now, whatever becomes of the calls that ask for its result. */
+  /** Called when the host has accepted the task, whatever happens to later calls. */
   onAccepted?: (taskId: string) => void;
 };
 
-/** Rejects with a SekishoError when the task failed, and with whatever the call says when the signal aborts. */
+/** Sends a task and polls it until it is over. Cancels it on abort. Rejects with a SekishoError if the task failed. */
 export async function complete({
   client,
   callTimeoutMs,

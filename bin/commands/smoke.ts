@@ -1,11 +1,10 @@
 /** `sekisho smoke`: sends real tasks through a new stage on AWS, and checks everything that they leave. */
-import { parseArgs } from "node:util";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { createStageConfig } from "../../lambdas/shared/config/stage-config.ts";
 import { createReadStageSecret } from "../../lib/cli/aws/own-aws.ts";
 import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
-import { type NamedStage, readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
-import { confirm } from "../../lib/cli/data/confirm.ts";
+import { type NamedStage, readStage } from "../../lib/cli/aws/stage.ts";
+import { confirm } from "../../lib/cli/confirm.ts";
 import { readEffectiveConfig } from "../../lib/cli/destinations/effective-config.ts";
 import { runChecks } from "../../lib/cli/doctor/check.ts";
 import { requireSecret } from "../../lib/cli/doctor/slack.ts";
@@ -17,102 +16,97 @@ import { storyTexts } from "../../lib/cli/smoke/run-story.ts";
 import { openSlackThread } from "../../lib/cli/smoke/slack-thread.ts";
 import { taskPlace } from "../../lib/cli/tasks/place.ts";
 import { openStageZone } from "../../lib/cli/zone/stage-zone.ts";
-import { type Command, type CommandRun, exitCodes, UsageError } from "./command.ts";
+import { type Command, configOption, defineCommand, exitCodes, flag, option, UsageError } from "./command.ts";
 
-const help = `
-sekisho smoke --stage NAME --channel C… --user U… [--yes] [--json] [--execution-profile PROFILE] [--config FILE]
+export const smoke = createSmoke(defaultSettings);
 
+/** `settings` are shorter in a rehearsal. */
+export function createSmoke(settings: SmokeSettings): Command {
+  const { wakes, longTaskMs } = settings;
+  return defineCommand({
+    name: "smoke",
+    about: `
 For the first hour of a stage on AWS. Sends five tasks through the deployed entry, as messages of that person in that
-channel: one that wakes itself more than ${defaultSettings.wakes} times, one of ${defaultSettings.longTaskMs / 60_000} minutes, a question (which it answers), a file, and one
-that it cancels. Then it looks at the stage's alarms, metrics, log lines and dead letters, runs doctor, and prints what it
+channel: one that wakes itself more than ${wakes} times, one of ${longTaskMs / 60_000} minutes, a question (which it answers), a file, and one that
+it cancels. Then it looks at the stage's alarms, metrics, log lines and dead letters, runs doctor, and prints what it
 observed beside what the project assumes of AWS. It takes about 15 minutes.
 
-The stage must run the agent "echo": it waits, asks and makes files as it is told, and calls no model. The command reads that
-from your configuration file; a stage does not publish its agent, so deploy the file first. The bot must be in the
-channel, and the person on the allowlist. The bot posts five messages there, below which the answers appear.
-
-  --stage NAME   the stage
-  --channel C…   a channel of your workspace that the bot is in
-  --user U…      the person who seems to ask
-  --yes          does not ask before it sends anything
-  --json         { ok, checks, assumptions }
-  --execution-profile PROFILE  of the AWS command line, for the Execution zone's account where that is another one;
-                 without it that zone's alarms, metrics and logs are not looked at
-  --config FILE  instead of ./sekisho.config.json
+The stage must run the agent "echo": it waits, asks and makes files as it is told, and calls no model. The command reads
+that from your configuration file, because a stage does not publish its agent; so deploy the file first. The bot must be
+in the channel, and the person on the allowlist. The bot posts five messages there, and the answers appear below them.
 
 Your credentials need what doctor needs, and cloudformation:ListStackResources, cloudwatch:DescribeAlarms and
 GetMetricData, logs:FilterLogEvents, secretsmanager:GetSecretValue on the signing secret and the bot token, and
-sqs:SendMessage with kms:GenerateDataKey on the queue. Ctrl-C cancels the tasks that it began.
-
-Exit code: 0 all is as assumed; 1 something is not, or AWS or Slack refused; 2 bad usage or configuration; 3 AWS not reachable.
-`;
-
-export const smoke: Command = { help, run: (run) => runCommand(run, defaultSettings) };
-
-/** `settings` are shorter in a rehearsal. */
-export async function runCommand(run: CommandRun, settings: SmokeSettings): Promise<number> {
-  const { words, directory, signal, print, note } = run;
-  const { values } = parseArgs({
-    args: words,
+sqs:SendMessage with kms:GenerateDataKey on the queue. Ctrl-C cancels the tasks that it began.`,
     options: {
-      ...stageOptions,
-      channel: { type: "string" },
-      user: { type: "string" },
-      yes: { type: "boolean", default: false },
-      json: { type: "boolean", default: false },
-      "execution-profile": { type: "string" },
+      stage: option("NAME", "the stage; required"),
+      channel: option("C…", "a channel of your workspace that the bot is in; required"),
+      user: option("U…", "the person in whose name the messages are sent; required"),
+      yes: flag("does not ask before it sends anything"),
+      json: flag("prints { ok, checks, assumptions }"),
+      "execution-profile": option(
+        "PROFILE",
+        "of the AWS command line, for the Execution zone's account if that is another one; without it that zone's alarms, metrics and logs are not looked at",
+      ),
+      config: configOption,
+    },
+    exits:
+      "Exit code: 0 all is as assumed; 1 something is not, or AWS or Slack refused; 2 bad usage or configuration; 3 AWS not reachable.",
+    async run(run) {
+      const { directory, signal, print, note, values } = run;
+      const channel = requireId("--channel", values.channel, /^[CGD][A-Z0-9]{2,}$/);
+      const user = requireId("--user", values.user, /^[UW][A-Z0-9]{2,}$/);
+      if (values.stage === undefined) throw new UsageError("--stage is needed: the tasks are real ones.");
+      const place = { directory, file: values.config };
+      const { config, named } = readStage(run, values);
+      requireEcho(config, named);
+
+      const outputs = await readStackOutputs({ ...named, signal });
+      const { config: effective } = await readEffectiveConfig({ place, stage: named.stageName, signal });
+      const { slack } = createStageConfig({ config, stageName: named.stageName });
+      const readSecret = createReadStageSecret(named.stage.verification);
+      const [signingSecret, token] = await Promise.all([
+        requireSecret(slack.signingSecret, readSecret),
+        requireSecret(slack.botToken, readSecret),
+      ]);
+      const thread = openSlackThread({ slack, token, channel, signal });
+      const texts = storyTexts(settings);
+      const elsewhere = routeElsewhere({ config, routes: effective.routes, team: await thread.team(), channel, texts });
+      if (elsewhere !== undefined) throw new UsageError(elsewhere);
+      const word = named.stageName;
+      const question = `Five tasks are sent, and five messages posted in ${channel}. Type the stage's name (${word}) to begin: `;
+      if (!(values.yes || (await confirm({ question, word, signal })))) {
+        note("Nothing was sent. --yes sends without a question.");
+        return exitCodes.failed;
+      }
+      // Not the command's signal, because tasks are canceled after Ctrl-C.
+      const never = new AbortController().signal;
+      const zone = await openStageZone({ config, stage: named.stageName, signal: never });
+      const tasks = await taskPlace({ zone, signal: never });
+      try {
+        const report = await runSmoke({
+          ...named,
+          config,
+          place: tasks,
+          slack: thread,
+          eventsUrl: outputs.eventsUrl,
+          signingSecret,
+          channel,
+          user,
+          settings,
+          executionProfile: values["execution-profile"],
+          runDoctor: async () =>
+            runChecks({ groups: await createStageGroups({ config, named, place, signal }), signal }),
+          note,
+          signal,
+        });
+        print(values.json ? JSON.stringify(report, null, 2) : formatSmokeReport(report, named.stageName));
+        return report.ok ? exitCodes.success : exitCodes.failed;
+      } finally {
+        await tasks.close();
+      }
     },
   });
-  const channel = requireId("--channel", values.channel, /^[CGD][A-Z0-9]{2,}$/);
-  const user = requireId("--user", values.user, /^[UW][A-Z0-9]{2,}$/);
-  if (values.stage === undefined) throw new UsageError("--stage is needed: the tasks are real ones.");
-  const place = { directory, file: values.config };
-  const { config, named } = readStage(run, values);
-  requireEcho(config, named);
-
-  const outputs = await readStackOutputs({ ...named, signal });
-  const { config: effective } = await readEffectiveConfig({ place, stage: named.stageName, signal });
-  const { slack } = createStageConfig({ config, stageName: named.stageName });
-  const readSecret = createReadStageSecret(named.stage.verification);
-  const [signingSecret, token] = await Promise.all([
-    requireSecret(slack.signingSecret, readSecret),
-    requireSecret(slack.botToken, readSecret),
-  ]);
-  const thread = openSlackThread({ slack, token, channel, signal });
-  const texts = storyTexts(settings);
-  const elsewhere = routeElsewhere({ config, routes: effective.routes, team: await thread.team(), channel, texts });
-  if (elsewhere !== undefined) throw new UsageError(elsewhere);
-  const word = named.stageName;
-  const question = `Five tasks are sent, and five messages posted in ${channel}. Type the stage's name (${word}) to begin: `;
-  if (!(values.yes || (await confirm({ question, word, signal })))) {
-    note("Nothing was sent. --yes sends without a question.");
-    return exitCodes.failed;
-  }
-  // Not the command's signal, because tasks are canceled after Ctrl-C.
-  const never = new AbortController().signal;
-  const zone = await openStageZone({ config, stage: named.stageName, signal: never });
-  const tasks = await taskPlace({ zone, signal: never });
-  try {
-    const report = await runSmoke({
-      ...named,
-      config,
-      place: tasks,
-      slack: thread,
-      eventsUrl: outputs.eventsUrl,
-      signingSecret,
-      channel,
-      user,
-      settings,
-      executionProfile: values["execution-profile"],
-      runDoctor: async () => runChecks({ groups: await createStageGroups({ config, named, place, signal }), signal }),
-      note,
-      signal,
-    });
-    print(values.json ? JSON.stringify(report, null, 2) : formatSmokeReport(report, named.stageName));
-    return report.ok ? exitCodes.success : exitCodes.failed;
-  } finally {
-    await tasks.close();
-  }
 }
 
 function requireId(option: string, value: string | undefined, pattern: RegExp): string {

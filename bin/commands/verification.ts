@@ -1,7 +1,6 @@
-/** `sekisho verification`: the Verification zone alone, for the real Slack (or whatever `slack.apiUrl` names). */
+/** `sekisho verification`: runs the Verification zone alone, for the real Slack or what `slack.apiUrl` names. */
 
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
@@ -16,31 +15,23 @@ import { openSqliteEngine } from "../../lib/local/engine.ts";
 import { openSlackInstallation } from "../../lib/local/slack-installation.ts";
 import { missingSecret, openRealSlack } from "../../lib/local/socket-mode-choice.ts";
 import { startVerificationZone } from "../../lib/local/verification-zone.ts";
-import { type Command, closeWhenStopped, exitCodes, UsageError } from "./command.ts";
-import { portOf } from "./execution.ts";
+import { closeWhenStopped, configOption, defineCommand, exitCodes, option, parsePort, UsageError } from "./command.ts";
 
-export const verification: Command = {
-  help: `
-sekisho verification [--port N] [--store FILE] [--config FILE]
-
-Runs the Verification zone on 127.0.0.1 until Ctrl-C: Slack's events come in at /slack/events
-(through a tunnel), tasks go to the destinations of the configuration.
-The signing secret and the bot token come from where the configuration says
-(SLACK_SIGNING_SECRET and SLACK_BOT_TOKEN unless told otherwise).
-With an app token (SLACK_APP_TOKEN) Slack's events come over Socket Mode: no tunnel, and no signing secret.
-
-  --port N        instead of SEKISHO_PORT (3000); 0 takes a free one
-  --store FILE    where tasks are kept, instead of .sekisho/verification.db
-  --config FILE   instead of ./sekisho.config.json
-
-Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info, warn, error).
-`,
+export const verification = defineCommand({
+  name: "verification",
+  about: `
+Runs the Verification zone on 127.0.0.1 until Ctrl-C: Slack's events come in at /slack/events (through a tunnel), and
+tasks go to the destinations of the configuration. The configuration says where the signing secret and the bot token are
+(SLACK_SIGNING_SECRET and SLACK_BOT_TOKEN by default). With an app token (SLACK_APP_TOKEN) Slack's events come over Socket
+Mode, without a tunnel and without a signing secret.`,
+  options: {
+    port: option("N", "instead of SEKISHO_PORT (3000); 0 takes a free one"),
+    store: option("FILE", "where tasks are kept, instead of .sekisho/verification.db"),
+    config: configOption,
+  },
+  exits: "Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info, warn, error).",
   async run(run) {
-    const { words, directory, print } = run;
-    const { values } = parseArgs({
-      args: words,
-      options: { port: { type: "string" }, store: { type: "string" }, config: { type: "string" } },
-    });
+    const { directory, print, values } = run;
     const environment = readEnvironment();
     const { port, executionPort, metricsPort, awsRegion: region } = environment;
     const config = loadConfig({ directory, file: values.config });
@@ -76,7 +67,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
       config,
       openEngine: () => openSqliteEngine({ file: values.store ?? join(dataFolder, "verification.db") }),
       dataFolder,
-      port: values.port === undefined ? port : portOf(values.port),
+      port: values.port === undefined ? port : parsePort(values.port),
       metricsPort,
       ...access,
       installation,
@@ -96,9 +87,9 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
     });
     return exitCodes.success;
   },
-};
+});
 
-/** Another process has no host to call as a function; a destination that no route uses may stay in the file. */
+/** This process has no Execution zone to call. A destination that no route uses may stay in the file. */
 function refuseInProcess({ routes, destinations }: Config): void {
   const used = routes.flatMap(({ destination }) => destination);
   const name = used.find((each) => destinations[each]?.transport === "in-process");

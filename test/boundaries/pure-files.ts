@@ -98,17 +98,16 @@ export const pureFiles: readonly string[] = [
   "lib/cli/aws/federation-trust.ts",
   "lib/cli/aws/secret-shape.ts",
   "lib/cli/data/tombstone.ts",
-  "lib/cli/data/text.ts",
   "lib/cli/destinations/possible-routes.ts",
   "lib/cli/destinations/route-key.ts",
   "lib/cli/doctor/report.ts",
   "lib/cli/smoke/checks.ts",
   "lib/cli/smoke/report.ts",
   "lib/cli/smoke/route-elsewhere.ts",
+  "lib/cli/table.ts",
   "lib/cli/tasks/text.ts",
   "lib/cli/usage/csv.ts",
   "lib/cli/usage/row.ts",
-  "lib/cli/usage/summary.ts",
 ];
 
 /**

@@ -1,6 +1,8 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { text as readText } from "node:stream/consumers";
 import { describe, expect, it } from "@jest/globals";
 import { freePort } from "../e2e/processes.ts";
 import { commandHere } from "./aws/command-here.ts";
@@ -9,17 +11,16 @@ import { commandsInFolder } from "./commands-in-folder.ts";
 const { folder, run, start } = commandsInFolder();
 
 describe("the sekisho command", () => {
-  it("says what it can do, for every command", async () => {
+  it("lists every command, and says more of each", async () => {
     const overview = await run(["--help"]);
     expect(overview.code).toBe(0);
-    const local = ["start", "verification", "execution", "execution bundle", "send", "manifest", "config check"];
-    const aws = ["config push", "secrets put", "dead-letters list", "dead-letters redrive", "cost"];
-    const both = ["tasks list", "tasks show", "tasks cancel", "tasks retry"];
-    for (const command of [...local, ...aws, ...both]) {
-      expect(overview.stdout).toContain(command);
-      const help = await run([...command.split(" "), "--help"]);
-      expect(help).toMatchObject({ code: 0, stderr: "" });
-      expect(help.stdout).toContain(`sekisho ${command}`);
+    const names = [...overview.stdout.matchAll(/^ {2}(\S+(?: \S+)?) {2}/gm)].map(([, name = ""]) => name);
+    expect(names).toEqual(expect.arrayContaining(["start", "tasks list", "destinations set", "data delete", "trace"]));
+    for (const name of names) {
+      const help = await commandHere([...name.split(" "), "--help"], {});
+      expect({ name, ...help }).toMatchObject({ name, code: 0, stderr: "" });
+      expect(help.stdout).toMatch(new RegExp(`^sekisho ${name} .*\\[`));
+      expect(help.stdout).toMatch(/^ {2}--[a-z]/m);
     }
   });
 
@@ -61,6 +62,14 @@ describe("the sekisho command", () => {
     expect(ended.stderr).toContain("routes[0].destination");
     expect(ended.stderr).toContain("colour");
     expect((await run(["config", "check"])).code).toBe(0);
+  });
+
+  it("ends as it would have where nobody reads its output any more (`| head`)", async () => {
+    const child = spawn(process.execPath, ["bin/sekisho.mjs", "--help"], { stdio: ["ignore", "pipe", "pipe"] });
+    child.stdout.destroy();
+    const [said, [code]] = await Promise.all([readText(child.stderr), once(child, "exit")]);
+    expect(said).not.toContain("EPIPE");
+    expect(code).toBe(0);
   });
 });
 

@@ -217,7 +217,7 @@ describe("whoever writes to a terminal", () => {
     "lambdas/shared/log.ts",
     "lambdas/shared/telemetry/emf-metrics.ts",
     "lib/cli/aws/secret-values.ts",
-    "lib/cli/data/confirm.ts",
+    "lib/cli/confirm.ts",
     "lib/cli/release/run-script.ts",
     "lib/cli/release/run.ts",
     "lib/cli/release/sbom.ts",

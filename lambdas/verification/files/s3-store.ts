@@ -52,7 +52,7 @@ export function createS3FileStore({
 }
 
 /** AWS wants the bucket in the host's name, emulators know it by the path. */
-function bucketUrl({ bucket, endpoint }: { bucket: string; endpoint: URL }): URL {
+export function bucketUrl({ bucket, endpoint }: { bucket: string; endpoint: URL }): URL {
   const isAws = /\.amazonaws\.com(\.cn)?$/.test(endpoint.hostname);
   return isAws ? new URL(`${endpoint.protocol}//${bucket}.${endpoint.host}/`) : new URL(`${bucket}/`, endpoint);
 }

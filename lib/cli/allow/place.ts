@@ -3,18 +3,34 @@ import { basename, dirname } from "node:path";
 import type { CommandRun } from "../../../bin/commands/command.ts";
 import { configPath } from "../../../lambdas/shared/config/load.ts";
 import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
-import { parseStoredRules, rulesKeepMs, storedRulesId } from "../../../lambdas/verification/gate/rules.ts";
+import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
+import { changeRecord } from "../../../lambdas/shared/engine/records.ts";
+import {
+  noStoredRules,
+  parseStoredRules,
+  rulesKeepMs,
+  type StoredRules,
+  storedRulesId,
+} from "../../../lambdas/verification/gate/rules.ts";
 import { isFolderLocked } from "../../local/engine.ts";
+import { errorNameOf } from "../aws/aws-failure.ts";
 import type { OpenZone } from "../zone/open-zone.ts";
 import { atZone, type ZoneValues } from "../zone/zone.ts";
-import type { RulePlace } from "./rule-set.ts";
 
-/** What `work` gets of the place: its words, and the configuration's own rules. */
-export type OpenedRulePlace = {
-  place: RulePlace;
+type RuleStore = Pick<TaskStore<StoredRules>, "get" | "create" | "replace">;
+
+export type RulePlace = {
+  /** Completes "There is no such rule ...". */
+  where: string;
+  /** Rejects with errors that tell a person what to do. */
+  store: RuleStore;
+  /** When a change takes effect. */
+  sinceWhen: string;
+  /** When the rules of the configuration take effect. */
+  ofConfiguration: string;
   configured: readonly AllowlistRule[];
   configName: string;
-  /** The words by which another command finds the same place, with a space before them; "" where it is the default. */
+  /** The options by which another command finds this place, after a space; "" for the default. */
   placeText: string;
 };
 
@@ -22,13 +38,15 @@ export type OpenedRulePlace = {
 export async function withRulePlace<T>(
   run: Pick<CommandRun, "directory" | "signal">,
   values: ZoneValues,
-  work: (at: OpenedRulePlace) => Promise<T>,
+  work: (place: RulePlace) => Promise<T>,
 ): Promise<T> {
   const { stage, store, config } = values;
   const words = Object.entries({ stage, store, config });
   return atZone(run, values, async (zone) =>
     work({
-      place: rulePlace(zone),
+      where: zone.where,
+      store: openRules(zone),
+      ...describeEffect(zone),
       configured: zone.config().allowlist,
       configName: basename(configPath({ directory: run.directory, file: config })),
       placeText: words.map(([name, value]) => (value === undefined ? "" : ` --${name} ${quoted(value)}`)).join(""),
@@ -36,39 +54,62 @@ export async function withRulePlace<T>(
   );
 }
 
-function rulePlace({ where, at, ...zone }: OpenZone): RulePlace {
-  const store = zone.store({
-    parse: parseStoredRules,
-    doing: { read: "read the allowlist", write: "write the allowlist" },
-  });
-  const soon = `within ${rulesKeepMs / 1000} seconds`;
-  if ("stageName" in at) {
-    return {
-      where,
-      store,
-      sinceWhen: `${soon}, without a deploy`,
-      ofConfiguration: `in stage ${at.stageName} as it was when it was deployed`,
-    };
-  }
-  const isRunning = isFolderLocked({ folder: dirname(at.file) });
-  return {
-    where,
-    store,
-    sinceWhen: `${soon}, without a restart${isRunning ? "" : ", where the zone is at work; else from its next start on"}`,
-    ofConfiguration: "from the next start on",
-  };
+function openRules({ store }: OpenZone): RuleStore {
+  return store({ parse: parseStoredRules, doing: { read: "read the allowlist", write: "write the allowlist" } });
 }
 
-/** How many rules `sekisho allow` keeps in the zone, which is closed. */
+function describeEffect({ at }: OpenZone): Pick<RulePlace, "sinceWhen" | "ofConfiguration"> {
+  const soon = `within ${rulesKeepMs / 1000} seconds`;
+  if ("stageName" in at) {
+    const ofConfiguration = `in stage ${at.stageName} as it was when it was deployed`;
+    return { sinceWhen: `${soon}, without a deploy`, ofConfiguration };
+  }
+  const later = isFolderLocked({ folder: dirname(at.file) }) ? "" : ", if the zone runs; else from its next start on";
+  return { sinceWhen: `${soon}, without a restart${later}`, ofConfiguration: "from the next start on" };
+}
+
+/** Counts the stored rules, and closes the zone. */
 export async function countRules(zone: OpenZone): Promise<number> {
   try {
-    return (await rulePlace(zone).store.get({ id: storedRulesId }))?.rules.length ?? 0;
+    return (await readRules({ store: openRules(zone) }))?.rules.length ?? 0;
   } finally {
     await zone.close();
   }
 }
 
-/** As a shell takes it for one word. */
+/** Undefined if no rule was ever added. Throws if the record is of another version of Sekisho. */
+export async function readRules({ store }: { store: Pick<RuleStore, "get"> }): Promise<StoredRules | undefined> {
+  try {
+    return await store.get({ id: storedRulesId });
+  } catch (cause) {
+    // On AWS the error of an unreadable record is the cause of a failed call.
+    if (errorNameOf(cause) !== "ItemError") throw cause;
+    const text = "The rules there are of another version of Sekisho. This version does not change them.";
+    throw new Error(text, { cause });
+  }
+}
+
+/** Changes the stored rules by compare-and-set. `decide` returns the set that it got if nothing changes. It may be called again. */
+export async function changeRules<T extends { kept: StoredRules }>({
+  store,
+  decide,
+}: {
+  store: RuleStore;
+  decide: (kept: StoredRules) => T;
+}): Promise<T> {
+  return changeRecord({
+    store: { ...store, get: () => readRules({ store }) },
+    id: storedRulesId,
+    none: noStoredRules,
+    decide(before) {
+      const result = decide(before);
+      return { item: result.kept, result };
+    },
+    exhausted: () => new Error("Somebody else changes the allowlist again and again. Nothing was written. Try again."),
+  });
+}
+
+/** As one word of a shell. */
 function quoted(word: string): string {
   return /^[\w./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,6 +1,5 @@
-/** Changes of the kept rules. */
+/** Changes of the stored rules of the allowlist. */
 import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
-import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
 import {
   maxRules,
   maxRulesBytes,
@@ -8,46 +7,35 @@ import {
   type StoredRules,
 } from "../../../lambdas/verification/gate/rules.ts";
 
-/** Texts for a person; `store` rejects with errors that say what to do. */
-export type RulePlace = {
-  /** Completes "There is no such rule ...". */
-  where: string;
-  store: Pick<TaskStore<StoredRules>, "get" | "create" | "replace">;
-  /** From when on a change that was made now holds. */
-  sinceWhen: string;
-  /** How the rules of the configuration come to hold there. */
-  ofConfiguration: string;
-};
+export const ruleFields = ["team", "channel", "user", "group"] as const;
 
-const fields = ["team", "channel", "user", "group"] as const;
-
-/** What a rule is about, beside its label: two of the same let in the same people. */
-export type RuleFields = Pick<AllowlistRule, (typeof fields)[number]>;
+/** A rule without its label. Two rules with the same fields let in the same people. */
+export type RuleFields = Pick<AllowlistRule, (typeof ruleFields)[number]>;
 
 export function isSame(one: RuleFields, other: RuleFields): boolean {
-  return fields.every((field) => one[field] === other[field]);
+  return ruleFields.every((field) => one[field] === other[field]);
 }
 
-/** `isNew` is false, and the set the same object, where the rule is there already, whatever its label. Throws where the set is full. */
+/** Returns the same set if the rule is there already, whatever its label. Throws if the set is full. */
 export function withRule({ kept, rule, nowMs }: { kept: StoredRules; rule: AllowlistRule; nowMs: number }): {
   kept: StoredRules;
   rule: StoredRule;
   isNew: boolean;
 } {
-  const there = kept.rules.find((one) => isSame(one.rule, rule));
-  if (there !== undefined) return { kept, rule: there, isNew: false };
+  const known = kept.rules.find((one) => isSame(one.rule, rule));
+  if (known !== undefined) return { kept, rule: known, isNew: false };
   const lastNumber = kept.lastNumber + 1;
   const added = { rule, number: lastNumber, addedAtMs: nowMs };
   const rules = [...kept.rules, added];
   if (rules.length > maxRules || Buffer.byteLength(JSON.stringify(rules)) > maxRulesBytes) {
     throw new Error(
-      `The allowlist is full (${kept.rules.length} rules). Let in a user group or a channel instead of single persons, and remove what it makes needless.`,
+      `The allowlist is full (${kept.rules.length} rules). Let in a user group or a channel instead of single persons, and remove the rules that it replaces.`,
     );
   }
   return { kept: { ...kept, lastNumber, rules }, rule: added, isNew: true };
 }
 
-/** The same object where there is no such rule. */
+/** Returns the same set if there is no such rule. */
 export function withoutRule({ kept, meant }: { kept: StoredRules; meant: number | RuleFields }): {
   kept: StoredRules;
   rule: StoredRule | undefined;

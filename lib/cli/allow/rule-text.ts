@@ -1,9 +1,8 @@
-/** The words of the commands about the allowlist: what a person writes of a rule, and what they read of one. */
-
-import { UsageError } from "../../../bin/commands/command.ts";
+/** Reads the rules of the allowlist from the options of a command, and formats them for a person. */
+import { option, UsageError } from "../../../bin/commands/command.ts";
 import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
 import type { Requester } from "../../../lambdas/verification/gate/rules.ts";
-import type { RuleFields } from "./rule-set.ts";
+import { type RuleFields, ruleFields } from "./rule-set.ts";
 
 const ids = {
   team: { pattern: /^T[A-Z0-9]{0,63}$/, text: "a workspace's id such as T012AB3CD" },
@@ -11,21 +10,23 @@ const ids = {
   user: { pattern: /^[UW][A-Z0-9]{0,63}$/, text: "a user's id such as U012AB3CD" },
   group: { pattern: /^S[A-Z0-9]{0,63}$/, text: "a user group's id such as S012AB3CD" },
 };
-const fields = ["team", "channel", "user", "group"] as const;
 const maxLabelLength = 80;
 
 export const fieldOptions = {
-  team: { type: "string" },
-  channel: { type: "string" },
-  user: { type: "string" },
-  group: { type: "string" },
-} as const;
+  team: option(
+    "T",
+    "messages in that workspace, by its id (T…): the one where the app is installed, also for people from another one (Slack Connect)",
+  ),
+  channel: option("C", "messages in that channel, or in those direct messages (C…, D…)"),
+  user: option("U", "messages of that person (U…)"),
+  group: option("S", "messages of the members of that user group (S…)"),
+};
 
 type FieldValues = { [Field in keyof RuleFields]?: string | undefined };
 
-/** What is given but empty, such as a variable of a shell that is not set, is refused: without it the rule would be wider. */
+/** Refuses an empty value, such as a shell variable that is not set, because without it the rule would be wider. */
 export function readRuleFields(values: FieldValues): RuleFields {
-  const given = fields.flatMap((field) => {
+  const given = ruleFields.flatMap((field) => {
     const value = values[field];
     if (value === undefined) return [];
     const { pattern, text } = ids[field];
@@ -38,7 +39,7 @@ export function readRuleFields(values: FieldValues): RuleFields {
 export function readRule({ label, ...values }: FieldValues & { label?: string | undefined }): AllowlistRule {
   const rule = readRuleFields(values);
   if (Object.keys(rule).length === 0) {
-    throw new UsageError("Name at least one of --team, --channel, --user, --group: a rule without any is for nobody.");
+    throw new UsageError("Name at least one of --team, --channel, --user, --group. A rule without any is for nobody.");
   }
   if (label === undefined) return rule;
   if (label === "" || label.length > maxLabelLength || /\p{Cc}/u.test(label)) {
@@ -47,11 +48,10 @@ export function readRule({ label, ...values }: FieldValues & { label?: string | 
   return { ...rule, label };
 }
 
-/** A message has all three. */
 export function readRequester(values: Omit<FieldValues, "group">): Requester {
   const { team, channel, user } = readRuleFields(values);
   if (team === undefined || channel === undefined || user === undefined) {
-    throw new UsageError("--team, --channel and --user are needed: where the question is asked, and by whom.");
+    throw new UsageError("--team, --channel and --user are needed: where the person would ask, and who they are.");
   }
   return { team, channel, user };
 }
@@ -63,13 +63,13 @@ export function readRuleNumber(text: string): number {
 
 /** `team T1, channel C1 "for the release"`. */
 export function formatRule(rule: AllowlistRule): string {
-  const given = fields.flatMap((field) => (rule[field] === undefined ? [] : [`${field} ${rule[field]}`]));
-  // A label of the configuration may hold anything; the terminal is not to obey it.
+  const given = ruleFields.flatMap((field) => (rule[field] === undefined ? [] : [`${field} ${rule[field]}`]));
+  // A label of the configuration may hold control characters, which the terminal must not obey.
   const label = rule.label === undefined ? "" : ` ${JSON.stringify(rule.label.replace(/\p{Cc}/gu, " "))}`;
   return `${given.join(", ")}${label}`;
 }
 
-/** `--team T1 --channel C1`: how a command names them. */
-export function formatRuleField(given: RuleFields): string {
-  return fields.flatMap((field) => (given[field] === undefined ? [] : [`--${field} ${given[field]}`])).join(" ");
+/** As the options of a command: `--team T1 --channel C1`. */
+export function formatRuleOptions(rule: RuleFields): string {
+  return ruleFields.flatMap((field) => (rule[field] === undefined ? [] : [`--${field} ${rule[field]}`])).join(" ");
 }

@@ -1,11 +1,14 @@
 /** Finds the stage of the configuration that a command is about. */
-import { type CommandRun, UsageError } from "../../../bin/commands/command.ts";
+import { type CommandRun, configOption, option, UsageError } from "../../../bin/commands/command.ts";
 import { loadConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import type { Stage } from "../../../lambdas/shared/config/stage-schema.ts";
 import { unknownStageText } from "../../cdk/names.ts";
 
-export const stageOptions = { stage: { type: "string" }, config: { type: "string" } } as const;
+export const stageOptions = {
+  stage: option("NAME", "of the configuration's stages; without it the first"),
+  config: configOption,
+};
 
 export type NamedStage = { stageName: string; stage: Stage };
 

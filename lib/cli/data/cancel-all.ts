@@ -1,37 +1,44 @@
-/** Ends the tasks of a person that are under way, and waits until they are over. */
+/** Cancels a person's tasks and waits until they are over. */
 import { setTimeout as wait } from "node:timers/promises";
-import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import type { QueueMessage } from "../../../lambdas/verification/task/messages.ts";
-import type { FoundTask } from "./find-person.ts";
+import { taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { isUnderWay } from "./find-person.ts";
+import type { RecordPlace } from "./person.ts";
 
-/** An answer, and the last look at its thread two minutes later. */
+/** Enough for the answer, and for the last look at the thread two minutes later. */
 const longestWaitMs = 6 * 60_000;
 
-/** False where some are still under way after that. */
+/** Resolves to false if some are still under way after `waitMs`. */
 export async function cancelAll({
-  tasks,
+  place: { store, queue },
+  ids,
   team,
-  queue,
-  stillUnderWay,
   signal,
   pollMs = 2000,
   waitMs = longestWaitMs,
 }: {
-  tasks: readonly FoundTask[];
+  place: { store: Pick<RecordPlace["store"], "get"> } & Pick<RecordPlace, "queue">;
+  ids: readonly string[];
   team: string;
-  queue: Pick<TaskQueue, "send">;
-  stillUnderWay: () => Promise<number>;
   signal: AbortSignal;
   pollMs?: number;
   waitMs?: number;
 }): Promise<boolean> {
-  for (const { id } of tasks) {
-    const message: QueueMessage = { type: "cancel", requestId: id };
+  async function isAnyUnderWay(): Promise<boolean> {
+    for (const id of ids) {
+      const task = taskSchema.safeParse(await store.get({ id })).data;
+      if (task !== undefined && isUnderWay({ task, nowMs: Date.now() })) return true;
+    }
+    return false;
+  }
+
+  for (const requestId of ids) {
+    const message: QueueMessage = { type: "cancel", requestId };
     await queue.send({ body: JSON.stringify(message), group: team });
   }
   for (let waitedMs = 0; waitedMs < waitMs; waitedMs += pollMs) {
-    if ((await stillUnderWay()) === 0) return true;
+    if (!(await isAnyUnderWay())) return true;
     await wait(pollMs, undefined, { signal });
   }
-  return (await stillUnderWay()) === 0;
+  return !(await isAnyUnderWay());
 }

@@ -1,4 +1,4 @@
-/** The Execution zone's records that these credentials do not reach: by which command they are erased with others. */
+/** Hands the Execution zone's records that these credentials do not reach over to a command with other credentials. */
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { UsageError } from "../../../bin/commands/command.ts";
@@ -7,7 +7,7 @@ import { configPath } from "../../../lambdas/shared/config/load.ts";
 import { findExecutionPlace } from "../../../lambdas/shared/config/stage-config.ts";
 import type { NamedStage } from "../aws/stage.ts";
 
-/** Writes the request ids, which name nobody, into a file beside the configuration; lines that say what to run, and with what. */
+/** Writes the request ids, which name nobody, to a file beside the configuration. Resolves to lines that say what to run. */
 export async function writeLeftOver({
   directory,
   config,
@@ -16,7 +16,7 @@ export async function writeLeftOver({
   nowMs,
 }: {
   directory: string;
-  /** The configuration's file, where another one was named. */
+  /** The option --config. */
   config: string | undefined;
   ids: ReadonlySet<string>;
   named: NamedStage;
@@ -29,7 +29,7 @@ export async function writeLeftOver({
   const account = findExecutionPlace(stage)?.account ?? "unknown";
   return [
     `The Execution zone's records are left: they are in account ${account}. They know these tasks by their request ids alone, and expire`,
-    "a day after the end of each. To erase them now, with credentials of that account (AWS_PROFILE, or aws sso login):",
+    "a day after each task's end. To erase them now, with credentials of that account (AWS_PROFILE, or aws sso login):",
     "",
     `  npx sekisho data delete --request-ids ${name} --stage ${stageName}${configText} --yes`,
     "",
@@ -37,7 +37,7 @@ export async function writeLeftOver({
   ];
 }
 
-/** What another run left over. */
+/** The request ids that another run wrote. */
 export async function readLeftOver({ directory, file }: { directory: string; file: string }): Promise<Set<string>> {
   const path = resolve(directory, file);
   const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
@@ -45,6 +45,6 @@ export async function readLeftOver({ directory, file }: { directory: string; fil
   });
   const ids = text.split(/\s+/).filter((word) => word !== "");
   const odd = ids.find((id) => !uuidPattern.test(id));
-  if (ids.length === 0 || odd !== undefined) throw new UsageError(`${path} holds no request ids, one a line.`);
+  if (ids.length === 0 || odd !== undefined) throw new UsageError(`${path} does not hold request ids, one per line.`);
   return new Set(ids);
 }

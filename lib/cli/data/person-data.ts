@@ -1,66 +1,115 @@
-/** Everything that is kept of one person at a place: the store's records, what lies beside them, rules that name them. */
+/** All data of one person at a place: the store's records, the data beside them, and rules that name the person. */
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { defaultAwsCredentials } from "../../../lambdas/shared/aws/default-credentials.ts";
 import { createEndpointResolver } from "../../../lambdas/shared/config/aws-environment.ts";
-import { createBucketFiles } from "./bucket-files.ts";
-import { createArchivedLettersPart } from "./dead-letters.ts";
-import { createLocalExecutionPart, createStageExecutionPart, executionRetentionMs } from "./execution-records.ts";
+import { AwsFailure } from "../aws/aws-failure.ts";
+import { executionFile } from "../zone/execution-store.ts";
+import { createDeadLetters } from "./dead-letters.ts";
+import { eraseRecords } from "./erase-records.ts";
+import { createExecutionRecords } from "./execution-records.ts";
+import { createBucketFiles, createLocalFiles } from "./files.ts";
 import type { PersonRecords } from "./find-person.ts";
-import { createLocalFiles } from "./local-files.ts";
 import type { DataPart, Person, RecordPlace } from "./person.ts";
+import { listConfigPaths, listRulesOfPerson, removeRules } from "./rules.ts";
+import { type Counts, countRecords } from "./text.ts";
 
-/** Files are kept for a day, and what expires goes a day or so later. */
-const filesKeepMs = 4 * 24 * 3600_000;
+type PersonData = { place: RecordPlace; person: Person; found: PersonRecords; nowMs: number; signal: AbortSignal };
 
-export type DataParts = { files: DataPart | undefined; letters: DataPart | undefined; execution: DataPart };
-
-/** What is kept beside the store. On one machine dead letters are not kept. */
-export function createDataParts({
-  place,
-  person,
-  signal,
-}: {
-  place: RecordPlace;
-  person: Person;
-  signal: AbortSignal;
-}): DataParts {
-  const { at } = place;
-  if ("file" in at) {
-    const folder = dirname(at.file);
-    return {
-      files: createLocalFiles({ folder: join(folder, "files") }),
-      letters: undefined,
-      execution: createLocalExecutionPart({ file: executionFilePath(at.file), signal }),
-    };
-  }
-  const { outputs, stage } = at;
-  const { region } = stage.verification;
-  const aws = { region, credentials: defaultAwsCredentials(), endpointOf: createEndpointResolver({ region }) };
+export async function countAll(data: PersonData): Promise<Counts> {
+  const { place, person, found, signal } = data;
+  const { files, deadLetters, execution } = createDataParts(data);
+  const ids = listIds(data);
+  const rules = await listRulesOfPerson({ store: place.store, person });
   return {
-    files: outputs.filesBucket === "" ? undefined : createBucketFiles({ bucket: outputs.filesBucket, aws, signal }),
-    letters: createArchivedLettersPart({ person, queueUrl: outputs.deadLettersUrl, region, signal }),
-    execution: createStageExecutionPart({ ...at, signal }),
+    ...countRecords(found),
+    files: await files?.({ ids: ids.files }),
+    deadLetters: await deadLetters?.({ ids: ids.all }),
+    execution: await execution({ ids: ids.execution }).catch((thrown: unknown) => {
+      if (!(thrown instanceof AwsFailure) || signal.aborted) throw thrown;
+      return `not read. ${thrown.message}`;
+    }),
+    rules: rules.map(({ number }) => number),
+    configuration: listConfigPaths({ config: place.config(), person }),
   };
 }
 
-/** The Execution zone of the local run keeps its tasks beside. */
-export function executionFilePath(file: string): string {
-  return join(dirname(file), "execution.db");
+/**
+ * Erases everything. Data that only ids lead to goes before the records that have the ids, so that a command that was cut off
+ * can be repeated. If the Execution zone's store is out of reach, `leftOver` gets its ids before their records are erased.
+ * Resolves to the ids of open tasks of others that need an answer of the person.
+ */
+export async function eraseAll({
+  withRules,
+  leftOver,
+  ...data
+}: PersonData & {
+  withRules: boolean;
+  leftOver: (ids: ReadonlySet<string>, why: AwsFailure) => Promise<void>;
+}): Promise<string[]> {
+  const { place, person, nowMs, signal } = data;
+  const { files, deadLetters, execution } = createDataParts(data);
+  const ids = listIds(data);
+  await execution({ ids: ids.execution, erase: true }).catch(async (thrown: unknown) => {
+    if (!(thrown instanceof AwsFailure) || signal.aborted) throw thrown;
+    await leftOver(ids.execution, thrown);
+  });
+  await files?.({ ids: ids.files, erase: true });
+  await deadLetters?.({ ids: ids.all, erase: true });
+  if (withRules) await removeRules({ store: place.store, person });
+  const left = await eraseRecords({ ...data, store: place.store });
+  if ("file" in place.at) for (const file of [place.at.file, executionFile(place.at.file)]) vacuum({ file, nowMs });
+  return left;
 }
 
-/** Request ids of which something may lie elsewhere: all that is older has expired there. */
-export function listRecentIds({ found, nowMs }: { found: PersonRecords; nowMs: number }): {
-  files: Set<string>;
-  execution: Set<string>;
-} {
+type DataParts = { files?: DataPart; deadLetters?: DataPart; execution: DataPart };
+
+/** On one machine dead letters are not kept. */
+function createDataParts({ place: { at }, person, signal }: PersonData): DataParts {
+  const execution = createExecutionRecords({ at, signal });
+  if ("file" in at) return { files: createLocalFiles({ folder: join(dirname(at.file), "files") }), execution };
+  const { filesBucket: bucket, deadLettersUrl: queueUrl } = at.outputs;
+  const { region } = at.stage.verification;
+  const aws = { region, credentials: defaultAwsCredentials(), endpointOf: createEndpointResolver({ region }) };
+  const deadLetters = createDeadLetters({ person, queueUrl, region, signal });
+  return { ...(bucket !== "" && { files: createBucketFiles({ bucket, aws, signal }) }), deadLetters, execution };
+}
+
+/** Files expire after a day, and are removed a day or so later. */
+const filesLifeMs = 4 * 24 * 3600_000;
+/** The Execution zone keeps a task for a day after its end; a little longer, because clocks differ. */
+const executionLifeMs = 26 * 3600_000;
+
+/** The request ids under which data may lie elsewhere. Older data has expired there. */
+function listIds({ found: { tasks, history }, nowMs }: PersonData) {
   const ended = [
-    ...found.tasks.map(({ id, lastAtMs }) => ({ id, atMs: lastAtMs })),
-    ...found.history.map(({ requestId, endedAtMs }) => ({ id: requestId, atMs: endedAtMs })),
+    ...tasks.map(({ id, lastAtMs }) => ({ id, atMs: lastAtMs })),
+    ...history.map(({ requestId, endedAtMs }) => ({ id: requestId, atMs: endedAtMs })),
   ];
   const within = (ms: number) => new Set(ended.filter(({ atMs }) => nowMs - atMs < ms).map(({ id }) => id));
-  return { files: within(filesKeepMs), execution: within(executionRetentionMs) };
+  return { files: within(filesLifeMs), execution: within(executionLifeMs), all: within(Number.POSITIVE_INFINITY) };
 }
 
-export function listAllIds({ tasks, history }: PersonRecords): Set<string> {
-  return new Set([...tasks.map(({ id }) => id), ...history.map(({ requestId }) => requestId)]);
+const busyTimeoutMs = 5000;
+
+/** Rewrites a sqlite file without deleted records, because sqlite itself only marks their space as free. */
+function vacuum({ file, nowMs }: { file: string; nowMs: number }): void {
+  if (!existsSync(file)) return;
+  const database = new DatabaseSync(file, { timeout: busyTimeoutMs });
+  try {
+    // No listing has expired records, so nobody finds out whom they name.
+    database.prepare("DELETE FROM tasks WHERE expires_at_ms <= ?").run(nowMs);
+    database.exec("VACUUM");
+    // The write-ahead log holds the old pages until it is emptied.
+    const done = database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+    if (done?.busy !== 0) throw new Error("busy");
+  } catch (cause) {
+    throw new Error(
+      `All records are deleted, but traces are still in the free space of ${file}, which is in use. Stop what uses it, and run the command again.`,
+      { cause },
+    );
+  } finally {
+    database.close();
+  }
 }

@@ -1,21 +1,20 @@
-/** The person that a command about data is for, the records of a zone as they are, and the seam of what lies elsewhere. */
+/** The person that a command about data is for, and the records of a zone as they are stored. */
 
 import * as z from "zod";
-import { type CommandRun, UsageError } from "../../../bin/commands/command.ts";
+import { type CommandRun, option, UsageError } from "../../../bin/commands/command.ts";
 import type { ErasableStore } from "../../../lambdas/shared/engine/ports.ts";
-import { formatPersonKey } from "../../../lambdas/verification/usage/entry.ts";
 import type { OpenZone } from "../zone/open-zone.ts";
 import { atZone, type ZoneValues } from "../zone/zone.ts";
 
 export type Person = { team: string; user: string };
 
-export const personOptions = { team: { type: "string" }, user: { type: "string" } } as const;
-
-export const personHelp = `
-  --team T       the id of the workspace in which the app was asked, such as T012AB3CD: of a guest (Slack Connect) yours, not theirs;
-                 of an organization that installed the app as a whole each workspace in which they asked
-  --user U       the id of the person there, such as U012AB3CD
-`.slice(1, -1);
+export const personOptions = {
+  team: option(
+    "T",
+    "the id of the workspace in which the app was asked, such as T012AB3CD; required. For a guest (Slack Connect) it is yours, not theirs; in an organization that installed the app as a whole it is each workspace in which they asked",
+  ),
+  user: option("U", "the id of the person there, such as U012AB3CD; required"),
+};
 
 export function readPerson({ team, user }: { team?: string | undefined; user?: string | undefined }): Person {
   const isId = (text: string | undefined): text is string => text !== undefined && /^[A-Z0-9]{1,64}$/.test(text);
@@ -25,21 +24,13 @@ export function readPerson({ team, user }: { team?: string | undefined; user?: s
   );
 }
 
-export function formatPerson(person: Person): string {
-  return formatPersonKey(person);
-}
+/**
+ * Counts or erases the data of these request ids outside the Verification zone's store: files, dead letters, the Execution
+ * zone's records. Resolves to how much there was.
+ */
+export type DataPart = (request: { ids: ReadonlySet<string>; erase?: boolean }) => Promise<number>;
 
-/** Data that lies elsewhere than in the Verification zone's store: files, dead letters, the Execution zone's records. */
-export type DataPart = {
-  /** As a line of the listing begins. */
-  what: string;
-  /** How many there are of these request ids. Rejects with what to do where that cannot be found out. */
-  count(request: { ids: ReadonlySet<string> }): Promise<number>;
-  /** Repeated it finds nothing more. Resolves to how many it erased. */
-  erase(request: { ids: ReadonlySet<string> }): Promise<number>;
-};
-
-/** A record of the Verification zone's store as it is, whatever it is of: a task, its entry in the usage history, a quota. */
+/** A record of any kind: a task, an entry of the usage history, a quota. */
 const recordSchema = z.looseObject({
   id: z.string(),
   revision: z.int(),
@@ -55,7 +46,6 @@ export function parseRecord(json: unknown): StoredRecord {
   return recordSchema.parse(json);
 }
 
-/** A zone with its records as they are. */
 export type RecordPlace = Omit<OpenZone, "store"> & { store: ErasableStore<StoredRecord> };
 
 /** Runs `work` on the records of the zone that the options name, and closes it. */

@@ -1,20 +1,14 @@
-/** What the commands say of one person's data. */
+/** Texts of the commands about one person's data. */
+import { formatTable } from "../table.ts";
 import type { PersonRecords } from "./find-person.ts";
 
-export type Counts = {
-  tasks: number;
-  underWay: number;
-  history: number;
-  answered: number;
-  /** Of these, how many are answers in tasks that are under way. */
-  answeredUnderWay: number;
-  quotas: number;
-  /** Undefined where it is not kept at that place. */
+export type Counts = ReturnType<typeof countRecords> & {
+  /** Undefined if the place keeps none. */
   files: number | undefined;
   deadLetters: number | undefined;
-  /** A text where it cannot be found out, with why. */
+  /** A text says why they cannot be counted. */
   execution: number | string;
-  /** Numbers of the rules that `sekisho allow` keeps. */
+  /** The numbers of the rules. */
   rules: number[];
   configuration: string[];
 };
@@ -25,6 +19,7 @@ export function countRecords({ tasks, history, answered, quota }: PersonRecords)
     underWay: tasks.filter(({ isUnderWay }) => isUnderWay).length,
     history: history.length,
     answered: answered.length,
+    /** The answers in tasks that are under way. */
     answeredUnderWay: answered.filter(({ isUnderWay }) => isUnderWay).length,
     quotas: quota === undefined ? 0 : 1,
   };
@@ -32,7 +27,7 @@ export function countRecords({ tasks, history, answered, quota }: PersonRecords)
 
 export function formatCounts(counts: Counts): string[] {
   const { history, quotas, files, deadLetters, execution, rules, configuration } = counts;
-  const lines: [string, string | number | undefined][] = [
+  const rows: [string, string | number | undefined][] = [
     ["tasks", withUnderWay(counts.tasks, counts.underWay)],
     ["usage history", history],
     ["answers to questions of others' tasks", withUnderWay(counts.answered, counts.answeredUnderWay)],
@@ -40,31 +35,30 @@ export function formatCounts(counts: Counts): string[] {
     ["files of messages", files],
     ["dead letters kept", deadLetters],
     ["records of the Execution zone", execution],
-    ["rules of `sekisho allow`", rules.length === 0 ? 0 : `${rules.length} (${rules.map((n) => `#${n}`).join(", ")})`],
+    ["rules of `sekisho allow`", rules.length === 0 ? 0 : `${rules.length} (${formatRuleNumbers(rules)})`],
     ["named in the configuration", configuration.length === 0 ? 0 : configuration.join(", ")],
   ];
-  return lines.flatMap(([what, many]) => (many === undefined ? [] : [`  ${what.padEnd(38)}${many}`]));
+  const known = rows.filter(([, count]) => count !== undefined);
+  return formatTable(known.map(([what, count]) => [`  ${what}`, String(count)]));
 }
 
-/** Undefined where the same user is known under no other workspace. */
-export function otherTeamsLine({ otherTeams }: PersonRecords): string | undefined {
-  if (otherTeams.length === 0) return undefined;
-  return `Tasks of that user are kept under another workspace: ${otherTeams.map((team) => `--team ${team}`).join(", ")}.`;
+export function formatRuleNumbers(numbers: readonly number[]): string {
+  return numbers.map((number) => `#${number}`).join(", ");
 }
 
-/** For two minutes after its answer a task has still something to do. */
+/** A task is under way until two minutes after its answer. */
 function withUnderWay(all: number, underWay: number): string | number {
   return underWay === 0 ? all : `${all}, of which under way or just ended: ${underWay}`;
 }
 
-/** What no command of ours can take away, and when it goes. */
+/** What no command can delete, and when it goes. */
 export const remainingDataText = [
   "What remains:",
-  "  in Slack, the messages themselves and our answers: they are Slack's, and are deleted there",
+  "  in Slack, the messages and the bot's answers: they are Slack's, and are deleted there",
   "  in log lines, spans and metrics: ids and times, no texts, until their retention ends",
   "  in backups: DynamoDB's point-in-time recovery, for 35 days; copies of the local file that you made",
-  "  in the stage's tables what had expired before: DynamoDB takes it away within days",
+  "  in the stage's tables, records that had expired before: DynamoDB removes them within days",
   "  of tasks younger than a day: that their message was taken, without person, place and text, for a day",
-  "  in the memory of workers: the language the person reads in, for a day at the most, or until they are restarted",
-  "  in tasks of others that are under way: what the person said earlier in their thread, until they end",
+  "  in the memory of workers: the person's language, for a day at the most, or until they are restarted",
+  "  in open tasks of others: what the person said earlier in their thread, until they end",
 ];

@@ -1,4 +1,4 @@
-/** What stays of a task that is erased: that its message was taken, so that no late delivery of it runs it again. */
+/** The record that stays of an erased task, so that a late delivery of its message does not run it again. */
 import { maxAgeMs } from "../../../lambdas/verification/task/step.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 
@@ -6,7 +6,7 @@ import type { Task } from "../../../lambdas/verification/task/task.ts";
 const marginMs = 3600_000;
 const noTrace = `00-${"0".repeat(32)}-${"0".repeat(16)}-00`;
 
-/** A record without person, place and text; undefined where the message is too old to be taken again, so that nothing needs to stay. */
+/** A record without person, place and text. Undefined if the message is too old to be taken again. */
 export function createTombstone({ task, nowMs }: { task: Task; nowMs: number }): Task | undefined {
   const { id, revision, receivedAtMs, wakeSeq } = task;
   const expiresAtMs = receivedAtMs + maxAgeMs + marginMs;

@@ -1,16 +1,45 @@
-/** Asks a zone to end one task. */
+/** Asks a zone to cancel a task, and waits until it is over. */
+import { setTimeout } from "node:timers/promises";
 import type { QueueMessage } from "../../../lambdas/verification/task/messages.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { TaskPlace } from "./stored-task.ts";
 import { describeOutcome } from "./text.ts";
 
-/** Completes "It cannot be canceled any more: ..."; undefined where it can. */
+/** Completes "It cannot be canceled any more: ..."; undefined if it can be. */
 export function cancelRefusal(task: Task): string | undefined {
   return describeOutcome(task);
 }
 
-/** Only asks: the worker does it, and the thread is told. */
+/** Only sends the message. The worker cancels the task and tells the thread. */
 export async function sendCancel({ place, task }: { place: Pick<TaskPlace, "queue">; task: Task }): Promise<void> {
   const message: QueueMessage = { type: "cancel", requestId: task.id };
   await place.queue.send({ body: JSON.stringify(message), group: task.message.team });
+}
+
+/** Resolves to the latest record, which is not `done` if `timeoutMs` end first. Rejects when the signal aborts. */
+export async function waitForEnd({
+  place,
+  task: first,
+  timeoutMs,
+  pollMs = 500,
+  signal,
+  changed,
+}: {
+  place: { store: Pick<TaskPlace["store"], "get"> };
+  task: Task;
+  timeoutMs: number;
+  pollMs?: number;
+  signal: AbortSignal;
+  /** Called with each new state. */
+  changed: (task: Task) => void;
+}): Promise<Task> {
+  const tooLate = AbortSignal.timeout(timeoutMs);
+  let task = first;
+  while (task.state !== "done" && !tooLate.aborted) {
+    await setTimeout(pollMs, undefined, { signal });
+    const latest = (await place.store.get({ id: task.id }))?.task ?? task;
+    if (latest.state !== task.state) changed(latest);
+    task = latest;
+  }
+  return task;
 }

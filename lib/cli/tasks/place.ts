@@ -1,11 +1,12 @@
-/** The tasks of a zone, for the commands about tasks and the operators' page. */
-
+/** The tasks of a zone, for the commands and the operators' page: of a file on this machine, or of a stage. */
+import { dirname } from "node:path";
 import type { CommandRun } from "../../../bin/commands/command.ts";
+import { isFolderLocked } from "../../local/engine.ts";
+import { listItems } from "../zone/list-items.ts";
 import type { LocalZone } from "../zone/local-zone.ts";
 import type { OpenZone } from "../zone/open-zone.ts";
 import { atZone, type ZoneValues } from "../zone/zone.ts";
-import { localTasks } from "./local-place.ts";
-import { parseStored, type TaskPlace } from "./stored-task.ts";
+import { mergeOldestFirst, openStates, parseStored, type TaskPlace } from "./stored-task.ts";
 
 /** Runs `work` on the tasks of the zone that the options name, and closes it. */
 export async function withTaskPlace<T>(
@@ -19,26 +20,51 @@ export async function withTaskPlace<T>(
   });
 }
 
-/** Closed with the zone. */
+/** Closing it closes the zone. */
 export async function taskPlace({ zone, signal }: { zone: OpenZone; signal: AbortSignal }): Promise<TaskPlace> {
   const { at } = zone;
   if ("file" in at) return localTaskPlace({ zone: { ...zone, at }, signal });
-  const { stageTasks } = await import("./aws-place.ts");
-  const common = shared(zone);
-  return { ...common, ...stageTasks({ ...at, store: common.store, signal }) };
+  const { listStageTasks } = await import("./stage-tasks.ts");
+  const common = openTaskStore(zone);
+  return { ...common, ...listStageTasks({ ...at, store: common.store, signal }) };
 }
 
-/** Closed with the zone. */
+/** Closing it closes the zone. */
 export function localTaskPlace({ zone, signal }: { zone: LocalZone; signal: AbortSignal }): TaskPlace {
-  const common = shared(zone);
-  return { ...common, ...localTasks({ ...zone.at, store: common.store, signal }) };
+  const { file, database } = zone.at;
+  const common = openTaskStore(zone);
+  const listState = (key: string) => listItems({ store: common.store, index: "state", key, signal });
+  // A listing of the store is oldest first, and would reach the newest tasks last.
+  const newestFirst = database.prepare(
+    "SELECT seq, id FROM tasks WHERE state = ? AND seq < ? AND expires_at_ms > ? ORDER BY seq DESC LIMIT ?",
+  );
+  return {
+    ...common,
+    openTasks: () => mergeOldestFirst(openStates.map(listState)),
+    async newestIds({ state, cursor = String(Number.MAX_SAFE_INTEGER), limit }) {
+      if (!/^\d{1,16}$/.test(cursor)) throw new RangeError("not a cursor of this listing");
+      const rows = newestFirst.all(state, Number(cursor), Date.now(), limit) as { seq: number; id: string }[];
+      const last = rows.at(-1);
+      const ids = rows.map(({ id }) => id);
+      return rows.length < limit || last === undefined ? { ids } : { ids, cursor: String(last.seq) };
+    },
+    async idsLike(prefix) {
+      const ids: string[] = [];
+      // In the order in which tasks pass the states, so that a task that moves during the search is not missed.
+      for (const state of [...openStates, "done"]) {
+        for await (const { id } of listState(state)) if (id.startsWith(prefix)) ids.push(id);
+      }
+      return ids;
+    },
+    costOfSearch: undefined,
+    whyLater() {
+      if (isFolderLocked({ folder: dirname(file) })) return undefined;
+      return "No `sekisho start` runs here. Unless `sekisho verification` does, this is handled at the next start.";
+    },
+  };
 }
 
-function shared({ where, queue, close, store }: OpenZone) {
-  return {
-    where,
-    queue,
-    close,
-    store: store({ parse: parseStored, doing: { read: "read a task's record", list: "list tasks" } }),
-  };
+function openTaskStore({ where, queue, close, store }: OpenZone) {
+  const doing = { read: "read a task's record", list: "list tasks" };
+  return { where, queue, close, store: store({ parse: parseStored, doing }) };
 }

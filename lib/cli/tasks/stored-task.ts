@@ -1,33 +1,33 @@
-/** What the commands read of a zone's store: tasks, and records that are none, such as those of threads. */
+/** The tasks of a zone's store as the commands and the operators' page read them. */
 import * as z from "zod";
 import type { TaskQueue, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 
-/** Texts for a person; `store` and `queue` reject with errors that say what to do. */
+/** `store` and `queue` reject with errors that tell a person what to do. */
 export type TaskPlace = TaskListings & {
   /** Completes "There is no such task ...". */
   where: string;
   store: Pick<TaskStore<StoredTask>, "get" | "list">;
   queue: Pick<TaskQueue, "send">;
-  /** The share of new traces that are kept, by the configuration; all where absent. */
+  /** The share of new traces that are kept, by the configuration. Absent: all. */
   sampleRatio?: () => number;
   close(): Promise<void>;
 };
 
-/** What a store alone cannot list, or not at that price. */
+/** Listings that a task store does not have, or not at an acceptable cost. */
 export type TaskListings = {
-  /** The tasks that are not over, oldest first. Reads no further than it is asked for. Leaves out what cannot be read. */
+  /** The open tasks, oldest first, without those that cannot be read. Reads no further than the caller does. */
   openTasks(): AsyncGenerator<Task, void, undefined>;
-  /** A page of the ids of the tasks in a state, the task that came last first; `cursor` is for the page after it. */
+  /** A page of the ids of the tasks in a state, newest first. `cursor` continues the listing. */
   newestIds(request: { state: string; cursor?: string | undefined; limit: number }): Promise<{
     ids: string[];
     cursor?: string;
   }>;
-  /** Ids of the tasks in a state that begin so, all pages. May hold ids of other tasks that are under way. */
-  idsLike(request: { state: string; prefix: string }): Promise<string[]>;
-  /** What is to be known before idsLike is asked; undefined where it costs next to nothing. */
+  /** The ids of all tasks that begin so. Other records may be among them. */
+  idsLike(prefix: string): Promise<string[]>;
+  /** A warning for `idsLike`; undefined where it costs next to nothing. */
   costOfSearch: string | undefined;
-  /** Why a message that was sent may be carried out later only; undefined where somebody is known to be at work. */
+  /** Why a message that was sent may be handled later only; undefined if a worker is known to run. */
   whyLater(): string | undefined;
 };
 
@@ -40,10 +40,7 @@ const itemSchema = z.object({
   expiresAtMs: z.int(),
 });
 
-/**
- * `task` is undefined where the record is none of a task, or of a version that this one cannot read, and where its data was deleted:
- * what is left of it then is nothing to list, to show or to try again.
- */
+/** `task` is undefined if the record is not a task, is of another version, or had its data deleted. */
 export type StoredTask = z.infer<typeof itemSchema> & { task: Task | undefined };
 
 export function parseStored(json: unknown): StoredTask {
@@ -51,7 +48,33 @@ export function parseStored(json: unknown): StoredTask {
   return { ...item, task: isErased(item) ? undefined : taskSchema.safeParse(json).data };
 }
 
-/** It belongs to nobody any more, which no task does. */
+/** Only a record whose data was deleted belongs to nobody. */
 export function isErased({ principal }: Pick<StoredTask, "principal">): boolean {
   return principal === "";
+}
+
+export const openStates = taskSchema.shape.state.options.filter((state) => state !== "done");
+
+/**
+ * Merges listings that are each ordered by age, and reads each no further than necessary. A task that changes its state during
+ * the listing comes once. Records without a task are left out.
+ */
+export async function* mergeOldestFirst(listings: AsyncGenerator<StoredTask, void, undefined>[]): AsyncGenerator<Task> {
+  const seen = new Set<string>();
+  const heads = await Promise.all(listings.map(async (listing) => ({ listing, task: await nextTask(listing) })));
+  for (;;) {
+    const waiting = heads.flatMap((head) => (head.task === undefined ? [] : [{ head, task: head.task }]));
+    const [first] = waiting.sort((a, b) => a.task.receivedAtMs - b.task.receivedAtMs);
+    if (first === undefined) return;
+    if (!seen.has(first.task.id)) yield first.task;
+    seen.add(first.task.id);
+    first.head.task = await nextTask(first.head.listing);
+  }
+}
+
+async function nextTask(listing: AsyncGenerator<StoredTask, void, undefined>): Promise<Task | undefined> {
+  for (;;) {
+    const { value, done } = await listing.next();
+    if (done || value.task !== undefined) return value?.task;
+  }
 }

@@ -1,135 +1,107 @@
+/** The record of a task without its texts, for scripts and for a terminal. */
 import { sanitizeLine } from "../../../lambdas/shared/untrusted-input.ts";
-import type { Task, TaskCall } from "../../../lambdas/verification/task/task.ts";
+import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { formatTable } from "../table.ts";
 import { describeNextStep, describeOutcome, formatDuration, formatTime } from "./text.ts";
 
 /** One line of a listing. */
 export function toListedTask({ task, nowMs }: { task: Task; nowMs: number }) {
-  const { team, channel, user } = task.message;
   return {
     requestId: task.id,
     state: task.state,
     receivedAt: formatTime(task.receivedAtMs),
     ageMs: nowMs - task.receivedAtMs,
     destination: task.call?.destination ?? null,
-    team,
-    channel,
-    user,
-    thread: task.thread,
-    attempts: task.attempts,
+    ...pick(task.message, "team", "channel", "user"),
+    ...pick(task, "thread", "attempts"),
     polls: task.wait?.polls ?? 0,
     next: describeNextStep({ task, nowMs }),
   };
 }
 
-/** Everything that is known of it. Each field of the record has its line here, so that a new one is thought about. */
+/** Shows ids, states, times and sizes. A new field of the record does not compile until it is shown here or reduced. */
 export function toTaskView({ task, nowMs }: { task: Task; nowMs: number }) {
-  const { message, call, outcome } = task;
+  const { message, call, outcome, question, progress, stream, history } = task;
   return {
-    id: task.id,
-    state: task.state,
+    ...pick(task, "id", "state"),
     next: describeNextStep({ task, nowMs }),
-    outcome: outcome && outcomeOf(outcome),
+    outcome: outcome && viewOutcome(outcome),
     outcomeText: describeOutcome(task),
-    thread: task.thread,
-    principal: task.principal,
+    ...pick(task, "thread", "principal"),
     message: {
-      appId: message.appId,
-      team: message.team,
-      channel: message.channel,
-      user: message.user,
-      ts: message.ts,
-      threadTs: message.threadTs,
-      direct: message.direct,
-      command: message.command,
+      ...pick(message, "appId", "team", "channel", "user", "ts", "threadTs", "direct", "command"),
       textLength: message.text.length,
       files: message.files?.length,
     },
-    threadRef: task.threadRef,
-    locale: task.locale,
-    retryOf: task.retryOf,
-    receivedAtMs: task.receivedAtMs,
-    expiresAtMs: task.expiresAtMs,
-    call: call && callOf(call),
-    wait: task.wait,
-    attempts: task.attempts,
-    reconcile: task.reconcile,
-    nonTransientFailures: task.nonTransientFailures,
-    queuePosition: task.queuePosition,
-    cancelReason: task.cancelReason,
-    owed: task.owed,
-    question: task.question && questionOf(task.question),
+    ...pick(task, "threadRef", "locale", "retryOf", "receivedAtMs", "expiresAtMs"),
+    call: call && {
+      ...pick(call, "destination", "address", "sessionId", "ownSessions", "isSessionNew"),
+      params: call.params && { bytes: Buffer.byteLength(JSON.stringify(call.params)) },
+      ...pick(call, "deadlineAtMs", "arrival", "undeliveredAttempts", "taskId"),
+    },
+    ...pick(task, "wait", "attempts", "reconcile", "nonTransientFailures", "queuePosition", "cancelReason", "owed"),
+    question: question && viewQuestion(question),
     answeredBy: task.answeredBy,
-    progress: task.progress && { percent: task.progress.percent, shownAtMs: task.progress.shownAtMs },
-    stream: task.stream && { messages: task.stream.messages.length, length: task.stream.length },
-    mrkdwnFallback: task.mrkdwnFallback,
-    placeholder: task.placeholder,
-    delivery: task.delivery,
-    cleanupDone: task.cleanupDone,
-    textsErased: task.textsErased,
-    lease: task.lease,
-    wakeSeq: task.wakeSeq,
-    revision: task.revision,
+    progress: progress && pick(progress, "percent", "shownAtMs"),
+    stream: stream && { messages: stream.messages.length, length: stream.length },
+    ...pick(task, "mrkdwnFallback", "placeholder", "delivery", "cleanupDone", "textsErased"),
+    ...pick(task, "lease", "wakeSeq", "revision"),
     trace: task.trace.traceparent,
-    history: task.history.map((entry, index) => ({
+    history: history.map((entry, index) => ({
       ...entry,
-      sincePreviousMs: entry.atMs - (task.history[index - 1] ?? entry).atMs,
+      sincePreviousMs: entry.atMs - (history[index - 1] ?? entry).atMs,
     })),
   } satisfies Record<keyof Task, unknown> & Record<string, unknown>;
 }
 
-function outcomeOf(outcome: NonNullable<Task["outcome"]>) {
-  if (outcome.type === "file_refused") return { type: outcome.type, why: outcome.why, most: outcome.most };
+function viewOutcome(outcome: NonNullable<Task["outcome"]>) {
+  if (outcome.type === "file_refused") return pick(outcome, "type", "why", "most");
   if (outcome.type !== "answer") return outcome;
   const { type, text, artifacts = [], uploads = [] } = outcome;
   return { type, textLength: text.length, artifacts: artifacts.length, uploads: uploads.length };
 }
 
-function callOf(call: TaskCall) {
+function viewQuestion({ options, answer, ...question }: NonNullable<Task["question"]>) {
   return {
-    destination: call.destination,
-    address: call.address,
-    sessionId: call.sessionId,
-    ownSessions: call.ownSessions,
-    isSessionNew: call.isSessionNew,
-    params: call.params && { bytes: Buffer.byteLength(JSON.stringify(call.params)) },
-    deadlineAtMs: call.deadlineAtMs,
-    arrival: call.arrival,
-    undeliveredAttempts: call.undeliveredAttempts,
-    taskId: call.taskId,
-  } satisfies Record<keyof TaskCall, unknown>;
+    ...pick(question, "index", "askedAtMs", "expiresAtMs", "ts"),
+    options: options.length,
+    answer: answer && pick(answer, "user", "atMs", "option", "arrival", "stillAskedTimes"),
+  };
 }
 
-function questionOf({ index, askedAtMs, expiresAtMs, ts, options, answer }: NonNullable<Task["question"]>) {
-  const given = answer && { user: answer.user, atMs: answer.atMs, option: answer.option };
-  return { index, askedAtMs, expiresAtMs, ts, options: options.length, answer: given };
+type Picked<T, Name extends PropertyKey> = { [Each in Name]: Each extends keyof T ? T[Each] : never };
+
+/** The named fields, as undefined where they are absent. */
+function pick<T, Name extends keyof T>(from: T, ...names: Name[]): Picked<T, Name> {
+  return Object.fromEntries(names.map((name) => [name, from[name]])) as Picked<T, Name>;
 }
 
-/** For a terminal: what is there, times as such and by how long they are away; then the history. */
+/** The fields that are there, with times also as ages; then the history. */
 export function formatTaskView({ task, nowMs }: { task: Task; nowMs: number }): string[] {
   const { history, id, outcomeText: _, ...view } = toTaskView({ task, nowMs });
-  const fields = Object.entries(view).flatMap(([name, value]) => fieldLines({ name, value, nowMs }));
-  const steps = history.map(({ atMs, sincePreviousMs, state, event }, index) => {
-    const since = index === 0 ? "" : `+${formatDuration(sincePreviousMs)}`;
-    return `  ${formatTime(atMs)}  ${since.padStart(8)}  ${state.padEnd(10)}  ${event}`;
-  });
-  return [`Task ${id}`, ...fields, "History", ...steps];
+  const steps = history.map(({ atMs, sincePreviousMs, state, event }, index) => [
+    `  ${formatTime(atMs)}`,
+    index === 0 ? "" : `+${formatDuration(sincePreviousMs)}`,
+    state,
+    event,
+  ]);
+  return [`Task ${id}`, ...formatTable(fieldRows({ name: "", value: view, nowMs })), "History", ...formatTable(steps)];
 }
 
-function fieldLines({ name, value, nowMs }: { name: string; value: unknown; nowMs: number }): string[] {
+function fieldRows({ name, value, nowMs }: { name: string; value: unknown; nowMs: number }): [string, string][] {
   if (value === undefined) return [];
   if (typeof value === "object" && value !== null) {
-    return Object.entries(value).flatMap(([inner, of]) => fieldLines({ name: `${name}.${inner}`, value: of, nowMs }));
+    return Object.entries(value).flatMap(([inner, of]) =>
+      fieldRows({ name: name === "" ? inner : `${name}.${inner}`, value: of, nowMs }),
+    );
   }
-  const shownName = name.replace(/AtMs$|Ms$/, "");
-  return [`  ${shownName.padEnd(18)} ${shownValue({ name, value, nowMs })}`];
+  return [[`  ${name.replace(/AtMs$|Ms$/, "")}`, formatField({ name, value, nowMs })]];
 }
 
-function shownValue({ name, value, nowMs }: { name: string; value: unknown; nowMs: number }): string {
+function formatField({ name, value, nowMs }: { name: string; value: unknown; nowMs: number }): string {
   if (name.endsWith("AfterMs")) return formatDuration(Number(value));
-  return name.endsWith("Ms") ? timeAndAway(Number(value), nowMs) : sanitizeLine(String(value));
-}
-
-function timeAndAway(atMs: number, nowMs: number): string {
-  const awayMs = atMs - nowMs;
-  return `${formatTime(atMs)}  ${awayMs > 0 ? `in ${formatDuration(awayMs)}` : `${formatDuration(-awayMs)} ago`}`;
+  if (!name.endsWith("Ms")) return sanitizeLine(String(value));
+  const awayMs = Number(value) - nowMs;
+  const away = awayMs > 0 ? `in ${formatDuration(awayMs)}` : `${formatDuration(-awayMs)} ago`;
+  return `${formatTime(Number(value))}  ${away}`;
 }

@@ -1,4 +1,4 @@
-/** How the commands speak of a task: ages, what it does next, what it came to. Pure; never a text of a user or an agent. */
+/** Texts about a task: ages, the next step, the outcome. Never a text of a user or an agent. */
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 
 const units = [
@@ -8,7 +8,7 @@ const units = [
   { name: "s", ms: 1000 },
 ] as const;
 
-/** In the largest unit of which there is one: `850 ms`, `12 s`, `3 min`, `5 h`, `4 d`. */
+/** In the largest unit that is at least 1: `850 ms`, `12 s`, `3 min`, `5 h`, `4 d`. */
 export function formatDuration(ms: number): string {
   const unit = units.find((candidate) => Math.abs(ms) >= candidate.ms);
   return unit === undefined ? `${Math.trunc(ms)} ms` : `${Math.trunc(ms / unit.ms)} ${unit.name}`;
@@ -19,66 +19,62 @@ export function formatTime(atMs: number): string {
 }
 
 export function describeNextStep({ task, nowMs }: { task: Task; nowMs: number }): string {
-  if (task.state === "done") return describeOutcome(task) ?? "over";
-  if (task.lease !== undefined && task.lease.untilMs > nowMs) return `a worker is at it: ${stepText(task)}`;
-  if (task.lease !== undefined) return `taken over from a worker that died: ${stepText(task)}`;
-  return task.attempts > 0 ? `once more: ${stepText(task)}` : stepText(task);
+  const { state, lease, attempts } = task;
+  if (state === "done") return describeOutcome(task) ?? "over";
+  const step = stepTexts[state](task);
+  if (lease !== undefined && lease.untilMs > nowMs) return `a worker is at it: ${step}`;
+  if (lease !== undefined) return `taken over from a worker that died: ${step}`;
+  return attempts > 0 ? `again: ${step}` : step;
 }
 
-function stepText(task: Task): string {
-  switch (task.state) {
-    case "received":
-      return "placeholder in the thread";
-    case "queued":
-      return `its turn in the thread${task.queuePosition === undefined ? "" : `, ${task.queuePosition} before it`}`;
-    case "announced":
-      return "send to its destination";
-    case "sent":
-      return task.call?.arrival === "in_doubt" ? "ask whether it arrived" : "answer to its first call";
-    case "waiting":
-      return task.cancelReason === undefined ? "poll" : "cancel at its destination";
-    case "asking":
-      return questionText(task);
-    case "delivering":
-      return "answer into the thread";
-    case "done":
-      return "nothing";
-  }
+const cancelText = "cancel it at its destination";
+
+const stepTexts: Record<Exclude<Task["state"], "done">, (task: Task) => string> = {
+  received: () => "post the placeholder",
+  queued: ({ queuePosition: before }) =>
+    `wait for its turn in the thread${before === undefined ? "" : `, ${before} before it`}`,
+  announced: () => "send it to its destination",
+  sent: ({ call }) =>
+    call?.arrival === "in_doubt" ? "ask whether it arrived" : "wait for the answer to the first call",
+  waiting: ({ cancelReason }) => (cancelReason === undefined ? "poll" : cancelText),
+  asking: ({ cancelReason, question }) => (cancelReason === undefined ? questionText(question) : cancelText),
+  delivering: () => "post the answer",
+};
+
+function questionText(question: Task["question"]): string {
+  if (question?.answer === undefined) return "wait for a person to answer the agent's question";
+  const { arrival, stillAskedTimes = 0 } = question.answer;
+  const asks = stillAskedTimes === 0 ? "" : `, polls that found the agent still asking: ${stillAskedTimes}`;
+  if (arrival?.type === "arrived") return `wait for the agent, which has the person's answer${asks}`;
+  return `send the person's answer to the destination${arrival === undefined ? "" : ", which may have arrived"}${asks}`;
 }
 
-function questionText({ question, cancelReason }: Task): string {
-  if (cancelReason !== undefined) return "cancel at its destination";
-  return question?.answer === undefined ? "somebody's answer to the agent's question" : "the answer to its destination";
-}
+type Outcome = NonNullable<Task["outcome"]>;
 
-/** Undefined where nothing is known yet. */
+/** Undefined while there is no outcome. */
 export function describeOutcome({ state, outcome }: Pick<Task, "state" | "outcome">): string | undefined {
-  switch (outcome?.type) {
-    case undefined:
-      // The text of an answer goes once it is known to be in the thread, and the outcome with it.
-      return state === "done" ? "answered" : undefined;
-    case "answer":
-      return "answered";
-    case "failed":
-      if (outcome.reason === "canceled") return "canceled";
-      return `failed: ${outcome.reason}${outcome.lost ? ", lost by the Execution zone" : ""}`;
-    case "refused":
-      return "refused: not on the allowlist";
-    case "too_old":
-      return "not executed: too old";
-    case "unreadable":
-      return "not tried again: the message cannot be read";
-    case "limited":
-      return `refused: over the limit of that ${outcome.by}`;
-    case "file_refused":
-      return `not executed: a file is ${fileWords[outcome.why]}`;
-    case "unanswered":
-      return "canceled: nobody answered the agent's question";
-    case "not_yours":
-      return "refused: the thread waits for somebody else's answer";
-    case "canceling":
-      return `the word to cancel, for ${outcome.count} tasks`;
-  }
+  // The outcome of an answer is erased with its text once the answer is in the thread.
+  if (outcome === undefined) return state === "done" ? "answered" : undefined;
+  const describe = outcomeTexts[outcome.type] as (outcome: Outcome) => string;
+  return describe(outcome);
 }
 
-const fileWords = { too_large: "too large", too_many: "one too many", not_to_be_had: "not to be had" };
+const outcomeTexts: { [Type in Outcome["type"]]: (outcome: Extract<Outcome, { type: Type }>) => string } = {
+  answer: () => "answered",
+  failed: ({ reason, lost }) =>
+    reason === "canceled" ? "canceled" : `failed: ${reason}${lost ? ", lost by the Execution zone" : ""}`,
+  refused: () => "refused: not on the allowlist",
+  too_old: () => "not executed: too old",
+  unreadable: () => "not retried: the message cannot be read",
+  limited: ({ by }) => `refused: over the limit of that ${by}`,
+  file_refused: ({ why }) => `not executed: ${fileTexts[why]}`,
+  unanswered: () => "canceled: nobody answered the agent's question",
+  not_yours: () => "refused: the thread waits for somebody else's answer",
+  canceling: ({ count }) => `a request to cancel ${count} tasks`,
+};
+
+const fileTexts = {
+  too_large: "a file is too large",
+  too_many: "there are too many files",
+  not_to_be_had: "a file cannot be downloaded",
+};

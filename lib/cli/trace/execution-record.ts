@@ -1,106 +1,69 @@
-/** The Execution zone's record of a task, where its store is at hand. */
-import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+/** The Execution zone's record of a task, as far as its store can be read from here. */
 import {
   deriveTaskId,
   type ExecutionTask,
   parseExecutionTask,
 } from "../../../lambdas/execution/tasks/execution-task.ts";
-import { findExecutionPlace } from "../../../lambdas/shared/config/stage-config.ts";
-import { dynamoDbSettings } from "../../../lambdas/shared/engine/aws/client.ts";
-import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
 import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
 import { formatRoleName } from "../../cdk/names.ts";
-import { openSqliteEngine } from "../../local/engine.ts";
-import { AwsFailure, callAws } from "../aws/aws-failure.ts";
-import { readExecutionTable } from "../aws/stack-outputs.ts";
-import type { NamedStage } from "../aws/stage.ts";
+import { AwsFailure } from "../aws/aws-failure.ts";
+import { atExecutionStore, type ExecutionPlace } from "../zone/execution-store.ts";
 
 export type ExecutionRecord = {
   task?: ExecutionTask;
-  /** Why there is none, as a line for a person. */
+  /** Why there is no record, for a person. */
   note?: string;
 };
 
-/** `taskIds`: those that the task may have there, as records and log lines say. */
-type Asked = { requestId: string; taskIds: readonly string[] };
-
-/** As hosts name their only caller, where everyone is let in, by a token, or by the platform. */
+/** The principals of a local host's only caller, by its authenticator. */
 const localPrincipals = ["anyone", "bearer", "platform"];
 
-/** From the file beside the Verification zone's. Without a note where there is no such file: tasks may run anywhere else. */
-export async function readLocalRecord({ beside, ...asked }: Asked & { beside: string }): Promise<ExecutionRecord> {
-  const file = join(dirname(beside), "execution.db");
-  if (!existsSync(file)) return {};
-  const engine = openSqliteEngine({ file });
-  try {
-    const store = engine.taskStore({ parse: parseRecord });
-    return await firstOf({
-      ids: possibleIds({ ...asked, principals: localPrincipals }),
-      get: (id) => store.get({ id }),
-    });
-  } finally {
-    await engine.close();
-  }
-}
-
-/** From the stage's Execution table. Never rejects because of AWS: what cannot be read is a note. */
-export async function readStageRecord({
-  named,
+/** `taskIds` are the ids that the task may have there. An AWS failure is a note, so that the rest of the trace is shown. */
+export async function readExecutionRecord({
+  at,
+  requestId,
+  taskIds,
   signal,
-  ...asked
-}: Asked & { named: NamedStage; signal: AbortSignal }): Promise<ExecutionRecord> {
-  const { stageName, stage } = named;
-  const { account } = stage.verification;
-  const place = findExecutionPlace(stage);
-  if (place === undefined) return {};
-  if (place.account !== account) {
-    return {
-      note: `The Execution zone is in account ${place.account}, which these credentials do not read: its log lines tell of it, by --logs.`,
-    };
-  }
-  const client = new DynamoDBClient({ ...dynamoDbSettings, region: place.region });
+}: {
+  at: ExecutionPlace;
+  requestId: string;
+  taskIds: readonly (string | undefined)[];
+  signal: AbortSignal;
+}): Promise<ExecutionRecord> {
+  // No record says the id of a task that was answered at once, but it follows from the caller.
+  const derived = listPrincipals(at).map((principal) => deriveTaskId({ principal, requestId }));
+  const ids = new Set([...taskIds, ...derived].filter((id) => id !== undefined));
   try {
-    const table = await readExecutionTable({ ...named, region: place.region, signal });
-    const store = createDynamoTaskStore({ client, table, parse: parseRecord, signal });
-    const role = `${account}:role/${formatRoleName({ stageName, zone: "Verification" })}`;
-    const get = (id: string) =>
-      callAws({ doing: "read the Execution zone's record", signal, call: () => store.get({ id }) });
-    return await firstOf({ ids: possibleIds({ ...asked, principals: [role, "agentcore"] }), get });
+    const record = await atExecutionStore<Stored, ExecutionRecord>({
+      at,
+      parse: parseRecord,
+      signal,
+      async work(store) {
+        for (const id of ids) {
+          const stored = await store.get({ id });
+          if (stored?.task !== undefined) return { task: stored.task };
+          if (stored !== undefined)
+            return { note: `The Execution zone's record ${id} is of another version of Sekisho.` };
+        }
+        return {};
+      },
+    });
+    return record ?? {};
   } catch (thrown) {
     if (thrown instanceof AwsFailure && !signal.aborted) return { note: thrown.message };
     throw thrown;
-  } finally {
-    client.destroy();
   }
 }
 
-/** An answer at once tells of no task id; then it follows from who asked. */
-function possibleIds({ requestId, taskIds, principals }: Asked & { principals: readonly string[] }): Set<string> {
-  const derived = principals.map((principal) => deriveTaskId({ principal, requestId }));
-  return new Set([...taskIds, ...derived].filter((id) => id !== undefined));
-}
-
-async function firstOf({
-  ids,
-  get,
-}: {
-  ids: Set<string>;
-  get: (id: string) => Promise<Stored | undefined>;
-}): Promise<ExecutionRecord> {
-  for (const id of ids) {
-    const stored = await get(id);
-    if (stored === undefined) continue;
-    if (stored.task !== undefined) return { task: stored.task };
-    return { note: `The Execution zone's record ${id} is of another version of Sekisho.` };
-  }
-  return {};
+function listPrincipals(at: ExecutionPlace): string[] {
+  if ("file" in at) return localPrincipals;
+  const role = formatRoleName({ stageName: at.stageName, zone: "Verification" });
+  return [`${at.stage.verification.account}:role/${role}`, "agentcore"];
 }
 
 type Stored = TaskItem & Pick<ExecutionRecord, "task">;
 
-/** The store's own fields are those of every version. */
+/** Every version has the store's own fields, so a record of another version is recognized. */
 function parseRecord(json: unknown): Stored {
   const item = json as TaskItem;
   try {

@@ -1,30 +1,26 @@
-/** The picture of one task's way through both zones, from whatever is known of it: records, log lines, what the local run saw. */
+/** The timeline of one task through both zones, from what is known of it: records, log lines, observations of the local run. */
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { readTraceId } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { RecordedStep } from "../../local/recorder/step-recorder.ts";
 import { describeOutcome } from "../tasks/text.ts";
 import { formatStepTitle } from "./event-text.ts";
-import { selectLines } from "./fitting-lines.ts";
-import { listExecutionSteps } from "./from-execution-task.ts";
-import { toLogStep } from "./from-log-lines.ts";
-import { toRecorderStep } from "./from-recorder.ts";
-import { listTaskSteps } from "./from-task.ts";
-import type { LogLine } from "./log-line.ts";
-import { mergeSteps } from "./merge-steps.ts";
+import { type LogLine, listLineSteps, selectLines } from "./log-lines.ts";
 import type { PictureStep } from "./picture-step.ts";
+import { listExecutionSteps, listTaskSteps } from "./record-steps.ts";
+import { isRecorded, toRecorderStep } from "./recorder-steps.ts";
 
 export type Picture = {
   requestId: string;
   taskId?: string;
   traceId?: string;
-  /** Of the Verification zone; where its record is not known, what the latest line or the Execution zone says. */
+  /** The Verification zone's state. Without its record: what the latest log line or the Execution zone says. */
   state: string;
-  /** In words; absent while there is none, and where no record says it. */
+  /** Absent without the Verification zone's record, and while there is none. */
   outcome?: string;
   destination?: string;
   startedAtMs: number;
-  /** When the answer, or what stands for it, was in the thread; a look at the thread follows minutes later. */
+  /** When the thread had the outcome. The worker looks at the thread once more, minutes later. */
   endedAtMs?: number;
   /** In order of time. */
   steps: PictureStep[];
@@ -34,42 +30,39 @@ export type PictureSources = {
   requestId: string;
   task?: Task | undefined;
   execution?: ExecutionTask | undefined;
-  /** Of any tasks: those that fit are taken. */
+  /** Lines and steps may be of other tasks too. */
   lines?: readonly LogLine[];
-  /** Of any tasks, too. */
   stepRecorder?: readonly RecordedStep[];
   nowMs: number;
 };
 
-/** Undefined where nothing is known of it. */
+/** Undefined where nothing is known of the task. */
 export function createPicture({
   requestId,
   task,
   execution,
   lines: all = [],
-  stepRecorder: seen = [],
+  stepRecorder = [],
   nowMs,
 }: PictureSources): Picture | undefined {
-  const recordTrace = task?.trace ?? execution?.trace;
-  const { lines, taskId, traceId } = selectLines({
-    all,
-    requestId,
-    taskId: task?.call?.taskId ?? execution?.id,
-    traceId: recordTrace && readTraceId(recordTrace),
-  });
-  const stepRecorder = seen.filter((step) => step.requestId === requestId);
-  const steps = mergeSteps([
-    stepRecorder.map(toRecorderStep),
-    lines.map(toLogStep),
-    task === undefined ? [] : listTaskSteps(task),
-    execution === undefined ? [] : listExecutionSteps({ task: execution, nowMs }),
-  ]);
+  const trace = task?.trace ?? execution?.trace;
+  const ids = { taskId: task?.call?.taskId ?? execution?.id, traceId: trace && readTraceId(trace) };
+  const { lines, taskId, traceId } = selectLines({ all, requestId, ...ids });
+  const recorded = stepRecorder.filter((step) => step.requestId === requestId);
+  const history = task?.history.filter((entry) => !isRecorded(entry, recorded)) ?? [];
+  const steps = [
+    ...recorded.map(toRecorderStep),
+    ...(task === undefined ? [] : listTaskSteps({ ...task, history })),
+    ...(execution === undefined ? [] : listExecutionSteps({ task: execution, nowMs })),
+    ...listLineSteps({ lines, hasTask: task !== undefined, hasExecution: execution !== undefined }),
+  ].sort((a, b) => a.atMs - b.atMs);
   const [first] = steps;
   const last = steps.at(-1);
   if (first === undefined || last === undefined) return undefined;
-  const state = task?.state ?? stateOf(lines) ?? execution?.state ?? "unknown";
+  const stateInLines = latestField({ lines: lines.filter(({ message }) => message === "task_step"), name: "state" });
+  const state = task?.state ?? stateInLines ?? execution?.state ?? "unknown";
   const outcome = task && describeOutcome(task);
-  const destination = task?.call?.destination ?? fieldOf({ lines, name: "destination" });
+  const destination = task?.call?.destination ?? latestField({ lines, name: "destination" });
   return {
     requestId,
     ...(taskId !== undefined && { taskId }),
@@ -87,12 +80,7 @@ function isEnd({ zone, title }: PictureStep): boolean {
   return zone === "verification" && title.endsWith(formatStepTitle({ words: "", state: "done" }));
 }
 
-function stateOf(lines: readonly LogLine[]): string | undefined {
-  return fieldOf({ lines: lines.filter(({ message }) => message === "task_step"), name: "state" });
-}
-
-/** As the latest line says it that does. */
-function fieldOf({ lines, name }: { lines: readonly LogLine[]; name: string }): string | undefined {
+function latestField({ lines, name }: { lines: readonly LogLine[]; name: string }): string | undefined {
   const value = lines.findLast(({ fields }) => fields[name] !== undefined)?.fields[name];
   return value === undefined ? undefined : String(value);
 }

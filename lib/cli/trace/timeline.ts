@@ -1,13 +1,12 @@
-/** The picture as lines for a terminal: when, in which zone, what, how long. */
+/** The timeline of a task as lines for a terminal. */
 import { styleText } from "node:util";
 import { sanitizeLine } from "../../../lambdas/shared/untrusted-input.ts";
+import { alignCells, formatTable } from "../table.ts";
 import { formatTime } from "../tasks/text.ts";
-import { foldPolls } from "./fold-polls.ts";
 import type { Picture } from "./picture.ts";
 import type { PictureStep, PictureZone } from "./picture-step.ts";
 
-/** In the order in which a task passes them; each begins a little further to the right. */
-const zones = ["slack", "verification", "transport", "execution", "agent"] as const satisfies PictureZone[];
+/** In the order in which a task passes them. Each is indented a little more. */
 const colors = {
   slack: "magenta",
   verification: "blue",
@@ -15,79 +14,77 @@ const colors = {
   execution: "yellow",
   agent: "green",
 } as const satisfies Record<PictureZone, unknown>;
-const zoneWidth = Math.max(...zones.map((zone, indent) => indent + zone.length));
-/** What takes as long as that without a word is shown as a gap. */
+const zones = Object.keys(colors);
 const leastGapMs = 1000;
 
 export function timelineLines({ picture, color }: { picture: Picture; color: boolean }): string[] {
   const paint = (style: Parameters<typeof styleText>[0], text: string) =>
     color ? styleText(style, text, { validateStream: false }) : text;
-  const steps = foldPolls(picture.steps).map((step) => ({ ...step, title: sanitizeLine(step.title) }));
-  const times = steps.map(({ atMs }) => sinceText(atMs - picture.startedAtMs));
-  const timeWidth = longestOf(times);
-  const titleWidth = Math.min(60, longestOf(steps.map(({ title }) => title)));
-  const rows = steps.flatMap((step, at) => {
-    const { zone, title, durationMs, failed } = step;
-    const time = paint("dim", times[at]?.padStart(timeWidth) ?? "");
-    const place = paint(colors[zone], `${" ".repeat(zones.indexOf(zone))}${zone}`.padEnd(zoneWidth));
-    const what = title.padEnd(titleWidth);
-    const took = (durationMs === undefined ? "" : lengthText(durationMs)).padStart(9);
-    const row = `  ${time}  ${place}  ${failed ? paint("red", what) : what} ${took}  ${paint("dim", detailText(step))}`;
-    return [...gapLines({ before: steps[at - 1], step, timeWidth }).map((line) => paint("dim", line)), row.trimEnd()];
+  const steps = foldPolls(picture.steps);
+  const rows = alignCells(steps.map((step) => toCells({ step, startedAtMs: picture.startedAtMs })));
+  const lines = rows.flatMap(([time = "", zone = "", title = "", took = "", detail = ""], at) => {
+    const step = steps[at];
+    if (step === undefined) return [];
+    const gap = gapText({ before: steps[at - 1], step });
+    const shownTitle = step.failed ? paint("red", title) : title;
+    const row = [paint("dim", time), paint(colors[step.zone], zone), shownTitle, took, paint("dim", detail)].join("  ");
+    return [...(gap === undefined ? [] : [paint("dim", `${"⋮".padStart(time.length)}  ${gap}`)]), row.trimEnd()];
   });
-  return [...headLines(picture), "", ...rows];
+  return [...headLines(picture), "", ...lines];
 }
 
-/** There may be more of them than a function takes arguments. */
-function longestOf(texts: readonly string[]): number {
-  return texts.reduce((longest, { length }) => Math.max(longest, length), 0);
+function toCells({ step, startedAtMs }: { step: PictureStep; startedAtMs: number }): string[] {
+  const { atMs, zone, title, durationMs, detail } = step;
+  return [
+    `+${((atMs - startedAtMs) / 1000).toFixed(2)} s`.padStart(10),
+    `${" ".repeat(zones.indexOf(zone))}${zone}`,
+    sanitizeLine(title),
+    durationMs === undefined ? "" : formatLength(durationMs).padStart(7),
+    Object.entries(detail)
+      .map(([name, value]) => sanitizeLine(`${name}=${value}`))
+      .join(" "),
+  ];
+}
+
+/** Polls in a row become one step, which lasts until the end of the last one. A failed poll stays. */
+export function foldPolls(steps: readonly PictureStep[]): PictureStep[] {
+  const folded: PictureStep[] = [];
+  let polls = 0;
+  for (const step of steps) {
+    const first = folded.at(-1);
+    polls = step.title === "get_task" && step.failed !== true ? polls + 1 : 0;
+    if (polls < 2 || first === undefined) folded.push(step);
+    else {
+      const durationMs = step.atMs + (step.durationMs ?? 0) - first.atMs;
+      folded[folded.length - 1] = { ...first, title: `get_task, ${polls} times`, detail: {}, durationMs };
+    }
+  }
+  return folded;
 }
 
 function headLines({ requestId, taskId, traceId, state, outcome, destination, startedAtMs, endedAtMs }: Picture) {
-  const fields: [string, string | undefined][] = [
+  const fields = [
     ["state", outcome === undefined ? state : `${state}: ${outcome}`],
     ["destination", destination],
     ["task id", taskId],
     ["trace id", traceId],
     ["began", formatTime(startedAtMs)],
-    ["took", endedAtMs === undefined ? undefined : lengthText(endedAtMs - startedAtMs)],
+    ["took", endedAtMs === undefined ? undefined : formatLength(endedAtMs - startedAtMs)],
   ];
-  const lines = fields.flatMap(([name, value]) =>
-    value === undefined ? [] : [`  ${name.padEnd(12)} ${sanitizeLine(value)}`],
-  );
-  return [`Task ${requestId}`, ...lines];
+  const known = fields.flatMap(([name, value]) => (value === undefined ? [] : [[`  ${name}`, sanitizeLine(value)]]));
+  return [`Task ${requestId}`, ...formatTable(known)];
 }
 
-function gapLines({
-  before,
-  step,
-  timeWidth,
-}: {
-  before: PictureStep | undefined;
-  step: PictureStep;
-  timeWidth: number;
-}): string[] {
-  const gapMs = before === undefined ? 0 : step.atMs - endOf(before);
-  return gapMs < leastGapMs ? [] : [`  ${"⋮".padStart(timeWidth)}  ${lengthText(gapMs)} later`];
-}
-
-/** A call is told where it begins, all else when it is over. */
-function endOf({ atMs, zone, durationMs = 0 }: PictureStep): number {
-  return zone === "transport" ? atMs + durationMs : atMs;
-}
-
-function detailText({ detail }: PictureStep): string {
-  return Object.entries(detail)
-    .map(([name, value]) => sanitizeLine(`${name}=${value}`))
-    .join(" ");
-}
-
-function sinceText(ms: number): string {
-  return `+${(ms / 1000).toFixed(2)} s`;
+/** A call is shown when it begins, everything else when it is over. */
+function gapText({ before, step }: { before: PictureStep | undefined; step: PictureStep }): string | undefined {
+  if (before === undefined) return undefined;
+  const endedAtMs = before.atMs + (before.zone === "transport" ? (before.durationMs ?? 0) : 0);
+  const gapMs = step.atMs - endedAtMs;
+  return gapMs < leastGapMs ? undefined : `${formatLength(gapMs)} later`;
 }
 
 /** `43 ms`, `3.03 s`, `2 min 5 s`, `1 h 3 min`. */
-function lengthText(ms: number): string {
+function formatLength(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(2)} s`;
   const seconds = Math.floor(ms / 1000);

@@ -1,49 +1,32 @@
-/** An entry of the usage history as it is exported: the same names in CSV and in JSON. */
+/** An entry of the usage history as it is exported, with the same names in CSV and in JSON. */
 import type { HistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
 
-export const columns = [
-  "ended_at",
-  "asked_at",
-  "seconds",
-  "request_id",
-  "team",
-  "channel",
-  "user",
-  "destination",
-  "outcome",
-  "reason",
-  "polls",
-  "questions",
-  "input_tokens",
-  "output_tokens",
-  "total_tokens",
-  "question",
-  "answer",
-] as const;
+type Value = string | number | undefined;
 
-/** What is not known is undefined. */
-type UsageRow = Record<(typeof columns)[number], string | number | undefined>;
+const fields: Record<string, (entry: HistoryEntry) => Value> = {
+  ended_at: ({ listedAtMs }) => new Date(listedAtMs).toISOString(),
+  asked_at: ({ askedAtMs }) => new Date(askedAtMs).toISOString(),
+  // The clocks of the machines that received and ended it may differ.
+  seconds: ({ askedAtMs, listedAtMs }) => Math.max(0, listedAtMs - askedAtMs) / 1000,
+  request_id: ({ requestId }) => requestId,
+  team: ({ team }) => team,
+  channel: ({ channel }) => channel,
+  user: ({ user }) => user,
+  destination: ({ destination }) => destination,
+  outcome: ({ outcome }) => outcome,
+  reason: ({ reason }) => reason,
+  polls: ({ polls }) => polls,
+  questions: ({ questions }) => questions,
+  input_tokens: ({ tokens }) => tokens?.input,
+  output_tokens: ({ tokens }) => tokens?.output,
+  total_tokens: ({ tokens }) => tokens?.total,
+  question: ({ texts }) => texts?.question,
+  answer: ({ texts }) => texts?.answer,
+};
 
-export function toUsageRow(entry: HistoryEntry): UsageRow {
-  const { askedAtMs, listedAtMs: endedAtMs, tokens, texts } = entry;
-  return {
-    ended_at: new Date(endedAtMs).toISOString(),
-    asked_at: new Date(askedAtMs).toISOString(),
-    // It was received and ended on machines whose clocks differ.
-    seconds: Math.max(0, endedAtMs - askedAtMs) / 1000,
-    request_id: entry.requestId,
-    team: entry.team,
-    channel: entry.channel,
-    user: entry.user,
-    destination: entry.destination,
-    outcome: entry.outcome,
-    reason: entry.reason,
-    polls: entry.polls,
-    questions: entry.questions,
-    input_tokens: tokens?.input,
-    output_tokens: tokens?.output,
-    total_tokens: tokens?.total,
-    question: texts?.question,
-    answer: texts?.answer,
-  };
+export const columns: readonly string[] = Object.keys(fields);
+
+/** Unknown values are undefined. */
+export function toUsageRow(entry: HistoryEntry): Record<string, Value> {
+  return Object.fromEntries(Object.entries(fields).map(([name, read]) => [name, read(entry)]));
 }

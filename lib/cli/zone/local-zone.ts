@@ -1,4 +1,4 @@
-/** The Verification zone of the local run: its sqlite file, which may be in use by the zone itself at the same time. */
+/** The Verification zone of the local run. The zone itself may use the sqlite file at the same time. */
 import { existsSync } from "node:fs";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
@@ -7,7 +7,7 @@ import type { OpenFile, OpenZone } from "./open-zone.ts";
 
 export type LocalZone = OpenZone & { at: OpenFile };
 
-/** Throws where there is no file, which is not made, or where it cannot be used. */
+/** Throws if there is no file, or it cannot be used. Does not create it. */
 export function openLocalZone({
   file,
   config,
@@ -15,19 +15,19 @@ export function openLocalZone({
 }: {
   file: string;
   config: () => Config;
-  /** As of a database; a server that waits longer answers nobody meanwhile. */
+  /** How long a call waits for a lock. A server answers nobody meanwhile. */
   busyTimeoutMs?: number;
 }): LocalZone {
   if (!existsSync(file)) {
     throw new Error(
-      `There is no ${file}: the local run keeps its records there, from its first start on. Name its file by --store, or a stage on AWS by --stage.`,
+      `There is no ${file}: the local run creates it at its first start. Name another file with --store, or a stage on AWS with --stage.`,
     );
   }
   const database = openDatabase({ file, ...(busyTimeoutMs !== undefined && { busyTimeoutMs }) });
   return {
     where: `in ${file}`,
     store: ({ parse }) => createSqliteTaskStore({ database, parse }),
-    // It only sends, so that what the file's zone thinks of deliveries does not matter.
+    // It only sends, so the settings for deliveries do not matter.
     queue: createSqliteQueue({ database, name: "tasks" }),
     at: { file, database },
     config,

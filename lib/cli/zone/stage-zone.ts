@@ -1,17 +1,19 @@
-/** The Verification zone of a stage on AWS, with the operator's own credentials: its table, its queue, and what its stack says. */
+/** The stores and the queue of a stage on AWS, with the operator's own credentials. */
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import { findExecutionPlace } from "../../../lambdas/shared/config/stage-config.ts";
 import { dynamoDbSettings, sqsSettings } from "../../../lambdas/shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
 import type { ErasableStore, TaskItem } from "../../../lambdas/shared/engine/ports.ts";
-import { callAws } from "../aws/aws-failure.ts";
-import { readStackOutputs } from "../aws/stack-outputs.ts";
-import { chooseStage } from "../aws/stage.ts";
-import type { Guarded, OpenStage, OpenZone, StoreRequest } from "./open-zone.ts";
+import { callerIdentity } from "../aws/account.ts";
+import { AwsFailure, callAws } from "../aws/aws-failure.ts";
+import { readExecutionTable, readStackOutputs } from "../aws/stack-outputs.ts";
+import { chooseStage, type NamedStage } from "../aws/stage.ts";
+import type { Guarded, OpenStage, OpenZone, StoreRequest, StoreWork } from "./open-zone.ts";
 
-/** Rejects with what to do where the stage is unknown, not deployed, or of another account. */
+/** Opens the Verification zone. Rejects where the stage is unknown, not deployed, or in another account. */
 export async function openStageZone({
   config,
   stage,
@@ -46,8 +48,33 @@ export async function openStageZone({
   };
 }
 
-/** A store on AWS as a command calls it: each call has a deadline, and says what to do where AWS refuses it. */
-export function guardedStore<T extends TaskItem>({
+/** Runs `work` on the table of the stage's Execution zone. Resolves to undefined where the stage deploys none. */
+export async function atExecutionTable<T extends TaskItem, Result>({
+  stageName,
+  stage,
+  parse,
+  work,
+  signal,
+}: NamedStage & StoreWork<T, Result>): Promise<Result | undefined> {
+  const place = findExecutionPlace(stage);
+  if (place === undefined) return undefined;
+  const { account, region } = place;
+  const { account: actual } = await callerIdentity({ region, signal });
+  if (actual !== account) {
+    throw new AwsFailure(`The Execution zone is in account ${account}, but these credentials are of ${actual}.`);
+  }
+  const table = await readExecutionTable({ stageName, region, signal });
+  const client = new DynamoDBClient({ ...dynamoDbSettings, region });
+  const doing = { read: "read the Execution zone's record", list: "list the Execution zone's records" };
+  try {
+    return await work(guardedStore({ store: createDynamoTaskStore({ client, table, parse, signal }), doing, signal }));
+  } finally {
+    client.destroy();
+  }
+}
+
+/** Gives each call of the store a deadline, and an error that says what to do if AWS refuses it. */
+function guardedStore<T extends TaskItem>({
   store,
   doing: { read = "read a record", write = "write a record", list = "list records" } = {},
   signal,

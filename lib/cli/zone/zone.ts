@@ -1,18 +1,15 @@
-/** The Verification zone that a command is about: the local run's file or a stage on AWS. Its options, and how it is opened. */
+/** The Verification zone that a command works on: the options that name it, and how it is opened. */
 import { join, resolve } from "node:path";
-import { type CommandRun, UsageError } from "../../../bin/commands/command.ts";
+import { type CommandRun, configOption, option, UsageError } from "../../../bin/commands/command.ts";
 import { type ConfigLocation, loadConfig } from "../../../lambdas/shared/config/load.ts";
-import { stageOptions } from "../aws/stage.ts";
 import { openLocalZone } from "./local-zone.ts";
 import type { OpenZone } from "./open-zone.ts";
 
-export const zoneOptions = { ...stageOptions, store: { type: "string" } } as const;
-
-export const zoneHelp = `
-  --stage NAME   a stage on AWS, with your own credentials; without it the local run in this folder
-  --store FILE   the local run's file, instead of .sekisho/verification.db
-  --config FILE  where stages and rules are looked for, instead of ./sekisho.config.json
-`.slice(1, -1);
+export const zoneOptions = {
+  stage: option("NAME", "a stage on AWS, with your own credentials; without it the local run in this folder"),
+  store: option("FILE", "the local run's file, instead of .sekisho/verification.db"),
+  config: configOption,
+};
 
 export type ZoneValues = { stage?: string | undefined; store?: string | undefined; config?: string | undefined };
 
@@ -30,7 +27,7 @@ export async function atZone<T>(
   }
 }
 
-/** Rejects with what to do where there is no such file, or the stage is unknown, not deployed, or of another account. */
+/** Rejects if there is no such file, or the stage is unknown, not deployed, or in another account. */
 async function openZone(
   { directory, signal }: Pick<CommandRun, "directory" | "signal">,
   { stage, store, config: configFile }: ZoneValues,
@@ -40,12 +37,12 @@ async function openZone(
   if (stage === undefined) {
     return openLocalZone({ file: zoneFile({ directory, store }), config: () => loadConfig(place) });
   }
-  // The clients of AWS are loaded only where there is a stage to look at.
+  // The clients of AWS are loaded only for a stage.
   const { openStageZone } = await import("./stage-zone.ts");
   return openStageZone({ config: loadConfig(place), stage, signal });
 }
 
-/** The local run's file, whether or not it exists. */
+/** The local run's file, which may not exist. */
 export function zoneFile({ directory, store }: { directory: string; store: string | undefined }): string {
   return store === undefined ? join(directory, ".sekisho", "verification.db") : resolve(directory, store);
 }

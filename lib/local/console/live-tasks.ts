@@ -1,8 +1,7 @@
 /** The live list of tasks: polled once for everybody who looks at it, and only while somebody does. */
 import { setTimeout } from "node:timers/promises";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { openStates } from "../../cli/tasks/items.ts";
-import type { TaskPlace } from "../../cli/tasks/stored-task.ts";
+import { openStates, type TaskPlace } from "../../cli/tasks/stored-task.ts";
 import { type TaskRow, toTaskRow } from "./task-row.ts";
 
 /** `more` names the states of which there are more tasks than are listed. */

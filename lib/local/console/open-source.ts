@@ -10,8 +10,9 @@ import { checkInStage } from "../../cli/destinations/check-in-stage.ts";
 import { type EffectiveConfig, readEffectiveConfig } from "../../cli/destinations/effective-config.ts";
 import { localTaskPlace, taskPlace } from "../../cli/tasks/place.ts";
 import type { TaskPlace } from "../../cli/tasks/stored-task.ts";
-import { readLocalRecord, readStageRecord } from "../../cli/trace/execution-record.ts";
+import { readExecutionRecord } from "../../cli/trace/execution-record.ts";
 import { createPicture, type Picture } from "../../cli/trace/picture.ts";
+import type { ExecutionPlace } from "../../cli/zone/execution-store.ts";
 import { openLocalZone } from "../../cli/zone/local-zone.ts";
 import { openStageZone } from "../../cli/zone/stage-zone.ts";
 import { zoneFile } from "../../cli/zone/zone.ts";
@@ -50,7 +51,7 @@ export function openLocalSource({ signal, ...run }: LocalRun & { signal: AbortSi
   return {
     name: "this machine",
     place,
-    pictureOf: createPictureOf({ read: (ids) => readLocalRecord({ beside: file, ...ids }), steps }),
+    pictureOf: createPictureOf({ at: { file }, steps, signal }),
     health: openHealth({ config, stage: undefined, executionPort, signal }),
     deadLetters: createUndeliveredLetters({ place }),
     close: place.close,
@@ -73,7 +74,7 @@ export async function openStageSource({
   return {
     name: `stage ${named.stageName}`,
     place,
-    pictureOf: createPictureOf({ read: (ids) => readStageRecord({ named, ...ids, signal }) }),
+    pictureOf: createPictureOf({ at: named, signal }),
     health: openHealth({ config, stage, executionPort: undefined, signal }),
     deadLetters: createArchivedLetters({ named, place, signal }),
     close: place.close,
@@ -81,15 +82,17 @@ export async function openStageSource({
 }
 
 function createPictureOf({
-  read,
+  at,
   steps,
+  signal,
 }: {
-  read: (ids: { requestId: string; taskIds: readonly string[] }) => ReturnType<typeof readLocalRecord>;
+  at: ExecutionPlace;
   steps?: (() => readonly RecordedStep[]) | undefined;
+  signal: AbortSignal;
 }): ConsoleSource["pictureOf"] {
   return async ({ task }) => {
     const { id: requestId, call } = task;
-    const record = await read({ requestId, taskIds: call?.taskId === undefined ? [] : [call.taskId] });
+    const record = await readExecutionRecord({ at, requestId, taskIds: [call?.taskId], signal });
     const sources = { requestId, task, execution: record.task, stepRecorder: steps?.() ?? [] };
     return { picture: createPicture({ ...sources, nowMs: Date.now() }), note: record.note };
   };

@@ -231,7 +231,7 @@ describe("sekisho secrets put", () => {
     const toAdd = expect.stringContaining('Add, with your own ids:\n    "stages": { "dev"');
     expect(await put(["--config", none])).toMatchObject({ code: 2, stderr: toAdd });
     const asForCdk = await put(["-c", "stage=prod"], values, run);
-    expect(asForCdk).toMatchObject({ code: 2, stderr: expect.stringContaining("here: --stage prod") });
+    expect(asForCdk).toMatchObject({ code: 2, stderr: expect.stringContaining("Here it is --stage prod") });
   });
 });
 

@@ -165,7 +165,7 @@ describe("sekisho conformance with wrong words", () => {
   it.each([
     [[], "Either a URL or --destination NAME"],
     [[url, "--destination", "local"], "Either a URL or --destination NAME"],
-    [[url, url], "One URL is needed"],
+    [[url, url], "Only one URL can be given"],
     [["--destination", "nowhere"], 'no destination "nowhere". Known: local'],
     [["--destination", "local", "--auth", "none"], "--auth and --dialect are for a URL"],
     [["http://agents.sekisho.invalid/"], "The URL must be an https URL"],

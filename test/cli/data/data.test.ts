@@ -7,14 +7,8 @@ import { type Task, taskSchema } from "../../../lambdas/verification/task/task.t
 import { createHistoryEntry, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
 import { parseRecord } from "../../../lib/cli/data/person.ts";
 import { openSqliteEngine } from "../../../lib/local/engine.ts";
-import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { sampleCall, sampleTask } from "../../verification/task/sample.ts";
-import { openAwsPlace, openSqlitePlace, type TestPlace } from "../tasks/places.ts";
-
-const places = [
-  { name: "the local run's file", open: openSqlitePlace },
-  { name: "a stage on AWS", open: openAwsPlace },
-].slice(0, whyNoDynamoDb === undefined ? 2 : 1);
+import { openSqlitePlace, places, type TestPlace } from "../tasks/places.ts";
 
 const nowMs = Date.now();
 const dayMs = 24 * 3600_000;
@@ -149,6 +143,8 @@ describe("sekisho data", () => {
       const { code, stderr } = await place.tasks(command, idOf(1));
       expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringMatching(/data of task .* was deleted/) });
     }
+    const { queue } = place.engine.taskQueue({ maxReceiveCount: 5 });
+    expect(await queue.receive({ max: 1, visibilityTimeoutMs: 1000, waitMs: 0 })).toEqual([]);
   });
 
   it("does not say that anything was deleted where nothing is found, and names the workspaces that know the user", async () => {
@@ -165,7 +161,7 @@ describe("sekisho data", () => {
     await keep(1);
     const { code, stderr } = await data("delete", ...who());
     expect(code).toBe(2);
-    expect(stderr).toContain("--yes says that it is meant");
+    expect(stderr).toContain("--yes deletes without asking");
     expect(await everything()).toContain(me());
   });
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { createLocalExecutionPart } from "../../../lib/cli/data/execution-records.ts";
+import { createExecutionRecords } from "../../../lib/cli/data/execution-records.ts";
 import { parseRecord } from "../../../lib/cli/data/person.ts";
 import { type Engine, openSqliteEngine } from "../../../lib/local/engine.ts";
 
@@ -24,11 +24,9 @@ afterEach(async () => {
 async function erase(changes: object): Promise<number> {
   const item = { id: "e1", revision: 1, requestId, expiresAtMs: Date.now() + hourMs, state: "working", ...changes };
   await engine.taskStore({ parse: parseRecord }).create({ item });
-  const execution = createLocalExecutionPart({
-    file: join(folder, "execution.db"),
-    signal: new AbortController().signal,
-  });
-  return execution.erase({ ids: new Set([requestId]) });
+  const at = { file: join(folder, "verification.db") };
+  const records = createExecutionRecords({ at, signal: new AbortController().signal });
+  return records({ ids: new Set([requestId]), erase: true });
 }
 
 const kept = () => engine.taskStore({ parse: parseRecord }).get({ id: "e1" });

@@ -51,7 +51,7 @@ const id = "00000001-0000-5000-8000-000000000000";
     }
     const shown = JSON.parse((await place.command("data", "show", ...who, "--json")).stdout);
     expect(shown).toMatchObject({ tasks: 1, deadLetters: 1 });
-    expect(shown.execution).toContain(`It is in account ${executionAccount}`);
+    expect(shown.execution).toContain(`in account ${executionAccount}`);
 
     const { code, stdout, stderr } = await place.command("data", "delete", ...who, "--yes");
     expect(code).toBe(1);
@@ -81,7 +81,7 @@ const id = "00000001-0000-5000-8000-000000000000";
     const file = join(place.folder, "two.json");
     expect(await place.command("data", "delete", "--request-ids", file, "--yes")).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("holds no request ids, one a line"),
+      stderr: expect.stringContaining("does not hold request ids, one per line"),
     });
   });
 });

@@ -242,7 +242,7 @@ describe("sekisho destinations check with credentials of AWS", () => {
     expect(ended.code).toBe(0);
     expect(rowsOf(ended.stdout).map(({ address: where }) => where)).toEqual([address.url, far.url]);
     expect(ended.stdout + ended.stderr).not.toContain(token);
-    expect(ended.stderr).toContain("added is not deployed, and is not checked");
+    expect(ended.stderr).toContain("added is not deployed, so it is not checked");
     const one = await run("added");
     expect(one.code).toBe(1);
     expect(rowsOf(one.stdout)).toEqual([

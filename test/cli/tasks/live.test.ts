@@ -3,14 +3,8 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { openSqliteEngine } from "../../../lib/local/engine.ts";
-import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { type E2eWorld, startWorld } from "../../e2e/world.ts";
-import { openAwsPlace, openSqlitePlace, type TestPlace } from "./places.ts";
-
-const places = [
-  { name: "the local run's file", open: openSqlitePlace },
-  { name: "a stage on AWS", open: openAwsPlace },
-].slice(0, whyNoDynamoDb === undefined ? 2 : 1);
+import { places, type TestPlace } from "./places.ts";
 
 describe.each(places)("sekisho tasks beside a zone at $name", ({ open }) => {
   let place: TestPlace;

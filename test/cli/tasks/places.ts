@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createSqsQueue } from "../../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
 import { type Engine, openSqliteEngine } from "../../../lib/local/engine.ts";
+import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { openEmulators } from "../../doubles/aws/open-emulators.ts";
@@ -73,3 +74,9 @@ export async function openAwsPlace(): Promise<TestPlace> {
     },
   };
 }
+
+/** Both kinds of places, or only the file where the emulators are missing. */
+export const places = [
+  { name: "the local run's file", open: openSqlitePlace },
+  { name: "a stage on AWS", open: openAwsPlace },
+].slice(0, whyNoDynamoDb === undefined ? 2 : 1);

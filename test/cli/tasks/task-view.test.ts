@@ -44,6 +44,18 @@ describe("what is shown of a task", () => {
     );
   });
 
+  it("says whether the answer to a question has arrived, and how often the agent still asked", () => {
+    const answer = { user: "U1", atMs: nowMs - 60_000, callId: "c", stillAskedTimes: 3 };
+    const question = { index: 0, prompt: "", options: [], askedAtMs: nowMs, expiresAtMs: nowMs };
+    const arrival = { type: "in_doubt" as const, sinceMs: nowMs - 5000 };
+    const task = sampleTask({ state: "asking", question: { ...question, answer: { ...answer, arrival } } });
+    const shown = { user: "U1", atMs: nowMs - 60_000, arrival, stillAskedTimes: 3 };
+    expect(toTaskView({ task, nowMs }).question?.answer).toMatchObject(shown);
+    const lines = formatTaskView({ task, nowMs }).join("\n");
+    expect(lines).toMatch(/question\.answer\.arrival\.type +in_doubt\n.*arrival\.since +\S+ {2}5 s ago\n/);
+    expect(lines).toMatch(/question\.answer\.stillAskedTimes +3\n/);
+  });
+
   it("names every field of the record", () => {
     const named = Object.keys(toTaskView({ task: sampleTask(), nowMs }));
     expect(named).toEqual(expect.arrayContaining(Object.keys(taskSchema.shape)));
@@ -77,10 +89,10 @@ describe("what a task does next", () => {
     const lease = (untilMs: number) => ({ lease: { owner: "w", untilMs } });
     for (const [changes, words] of [
       [{}, "poll"],
-      [{ attempts: 2 }, "once more: poll"],
+      [{ attempts: 2 }, "again: poll"],
       [lease(nowMs + 1), "a worker is at it: poll"],
       [lease(nowMs), "taken over from a worker that died: poll"],
-      [{ cancelReason: "asked" }, "cancel at its destination"],
+      [{ cancelReason: "asked" }, "cancel it at its destination"],
     ] as const) {
       expect(describeNextStep({ task: sampleTask({ state: "waiting", ...changes }), nowMs })).toBe(words);
     }
@@ -96,9 +108,17 @@ describe("what a task does next", () => {
     const question = { index: 0, prompt: "Shall I?", options: [], askedAtMs: nowMs, expiresAtMs: nowMs + 1, ts: "1.1" };
     const answer = { user: "U1", atMs: nowMs, option: 0, callId: "c" };
     for (const [changes, words] of [
-      [{ question }, "somebody's answer to the agent's question"],
-      [{ question: { ...question, answer } }, "the answer to its destination"],
-      [{ question, cancelReason: "unanswered" }, "cancel at its destination"],
+      [{ question }, "wait for a person to answer the agent's question"],
+      [{ question: { ...question, answer } }, "send the person's answer to the destination"],
+      [
+        { question: { ...question, answer: { ...answer, arrival: { type: "in_doubt", sinceMs: nowMs } } } },
+        "send the person's answer to the destination, which may have arrived",
+      ],
+      [
+        { question: { ...question, answer: { ...answer, arrival: { type: "arrived" }, stillAskedTimes: 2 } } },
+        "wait for the agent, which has the person's answer, polls that found the agent still asking: 2",
+      ],
+      [{ question, cancelReason: "unanswered" }, "cancel it at its destination"],
     ] as const) {
       expect(describeNextStep({ task: sampleTask({ state: "asking", ...changes }), nowMs })).toBe(words);
     }

@@ -4,14 +4,8 @@ import { type AskMessage, queueMessageSchema } from "../../../lambdas/verificati
 import { retryIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { emptyThread, threadIdOf } from "../../../lambdas/verification/task/thread.ts";
-import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { sampleCall, sampleTask } from "../../verification/task/sample.ts";
-import { openAwsPlace, openSqlitePlace, type TestPlace } from "./places.ts";
-
-const places = [
-  { name: "the local run's file", open: openSqlitePlace },
-  { name: "a stage on AWS", open: openAwsPlace },
-].slice(0, whyNoDynamoDb === undefined ? 2 : 1);
+import { places, type TestPlace } from "./places.ts";
 
 const secretText = "a text that nobody but the thread may read";
 /** All tests of a place share its store: each has threads and ids of its own. */
@@ -194,7 +188,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     });
     const wish = await stored({ id: idOf(2), state: "done", outcome: { type: "canceling", count: 1 } });
     const word = await place.tasks("retry", wish.id);
-    expect(word).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("the word to cancel") });
+    expect(word).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("a request to cancel") });
     expect(await sent()).toEqual([]);
   });
 

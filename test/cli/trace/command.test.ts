@@ -45,7 +45,7 @@ describe("sekisho trace on one machine", () => {
     const [, ...rows] = stdout
       .split("\n\n")
       .join("\n")
-      .split("\n  +")
+      .split(/\n +\+/)
       .map((row) => row.trim());
     expect(rows).toEqual([
       "0.00 s  slack          message is in the queue",
@@ -65,7 +65,7 @@ describe("sekisho trace on one machine", () => {
     const lines = knownLogs({ startMs });
     const files = [logFile("a.log", lines.slice(0, 2)), logFile("b.log", ["not a line\n", ...lines.slice(2)])];
     const { code, stdout, stderr } = await trace(requestId, "--logs", ...files, "--json");
-    expect([code, stderr]).toEqual([0, "1 line is no log line of ours.\n"]);
+    expect([code, stderr]).toEqual([0, "1 line is no log line of Sekisho.\n"]);
     const { steps, ...head } = JSON.parse(stdout);
     expect(head).toMatchObject({ requestId, taskId, traceId, state: "done" });
     expect(steps).toContainEqual(

@@ -4,7 +4,7 @@ import { deriveTaskId, type ExecutionTask } from "../../../lambdas/execution/tas
 import { createLog, type LogFields } from "../../../lambdas/shared/log.ts";
 import { readTraceId } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { parseLogLine } from "../../../lib/cli/trace/log-line.ts";
+import { parseLogLine } from "../../../lib/cli/trace/log-lines.ts";
 import { sampleCall, sampleTask } from "../../verification/task/sample.ts";
 
 export const secretText = "a text that nobody but the thread may read";

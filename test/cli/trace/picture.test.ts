@@ -1,6 +1,7 @@
 /** One task's way, from whatever is known of it. */
 import { describe, expect, it } from "@jest/globals";
 import type { AgentQuestion } from "../../../lambdas/verification/task/task.ts";
+import { describeEventName } from "../../../lib/cli/trace/event-text.ts";
 import { createPicture } from "../../../lib/cli/trace/picture.ts";
 import type { RecordedStep } from "../../../lib/local/recorder/step-recorder.ts";
 import { knownExecution, knownLines, knownTask, requestId, secretText, taskId, traceId } from "./known.ts";
@@ -35,7 +36,7 @@ describe("the picture of a task", () => {
     expect(times).toEqual([...times].sort((a, b) => a - b));
   });
 
-  it("tells once what a record and a line both know, and all that only the lines know", () => {
+  it("tells once what a record and a line both know, and everything that only the lines know", () => {
     const picture = createPicture({ requestId, task, execution, lines, nowMs });
     expect(titles(picture)).toEqual([
       "message is in the queue",
@@ -44,7 +45,7 @@ describe("the picture of a task", () => {
       "worker claims the task → sent",
       "execute_task",
       "task is stored → submitted",
-      "agent works → working",
+      "task started",
       "agent is done → completed",
       "Execution zone answered → delivering",
       "answer is in the thread → done",
@@ -56,6 +57,9 @@ describe("the picture of a task", () => {
   it("is there without any record: lines say the state, the ids and where it went", () => {
     const picture = createPicture({ requestId, lines, nowMs });
     expect(picture).toMatchObject({ requestId, taskId, traceId, state: "done", destination: "host" });
+    expect(titles(picture)).toEqual(
+      expect.arrayContaining(["task ended → completed", "Execution zone answered → delivering"]),
+    );
     expect(createPicture({ requestId: "another", lines, nowMs })).toBeUndefined();
   });
 
@@ -91,6 +95,7 @@ describe("the picture of a task", () => {
         text: secretText,
         callId: "c",
         arrival: { type: "arrived" },
+        stillAskedTimes: 2,
       },
     };
     const progress = { text: secretText, percent: 40, shownAtMs: startMs + 1200 };
@@ -105,6 +110,7 @@ describe("the picture of a task", () => {
       question: 1,
       user: "U7",
       option: 1,
+      still_asked: 2,
     });
     expect(JSON.stringify(picture)).not.toContain(secretText);
   });
@@ -113,7 +119,7 @@ describe("the picture of a task", () => {
     const lease = { owner: "o", untilMs: nowMs - 1 };
     const working = knownExecution({ startMs, state: "working", lease });
     const lost = createPicture({ requestId, execution: working, nowMs });
-    expect(titles(lost)?.at(-1)).toBe("the lease of whoever runs the agent lapsed");
+    expect(titles(lost)?.at(-1)).toBe("the lease of the agent's run expired");
     const held = createPicture({
       requestId,
       execution: { ...working, lease: { ...lease, untilMs: nowMs + 1 } },
@@ -132,13 +138,18 @@ describe("the picture of a task", () => {
       { requestId, atMs: startMs + 2150, kind: "decision", title: "it answered → delivering", detail: decision },
       { requestId: "another", atMs: startMs, kind: "event", title: "another's", detail: {} },
     ];
-    const picture = createPicture({ requestId, task, lines, stepRecorder, nowMs });
+    const picture = createPicture({ requestId, task, stepRecorder, nowMs });
     const frames = picture?.steps.filter(({ frame }) => frame !== undefined);
     expect(frames?.map(({ title }) => title)).toEqual(["execute_task", "answer to execute_task"]);
-    expect(frames?.[0]).toMatchObject({ durationMs: 1985, frame: { id: requestId, params: { channel: "C1" } } });
+    expect(frames?.[0]).toMatchObject({ frame: { id: requestId, params: { channel: "C1" } } });
     expect(titles(picture)).toContain("it answered → delivering");
     expect(titles(picture)).not.toContain("Execution zone answered → delivering");
     expect(JSON.stringify(picture)).not.toContain(secretText);
     expect(titles(picture)).not.toContain("another's");
+  });
+
+  it("shows an event of another version by its name", () => {
+    expect(describeEventName("of_tomorrow")).toBe("of tomorrow");
+    expect(describeEventName("constructor")).toBe("constructor");
   });
 });

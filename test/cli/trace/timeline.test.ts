@@ -1,7 +1,8 @@
-/** The picture as lines for a terminal, whatever is in it. */
+/** The timeline on a terminal. */
 import { describe, expect, it } from "@jest/globals";
 import { createPicture } from "../../../lib/cli/trace/picture.ts";
-import { timelineLines } from "../../../lib/cli/trace/timeline.ts";
+import type { PictureStep } from "../../../lib/cli/trace/picture-step.ts";
+import { foldPolls, timelineLines } from "../../../lib/cli/trace/timeline.ts";
 import { sampleCall } from "../../verification/task/sample.ts";
 import { knownTask, requestId } from "./known.ts";
 
@@ -29,5 +30,24 @@ describe("the picture on a terminal", () => {
     }));
     const picture = { requestId, state: "waiting", startedAtMs: startMs, steps };
     expect(timelineLines({ picture, color: false }).length).toBeGreaterThan(steps.length);
+  });
+});
+
+describe("polls in a row", () => {
+  const step = (atMs: number, title: string): PictureStep => ({ atMs, zone: "verification", title, detail: {} });
+  const poll = (atMs: number): PictureStep => ({ ...step(atMs, "get_task"), zone: "transport", durationMs: 5 });
+
+  it("are one step that says how many there were and how long they took, until something else happens", () => {
+    const before = step(0, "Execution zone answered → waiting");
+    const question = step(40, "question is in the thread → asking");
+    const folded = foldPolls([before, poll(10), poll(20), poll(30), question, poll(50)]);
+    const titles = folded.map(({ title }) => title);
+    expect(titles).toEqual([before.title, "get_task, 3 times", question.title, "get_task"]);
+    expect(folded[1]).toMatchObject({ atMs: 10, durationMs: 25 });
+  });
+
+  it("do not hide one that failed", () => {
+    const failed: PictureStep = { ...poll(30), failed: true };
+    expect(foldPolls([poll(10), poll(20), failed, poll(40)])).toContainEqual(failed);
   });
 });

@@ -3,14 +3,8 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { createHistoryEntry, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
-import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { sampleCall, sampleTask } from "../../verification/task/sample.ts";
-import { openAwsPlace, openSqlitePlace, type TestPlace } from "../tasks/places.ts";
-
-const places = [
-  { name: "the local run's file", open: openSqlitePlace },
-  { name: "a stage on AWS", open: openAwsPlace },
-].slice(0, whyNoDynamoDb === undefined ? 2 : 1);
+import { places, type TestPlace } from "../tasks/places.ts";
 
 const hourMs = 3600_000;
 const nowMs = Date.now();
@@ -91,7 +85,7 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
     [["--from", "2026-02-31"], '--from is a day such as 2026-11-30, not "2026-02-31"'],
     [["--from", "2026-11-02", "--to", "2026-11-01"], "--from 2026-11-02 is after --to 2026-11-01"],
     [["--csv", "--json"], "--csv or --json, not both"],
-    [["--out", "x"], "--out goes with --csv or --json"],
+    [["--out", "x"], "--out needs --csv or --json"],
     [["--user", "@me"], "--user is an id of Slack"],
   ])("refuses %j and says why", async (words, why) => {
     const { code, stdout, stderr } = await usage(...words);

@@ -79,7 +79,7 @@ export const oneMachine: RunEntry<Machine>[] = [
   {
     command: "npx sekisho config check",
     async run({ parts, world }) {
-      const said = expect.stringContaining("The configuration is fine");
+      const said = expect.stringContaining("The configuration is valid");
       expect(await world.run(onlyPart(parts))).toMatchObject({ code: 0, stdout: said });
     },
   },

@@ -69,7 +69,7 @@ describe("sekisho operate", () => {
     [["--port", "http"], 2, /is no port/],
     [["--port", "70000"], 2, /is no port/],
     [["--stage", "prod"], 2, /not both/],
-    [["--public-host", "ops.example.com"], 2, /with --authenticate/],
+    [["--public-host", "ops.example.com"], 2, /needs --authenticate/],
   ])("says what is wrong with %j", async (words, code, said) => {
     expect(await operate(...words)).toMatchObject({ code, stdout: "", stderr: expect.stringMatching(said) });
   });

@@ -1,22 +1,19 @@
 /** `sekisho smoke` with times that a rehearsal can wait for. */
-import { runCommand } from "../../../bin/commands/smoke.ts";
+import { createSmoke } from "../../../bin/commands/smoke.ts";
 
 const [, , settings = "", ...words] = process.argv;
 const stop = new AbortController();
 process.on("SIGINT", () => stop.abort());
 const print = (text: string) => process.stdout.write(`${text}\n`);
 try {
-  process.exitCode = await runCommand(
-    {
-      words,
-      directory: process.cwd(),
-      signal: stop.signal,
-      print,
-      printStyled: print,
-      note: (text) => process.stderr.write(`${text}\n`),
-    },
-    JSON.parse(settings),
-  );
+  process.exitCode = await createSmoke(JSON.parse(settings)).run({
+    words,
+    directory: process.cwd(),
+    signal: stop.signal,
+    print,
+    printStyled: print,
+    note: (text) => process.stderr.write(`${text}\n`),
+  });
 } catch (thrown) {
   process.stderr.write(`${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
   process.exitCode = stop.signal.aborted ? 130 : 1;

@@ -2,7 +2,7 @@
 import { parseStoredRules } from "../../../lambdas/verification/gate/rules.ts";
 import { metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { changeRules } from "../../../lib/cli/allow/change-rules.ts";
+import { changeRules } from "../../../lib/cli/allow/place.ts";
 import { withRule } from "../../../lib/cli/allow/rule-set.ts";
 import { listButtons } from "../../../lib/local/fake-slack/blocks.ts";
 import type { FakeSlackMessage } from "../../../lib/local/fake-slack/messages.ts";

@@ -2,14 +2,14 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { maxRules, maxRulesBytes, noStoredRules } from "../../lambdas/verification/gate/rules.ts";
-import { withRule } from "../../lib/cli/allow/rule-set.ts";
-import { formatRule } from "../../lib/cli/allow/rule-text.ts";
-import { lockFolder } from "../../lib/local/engine.ts";
-import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
-import { openAwsAllowPlace, openSqliteAllowPlace } from "./allow-places.ts";
-import { commandHere } from "./aws/command-here.ts";
-import { commandsInFolder } from "./commands-in-folder.ts";
+import { maxRules, maxRulesBytes, noStoredRules } from "../../../lambdas/verification/gate/rules.ts";
+import { withRule } from "../../../lib/cli/allow/rule-set.ts";
+import { formatRule } from "../../../lib/cli/allow/rule-text.ts";
+import { lockFolder } from "../../../lib/local/engine.ts";
+import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
+import { commandHere } from "../aws/command-here.ts";
+import { commandsInFolder } from "../commands-in-folder.ts";
+import { openAwsAllowPlace, openSqliteAllowPlace } from "./places.ts";
 
 const { folder, run } = commandsInFolder();
 const itOnAws = whyNoDynamoDb === undefined ? it : it.skip;
@@ -46,13 +46,6 @@ describe("sekisho allow", () => {
     expect(ended).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(file) });
     expect(existsSync(file)).toBe(false);
     expect(await run(["allow", "add", "U1"])).toMatchObject({ code: 2, stderr: expect.stringContaining("U1") });
-  });
-
-  it.each(["list", "add", "remove", "why"])("%s says more where it is asked for help", async (name) => {
-    const { code, stdout, stderr } = await commandHere(["allow", name, "--help"], {});
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toContain(`sekisho allow ${name}`);
-    expect(stdout).toContain("Exit code:");
   });
 
   it("says whether somebody is at work who takes the rule up", async () => {

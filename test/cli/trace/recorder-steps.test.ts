@@ -1,7 +1,7 @@
 /** What is left of a JSON-RPC body that anybody may see. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { hideTexts } from "../../../lib/cli/trace/hide-texts.ts";
+import { hideTexts } from "../../../lib/cli/trace/recorder-steps.ts";
 
 describe("a frame", () => {
   it("keeps ids, kinds, numbers and its shape, and of texts their lengths", () => {

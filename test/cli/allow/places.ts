@@ -1,8 +1,8 @@
 /** Where the commands about the allowlist find its rules, one place of each kind, with a rule of the configuration. */
-import type { Run } from "../e2e/processes.ts";
-import { twoAccounts, writeConfig } from "./aws/a-stage.ts";
-import { commandHere } from "./aws/command-here.ts";
-import { openAwsPlace, openSqlitePlace, type TestPlace } from "./tasks/places.ts";
+import type { Run } from "../../e2e/processes.ts";
+import { twoAccounts, writeConfig } from "../aws/a-stage.ts";
+import { commandHere } from "../aws/command-here.ts";
+import { openAwsPlace, openSqlitePlace, type TestPlace } from "../tasks/places.ts";
 
 export type AllowPlace = Pick<TestPlace, "folder" | "engine" | "aws" | "close"> & {
   /** `sekisho allow <words>` at this place. */

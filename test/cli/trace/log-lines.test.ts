@@ -1,8 +1,9 @@
 /** Log lines, read back from wherever they were written. */
+import { PassThrough, Readable } from "node:stream";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { parseLogLine } from "../../../lib/cli/trace/log-line.ts";
-import { knownLogs, requestId } from "./known.ts";
+import { parseLogLine, readLogLines } from "../../../lib/cli/trace/log-lines.ts";
+import { knownLines, knownLogs, requestId } from "./known.ts";
 
 const startMs = Date.UTC(2026, 10, 22, 3, 52, 20, 785);
 const [text = ""] = knownLogs({ startMs });
@@ -66,5 +67,27 @@ describe("a log line", () => {
         expect(() => parseLogLine(any)).not.toThrow();
       }),
     );
+  });
+});
+
+describe("log lines from a pipe", () => {
+  const { signal } = new AbortController();
+
+  it("are read to the end, wherever the pipe cuts them, and lines of others are counted", async () => {
+    const lines = knownLogs({ startMs }).map((line) => line.trim());
+    const text = ["# a comment 日本", "", ...lines.slice(0, 2), `${lines.slice(2).join("\t")}`, "{}"].join("\r\n");
+    const bytes = Buffer.from(text);
+    const pieces = Array.from({ length: Math.ceil(bytes.length / 7) }, (_, at) => bytes.subarray(at * 7, at * 7 + 7));
+    const read = await readLogLines({ files: ["-"], stdin: Readable.from(pieces), signal });
+    expect(read).toEqual({ lines: knownLines({ startMs }), skipped: 2, cut: false });
+  });
+
+  it("are waited for no longer once the person interrupts", async () => {
+    const stop = new AbortController();
+    const stdin = new PassThrough();
+    stdin.write(knownLogs({ startMs }).join(""));
+    const reading = readLogLines({ files: ["-"], stdin, signal: stop.signal });
+    setImmediate(() => stop.abort());
+    await expect(reading).rejects.toThrow("Interrupted.");
   });
 });

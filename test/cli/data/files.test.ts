@@ -1,6 +1,6 @@
 /** Files of messages in a bucket, against a double that checks every signature. */
 import { afterEach, beforeEach, expect, it } from "@jest/globals";
-import { createBucketFiles } from "../../../lib/cli/data/bucket-files.ts";
+import { createBucketFiles } from "../../../lib/cli/data/files.ts";
 import { createS3Double, type S3Double } from "../../doubles/aws/s3.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 
@@ -29,15 +29,15 @@ const filesIn = (bucket: string) =>
 it("counts and erases the files of the tasks that are meant, over all pages, and no others", async () => {
   const files = filesIn("files");
   const ids = new Set(["id-1", "id-9"]);
-  expect(await files.count({ ids })).toBe(3);
-  expect(await files.erase({ ids })).toBe(3);
+  expect(await files({ ids })).toBe(3);
+  expect(await files({ ids, erase: true })).toBe(3);
   expect([...s3.objects.keys()]).toEqual(["files/id-2/F1", "files/id-10/F1"]);
-  expect(await files.erase({ ids })).toBe(0);
+  expect(await files({ ids, erase: true })).toBe(0);
   expect(s3.problems).toEqual([]);
 });
 
 it("says what to do where S3 refuses", async () => {
-  await expect(filesIn("others").count({ ids: new Set(["id-1"]) })).rejects.toThrow(
+  await expect(filesIn("others")({ ids: new Set(["id-1"]) })).rejects.toThrow(
     "Could not use the bucket of files others (NoSuchBucket, 404). Use a role with s3:ListBucket and s3:DeleteObject on it",
   );
 });

@@ -1,9 +1,8 @@
-/** Listings by state as one listing. */
+/** Listings by state, merged into one. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { mergeOldestFirst } from "../../../lib/cli/tasks/oldest-first.ts";
-import type { StoredTask } from "../../../lib/cli/tasks/stored-task.ts";
+import { mergeOldestFirst, type StoredTask } from "../../../lib/cli/tasks/stored-task.ts";
 import { sampleTask } from "../../verification/task/sample.ts";
 
 const item = (id: string, task: Task | undefined): StoredTask => ({

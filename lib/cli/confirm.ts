@@ -1,7 +1,7 @@
-/** Asks a person at the terminal whether that is really meant. */
+/** Asks a person at the terminal to confirm. */
 import { createInterface } from "node:readline/promises";
 
-/** True where the same word was typed. False where there is no terminal, so that no script deletes by mistake. */
+/** True if the person types the word. False without a terminal, so that no script deletes by mistake. */
 export async function confirm({
   question,
   word,

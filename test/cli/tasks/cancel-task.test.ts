@@ -1,8 +1,8 @@
 /** Waiting for a task to be over. */
 import { describe, expect, it } from "@jest/globals";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { waitForEnd } from "../../../lib/cli/tasks/cancel-task.ts";
 import type { TaskPlace } from "../../../lib/cli/tasks/stored-task.ts";
-import { waitForEnd } from "../../../lib/cli/tasks/wait-for-end.ts";
 import { sampleTask } from "../../verification/task/sample.ts";
 
 /** A place whose record of the task is another one at each reading, until it is the last one. */

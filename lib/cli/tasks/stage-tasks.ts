@@ -1,0 +1,93 @@
+/** Listings of the tasks in a stage's table. They query the index, which has only ids and keys: a record is many times as large. */
+import { GetItemCommand, paginateQuery } from "@aws-sdk/client-dynamodb";
+import { type IndexEntry, queryShards } from "../../../lambdas/shared/engine/aws/shard-query.ts";
+import { listShardKeys, taskTable, toStateBucket } from "../../../lambdas/shared/engine/aws/table.ts";
+import type { Task } from "../../../lambdas/verification/task/task.ts";
+import type { OpenStage } from "../zone/open-zone.ts";
+import type { TaskListings, TaskPlace } from "./stored-task.ts";
+
+const pageSize = 50;
+/** Stands for all open states, because the index lists open tasks together. */
+const anyOpenState = "received";
+
+export function listStageTasks({
+  outputs: { tableName: table },
+  client,
+  guarded,
+  store,
+  signal,
+}: Pick<OpenStage, "outputs" | "client" | "guarded"> & {
+  store: TaskPlace["store"];
+  signal: AbortSignal;
+}): TaskListings {
+  async function* openTasks(): AsyncGenerator<Task, void, undefined> {
+    let after: string | undefined;
+    for (let isLast = false; !isLast && !signal.aborted; ) {
+      const query = { client, table, state: anyOpenState, after, limit: pageSize, signal };
+      const page = await guarded("list tasks", () => queryShards(query));
+      const records = await Promise.all(page.entries.map(({ id }) => store.get({ id })));
+      for (const record of records) if (record?.task !== undefined && record.task.state !== "done") yield record.task;
+      ({ after, isLast } = page);
+    }
+  }
+
+  /** The index does not tell open states apart. */
+  async function isIn(state: string, { id }: IndexEntry): Promise<boolean> {
+    if (toStateBucket(state) === state) return true;
+    const command = new GetItemCommand({
+      TableName: table,
+      Key: { id: { S: id } },
+      ConsistentRead: true,
+      ProjectionExpression: "#state",
+      ExpressionAttributeNames: { "#state": "state" },
+    });
+    return (await client.send(command, { abortSignal: signal })).Item?.state?.S === state;
+  }
+
+  async function newestIds({ state, cursor, limit }: Parameters<TaskPlace["newestIds"]>[0]) {
+    const found: IndexEntry[] = [];
+    let after = cursor;
+    for (let isLast = false; !isLast && found.length <= limit; ) {
+      const page = await queryShards({ client, table, state, after, limit: limit + 1, isNewestFirst: true, signal });
+      const isWanted = await Promise.all(page.entries.map((entry) => isIn(state, entry)));
+      found.push(...page.entries.filter((_, number) => isWanted[number]));
+      ({ after, isLast } = page);
+    }
+    const shown = found.slice(0, limit);
+    const ids = shown.map(({ id }) => id);
+    const last = shown.at(-1);
+    return found.length > limit && last !== undefined ? { ids, cursor: last.position } : { ids };
+  }
+
+  async function idsInShard({ shard, prefix }: { shard: string; prefix: string }): Promise<string[]> {
+    const query = {
+      TableName: table,
+      IndexName: taskTable.shards.indexName,
+      KeyConditionExpression: "#shard = :shard",
+      FilterExpression: "begins_with(#id, :prefix)",
+      ExpressionAttributeNames: { "#shard": taskTable.shards.partitionKey, "#id": taskTable.partitionKey },
+      ExpressionAttributeValues: { ":shard": { S: shard }, ":prefix": { S: prefix } },
+    };
+    const ids: string[] = [];
+    for await (const { Items = [] } of paginateQuery({ client }, query, { abortSignal: signal })) {
+      ids.push(...Items.map(({ id }) => id?.S ?? ""));
+    }
+    return ids;
+  }
+
+  return {
+    openTasks,
+    newestIds: (request) => guarded("list tasks", () => newestIds(request)),
+    async idsLike(prefix) {
+      const ids: string[] = [];
+      // Open tasks first, so that a task that ends during the search is not missed.
+      for (const state of [anyOpenState, "done"]) {
+        const search = () => Promise.all(listShardKeys(state).map((shard) => idsInShard({ shard, prefix })));
+        ids.push(...(await guarded("look for a task by the beginning of its id", search)).flat());
+      }
+      return ids;
+    },
+    costOfSearch: "Searching the stage's tasks of the last 30 days. A whole request id is found at once.",
+    whyLater: () => undefined,
+  };
+}

@@ -1,0 +1,75 @@
+/** The steps that the records of both zones tell. */
+import { isTerminal } from "../../../contracts/methods.ts";
+import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { describeEventName, formatStepTitle } from "./event-text.ts";
+import type { PictureStep, PictureZone } from "./picture-step.ts";
+
+type Values = Record<string, string | number | undefined>;
+
+function createStep(atMs: number, zone: PictureZone, title: string, values: Values = {}): PictureStep {
+  const detail = Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])),
+  );
+  return { atMs, zone, title, detail };
+}
+
+export function listTaskSteps({ history, wait, question, progress }: Omit<Task, "outcome">): PictureStep[] {
+  const steps = history.map(({ atMs, event, state }) => {
+    const words = describeEventName(event);
+    if (event === "asked") return createStep(atMs, "slack", words);
+    return createStep(atMs, "verification", formatStepTitle({ words, state }));
+  });
+  const { polls = 0, polledAtMs } = wait ?? {};
+  if (polledAtMs !== undefined && polls > 0) steps.push(createStep(polledAtMs, "transport", "latest poll", { polls }));
+  if (question !== undefined) {
+    const { index, askedAtMs, options, answer } = question;
+    const number = { question: index + 1 };
+    steps.push(createStep(askedAtMs, "verification", "the agent asks", { ...number, options: options.length }));
+    if (answer !== undefined) {
+      const { user, option, atMs, arrival, stillAskedTimes } = answer;
+      const title = arrival?.type === "arrived" ? "a person answers, and the agent has it" : "a person answers";
+      const chosen = { user, option: option === undefined ? undefined : option + 1, still_asked: stillAskedTimes };
+      steps.push(createStep(atMs, "slack", title, { ...number, ...chosen }));
+    }
+  }
+  if (progress !== undefined) {
+    const { shownAtMs, percent, partialText } = progress;
+    const shown = { percent, partial_characters: partialText?.length };
+    steps.push(createStep(shownAtMs, "slack", "latest progress is shown", shown));
+  }
+  return steps;
+}
+
+const stateTexts: Record<ExecutionTask["state"], string> = {
+  submitted: "task is stored",
+  working: "agent works",
+  input_required: "agent asks",
+  completed: "agent is done",
+  failed: "task failed",
+  canceled: "task is canceled",
+  rejected: "agent rejected it",
+};
+
+export function listExecutionSteps({ task, nowMs }: { task: ExecutionTask; nowMs: number }): PictureStep[] {
+  const { createdAtMs, changedAtMs, state: latest, a2a, outcome, lease } = task;
+  const failure = outcome?.type === "failure" ? { reason: outcome.reason, lost: outcome.lost && "yes" } : {};
+  const entered = [...(a2a?.passed ?? []), { state: latest, atMs: changedAtMs }];
+  const steps = entered
+    .filter(({ state }) => state !== "submitted")
+    .map(({ state, atMs }): PictureStep => {
+      const title = formatStepTitle({ words: stateTexts[state], state });
+      const isFailed = state === "failed" || state === "rejected";
+      return {
+        ...createStep(atMs, "agent", title, state === latest ? failure : {}),
+        ...(isFailed && { failed: true }),
+      };
+    });
+  const stored = formatStepTitle({ words: stateTexts.submitted, state: "submitted" });
+  steps.unshift(createStep(createdAtMs, "execution", stored));
+  // A run renews its lease. One that has expired means that nobody runs the agent any more.
+  if (lease !== undefined && !isTerminal(latest) && lease.untilMs <= nowMs) {
+    steps.push({ ...createStep(lease.untilMs, "execution", "the lease of the agent's run expired"), failed: true });
+  }
+  return steps;
+}

@@ -1,0 +1,61 @@
+/** The steps that the local run saw, with the messages on the wire. */
+import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { redact } from "../../../lambdas/verification/transport/tap.ts";
+import { type RecordedStep, zoneOfStep } from "../../local/recorder/step-recorder.ts";
+import { formatStepTitle } from "./event-text.ts";
+import type { PictureStep } from "./picture-step.ts";
+
+export function toRecorderStep({ atMs, kind, title, detail, failed }: RecordedStep): PictureStep {
+  const step: PictureStep = { atMs, zone: zoneOfStep[kind], title, detail: {}, ...(failed === true && { failed }) };
+  const { next, status, deliveries } = Object(detail) as Record<string, unknown>;
+  switch (kind) {
+    case "request":
+      return { ...step, frame: hideTexts(detail) };
+    case "response":
+      // Its title may quote the agent's progress.
+      return { ...step, title: `answer to ${title.replace(/:.*$/s, "")}`, frame: hideTexts(detail) };
+    case "claim":
+    case "decision":
+      return Array.isArray(next) && next.length > 0 ? { ...step, detail: { next: next.join(", ") } } : step;
+    default: {
+      const isRepeated = typeof deliveries === "number" && deliveries > 1;
+      return { ...step, detail: { ...(typeof status === "number" && { status }), ...(isRepeated && { deliveries }) } };
+    }
+  }
+}
+
+/** A record is stamped before it is written, and the step is recorded after that. */
+const sameWithinMs = 5000;
+
+/** Whether an entry of a task's history is among the steps, which tell more of it. */
+export function isRecorded({ atMs, event, state }: Task["history"][number], steps: readonly RecordedStep[]): boolean {
+  return steps.some(
+    (step) =>
+      Object(Object(step.detail).event).type === event &&
+      step.title.endsWith(formatStepTitle({ words: "", state })) &&
+      Math.abs(step.atMs - atMs) <= sameWithinMs,
+  );
+}
+
+/** Members whose values are chosen by programs, not written by people. */
+const shownMembers = new Set([
+  ...["jsonrpc", "id", "method", "status", "state", "reason", "failed", "kind", "version", "code"],
+  ...["task_id", "request_id", "correlation_id", "session_id", "contextId", "taskId", "messageId", "option_id"],
+  ...["channel", "thread_ts", "team_id", "user_id", "ts", "role", "mimetype", "expires_at", "current", "target"],
+]);
+/** An id or a kind fits; a sentence does not. */
+const shownPattern = /^[\w.:/+@-]{0,200}$/;
+
+/** Replaces the texts of a JSON-RPC body by their lengths. Fails closed: an unknown member is a text. */
+export function hideTexts(body: unknown): unknown {
+  return hideIn({ name: "", value: redact(body) });
+}
+
+function hideIn({ name, value }: { name: string; value: unknown }): unknown {
+  if (typeof value === "string") {
+    return shownMembers.has(name) && shownPattern.test(value) ? value : `(${value.length} characters)`;
+  }
+  if (Array.isArray(value)) return value.map((member) => hideIn({ name: "", value: member }));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, hideIn({ name: key, value: member })]));
+}

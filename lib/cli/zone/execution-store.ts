@@ -1,0 +1,35 @@
+/** The Execution zone's store of tasks, beside the Verification zone that a command works on. */
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
+import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
+import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import type { NamedStage } from "../aws/stage.ts";
+import type { StoreWork } from "./open-zone.ts";
+
+/** `file` is the Verification zone's. */
+export type ExecutionPlace = { file: string } | NamedStage;
+
+/**
+ * Runs `work` on the store, and closes it. Resolves to undefined where there is no such store: the tasks run elsewhere.
+ * Rejects with an AwsFailure where the credentials do not reach it.
+ */
+export async function atExecutionStore<T extends TaskItem, Result>({
+  at,
+  ...request
+}: StoreWork<T, Result> & { at: ExecutionPlace }): Promise<Result | undefined> {
+  if (!("file" in at)) return (await import("./stage-zone.ts")).atExecutionTable({ ...at, ...request });
+  const file = executionFile(at.file);
+  if (!existsSync(file)) return undefined;
+  const database = openDatabase({ file });
+  try {
+    return await request.work(createSqliteTaskStore({ database, parse: request.parse }));
+  } finally {
+    await database.close();
+  }
+}
+
+/** The file of the local run's Execution zone. */
+export function executionFile(verificationFile: string): string {
+  return join(dirname(verificationFile), "execution.db");
+}

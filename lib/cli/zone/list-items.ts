@@ -1,0 +1,28 @@
+/** Listings of a store. */
+import type { StoreIndex, TaskItem, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
+
+const pageSize = 50;
+
+/**
+ * Everything under one index key, in the order of the index. Reads a page only when it is needed. Throws if the signal
+ * aborts, because half a listing must not be taken for a whole one.
+ */
+export async function* listItems<T extends TaskItem>({
+  store,
+  index,
+  key,
+  signal,
+}: {
+  store: Pick<TaskStore<T>, "list">;
+  index: StoreIndex;
+  key: string;
+  signal: AbortSignal;
+}): AsyncGenerator<T, void, undefined> {
+  let cursor: string | undefined;
+  do {
+    signal.throwIfAborted();
+    const page = await store.list({ index, key, limit: pageSize, ...(cursor !== undefined && { cursor }) });
+    yield* page.items;
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
