@@ -24,7 +24,7 @@ import {
   type Trace,
 } from "./telemetry.ts";
 
-/** Starts a span with the given ids, which needs our own SDK instance (tracer-provider.ts). */
+/** Starts a span with the given ids, which needs our own SDK instance (tracing.ts). */
 export type StartRoot = (request: { name: string; kind: SpanKind; ids: SpanContext; startTime: Date }) => Span;
 
 const kinds: Record<SpanStart["kind"], SpanKind> = {
