@@ -1,9 +1,9 @@
-/** Slack for a load run: the fake Slack's messages, methods and server behind a real socket, of whose calls a share fails. */
+/** The fake Slack of a load run, behind a real socket. A share of its calls fails. */
 import type { Fault, Faults } from "../../lib/local/fake-slack/faults.ts";
 import { createFakeSlackMessages, type FakeSlackMessages } from "../../lib/local/fake-slack/messages.ts";
 import { createMethods } from "../../lib/local/fake-slack/methods.ts";
 import { startWebApiServer } from "../../lib/local/fake-slack/web-api-server.ts";
-import { bump, type CallCounts } from "./call-counts.ts";
+import { bump, type CallCounts } from "./counting-engine.ts";
 
 export type LoadSlack = {
   apiUrl: string;
@@ -12,7 +12,7 @@ export type LoadSlack = {
   close(): Promise<void>;
 };
 
-/** Refused, cut before the effect, broken without a word about the effect, or cut after it. */
+/** A refusal, a failure with unknown effect, a reset before the effect, and a lost answer after it. */
 const kinds: readonly ((method: string) => Fault)[] = [
   (method) => ({ method, type: "rate_limited", retryAfterSeconds: 1 }),
   (method) => ({ method, type: "status", status: 500 }),

@@ -28,8 +28,8 @@ export async function poisonTask(
   // It is awaited below. Until then a rejection must not end the process.
   beside.catch(() => {});
   const archive = queueArnOf(world, "deadLettersUrl");
-  await world.skipUntil("message in the archive of dead letters", async () =>
-    (await world.queues.peek(archive)).some((body) => body.includes(requestId)) ? true : undefined,
+  await world.skipUntil("message in the archive of dead letters", () =>
+    world.queues.peek(archive).some((body) => body.includes(requestId)) ? true : undefined,
   );
   world.gateway.faults.delete(fault);
   await beside;
@@ -48,7 +48,7 @@ export async function alarmsRing(world: World, fromMs: number, wanted: readonly 
 /** Sends a dead task to the worker again, as the command line does. */
 export async function redrive(world: World, requestId: string): Promise<void> {
   const body = JSON.stringify({ type: "redrive", requestId });
-  await world.queues.send({ arn: queueArnOf(world, "queueUrl"), body });
+  world.queues.send({ arn: queueArnOf(world, "queueUrl"), body });
   await quiet(world);
 }
 
@@ -72,8 +72,8 @@ export async function pressInVain(world: World): Promise<void> {
   const press = () => world.fakeSlack.press({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
   press();
   const archive = queueArnOf(world, "deadLettersUrl");
-  await world.skipUntil("press in the archive of dead letters", async () =>
-    (await world.queues.peek(archive)).some((body) => isOurs(body, "press")) ? true : undefined,
+  await world.skipUntil("press in the archive of dead letters", () =>
+    world.queues.peek(archive).some((body) => isOurs(body, "press")) ? true : undefined,
   );
   world.gateway.faults.delete(noWish);
   press();
