@@ -1,9 +1,9 @@
-/** Dialects: what a reason is called by the peers that Sekisho talks to, and which reasons a number may mean there. */
+/** The error numbers of each reason in the dialects of other systems, and the reasons that a number may mean there. */
 import * as z from "zod";
 import { type Reason, reasons } from "./errors.ts";
 import type { TaskState } from "./methods.ts";
 
-/** A dialect belongs to the peer, by configuration. `zone-strict` knows only the published codes of the zone contract. */
+/** The configuration names the dialect of each peer. `zone-strict` is for peers that know only the contract's published numbers. */
 export const dialectSchema = z.enum(["zone", "zone-strict", "a2a", "a2a-0.3", "cleveragents", "vapora"]);
 export type Dialect = z.infer<typeof dialectSchema>;
 
@@ -16,14 +16,14 @@ const columns = {
   vapora: 4,
 } as const satisfies Record<Dialect, number>;
 
-/** All numbers that `reason` may have in a dialect: one, or two for A2A's `invalid_state` (a refused cancel has its own). */
+/** All numbers of `reason` in a dialect: one, or two for A2A's `invalid_state`, because a refused cancel has its own. */
 export function listErrorCodes({ reason, dialect }: { reason: Reason; dialect: Dialect }): readonly number[] {
   const cell = cellOf({ reason, dialect });
   if (typeof cell === "number") return [cell];
   return "state" in cell ? [cell.code] : [cell.onCancel, cell.otherwise];
 }
 
-/** The number of `reason`; `target` is the state that an `invalid_state` refused to go to. */
+/** `target` is the state that an `invalid_state` refused. */
 export function toErrorCode({
   reason,
   dialect,
@@ -39,12 +39,12 @@ export function toErrorCode({
   return target === "canceled" ? cell.onCancel : cell.otherwise;
 }
 
-/** The reasons that a number may mean in a dialect, in the order of the table; none for a number that it does not know. */
+/** The reasons that a number may mean in a dialect, in the order of the table. */
 export function listReasons({ code, dialect }: { code: number; dialect: Dialect }): readonly Reason[] {
   return reasons.filter((reason) => listErrorCodes({ reason, dialect }).includes(code));
 }
 
-/** The reason that a dialect tells by the state of a task instead of an error, if it has one for that state. */
+/** The reason that a dialect expresses as this state of a task instead of an error. */
 export function findReasonOfState({ state, dialect }: { state: TaskState; dialect: Dialect }): Reason | undefined {
   return reasons.find((reason) => {
     const cell = cellOf({ reason, dialect });
@@ -52,7 +52,7 @@ export function findReasonOfState({ state, dialect }: { state: TaskState; dialec
   });
 }
 
-/** The HTTP status that belongs to a reason where an endpoint answers errors with one. */
+/** The HTTP status of a reason, for endpoints that answer errors with a status. */
 export function toHttpStatus(reason: Reason): number {
   return rows[reason][5];
 }
@@ -62,19 +62,19 @@ function cellOf({ reason, dialect }: { reason: Reason; dialect: Dialect }): A2aC
 }
 
 /**
- * A2A's code for a reason: a number; another number where the refused transition was a cancel; or no error at all but
- * the state of a task. `code` beside a state is for the places where only an error object fits: our own number.
+ * A2A's expression of a reason: a number, two numbers because a refused cancel has its own, or a state of the task. `code` beside a
+ * state is our own number, for calls that have no task to answer with.
  */
 export type A2aCell =
   | number
   | { onCancel: number; otherwise: number }
   | { state: Extract<TaskState, "failed" | "rejected" | "canceled">; code: number };
 
-/** The numbers of one reason in every dialect. A reason without a row does not compile. */
+/** A reason without a row does not compile. */
 type Row = readonly [zone: number, strict: number, a2a: A2aCell, cleverAgents: number, vapora: number, http: number];
 
-/** Order counts: of the reasons that share a number the first row is the guess. `http` is what other endpoints may answer with. */
-// biome-ignore format: one row a reason
+/** Order matters: where reasons share a number, the first row is the guess. docs/contract.md has the same table. */
+// biome-ignore format: one row per reason
 const rows = {
   //                             zone    strict  A2A (1.0 and 0.3)                        CleverAgents VAPORA HTTP
   parse_error:                  [-32700, -32700, -32700,                                     -32700, -32700, 400],

@@ -1,14 +1,14 @@
-/** The JSON-RPC 2.0 envelope (https://www.jsonrpc.org/specification, sections 4 and 5), as narrowed by the zone contract. */
+/** The JSON-RPC 2.0 envelope (https://www.jsonrpc.org/specification, sections 4 and 5), narrowed by the contract between the zones. */
 import * as z from "zod";
 
-/** Lower-case UUID, as Sekisho sends it as the id of every request. */
+/** A lower-case UUID: the id of every request that Sekisho sends. */
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** What the host accepts as an id: any string of 1 to 128 characters or an integer. `null` or a missing id is no Request. */
+/** The ids that a host accepts. A request with a null or missing id is invalid. */
 export const requestIdSchema = z.union([z.string().min(1).max(128), z.int()]);
 export type RequestId = z.infer<typeof requestIdSchema>;
 
-/** One Request object. `params` is checked per method; an array there is `invalid_params`, so it passes the envelope. */
+/** Leaves `params` to the method, which refuses an array as `invalid_params`. */
 export const requestSchema = z.object({
   jsonrpc: z.literal("2.0"),
   method: z
@@ -32,9 +32,8 @@ const responseId = requestIdSchema.nullable();
 const absent = z.never().optional();
 
 /**
- * One Response object as a client takes it: exactly one of `result` and `error` (a `null` result is one), unknown members
- * ignored. An error without `id`, as some peers send it, reads as `id: null`.
- * Whether `id` is the one that was sent is the client's own check.
+ * A response has exactly one of `result` and `error`; a `null` result counts. Some peers send errors without an `id`, which reads as
+ * `id: null`. The client itself compares `id` with the one that it sent.
  */
 export const responseSchema: z.ZodType<JsonRpcResponse> = z.union([
   z.object({

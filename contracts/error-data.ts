@@ -1,6 +1,5 @@
 /**
- * Errors on the wire, in every dialect: `data` of an error object, the domain's error that it means, and an error as a host answers it
- * over HTTP.
+ * Encodes and decodes errors in every dialect: the error object with its `data`, and the HTTP response of a host.
  */
 import * as z from "zod";
 import { type Dialect, listReasons, toErrorCode, toHttpStatus } from "./dialects.ts";
@@ -10,7 +9,7 @@ import { maxTaskIdLength } from "./limits.ts";
 
 export const reasonSchema = z.enum(reasons as [Reason, ...Reason[]]);
 
-/** `data` of an error object in the zone dialects: the reason, whether to retry, and the details. */
+/** `data` of an error object, outside of A2A 1.0. */
 export const errorDataSchema = z.object({
   reason: reasonSchema,
   retryable: z.boolean(),
@@ -24,9 +23,9 @@ export const errorDataSchema = z.object({
 });
 
 /**
- * The domain's error: `data` counts first, the number second, the HTTP status third. Never throws, whatever `data` is. `status` is the HTTP status that came with the body, where there was one: it narrows
- * a number that several reasons share, and stands in for one that the dialect does not know.
- * `exact: false` where more than one reason is left, or none (then `internal`).
+ * Decides by `data` first, then by the number, then by the HTTP status. `status` narrows a number that several reasons share, and replaces
+ * one that the dialect does not know. The error is not `exact` where several reasons are left, or none (then it is `internal`). Never throws,
+ * whatever `data` is.
  */
 export function decodeError({
   error,
@@ -43,7 +42,6 @@ export function decodeError({
     const wasGuessed = retryable === false && isRetryable(reason);
     return new SekishoError(reason, { details, code, exact: !wasGuessed });
   }
-  // Every dialect's table holds the standard codes, so they need no step of their own.
   const byCode = listReasons({ code, dialect });
   const pool = byCode.length > 0 ? byCode : reasons;
   const byStatus = pool.filter((candidate) => toHttpStatus(candidate) === status);
@@ -52,8 +50,8 @@ export function decodeError({
 }
 
 /**
- * Nothing of the cause crosses the wire: `message` is the fixed text of the reason. `ambiguous` is never on the wire: it becomes `internal`. Where A2A tells a
- * reason by the state of a task, the error object carries our own number, for the calls that have no task to answer with.
+ * Sends the reason's fixed text and nothing of the cause. `ambiguous` is never on the wire and becomes `internal`. Where A2A expresses a
+ * reason as the state of a task, the error object has our own number, for calls that have no task to answer with.
  */
 export function encodeError({ error, dialect }: { error: SekishoError; dialect: Dialect }): JsonRpcErrorObject {
   if (error.reason === "ambiguous") {
@@ -72,8 +70,8 @@ type ErrorResponse = {
 };
 
 /**
- * HTTP 200 for most errors, and a status for what A2A and our own host tell by one as well. In VAPORA's dialect every reason
- * has its status, and the response no `id`. 429 and 503 say when to come again, in a second where nothing is known.
+ * Most errors have HTTP status 200. In VAPORA's dialect every reason has a status of its own, and the response has no `id`. 429 and 503
+ * always carry `retry-after`, one second by default.
  */
 export function createErrorResponse({
   error,
@@ -93,17 +91,16 @@ export function createErrorResponse({
   };
 }
 
-/** The details read from `data`. `retryable: false` beside a retryable reason means that the sender only guessed the reason. */
+/** `retryable: false` beside a retryable reason means that the sender only guessed the reason. */
 type DecodedData = { reason?: Reason | undefined; retryable?: boolean | undefined; details: ErrorDetails };
 
 const { reason: _reason, retryable: _retryable, ...detailFields } = errorDataSchema.shape;
 
-/** `{ reason, retryable, ...details }`: what survives every hop. */
 function detailsToObject({ error, reason }: { error: SekishoError; reason: Reason }): Record<string, unknown> {
   return { reason, retryable: error.retryable, ...error.details };
 }
 
-/** Takes whatever of the known fields is well-formed; `{ missing: [...] }`, as some agents send it, becomes issues. Never throws. */
+/** Keeps the known fields that are well-formed. Some agents send `{ missing: [...] }`, which becomes issues. Never throws. */
 function detailsFromObject(data: Readonly<Record<string, unknown>>): DecodedData {
   const details: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries(detailFields)) {
@@ -125,7 +122,7 @@ const badRequestType = "type.googleapis.com/google.rpc.BadRequest";
 const a2aDomain = "a2a-protocol.org";
 const ownDomain = "sekisho";
 
-/** A2A's own names, by its numbers, and the reason that each says. */
+/** A2A's own names of its numbers. */
 const a2aNames: readonly { code: number; name: string; reason: Reason }[] = [
   { code: -32001, name: "TASK_NOT_FOUND", reason: "task_not_found" },
   { code: -32002, name: "TASK_NOT_CANCELABLE", reason: "invalid_state" },
@@ -154,8 +151,8 @@ const badRequestSchema = z.object({
 });
 
 /**
- * `data` of an error object in A2A 1.x: an array of `@type` objects (A2A 1.0, section 9.5; google.rpc error details). A2A's ErrorInfo
- * where A2A has a name for the number, then our own, then the delay and the issues in Google's shapes.
+ * `data` in A2A 1.0 (section 9.5) is an array of google.rpc error details: A2A's ErrorInfo where A2A has a name for the number, our own
+ * ErrorInfo, then RetryInfo and BadRequest.
  */
 function detailsToArray({
   error,
@@ -191,7 +188,7 @@ function detailsToArray({
   ];
 }
 
-/** Our own reason before A2A's; what is malformed or unknown is passed over. Never throws. */
+/** Our own reason counts before A2A's. Skips what is malformed or unknown. Never throws. */
 function detailsFromArray(data: readonly unknown[]): DecodedData {
   const infos = data.flatMap((item) => errorInfoSchema.safeParse(item).data ?? []);
   const own = infos.find((info) => info.domain === ownDomain);
@@ -222,7 +219,7 @@ function issuesIn(data: readonly unknown[]): ErrorDetails {
   return { issues: violations.map(({ field, description }) => ({ path: field, message: description })) };
 }
 
-/** Metadata values are strings by their schema; the two that are truth values here come back as such. */
+/** Metadata values are strings by their schema, so the two booleans are restored. */
 function booleans(metadata: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const named = Object.entries(metadata).map(([name, value]) =>
     name === "retryable" || name === "lost" ? [name, value === "true"] : [name, value],
@@ -230,11 +227,12 @@ function booleans(metadata: Readonly<Record<string, unknown>>): Record<string, u
   return Object.fromEntries(named);
 }
 
-/** Milliseconds as a protobuf Duration in JSON (`"1.500s"`), and back, rounded up. */
+/** A protobuf Duration in JSON, such as `"1.500s"`. */
 function toDuration(ms: number): string {
   return `${Math.floor(ms / 1000)}.${String(ms % 1000).padStart(3, "0")}s`;
 }
 
+/** Rounds up to a millisecond. */
 function fromDuration(text: string): number {
   const [seconds = "0", fraction = "0"] = text.slice(0, -1).split(".");
   return Number(seconds) * 1000 + Math.ceil(Number(fraction.padEnd(9, "0")) / 1_000_000);
@@ -246,11 +244,11 @@ function findInData(data: unknown): DecodedData {
   return { details: {} };
 }
 
-/** What the caller's own platform has a use for, also where the rest is HTTP 200. */
+/** The reasons that platforms and proxies between the zones act on. */
 const statusReasons: readonly Reason[] = ["unauthenticated", "permission_denied", "rate_limited"];
 
 function statusOf({ reason, id, dialect }: { reason: Reason; id: RequestId | null; dialect: Dialect }): number {
-  // A body that is too large is refused before its id is read; with an id it is the agent's result that was too large.
+  // A body that is too large is refused before its id is read. With an id, it was the result that was too large.
   const isRefusedBody = reason === "payload_too_large" && id === null;
   const isA2aOutage = reason === "unavailable" && (dialect === "a2a" || dialect === "a2a-0.3");
   const hasStatus = dialect === "vapora" || isRefusedBody || isA2aOutage || statusReasons.includes(reason);

@@ -1,6 +1,6 @@
-/** The domain layer of errors: a closed list of reasons, whether each may be retried, and the one error class. It needs no zod. */
+/** The closed list of reasons, whether each may be retried, and the one error class. Needs no zod, so that the ingress stays small. */
 
-/** Every reason that can travel on the wire, with its fixed message and the answer to "may it be retried with the same id?". */
+/** Every reason that can be on the wire. `retryable`: the same request may be sent again with the same id. */
 const table = {
   parse_error: { retryable: false, message: "The request is not valid JSON." },
   invalid_request: { retryable: false, message: "The body is not a JSON-RPC 2.0 Request object." },
@@ -37,20 +37,20 @@ const table = {
 export type Reason = keyof typeof table;
 export const reasons = Object.keys(table) as readonly Reason[];
 
-/** A reason as a client meets it: `ambiguous` (nobody knows whether the request arrived) is never on the wire. */
+/** `ambiguous` exists in clients only: nobody knows whether the request arrived. */
 export type ClientReason = Reason | "ambiguous";
 
 const ambiguous = { retryable: false, message: "Nobody knows whether the request arrived." } as const;
 
-/** Whether a request that met `reason` may be repeated with the same id without asking whether the peer is idempotent. */
+/** Whether the request may be repeated with the same id, even to a peer that does not deduplicate. */
 export function isRetryable(reason: ClientReason): boolean {
   return describe(reason).retryable;
 }
 
-/** The details of an error beside its reason: ids, times and states, never texts of users or of causes. */
+/** Ids, times and states, never texts of users or of causes. */
 export type ErrorDetails = {
   retry_after_ms?: number | undefined;
-  /** Beside `unavailable`: the task may have been stored all the same, so that no other peer may be asked. */
+  /** Beside `unavailable`: the task may have been stored, so it must not go to another peer. */
   task_id?: string | undefined;
   correlation_id?: string | undefined;
   issues?: { path: string; message: string }[] | undefined;
@@ -59,27 +59,26 @@ export type ErrorDetails = {
   lost?: boolean | undefined;
 };
 
-/** Marks an error of this class in every module that has a copy of it. */
+/** Marks instances across copies of this module. */
 const mark = Symbol.for("sekisho.SekishoError");
 
 /**
- * The one error class. `message` is the fixed text of the reason, never an exception's text;
- * the exception is kept as `cause` for whoever debugs, and must not be printed where users or logs read.
- * `exact: false` marks a reason that was guessed from an ambiguous number: never a reason to re-send.
+ * The one error class. `message` is the fixed text of the reason. The exception is kept as `cause` for debugging, and must not reach users
+ * or logs. `exact: false` marks a reason that was guessed from an ambiguous number: it never allows a repetition.
  *
- * `instanceof` holds between modules: a bundled agent has a class SekishoError of its own, and errors cross between it and the host.
+ * `instanceof` works across modules, because a bundled agent has its own copy of this class, and errors cross between it and the host.
  */
 export class SekishoError extends Error {
   readonly reason: ClientReason;
   readonly details: ErrorDetails;
   readonly exact: boolean;
-  /** The number that came over the wire, where one did. */
+  /** The number that came over the wire. */
   readonly code: number | undefined;
-  /** The request certainly did nothing there: none of it was written, or the peer itself says that it took nothing. */
+  /** The request certainly had no effect: none of it was written, or the peer says that it took nothing. */
   readonly undelivered: boolean;
-  /** The response could not be read: it says nothing of the task, whatever the reason. */
+  /** The response could not be read, so it says nothing about the task. */
   readonly unread: boolean;
-  /** The peer says that the task is over, and what it says of it is unusable: every repetition would bring the same. */
+  /** The peer says that the task is over, but its result is unusable. Asking again would bring the same. */
   readonly endsTask: boolean;
 
   constructor(
@@ -113,12 +112,11 @@ export class SekishoError extends Error {
     return true;
   }
 
-  /** Whether the request may simply be repeated with the same id. */
   get retryable(): boolean {
     return this.exact && isRetryable(this.reason);
   }
 
-  /** Any thrown value at the rim of a process: a SekishoError as it is, everything else `internal` with its cause kept. */
+  /** Returns a SekishoError as it is, and wraps everything else as `internal`. */
   static from(thrown: unknown): SekishoError {
     return thrown instanceof SekishoError ? thrown : new SekishoError("internal", { cause: thrown });
   }

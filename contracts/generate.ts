@@ -1,4 +1,4 @@
-/** Writes `contracts/generated/` anew: the OpenRPC document and the JSON Schemas. Run it with `npm run contracts`. */
+/** `npm run contracts`: rewrites `contracts/generated/`, the OpenRPC document and the JSON Schemas. */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { generatedFiles } from "./generated-files.ts";

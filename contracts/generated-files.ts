@@ -1,10 +1,11 @@
-/** The text of every generated file, by its path below `contracts/generated/`. */
+/** The generated files: the OpenRPC document and one JSON Schema per shape. */
 import * as z from "zod";
 import { errorObjectSchema, requestSchema, responseSchema } from "./envelope.ts";
 import { errorDataSchema } from "./error-data.ts";
 import { methods } from "./methods.ts";
 import { buildOpenRpc } from "./openrpc.ts";
 
+/** The texts by path below `contracts/generated/`. */
 export function generatedFiles(): ReadonlyMap<string, string> {
   const files = new Map([["openrpc.json", toText(buildOpenRpc())]]);
   for (const [name, schema] of Object.entries(shapes())) {
@@ -13,7 +14,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   return files;
 }
 
-/** Every shape as its receiver accepts it: unknown members are allowed, as everywhere in the contract. */
+/** Describes each shape as its receiver accepts it, so unknown members are allowed. */
 function shapes(): Record<string, z.ZodType> {
   const ofMethods = Object.entries(methods).flatMap(([name, { params, result }]) => [
     [`${name}.params`, params] as const,

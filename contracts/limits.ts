@@ -1,14 +1,14 @@
-/** Limits of the contract that are wanted without its schemas: whatever must start fast loads only these. */
+/** Limits of the contract, without its schemas: code that must start fast loads only this file. */
 
-/** Slack's own limit of one message's text, in characters. */
+/** Slack's own limit for the text of a message, in characters. */
 export const maxTextLength = 40_000;
-/** Longest id of a task, in characters: A2A's agents make their own. */
+/** In characters. A2A agents choose their own ids. */
 export const maxTaskIdLength = 256;
-/** The limit for an answer that is still being written and is sent with the progress. */
+/** In characters, for the answer so far that is sent with the progress. */
 export const maxPartialTextLength = 12_000;
-/** Of the thread so far: messages, characters of each, and bytes of the whole as JSON. */
+/** The history of a thread: messages, characters of each, and bytes of the whole as JSON. */
 export const maxHistoryItems = 50;
 export const maxHistoryTextLength = 4000;
 export const maxHistoryBytes = 64 * 1024;
-/** Largest `response_text` plus inline artifacts, in bytes of UTF-8 (a DynamoDB item holds 400 KB). */
+/** `response_text` and inline artifacts together, in bytes of UTF-8. A DynamoDB item holds 400 KB. */
 export const maxResultBytes = 256 * 1024;

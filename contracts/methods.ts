@@ -1,6 +1,6 @@
 /**
- * The methods of the zone contract: params and results, and the states of a task. Types are inferred;
- * unknown params are ignored, unknown result fields pass.
+ * The methods of the contract between the zones, with their params and results, and the states of a task. Unknown params are dropped, and
+ * unknown fields of a result pass. docs/contract.md explains every field.
  */
 import * as z from "zod";
 import { requestIdSchema } from "./envelope.ts";
@@ -15,9 +15,9 @@ import {
 } from "./limits.ts";
 import { isLoopbackHost } from "./loopback.ts";
 
-/** Largest request body, in bytes of UTF-8. */
+/** In bytes of UTF-8. */
 export const maxRequestBytes = 256 * 1024;
-/** Longest time a host holds a `get_task`, in milliseconds. */
+/** The longest time for which a host holds a `get_task`. */
 const maxWaitMs = 25_000;
 
 const slackId = z.string().min(1).max(64);
@@ -25,11 +25,11 @@ const slackTs = z
   .string()
   .max(32)
   .regex(/^\d+\.\d+$/);
-/** A moment with `Z` or an offset, as RFC 3339 writes it. */
+/** RFC 3339, with `Z` or an offset. */
 const timestamp = z.iso.datetime({ offset: true });
 const taskId = z.string().min(1).max(maxTaskIdLength);
 
-/** Conversation key: what keeps a conversation on one warm runtime. */
+/** Keeps a conversation on one warm runtime. */
 export const sessionIdSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{32,99}$/);
 
 const attachmentUrl = z
@@ -37,7 +37,7 @@ const attachmentUrl = z
   .max(4096)
   .refine((url) => isAttachmentUrl(url), "must be https (http only on loopback)");
 
-/** A file of the message: `url` is short-lived and readable without a Slack token; `size` in bytes. */
+/** A file of the message. `url` is short-lived and needs no Slack token; `size` is in bytes. */
 export const attachmentSchema = z.object({
   id: z.string().min(1).max(128),
   name: z.string().max(255),
@@ -95,7 +95,7 @@ export const executeTaskParamsSchema = z
   });
 export type ExecuteTaskParams = z.infer<typeof executeTaskParamsSchema>;
 
-/** Output of an agent beside its answer: text, bytes (`base64`) or any JSON inline, or a reference to something larger. */
+/** A file of the answer: text, bytes (`base64`) or any JSON inline, or the `url` of something larger. */
 export const artifactSchema = z.looseObject({
   name: z.string().max(255).optional(),
   mimetype: z.string().max(255).optional(),
@@ -115,7 +115,7 @@ export const successResultSchema = z.looseObject({
   correlation_id: z.string().optional(),
 });
 
-/** `partial_text`: the answer as far as it is written, at most its first 12,000 characters. */
+/** `partial_text` is the beginning of the answer, while it is written. */
 export const progressSchema = z.object({
   text: z.string().optional(),
   percent: z.number().min(0).max(100).optional(),
@@ -130,10 +130,9 @@ export const acceptedResultSchema = z.looseObject({
   progress: progressSchema.optional(),
 });
 
-/** The id of an option, as an answer names it. */
 export const optionIdSchema = z.string().min(1).max(128);
 
-/** Read leniently: a question with options that no answer can name may still be answered in words. */
+/** Lenient, because a question whose options no answer can name may still be answered in words. */
 export const questionOptionSchema = z.object({ id: z.string(), label: z.string(), style: z.string().optional() });
 
 export type QuestionOption = z.infer<typeof questionOptionSchema>;
@@ -194,7 +193,7 @@ const answerTaskParamsSchema = z.object({
 const discoverParamsSchema = z.object({}).optional();
 export const discoverResultSchema = z.looseObject({ openrpc: z.string() });
 
-/** Every method with its params and result; the one table that host, client and the OpenRPC generator read. */
+/** Host, client and the OpenRPC document all read this table. */
 export const methods = {
   execute_task: { params: executeTaskParamsSchema, result: taskResultSchema },
   get_task: { params: getTaskParamsSchema, result: taskResultSchema },
@@ -207,7 +206,7 @@ export type MethodName = keyof typeof methods;
 export type ParamsOf<M extends MethodName> = z.infer<(typeof methods)[M]["params"]>;
 export type ResultOf<M extends MethodName> = z.infer<(typeof methods)[M]["result"]>;
 
-/** The id of `execute_task`, when it is one that is deduplicated: a UUID in any case. */
+/** The ids of `execute_task` that are deduplicated: UUIDs, in upper or lower case. */
 export const dedupedIdSchema = requestIdSchema.pipe(z.guid());
 
 function utf8Bytes(text: string): number {
@@ -241,12 +240,12 @@ const followers: Record<TaskState, readonly TaskState[]> = {
   rejected: [],
 };
 
-/** Whether a task in state `from` may go to `to`. Terminal states never change. */
+/** Terminal states never change. */
 export function canTransition({ from, to }: { from: TaskState; to: TaskState }): boolean {
   return followers[from].includes(to);
 }
 
-/** The details of a refused transition, in every protocol: the task's state, and the state that was asked for. */
+/** `from` is the task's state, `to` the one that was asked for. */
 export function transitionError({
   taskId,
   correlationId,
@@ -254,7 +253,7 @@ export function transitionError({
   to,
 }: {
   taskId: string;
-  /** Of the request that began the task, where that is known. */
+  /** That of the request that began the task. */
   correlationId?: string;
   from: TaskState;
   to: TaskState;

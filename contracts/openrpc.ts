@@ -1,4 +1,4 @@
-/** The OpenRPC document of the zone contract (https://spec.open-rpc.org), built from the zod schemas. */
+/** Builds the OpenRPC document of the contract (https://spec.open-rpc.org) from the zod schemas. */
 import * as z from "zod";
 import { toErrorCode } from "./dialects.ts";
 import { errorDataSchema } from "./error-data.ts";
@@ -31,7 +31,7 @@ const components = {
   ErrorData: errorDataSchema,
 } as const;
 
-/** Every call may meet these; the rest depends on the method. No two of one method share a number (OpenRPC demands it). */
+/** The errors of every method. OpenRPC demands that no two errors of one method share a number. */
 const everywhere = [
   "parse_error",
   "invalid_request",
@@ -80,7 +80,7 @@ export type OpenRpc = {
   components: { schemas: Record<string, unknown>; errors: Record<string, unknown> };
 };
 
-/** A new document at every call; building takes a few milliseconds, so a server keeps it. */
+/** Takes a few milliseconds, so a server keeps the document. */
 export function buildOpenRpc(): OpenRpc {
   const schemas = namedSchemas();
   return {
@@ -124,7 +124,7 @@ function method({
   };
 }
 
-/** The components and, by method name, the params; all as what a receiver accepts, in draft 7, which OpenRPC refers to. */
+/** The components, and the params by method name, as a receiver accepts them. In draft 7, which OpenRPC demands. */
 function namedSchemas(): ReadonlyMap<string, Schema> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(components)) registry.add(schema, { id });

@@ -1,4 +1,2 @@
-/** The version of the zone contract, by semantic versioning: a new major one where an older peer would no longer understand. */
-
-/** Of what `contracts/generated` describes; `contracts/released/` keeps each one that was released as it was. */
+/** The semantic version of the contract in `contracts/generated`. A new major version breaks older peers. */
 export const contractVersion = "1.0.0";

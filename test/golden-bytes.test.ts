@@ -12,10 +12,10 @@ import {
 } from "../lambdas/execution/tasks/execution-task.ts";
 import { formatPosition, toRecordAttributes } from "../lambdas/shared/engine/aws/record.ts";
 import { toShardKey } from "../lambdas/shared/engine/aws/table.ts";
-import { storedRulesId } from "../lambdas/verification/gate/allowlist.ts";
+import { storedRulesId } from "../lambdas/verification/gate/rules.ts";
 import { createMetadata } from "../lambdas/verification/slack/api/posts.ts";
-import { encodeButton } from "../lambdas/verification/slack/messages/message-marks.ts";
-import { greetingIdOf, requestIdOf, sessionIdOf } from "../lambdas/verification/task/ids.ts";
+import { encodeButton } from "../lambdas/verification/slack/messages/blocks.ts";
+import { conversationOpenedIdOf, requestIdOf, sessionIdOf } from "../lambdas/verification/task/routing.ts";
 import { threadIdOf } from "../lambdas/verification/task/thread.ts";
 import { createHistoryId, createHistoryState } from "../lambdas/verification/usage/entry.ts";
 import { sampleAsk, sampleTask } from "./verification/task/sample.ts";
@@ -32,7 +32,7 @@ const values: readonly (readonly [name: string, value: unknown, expected: unknow
   ],
   [
     "request id of an opened conversation",
-    greetingIdOf({ appId: "A1", channel: "D1", threadTs: "1.000100" }),
+    conversationOpenedIdOf({ appId: "A1", channel: "D1", threadTs: "1.000100" }),
     "dad79d69-48d7-5438-a121-fd07ebc82197",
   ],
   [

@@ -1,7 +1,7 @@
 /** `sekisho allow list`: who may ask, and where that is said. */
 import { parseArgs } from "node:util";
 import type { AllowlistRule } from "../../lambdas/shared/config/schema.ts";
-import { matchRules } from "../../lambdas/verification/gate/allowlist.ts";
+import { matchRules } from "../../lambdas/verification/gate/rules.ts";
 import { changeRules, readRules } from "../../lib/cli/allow/change-rules.ts";
 import { withRulePlace } from "../../lib/cli/allow/place.ts";
 import { isSame, type RuleFields, withoutRule, withRule } from "../../lib/cli/allow/rule-set.ts";

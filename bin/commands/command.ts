@@ -33,15 +33,22 @@ export class UsageError extends Error {
   }
 }
 
-/** Waits until the person wants to end, then ends; says so where it takes its time. */
-export async function closeWhenStopped({ signal, note }: CommandRun, close: () => Promise<void>): Promise<void> {
-  await waitForAbort(signal);
-  const text = "Stopping; what is under way gets a few seconds. Ctrl-C again ends at once.";
-  const timer = setTimeout(() => note(text), 700);
+/**
+ * Runs `begin`, waits until the person stops the command, then closes. Closes also if `begin` throws, so that no listener
+ * stays open. Says that it is stopping if that takes a while.
+ */
+export async function closeWhenStopped(
+  { signal, note }: CommandRun,
+  close: () => Promise<void>,
+  begin: () => void = () => {},
+): Promise<void> {
   try {
-    await close();
+    begin();
+    await waitForAbort(signal);
   } finally {
-    clearTimeout(timer);
+    const text = "Stopping; what is under way gets a few seconds. Ctrl-C again ends at once.";
+    const timer = setTimeout(() => note(text), 700);
+    await close().finally(() => clearTimeout(timer));
   }
 }
 

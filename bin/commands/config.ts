@@ -1,4 +1,4 @@
-/** `sekisho config check`: is the configuration one that can be used? */
+/** `sekisho config`: checks the configuration, and pushes live settings to a stage without a deploy. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -8,7 +8,7 @@ import {
   listCardSecrets,
 } from "../../lambdas/execution/config/execution-secrets.ts";
 import { listDestinationSecrets } from "../../lambdas/shared/config/destination-address.ts";
-import { type ConfigPlace, configDirectory, configPath, loadConfig } from "../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, configDirectory, configPath, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { AgentConfig, Config } from "../../lambdas/shared/config/schema.ts";
 import { formatSecretName, hasSecret } from "../../lambdas/shared/config/secrets.ts";
 import { findExecutionPlace } from "../../lambdas/shared/config/stage-config.ts";
@@ -39,24 +39,24 @@ Exit code 0: it can be used; 2: it cannot.
     const stages = Object.entries(config.stages);
     for (const [name, stage] of stages) print(`Stage ${name}: ${stageText(stage)}.`);
     for (const [name, { alarmEmail }] of stages) {
-      if (!alarmEmail) note(`Note: nobody hears of the alarms of stage ${name}: set alarmEmail.`);
+      if (!alarmEmail) note(`Note: the alarms of stage ${name} notify nobody. Set alarmEmail.`);
     }
-    if (config.routes.length === 0) note("There is no route: whoever asks is told that no agent is set up.");
+    if (config.routes.length === 0) note("There is no route, so everybody who asks learns that no agent is set up.");
     if (config.allowlist.length === 0)
-      note("The allowlist is empty: in a real workspace nobody may ask but by rules of sekisho allow add.");
+      note("The allowlist is empty: in a real workspace only rules of sekisho allow add let somebody ask.");
     for (const secret of unsetSecrets(config))
       note(`Note: the environment variable ${formatSecretName(secret)} is not set here.`);
     return exitCodes.success;
   },
 };
 
-function sourceOf(place: ConfigPlace): string {
+function sourceOf(place: ConfigLocation): string {
   const path = configPath(place);
   if (existsSync(path)) return `Read ${path}.`;
-  return `There is no sekisho.config.json in ${place.directory}: every default holds.`;
+  return `There is no sekisho.config.json in ${place.directory}, so every default is in effect.`;
 }
 
-/** Whether its code can be loaded shows when it runs: here it is not executed. */
+/** Checks that the file exists, and does not run it. */
 export function requireAgentFile(agent: AgentConfig, directory: string): void {
   if (typeof agent !== "string" || agent === "echo") return;
   const file = resolve(directory, agent);
@@ -77,12 +77,12 @@ function stageText(stage: Stage): string {
   return `Verification in ${verification.account}, ${verification.region}; Execution ${execution.kind}${where}`;
 }
 
-/** The references that cannot be resolved here; that is no problem of the file. */
+/** A variable that is not set here may be set where the configuration is used, so it is only a note. */
 function unsetSecrets(config: Config): SecretReference[] {
   return [...neededSecrets(config.slack), ...listNonSlackSecrets(config)].filter((secret) => !hasSecret(secret));
 }
 
-/** Of destinations, of the Execution zone, and of those who are told or tell what happens. */
+/** The secrets of destinations, of the Execution zone, of telemetry and of the operators' page. */
 export function listNonSlackSecrets({ destinations, execution, telemetry, operators }: Config): SecretReference[] {
   const { exporter } = telemetry.traces;
   return [
@@ -95,17 +95,15 @@ export function listNonSlackSecrets({ destinations, execution, telemetry, operat
   ];
 }
 
-// `sekisho config push`: brings routes, and what of destinations needs no permission, to a stage without a deploy.
-
 export const configPush: Command = {
   help: `
 sekisho config push [--stage NAME] [--dry-run] [--config FILE]
 
-Brings the routes of the configuration, and of its destinations deadlineMs, concurrency, longPollMs, dialect,
-idempotent, maxResponseBytes and (unless calls are permitted by address, as with sigv4, or get the bot token) url, to a deployed stage.
-The workers see it within a minute; no deploy is needed. Everything else of the file takes effect with the next
-deploy. A destination that is new, or is another one in what needs permissions, "needs a deploy": where a route leads
-there, or where one of those fields is another than was pushed before, nothing is written; else it is left out.
+Pushes to a deployed stage the routes of the configuration, and of its destinations deadlineMs, concurrency, longPollMs,
+dialect, idempotent, maxResponseBytes and url (unless permissions name the address, as with sigv4, or calls get the bot
+token). The workers see it within a minute, without a deploy. Everything else takes effect with the next deploy.
+A destination "needs a deploy" where it is new, or where the fields that need permissions have changed. If a route leads
+there, or if one of the fields above differs from the last push, nothing is written. Otherwise it is left out.
 
   --stage NAME   of the configuration's stages; without it the first
   --dry-run      only shows what would change

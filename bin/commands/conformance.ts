@@ -1,24 +1,18 @@
-/** `sekisho conformance`: does an Execution endpoint keep the contract, whatever it is written in? */
-import { randomUUID } from "node:crypto";
+/** `sekisho conformance`: checks whether an Execution endpoint in any language keeps the contract. */
 import { closeSync, existsSync, lstatSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { listDestinationSecrets } from "../../lambdas/shared/config/destination-address.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
-import type { Texts } from "../../lib/cli/conformance/case.ts";
 import { findEndpoint } from "../../lib/cli/conformance/endpoint-text.ts";
-import { openPeerUnderTest } from "../../lib/cli/conformance/open-peer.ts";
-import type { PeerUnderTest } from "../../lib/cli/conformance/peer.ts";
-import { probePeer } from "../../lib/cli/conformance/probe.ts";
+import { openPeerUnderTest, probePeer } from "../../lib/cli/conformance/open-peer.ts";
 import { formatJsonReport, formatJunitReport, formatTextReport } from "../../lib/cli/conformance/reports.ts";
-import { type CaseReport, isConformant, runCases } from "../../lib/cli/conformance/run-cases.ts";
-import { createSlowTasks } from "../../lib/cli/conformance/slow-tasks.ts";
+import { isConformant, runCases } from "../../lib/cli/conformance/run-cases.ts";
 import { type Command, type CommandRun, exitCodes, requireSecrets, UsageError } from "./command.ts";
 
-/** All cases together, with an agent that thinks for a minute at each of its tasks. */
+/** Enough for all cases with an agent that takes a minute for each of its tasks. */
 const totalMs = 30 * 60_000;
 
 export const conformance: Command = {
@@ -26,8 +20,8 @@ export const conformance: Command = {
 sekisho conformance URL [--auth AUTH] [--dialect D] [options]
 sekisho conformance --destination NAME [--config FILE] [options]
 
-Runs the contract's cases against an Execution endpoint in any language, and says of each
-what was expected and what came. It runs the agent behind the endpoint some twenty times.
+Runs the contract's cases against an Execution endpoint in any language, and shows what each case
+expected and what came. It runs the agent behind the endpoint about twenty times.
 
   --auth AUTH          how to call a URL: none (loopback only), bearer:ENV_NAME,
                        sigv4:SERVICE:REGION, web-identity:AUDIENCE
@@ -42,9 +36,9 @@ what was expected and what came. It runs the agent behind the endpoint some twen
   --json               prints the report as one JSON object
   --junit FILE         writes it as JUnit XML too; an optional case that is not kept is skipped there
 
-What a peer gives no occasion for is skipped, with the reason. docs/conformance.md lists the cases.
-Exit code 0: keeps all that is required; 1: does not; 2: bad usage or configuration; 3: nothing
-there that could be tested (not reachable, no endpoint at this address, credentials refused).
+A case that cannot be tried with a peer is skipped, with the reason. docs/conformance.md lists the cases.
+Exit code 0: it keeps all that is required; 1: it does not; 2: bad usage or configuration; 3: there is
+nothing to test (not reachable, no endpoint at this address, credentials refused).
 `,
   async run(run) {
     const { values, positionals } = parseArgs({ args: run.words, allowPositionals: true, options });
@@ -53,8 +47,8 @@ there that could be tested (not reachable, no endpoint at this address, credenti
     const { auth, dialect, destination } = values;
     const endpoint = findEndpoint({ url: positionals[0], auth, dialect, destination, place });
     requireSecrets(listDestinationSecrets(endpoint.destination));
-    const timeoutMs = millisecondsOf(values["call-timeout"]);
-    const junit = values.junit === undefined ? undefined : fileOf({ path: values.junit, directory: run.directory });
+    const timeoutMs = parseCallTimeout(values["call-timeout"]);
+    const junit = values.junit === undefined ? undefined : resolveJunit(values.junit, run.directory);
     const texts = {
       plain: values.text,
       slow: values["slow-text"],
@@ -69,19 +63,33 @@ there that could be tested (not reachable, no endpoint at this address, credenti
       directory: configDirectory(place),
       executionPort,
       log: createLog({ service: "sekisho", level: logLevel ?? "error" }),
-      sessionId: `conformance-${randomUUID()}`,
       timeoutMs,
       signal,
     });
     try {
-      const why = await probePeer({ peer, id: randomUUID() });
+      const why = await probePeer(peer);
       if (why !== undefined) {
         run.note(`${endpoint.called}: ${why}`);
         return exitCodes.notReachable;
       }
-      const isIdempotent = endpoint.destination.idempotent;
-      const reports = await runAll({ run, peer, texts, isIdempotent, signal, timeOver });
-      return show({ run, endpoint: endpoint.called, reports, json: values.json, junit });
+      let shown = "";
+      const reports = await runCases({
+        peer,
+        texts,
+        isIdempotent: endpoint.destination.idempotent,
+        interrupt: run.signal,
+        timeOver,
+        // Shows progress by theme, because only slow tasks take long.
+        onCase(name) {
+          const [theme = ""] = name.split("/");
+          if (theme !== shown) run.note(theme === "accepted" ? `${theme} ("${texts.slow}")` : theme);
+          shown = theme;
+        },
+      });
+      const report = { endpoint: endpoint.called, reports };
+      run.print(values.json ? formatJsonReport(report) : formatTextReport(report));
+      const isWritten = junit === undefined || writeJunit(run, junit, formatJunitReport(report));
+      return isWritten && isConformant(reports) ? exitCodes.success : exitCodes.failed;
     } catch (thrown) {
       if (!run.signal.aborted) throw thrown;
       run.note("Interrupted; there is no report.");
@@ -106,14 +114,14 @@ const options = {
   junit: { type: "string" },
 } as const;
 
-function millisecondsOf(text: string): number {
+function parseCallTimeout(text: string): number {
   const seconds = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && seconds >= 0.1 && seconds <= 600) return seconds * 1000;
-  throw new UsageError(`--call-timeout: "${text}" is no number of seconds (0.1 to 600).`);
+  throw new UsageError(`--call-timeout: "${text}" is not a number of seconds (0.1 to 600).`);
 }
 
-/** Better said before all the cases than after: whether it can be written is tried, and leaves nothing behind. */
-function fileOf({ path, directory }: { path: string; directory: string }): string {
+/** Tries before the cases whether the file can be written, and leaves nothing behind. */
+function resolveJunit(path: string, directory: string): string {
   const file = resolve(directory, path);
   if (!existsSync(dirname(file))) throw new UsageError(`--junit: there is no folder ${dirname(file)}.`);
   try {
@@ -121,65 +129,21 @@ function fileOf({ path, directory }: { path: string; directory: string }): strin
     closeSync(openSync(file, "a"));
     if (!wasThere) rmSync(file);
   } catch (thrown) {
-    throw new UsageError(notWritableText({ file, thrown }));
+    throw new UsageError(notWritableText(file, thrown));
   }
   return file;
 }
 
-function notWritableText({ file, thrown }: { file: string; thrown: unknown }): string {
-  return `--junit: ${file} is no file that can be written (${Object(thrown).code}).`;
+function notWritableText(file: string, thrown: unknown): string {
+  return `--junit: ${file} cannot be written (${Object(thrown).code}).`;
 }
 
-/** Progress is told by theme: the cases of one take hardly any time, but for those of slow tasks. */
-async function runAll(request: {
-  run: CommandRun;
-  peer: PeerUnderTest;
-  texts: Texts;
-  isIdempotent: boolean;
-  signal: AbortSignal;
-  timeOver: AbortSignal;
-}): Promise<CaseReport[]> {
-  const { run, peer, texts, isIdempotent, signal, timeOver } = request;
-  let shown = "";
-  return runCases({
-    run: {
-      peer,
-      texts,
-      slowTasks: createSlowTasks({ peer, text: texts.slow, newId: randomUUID }),
-      newId: randomUUID,
-      now: () => performance.now(),
-      sleep: (ms) => delay(ms, undefined, { signal }),
-    },
-    isIdempotent,
-    interrupt: run.signal,
-    timeOver,
-    onCase(name) {
-      const [theme = ""] = name.split("/");
-      if (theme !== shown) run.note(theme === "accepted" ? `${theme} ("${texts.slow}")` : theme);
-      shown = theme;
-    },
-  });
-}
-
-function show(request: {
-  run: CommandRun;
-  endpoint: string;
-  reports: readonly CaseReport[];
-  json: boolean;
-  junit: string | undefined;
-}): number {
-  const { run, json, junit, ...report } = request;
-  run.print(json ? formatJsonReport(report) : formatTextReport(report));
-  const isWritten = junit === undefined || write({ run, file: junit, text: formatJunitReport(report) });
-  return isWritten && isConformant(report.reports) ? exitCodes.success : exitCodes.failed;
-}
-
-function write({ run, file, text }: { run: CommandRun; file: string; text: string }): boolean {
+function writeJunit({ note }: CommandRun, file: string, text: string): boolean {
   try {
     writeFileSync(file, text);
     return true;
   } catch (thrown) {
-    run.note(notWritableText({ file, thrown }));
+    note(notWritableText(file, thrown));
     return false;
   }
 }

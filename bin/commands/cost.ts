@@ -1,11 +1,11 @@
-/** `sekisho cost`: what a stage costs on AWS, from measured calls and published prices. */
+/** `sekisho cost`: estimates what a stage costs on AWS, from measured calls and published prices. */
 import { parseArgs } from "node:util";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { defaultIdleSeconds } from "../../lambdas/shared/config/stage-schema.ts";
-import { type MeasuredKind, readMeasuredCalls } from "../../lib/cli/aws/cost/calls.ts";
 import { estimate } from "../../lib/cli/aws/cost/estimate.ts";
 import { costTable, writeSection } from "../../lib/cli/aws/cost/table.ts";
+import { type MeasuredKind, readMeasuredCalls } from "../../lib/cli/aws/cost/task-cost.ts";
 import { chooseStage } from "../../lib/cli/aws/stage.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
 

@@ -1,9 +1,8 @@
-/** `sekisho dead-letters list`: what a stage's workers gave up on. */
+/** `sekisho dead-letters`: lists the messages that a stage's workers gave up on, and sends them again. */
 import { parseArgs } from "node:util";
 import type { QueueMessage } from "../../lambdas/verification/task/messages.ts";
 import { type ReadLetter, readLetter, withDeadLetters } from "../../lib/cli/aws/dead-letters/archive.ts";
-import { createSend, redrive } from "../../lib/cli/aws/dead-letters/redrive.ts";
-import { createReadTaskState } from "../../lib/cli/aws/dead-letters/task-state.ts";
+import { createReadTaskState, createSend, redrive } from "../../lib/cli/aws/dead-letters/redrive.ts";
 import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
 import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { type Command, exitCodes, UsageError } from "./command.ts";
@@ -12,9 +11,9 @@ export const deadLettersList: Command = {
   help: `
 sekisho dead-letters list [--stage NAME] [--json] [--config FILE]
 
-Lists the messages that a stage's workers gave up on, with the state of their tasks. Their users have been told;
-the messages are kept for 14 days. For the length of the listing nobody else sees them; nothing is lost by it.
-On one machine there is no such list: there a dead letter only fails its task.
+Lists the messages that a stage's workers gave up on, with the state of their tasks. Their users know; the messages are
+kept for 14 days. While they are listed nobody else can receive them; none is lost. One machine has no such list:
+there a dead letter only fails its task.
 
   --stage NAME   of the configuration's stages; without it the first
   --json         as a JSON array
@@ -71,14 +70,12 @@ function lineOf({ archivedAt, kind, requestId, task, messageId }: Row): string {
   return `${archivedAt}  ${requestId}  ${kind.padEnd(7)}  task: ${task}`;
 }
 
-// `sekisho dead-letters redrive`: gives messages that a stage's workers gave up on another chance.
-
 export const deadLettersRedrive: Command = {
   help: `
 sekisho dead-letters redrive (--all | REQUEST_ID...) [--discard] [--stage NAME] [--config FILE]
 
-Sends dead letters to the workers again. A task that was never begun is begun; of one that has ended only the
-delivery of its answer is repeated: no agent runs twice. A message leaves the archive when it is in the queue.
+Sends dead letters to the workers again. A task that was never begun begins. Of a task that has ended only the delivery
+of its answer is repeated: no agent runs twice. A message leaves the archive when it is in the queue.
 
   --all          all that can be read
   --discard      removes those that cannot be read, for good
@@ -100,7 +97,7 @@ Exit code: 0; 1 one is not in the archive, or AWS refused; 2 bad usage; 3 AWS no
     });
     if (values.all && positionals.length > 0) throw new UsageError("--all or request ids, not both.");
     if (!values.all && positionals.length === 0 && !values.discard) {
-      throw new UsageError("Which ones? Name request ids, or --all.");
+      throw new UsageError("Request ids or --all are needed.");
     }
     const { stageName, stage } = readStage(run, values).named;
     const { deadLettersUrl, tableName, queueUrl } = await readStackOutputs({ stageName, stage, signal });
@@ -116,8 +113,7 @@ Exit code: 0; 1 one is not in the archive, or AWS refused; 2 bad usage; 3 AWS no
         remove,
         done({ requestId, state }) {
           wanted.delete(requestId);
-          const what =
-            state === "done" ? "its delivery is repeated, unless it is known to have arrived" : "on its way again";
+          const what = state === "done" ? "its delivery is repeated, unless it certainly arrived" : "sent again";
           print(`${requestId}: ${what} (task: ${state ?? "none"})`);
         },
       });

@@ -1,4 +1,4 @@
-/** `sekisho destinations set`: changes where a route leads, in the configuration and, where asked, in a stage. */
+/** `sekisho destinations set`: changes where a route leads, in the configuration and with --stage in a stage too. */
 import { existsSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { configPath, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
@@ -14,17 +14,17 @@ export const destinationsSet: Command = {
 sekisho destinations set NAME[,NAME...] [--channel C] [--team T] [--word W] [--stage S] [--dry-run] [--config FILE]
 
 Changes one route of the configuration: the messages of that channel, of that team, or that begin with "W:" go to
-the destination NAME; without any of the three, the messages that no other route takes. Of several names the first
-is used, and the others are for what certainly did not arrive there. A route that is not there yet is put before
-the first that would take its messages. The rest of the file stays as it is; nothing is written that
-sekisho config check would refuse.
+the destination NAME. Without these options it is the route of all messages that no other route takes. Of several
+names the first is used, and the others get tasks that certainly did not arrive there. A new route is put before the
+first that would take its messages. The rest of the file stays as it is. Nothing is written that sekisho config check
+would refuse.
 
-  --stage S      brings it to the stage as well, as sekisho config push does: within a minute, without a deploy.
-                 Where the stage does not take it, the file stays as it is, too
+  --stage S      pushes it to the stage too, as sekisho config push does: within a minute, without a deploy.
+                 Where the stage refuses it, the file stays as it is
   --dry-run      only shows what would change
   --config FILE  instead of ./sekisho.config.json
 
-Tasks that are under way stay where they are; only what is asked from then on goes to the new place.
+Tasks under way stay where they are. Only new tasks take the new route.
 
 Exit code: 0 done or nothing to do; 1 needs a deploy, or AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
 `,
@@ -41,11 +41,11 @@ Exit code: 0 done or nothing to do; 1 needs a deploy, or AWS refused; 2 bad usag
       },
     });
     const { team, channel, word, stage, "dry-run": dryRun } = values;
-    // What is given but empty, such as a variable of a shell that is not set, must not mean every message.
+    // An empty option, such as an unset shell variable, must not mean every message.
     const key = {
-      ...(team === undefined ? {} : { team }),
-      ...(channel === undefined ? {} : { channel }),
-      ...(word === undefined ? {} : { word: word.replace(/:$/, "") }),
+      ...(team !== undefined && { team }),
+      ...(channel !== undefined && { channel }),
+      ...(word !== undefined && { word: word.replace(/:$/, "") }),
     };
     const destination = namesIn(positionals);
     const path = configPath({ directory, file: values.config });
@@ -61,10 +61,10 @@ Exit code: 0 done or nothing to do; 1 needs a deploy, or AWS refused; 2 bad usag
     const named = stage === undefined ? undefined : chooseStage(config, stage);
 
     const changes = change.text !== text;
-    print(changes ? changeText({ change, key, destination }) : `${path} says so already.`);
+    print(changes ? changeText({ change, key, destination }) : `${path} already has this route.`);
     for (const [index, route] of config.routes.slice(0, change.place - 1).entries()) {
       if (isOverlapping(route, key))
-        note(`Note: route ${index + 1}, ${formatRouteKey(route)}, comes first and keeps what fits it.`);
+        note(`Note: route ${index + 1}, ${formatRouteKey(route)}, comes first and keeps the messages that fit it.`);
     }
     const replacement = changes && !dryRun ? openReplacement({ path }) : undefined;
     let pushed = false;
@@ -112,8 +112,8 @@ function changeText({
 }
 
 function restartText(stages: string[]): string {
-  const local = "On this machine a restart takes it up; tasks that are under way are kept, and stay where they are.";
+  const local = "On this machine it takes effect with a restart. Tasks under way stay where they are.";
   return stages.length === 0
     ? local
-    : `${local}\nA stage (${stages.join(", ")}) gets it by --stage, or by npx sekisho config push.`;
+    : `${local}\nFor a stage (${stages.join(", ")}) use --stage, or npx sekisho config push.`;
 }

@@ -1,17 +1,16 @@
-/** `sekisho destinations list`: where tasks can go, and where a given message's task would go. */
+/** `sekisho destinations`: lists where tasks can go, shows where a given message would go, and checks destinations. */
 import { parseArgs } from "node:util";
 import { authorizerOf } from "../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import { loadConfig } from "../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import type { DestinationCheck } from "../../lambdas/verification/checks/check-destination.ts";
 import { callerIdentity } from "../../lib/cli/aws/account.ts";
 import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
 import { chooseStage, type NamedStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { checkFromHere } from "../../lib/cli/destinations/check.ts";
-import { checkDependencies } from "../../lib/cli/destinations/check-dependencies.ts";
-import { checkInStage, deployedWorker, stageDestinations } from "../../lib/cli/destinations/check-in-stage.ts";
+import { checkInStage, stageDestinations } from "../../lib/cli/destinations/check-in-stage.ts";
 import { formatDestinationRow, toDestinationRow } from "../../lib/cli/destinations/describe.ts";
 import { outdatedText, readEffectiveConfig } from "../../lib/cli/destinations/effective-config.ts";
 import { type KnownMessage, listPossibleRoutes } from "../../lib/cli/destinations/possible-routes.ts";
@@ -23,10 +22,10 @@ export const destinationsList: Command = {
 sekisho destinations list [--channel C] [--team T] [--text TEXT] [--stage S] [--json] [--config FILE]
 
 Lists the destinations, and the routes in their order: the first that fits a message decides. Of several names in
-a route the first is used, the others are for what certainly did not arrive.
+a route the first is used, and the others get tasks that certainly did not arrive there.
 
   --channel, --team, --text   where a message of that channel, of that team, or with that text would go
-  --stage S      what is in force in that stage: the deployed destinations with what was pushed since
+  --stage S      what is in effect in that stage: the deployed destinations with what was pushed since
   --json         one JSON object
   --config FILE  instead of ./sekisho.config.json
 
@@ -44,8 +43,8 @@ Exit code: 0; 1 AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
       },
     });
     const { channel, team, text, stage } = values;
-    const inForce = await readEffectiveConfig({ place: { directory, file: values.config }, stage, signal });
-    const { config, named, notDeployed, routesFromFile, outdated } = inForce;
+    const effective = await readEffectiveConfig({ place: { directory, file: values.config }, stage, signal });
+    const { config, named, notDeployed, routesFromFile, outdated } = effective;
     const { routes } = config;
     const own =
       named === undefined
@@ -58,7 +57,9 @@ Exit code: 0; 1 AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
     const asked = [channel, team, text].some((fact) => fact !== undefined);
     const possible = asked ? listPossibleRoutes({ routes, known }) : undefined;
     if (named !== undefined && routesFromFile) {
-      note("No routes were pushed to the stage yet: those of the last deploy are in force, taken to be the file's.");
+      note(
+        "No routes were pushed to the stage yet. The routes of the last deploy are in effect; these are the file's.",
+      );
     }
     if (outdated.length > 0) note(`Note: ${outdatedText(outdated)} npx sekisho config push renews them.`);
     if (values.json) {
@@ -72,11 +73,11 @@ Exit code: 0; 1 AWS refused; 2 bad usage or configuration; 3 AWS not reachable.
 };
 
 function routesText(routes: Config["routes"]): string {
-  if (routes.length === 0) return "There is no route: whoever asks is told that no agent is set up.";
-  const lines = routes.map(
-    (route, index) => `  ${index + 1}. ${formatRouteKey(route)}: ${orderText(route.destination)}`,
-  );
-  return `Routes, of which the first that fits decides:\n${lines.join("\n")}`;
+  if (routes.length === 0) return "There is no route, so everybody who asks learns that no agent is set up.";
+  const lines = routes.map((route, index) => {
+    return `  ${index + 1}. ${formatRouteKey(route)}: ${orderText(route.destination)}`;
+  });
+  return `Routes (the first that fits decides):\n${lines.join("\n")}`;
 }
 
 function possibleText({
@@ -99,29 +100,27 @@ function possibleText({
     const when = certain ? "" : `if ${formatRouteKey(describeUnknown(routes[place - 1], known))}: `;
     return `  ${when}${orderText(destination)} (route ${place})`;
   });
-  if (!possible.some(({ certain }) => certain)) lines.push("  else nowhere: no route fits, and the user is told so");
+  if (!possible.some(({ certain }) => certain)) lines.push("  else nowhere: no route fits, and the user learns so");
   return `${message.filter(Boolean).join(" ")}\n${lines.join("\n")}`;
 }
 
 /** Describes what a message must be for the route to fit. */
 function describeUnknown(route: Config["routes"][number] | undefined, { team, channel, text }: KnownMessage) {
   return {
-    ...(team === undefined ? { team: route?.team } : {}),
-    ...(channel === undefined ? { channel: route?.channel } : {}),
-    ...(text === undefined ? { word: route?.word } : {}),
+    ...(team === undefined && { team: route?.team }),
+    ...(channel === undefined && { channel: route?.channel }),
+    ...(text === undefined && { word: route?.word }),
   };
 }
-
-// `sekisho destinations check`: calls destinations for real, from this machine or as a stage's deployed worker.
 
 export const destinationsCheck: Command = {
   help: `
 sekisho destinations check [NAME...] [--stage S] [--json] [--config FILE]
 
-Calls rpc.discover of each destination, or of those that are named, with real credentials: whether it can be used,
-how long a first and a second call take, and what it is; or why not, and what to do about it. A peer that does not
-know the method but says so in JSON-RPC is healthy. Of an A2A agent it reads the card and asks for a task that the
-agent cannot know. No task is run.
+Calls rpc.discover of each destination, or of the named ones, with real credentials. Shows whether it can be used, how
+long a first and a second call take, and what it is; or why it cannot be used, and what to do. A peer that answers in
+JSON-RPC that it does not know the method is healthy. For an A2A agent it reads the card and asks for a task that the
+agent cannot know. It runs no task.
 
   --stage S      the destinations that are deployed in that stage, with what was pushed since. The stage's worker makes
                  the calls with its own role and secrets; your credentials need lambda:InvokeFunction on its alias operator
@@ -139,34 +138,29 @@ Exit code: 0 all are healthy; 1 one is not, or AWS refused; 2 bad usage or confi
     const place = { directory, file: values.config };
     const config = loadConfig(place);
     const named = values.stage === undefined ? undefined : chooseStage(config, values.stage);
-    const checked =
-      named === undefined
-        ? await checkFromThisMachine({
-            config,
-            names: positionals,
-            dependencies: checkDependencies({ config, place, signal }),
-            note,
-          })
-        : await checkFromStage({ ...named, config, names: positionals, signal, note });
+    const request = { config, names: positionals, signal, note };
+    const checked = await (named
+      ? checkFromStage({ ...named, ...request })
+      : checkFromThisMachine({ place, ...request }));
     for (const each of checked) print(values.json ? JSON.stringify(each) : formatCheck(each));
     if (signal.aborted) return exitCodes.interrupted;
     return exitCodeOf(checked);
   },
 };
 
-type Request = { config: Config; names: readonly string[] } & Pick<CommandRun, "note">;
+type Request = { config: Config; names: readonly string[] } & Pick<CommandRun, "note" | "signal">;
 
 async function checkFromThisMachine({
   config,
   names,
-  dependencies,
+  place,
+  signal,
   note,
-}: Request & { dependencies: ReturnType<typeof checkDependencies> }): Promise<DestinationCheck[]> {
+}: Request & { place: ConfigLocation }): Promise<DestinationCheck[]> {
   refuseUnknown({ names, known: Object.keys(config.destinations) });
   const wanted = Object.entries(config.destinations).filter(([name]) => names.length === 0 || names.includes(name));
-  const { signal } = dependencies;
   if (wanted.some(([, destination]) => usesAws(destination))) note(await callerText({ signal }));
-  return Promise.all(wanted.map(([name, destination]) => checkFromHere({ ...dependencies, name, destination })));
+  return Promise.all(wanted.map(([name, destination]) => checkFromHere({ config, place, name, destination, signal })));
 }
 
 async function checkFromStage({
@@ -175,17 +169,16 @@ async function checkFromStage({
   signal,
   note,
   ...named
-}: Request & NamedStage & { signal: AbortSignal }): Promise<DestinationCheck[]> {
+}: Request & NamedStage): Promise<DestinationCheck[]> {
   const outputs = await readStackOutputs({ ...named, signal });
   const { deployed, missing, changed } = stageDestinations({ config, stageName: named.stageName, outputs });
   refuseUnknown({ names, known: [...deployed, ...missing] });
   const isWanted = (name: string) => names.length === 0 || names.includes(name);
   for (const name of changed.filter(isWanted)) {
-    note(`Note: ${name} is checked as it is deployed; the file has it differently, which needs a deploy.`);
+    note(`Note: ${name} is checked as it is deployed. The file has it differently, which needs a deploy.`);
   }
   if (names.length === 0) for (const name of missing) note(`Note: ${name} is not deployed, and is not checked.`);
-  const worker = deployedWorker({ ...named, config, outputs });
-  return checkInStage({ worker, names: names.length === 0 ? undefined : names, config, signal });
+  return checkInStage({ ...named, config, outputs, names: names.length === 0 ? undefined : names, signal });
 }
 
 function refuseUnknown({ names, known }: { names: readonly string[]; known: readonly string[] }): void {
@@ -194,15 +187,15 @@ function refuseUnknown({ names, known }: { names: readonly string[]; known: read
   throw new UsageError(`There is no destination "${unknown}". Known: ${known.join(", ")}.`);
 }
 
-/** Whether a call is made with credentials of AWS, so that it matters whose they are. */
+/** Whether calls use AWS credentials. */
 function usesAws(destination: Destination): boolean {
   return ["sigv4", "web-identity", "google", "azure"].includes(authorizerOf(destination));
 }
 
 async function callerText({ signal }: { signal: AbortSignal }): Promise<string> {
   return callerIdentity({ region: "us-east-1", signal }).then(
-    ({ arn }) => `Calls that AWS vouches for are made as ${arn}. A stage's worker may be permitted other things.`,
-    (thrown: Error) => `Whose credentials these are cannot be told. ${thrown.message}`,
+    ({ arn }) => `Calls with AWS credentials are made as ${arn}. A stage's worker may have other permissions.`,
+    (thrown: Error) => `The owner of these credentials is unknown. ${thrown.message}`,
   );
 }
 

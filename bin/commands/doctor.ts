@@ -1,62 +1,47 @@
-/** `sekisho doctor`: is everything well, here or in a stage, and what to do where it is not? */
+/** `sekisho doctor`: checks everything on this machine or in a stage, and says how to fix it. */
 import { parseArgs } from "node:util";
-import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import { type ConfigPlace, loadConfig } from "../../lambdas/shared/config/load.ts";
-import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { chooseStage, type NamedStage, stageOptions } from "../../lib/cli/aws/stage.ts";
-import { type CheckGroup, skippedFinding } from "../../lib/cli/doctor/check.ts";
-import { configuration } from "../../lib/cli/doctor/checks/configuration.ts";
-import { nodeVersion } from "../../lib/cli/doctor/checks/machine.ts";
-import { type CloseSteps, createLocalGroups } from "../../lib/cli/doctor/here.ts";
+import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
+import { type ConfigLocation, loadConfig } from "../../lambdas/shared/config/load.ts";
+import { chooseStage, stageOptions } from "../../lib/cli/aws/stage.ts";
+import { type CheckGroup, runChecks, skipped } from "../../lib/cli/doctor/check.ts";
+import { type CloseSteps, createLocalGroups } from "../../lib/cli/doctor/machine.ts";
+import { configurationCheck, nodeCheck } from "../../lib/cli/doctor/machine-checks.ts";
 import { formatDoctorJson, formatDoctorText, isHealthy } from "../../lib/cli/doctor/report.ts";
-import { runChecks } from "../../lib/cli/doctor/run-checks.ts";
 import { type Command, exitCodes } from "./command.ts";
 
 export const doctor: Command = {
   help: `
 sekisho doctor [--stage NAME] [--json] [--config FILE]
 
-Looks whether everything is well, and says for each failure what to do: the configuration, Node, the secrets it refers to,
-the clock, the store and the queue, Slack's tokens and their scopes, the entry for Slack's events (by an event that is
-signed as Slack signs them), and every destination with its authentication.
+Checks everything, and says how to fix each problem: the configuration, Node, the secrets that it refers to, the clock,
+the store and the queue, Slack's tokens and their scopes, the entry for Slack's events (by an event that is signed as
+Slack signs them), and every destination with its authentication.
 
-Nothing is changed and no task is run. Over HTTP the entry gets a signed, an old and an unsigned request that make no task;
-the latter two leave a line request_refused each in its log. No secret is printed.
+It changes nothing and runs no task. Over HTTP it sends the entry a signed, an old and an unsigned request that make no
+task; each of the latter two leaves a line request_refused in the entry's log. It prints no secret.
 
   --stage NAME   a stage on AWS instead of this machine. Your own credentials look at the account; the stage's worker
                  says what it can read, so they need lambda:InvokeFunction on its alias operator
-  --json         { ok, checks: [{ group, name, verdict, what, remedy }] }, for CI
+  --json         { ok, checks: [{ group, name, status, what, remedy }] }, for CI
   --config FILE  instead of ./sekisho.config.json
 
-Verdicts: ok, warning, failed, skipped (does not apply, or needs what is missing).
+Verdicts: ok, warning, failed, skipped (does not apply, or needs something that is missing).
 Exit code: 0 nothing failed; 1 something did; 2 bad usage.
 `,
   async run({ words, directory, signal, print, note }) {
-    const { values } = parseArgs({
-      args: words,
-      options: { ...stageOptions, json: { type: "boolean", default: false } },
-    });
+    const options = { ...stageOptions, json: { type: "boolean", default: false } } as const;
+    const { values } = parseArgs({ args: words, options });
     const place = { directory, file: values.config };
     const given = readGiven(place);
-    const named = stageIn({ given, stage: values.stage });
+    const stage = given.problem === undefined ? values.stage : undefined;
     const closes: CloseSteps = [];
     try {
-      const groups = [
-        {
-          group: "Configuration",
-          checks: [
-            nodeVersion({ version: process.versions.node }),
-            configuration({ place, read: () => given().config }),
-          ],
-        },
-        ...(await furtherGroups({ given, named, place, closes, signal })),
-      ];
-      const found = await runChecks({ groups, signal });
+      const found = await runChecks({ groups: await createGroups({ given, stage, place, closes, signal }), signal });
       if (signal.aborted) {
-        note("Interrupted: not everything was looked at.");
+        note("Interrupted: not everything was checked.");
         return exitCodes.interrupted;
       }
-      const subject = named === undefined ? `this machine, ${directory}` : `stage ${named.stageName}`;
+      const subject = stage === undefined ? `this machine, ${directory}` : `stage ${stage}`;
       print(values.json ? formatDoctorJson(found) : formatDoctorText({ found, subject }));
       return isHealthy(found) ? exitCodes.success : exitCodes.failed;
     } finally {
@@ -65,52 +50,42 @@ Exit code: 0 nothing failed; 1 something did; 2 bad usage.
   },
 };
 
-type Given = { config: Config; environment: Environment };
-
-/** What keeps the file from being used is a finding, and is told where the configuration is looked at. */
-function readGiven(place: ConfigPlace): () => Given {
+/** A file that cannot be used is a finding, so what is wrong with it is kept for the check of the configuration. */
+function readGiven(place: ConfigLocation) {
   try {
-    const given = { config: loadConfig(place), environment: readEnvironment() };
-    return () => given;
+    return { config: loadConfig(place), environment: readEnvironment(), problem: undefined };
   } catch (thrown) {
-    return () => {
-      throw thrown;
-    };
+    return { problem: { thrown } };
   }
 }
 
-/** A name that the file does not have is bad usage; a file that cannot be used is not. */
-function stageIn({ given, stage }: { given: () => Given; stage: string | undefined }): NamedStage | undefined {
-  const known = stage === undefined ? undefined : orUndefined(given);
-  return known === undefined ? undefined : chooseStage(known.config, stage);
-}
-
-async function furtherGroups({
+async function createGroups({
   given,
-  named,
-  ...rest
+  stage,
+  place,
+  closes,
+  signal,
 }: {
-  given: () => Given;
-  named: NamedStage | undefined;
-  place: ConfigPlace;
+  given: ReturnType<typeof readGiven>;
+  stage: string | undefined;
+  place: ConfigLocation;
   closes: CloseSteps;
   signal: AbortSignal;
 }): Promise<CheckGroup[]> {
-  const known = orUndefined(given);
-  if (known === undefined) {
-    const run = async () => skippedFinding("The configuration says what is to be looked at, and cannot be used.");
-    return [{ group: "Everything else", checks: [{ name: "other checks", run }] }];
+  function readConfig() {
+    if (given.problem !== undefined) throw given.problem.thrown;
+    return given.config;
   }
-  if (named === undefined) return createLocalGroups({ ...known, ...rest });
-  // The clients of AWS are loaded only where there is a stage to look at.
-  const { createStageGroups: groupsInStage } = await import("../../lib/cli/doctor/in-stage.ts");
-  return groupsInStage({ config: known.config, named, ...rest });
-}
-
-function orUndefined(given: () => Given): Given | undefined {
-  try {
-    return given();
-  } catch {
-    return undefined;
+  const checks = [nodeCheck({ version: process.versions.node }), configurationCheck({ place, read: readConfig })];
+  const first = { group: "Configuration", checks };
+  if (given.problem !== undefined) {
+    const run = async () => skipped("They depend on the configuration, which cannot be used.");
+    return [first, { group: "Everything else", checks: [{ name: "other checks", run }] }];
   }
+  const { config, environment } = given;
+  if (stage === undefined) return [first, ...createLocalGroups({ config, environment, place, closes, signal })];
+  const named = chooseStage(config, stage);
+  // The AWS clients take long to load, so they are loaded only for a stage.
+  const { createStageGroups } = await import("../../lib/cli/doctor/stage.ts");
+  return [first, ...(await createStageGroups({ config, named, place, signal }))];
 }

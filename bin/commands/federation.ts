@@ -1,4 +1,4 @@
-/** `sekisho federation show`: what another cloud must be told to trust the Verification role. */
+/** `sekisho federation`: shows what another cloud must know to trust the Verification role, and lets AWS issue its tokens. */
 import { parseArgs } from "node:util";
 import { requireVerificationAccount } from "../../lib/cli/aws/account.ts";
 import { enableFederation, federationReport, printReport, readIssuer } from "../../lib/cli/aws/federation.ts";
@@ -10,8 +10,8 @@ export const federationShow: Command = {
 sekisho federation show [--stage NAME] [--json] [--config FILE]
 
 Prints the issuer of the tokens that AWS STS gives the Verification role of a stage, where its keys are, the role, and
-for each destination with the authorizer web-identity, google or azure what the other side must be told: blocks and
-commands to paste. Nothing of it is secret.
+what the other side of each destination with the authorizer web-identity, google or azure must know: blocks and commands
+to paste. Nothing of it is secret.
 
   --stage NAME   of the configuration's stages; without it the first
   --json         one JSON object
@@ -25,7 +25,7 @@ Exit code: 0; 1 the account issues no tokens yet, or AWS refused; 2 bad usage or
     const { region } = named.stage.verification;
     const issuer = await readIssuer({ region, signal });
     if (issuer === undefined) {
-      note(`It issues no tokens for others yet: npx sekisho federation enable --stage ${named.stageName}`);
+      note(`It does not issue tokens for others yet: npx sekisho federation enable --stage ${named.stageName}`);
       return exitCodes.failed;
     }
     printReport({ report: federationReport({ ...named, config, issuer }), json, print });
@@ -33,8 +33,8 @@ Exit code: 0; 1 the account issues no tokens yet, or AWS refused; 2 bad usage or
   },
 };
 
-/** The stage that is meant, once these are credentials of its Verification zone's account; says which account that is. */
-export async function openAccount(run: CommandRun) {
+/** Finds the stage and checks that the credentials are of its Verification account. */
+async function openAccount(run: CommandRun) {
   const { words, signal, note } = run;
   const options = { ...stageOptions, json: { type: "boolean", default: false } } as const;
   const { values } = parseArgs({ args: words, options });
@@ -44,15 +44,13 @@ export async function openAccount(run: CommandRun) {
   return { config, named, json: values.json };
 }
 
-// `sekisho federation enable`: lets an AWS account issue tokens for others.
-
 export const federationEnable: Command = {
   help: `
 sekisho federation enable [--stage NAME] [--json] [--config FILE]
 
-Switches on, for the account of a stage's Verification zone, that AWS STS issues tokens by which others know its roles
+Lets AWS STS issue tokens by which others know the roles of the account of a stage's Verification zone
 (EnableOutboundWebIdentityFederation of IAM; CloudFormation cannot do that). The destinations with the authorizer
-web-identity, google or azure need it. It is done once an account, gives nobody a permission by itself, and may be
+web-identity, google or azure need it. It is done once per account, gives nobody a permission by itself, and may be
 repeated. Then prints what sekisho federation show prints.
 
   --stage NAME   of the configuration's stages; without it the first
@@ -66,7 +64,7 @@ Exit code: 0 it is on; 1 AWS refused; 2 bad usage or configuration; 3 AWS not re
     const { config, named, json } = await openAccount(run);
     const { region } = named.stage.verification;
     const { issuer, changed } = await enableFederation({ region, signal });
-    note(changed ? "Now it issues tokens for others." : "It issued tokens for others already; nothing changed.");
+    note(changed ? "It now issues tokens for others." : "It already issued tokens for others; nothing changed.");
     printReport({ report: federationReport({ ...named, config, issuer }), json, print });
     return exitCodes.success;
   },

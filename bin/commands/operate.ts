@@ -7,12 +7,11 @@ import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createLog, type Log } from "../../lambdas/shared/log.ts";
 import { zoneHelp, zoneOptions } from "../../lib/cli/zone/zone.ts";
-import type { Admission } from "../../lib/local/console/admission/admission.ts";
-import { createLoopbackAdmission } from "../../lib/local/console/admission/loopback-admission.ts";
-import { createTokenAdmission } from "../../lib/local/console/admission/token-admission.ts";
 import { openLocalSource, openStageSource } from "../../lib/local/console/open-source.ts";
 import { createOperatorsPage } from "../../lib/local/console/operators-page.ts";
 import { startOperateServer } from "../../lib/local/console/server.ts";
+import { createTokenAdmission } from "../../lib/local/console/token-admission.ts";
+import type { Admission } from "../../lib/local/web/admission.ts";
 import { createDoor } from "../../lib/local/web/door.ts";
 import { type Command, closeWhenStopped, exitCodes, requireSecrets, UsageError } from "./command.ts";
 
@@ -60,9 +59,7 @@ Exit code: 0; 1 the port is taken, there is no such file, or AWS refused; 2 bad 
     const isOpen = openHostnames.includes(hostname) && !authenticate;
     if (isOpen && publicHost !== undefined) throw new UsageError("--public-host is for a proxy: with --authenticate.");
     const door = createDoor();
-    const admission = isOpen
-      ? createLoopbackAdmission({ door })
-      : await authenticated({ config: loadConfig(place), hostname, publicHost, log });
+    const admission = isOpen ? door : await authenticated({ config: loadConfig(place), hostname, publicHost, log });
     const { signal } = run;
     const source =
       stage === undefined

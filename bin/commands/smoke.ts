@@ -1,4 +1,4 @@
-/** `sekisho smoke`: for the first hour of a stage on AWS, real tasks and a look at everything that they leave. */
+/** `sekisho smoke`: sends real tasks through a new stage on AWS, and checks everything that they leave. */
 import { parseArgs } from "node:util";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { createStageConfig } from "../../lambdas/shared/config/stage-config.ts";
@@ -7,9 +7,9 @@ import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
 import { type NamedStage, readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { confirm } from "../../lib/cli/data/confirm.ts";
 import { readEffectiveConfig } from "../../lib/cli/destinations/effective-config.ts";
-import { createStageGroups } from "../../lib/cli/doctor/in-stage.ts";
-import { runChecks } from "../../lib/cli/doctor/run-checks.ts";
-import { readSecretInHand } from "../../lib/cli/doctor/secrets-in-hand.ts";
+import { runChecks } from "../../lib/cli/doctor/check.ts";
+import { requireSecret } from "../../lib/cli/doctor/slack.ts";
+import { createStageGroups } from "../../lib/cli/doctor/stage.ts";
 import { formatSmokeReport } from "../../lib/cli/smoke/report.ts";
 import { routeElsewhere } from "../../lib/cli/smoke/route-elsewhere.ts";
 import { defaultSettings, runSmoke, type SmokeSettings } from "../../lib/cli/smoke/run-smoke.ts";
@@ -63,33 +63,32 @@ export async function runCommand(run: CommandRun, settings: SmokeSettings): Prom
       "execution-profile": { type: "string" },
     },
   });
-  const channel = idIn({ value: values.channel, option: "--channel", pattern: /^[CGD][A-Z0-9]{2,}$/ });
-  const user = idIn({ value: values.user, option: "--user", pattern: /^[UW][A-Z0-9]{2,}$/ });
+  const channel = requireId("--channel", values.channel, /^[CGD][A-Z0-9]{2,}$/);
+  const user = requireId("--user", values.user, /^[UW][A-Z0-9]{2,}$/);
   if (values.stage === undefined) throw new UsageError("--stage is needed: the tasks are real ones.");
   const place = { directory, file: values.config };
   const { config, named } = readStage(run, values);
-  requireEcho({ config, named });
+  requireEcho(config, named);
 
   const outputs = await readStackOutputs({ ...named, signal });
   const { config: effective } = await readEffectiveConfig({ place, stage: named.stageName, signal });
   const { slack } = createStageConfig({ config, stageName: named.stageName });
   const readSecret = createReadStageSecret(named.stage.verification);
-  const [signingSecret, token] = await Promise.all(
-    [slack.signingSecret, slack.botToken].map(async (reference) => {
-      const secret = await readSecretInHand({ reference, readSecret });
-      if ("missing" in secret) throw new Error(secret.missing);
-      return secret.value;
-    }),
-  );
-  const thread = openSlackThread({ slack, token: token ?? "", channel, signal });
-  const texts = Object.values(storyTexts(settings));
+  const [signingSecret, token] = await Promise.all([
+    requireSecret(slack.signingSecret, readSecret),
+    requireSecret(slack.botToken, readSecret),
+  ]);
+  const thread = openSlackThread({ slack, token, channel, signal });
+  const texts = storyTexts(settings);
   const elsewhere = routeElsewhere({ config, routes: effective.routes, team: await thread.team(), channel, texts });
   if (elsewhere !== undefined) throw new UsageError(elsewhere);
-  if (!(values.yes || (await confirm({ question: questionOf({ named, channel }), word: named.stageName, signal })))) {
+  const word = named.stageName;
+  const question = `Five tasks are sent, and five messages posted in ${channel}. Type the stage's name (${word}) to begin: `;
+  if (!(values.yes || (await confirm({ question, word, signal })))) {
     note("Nothing was sent. --yes sends without a question.");
     return exitCodes.failed;
   }
-  // Its own signal: what is canceled after Ctrl-C still goes to the queue.
+  // Not the command's signal, because tasks are canceled after Ctrl-C.
   const never = new AbortController().signal;
   const zone = await openStageZone({ config, stage: named.stageName, signal: never });
   const tasks = await taskPlace({ zone, signal: never });
@@ -100,7 +99,7 @@ export async function runCommand(run: CommandRun, settings: SmokeSettings): Prom
       place: tasks,
       slack: thread,
       eventsUrl: outputs.eventsUrl,
-      signingSecret: signingSecret ?? "",
+      signingSecret,
       channel,
       user,
       settings,
@@ -116,27 +115,16 @@ export async function runCommand(run: CommandRun, settings: SmokeSettings): Prom
   }
 }
 
-function idIn({ value, option, pattern }: { value: string | undefined; option: string; pattern: RegExp }): string {
+function requireId(option: string, value: string | undefined, pattern: RegExp): string {
   if (value !== undefined && pattern.test(value)) return value;
-  throw new UsageError(
-    `${option} is needed: an id of Slack, such as ${option === "--user" ? "U012AB3CD" : "C012AB3CD"}.`,
-  );
+  throw new UsageError(`${option} is needed: an id of Slack, such as ${option === "--user" ? "U" : "C"}012AB3CD.`);
 }
 
-function requireEcho({ config: { execution }, named }: { config: Config; named: NamedStage }): void {
-  const { stageName, stage } = named;
-  const why =
-    stage.execution.kind === "external"
-      ? "deploys no Execution zone of its own"
-      : execution.agent === "echo"
-        ? undefined
-        : "runs another agent";
-  if (why === undefined) return;
+function requireEcho({ execution: { agent } }: Config, { stageName, stage }: NamedStage): void {
+  const isExternal = stage.execution.kind === "external";
+  if (!isExternal && agent === "echo") return;
+  const why = isExternal ? "deploys no Execution zone of its own" : "runs another agent";
   throw new UsageError(
     `Stage ${stageName} ${why}, and only the agent "echo" can be told to wait, to ask and to make a file. Set "execution": { "agent": "echo" }, npx cdk deploy --all -c stage=${stageName}, run smoke, then deploy your own agent.`,
   );
-}
-
-function questionOf({ named: { stageName }, channel }: { named: NamedStage; channel: string }): string {
-  return `Five tasks are sent, and five messages posted in ${channel}. Type the stage's name (${stageName}) to begin: `;
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { listAuthenticatorSecrets, listCardSecrets } from "../../lambdas/execution/config/execution-secrets.ts";
 import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import { type ConfigPlace, configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { toLogSettings } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
@@ -15,7 +15,7 @@ import { unescapeMrkdwn } from "../../lambdas/verification/slack/api/user-text.t
 import type { Task } from "../../lambdas/verification/task/task.ts";
 import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
 import { openFakeSlack, startBothZones } from "../../lib/local/both-zones.ts";
-import { openPageBesideRun, type PageBesideRun } from "../../lib/local/console/beside-run.ts";
+import { openPageBesideRun, type PageBesideRun } from "../../lib/local/console/server.ts";
 import { lockFolder } from "../../lib/local/engine.ts";
 import { createPage } from "../../lib/local/page/page.ts";
 import { createStepRecorder } from "../../lib/local/recorder/step-recorder.ts";
@@ -83,7 +83,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
 };
 
 /** `directory` is the one from which the paths of the configuration count. */
-type Given = { place: ConfigPlace; config: Config; directory: string; environment: Environment };
+type Given = { place: ConfigLocation; config: Config; directory: string; environment: Environment };
 
 async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
   const log = logsOf(given);
@@ -98,27 +98,30 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
   const { observe, tap } = createTaskWatch({ add: stepRecorder.add });
   try {
     let operators: PageBesideRun | undefined;
-    const pages: Page = async (...exchange) => (await operators?.handle(...exchange)) || page.handle(...exchange);
+    const pages: Page = async (...exchange) =>
+      (await page.handle(...exchange)) || (await operators?.handle(...exchange)) || false;
     const zones = await startBothZones({ ...common(run, given), slack, log, page: pages, observe, tap });
-    operators = openPageBesideRun({
-      config: given.place,
-      store: join(storeFolderOf(run), "verification.db"),
-      executionPort: Number(new URL(zones.executionUrl).port),
-      stepRecorder,
-      door,
-      log: log("sekisho"),
-    });
-    run.print(`Verification zone: ${zones.verificationUrl}`);
-    run.print(`Execution zone:    ${zones.executionUrl}`);
-    if (zones.metricsUrl !== undefined) run.print(`Metrics:           ${zones.metricsUrl}`);
-    run.print("Open in a browser; whoever has these addresses may use the pages of this run:");
-    run.print(`Page for Slack:    ${door.address(`${zones.verificationUrl}/`)}   (it stands in for Slack)`);
-    run.print(`Operators' page:   ${door.address(`${zones.verificationUrl}/operate/`)}`);
-    run.print("Ctrl-C ends both.");
-    await closeWhenStopped(run, async () => {
+    const close = async () => {
       page.close();
       await operators?.close();
       await zones.close();
+    };
+    await closeWhenStopped(run, close, () => {
+      operators = openPageBesideRun({
+        config: given.place,
+        store: join(storeFolderOf(run), "verification.db"),
+        executionPort: Number(new URL(zones.executionUrl).port),
+        steps: stepRecorder.steps,
+        door,
+        log: log("sekisho"),
+      });
+      run.print(`Verification zone: ${zones.verificationUrl}`);
+      run.print(`Execution zone:    ${zones.executionUrl}`);
+      if (zones.metricsUrl !== undefined) run.print(`Metrics:           ${zones.metricsUrl}`);
+      run.print("Open in a browser; whoever has these addresses may use the pages of this run:");
+      run.print(`Page for Slack:    ${door.address(`${zones.verificationUrl}/`)}   (it stands in for Slack)`);
+      run.print(`Operators' page:   ${door.address(`${zones.verificationUrl}/operate/`)}`);
+      run.print("Ctrl-C ends both.");
     });
     return exitCodes.success;
   } finally {
@@ -131,11 +134,12 @@ async function withRealSlack(run: CommandRun, given: Given): Promise<number> {
   const { access, text } = await openRealSlack({ config, signal: run.signal });
   const slack = { apiUrl: config.slack.apiUrl, ...access, extraRules: [] };
   const zones = await startBothZones({ ...common(run, given), slack, log: logsOf(given) });
-  run.print(`Verification zone: ${zones.verificationUrl}/slack/events   (the real Slack; there is no page)`);
-  run.print(`Execution zone:    ${zones.executionUrl}`);
-  if (zones.metricsUrl !== undefined) run.print(`Metrics:           ${zones.metricsUrl}`);
-  run.print(text({ port: zones.verificationPort }));
-  await closeWhenStopped(run, zones.close);
+  await closeWhenStopped(run, zones.close, () => {
+    run.print(`Verification zone: ${zones.verificationUrl}/slack/events   (the real Slack; there is no page)`);
+    run.print(`Execution zone:    ${zones.executionUrl}`);
+    if (zones.metricsUrl !== undefined) run.print(`Metrics:           ${zones.metricsUrl}`);
+    run.print(text({ port: zones.verificationPort }));
+  });
   return exitCodes.success;
 }
 
@@ -164,16 +168,20 @@ async function once(
       log,
       observe,
     });
-    const { message } = fakeSlack.ask({ eventsUrl: `${zones.verificationUrl}/slack/events`, text });
-    const task = await Promise.race([over.promise, waitForAbort(run.signal)]);
-    const [, ...answer] = fakeSlack.thread(message);
-    if (task?.question !== undefined && task.state === "asking") {
-      run.print(sanitizeLines(task.question.prompt));
-      run.note("The agent asks, and here nobody can answer. With npm start one can.");
-    } else if (task !== undefined) run.print(sanitizeLines(answer.map((part) => unescapeMrkdwn(part.text)).join("\n")));
-    await zones.close();
-    if (task === undefined) return exitCodes.interrupted;
-    return task.outcome?.type === "answer" ? exitCodes.success : exitCodes.failed;
+    try {
+      const { message } = fakeSlack.ask({ eventsUrl: `${zones.verificationUrl}/slack/events`, text });
+      const task = await Promise.race([over.promise, waitForAbort(run.signal)]);
+      const [, ...answer] = fakeSlack.thread(message);
+      if (task?.question !== undefined && task.state === "asking") {
+        run.print(sanitizeLines(task.question.prompt));
+        run.note("The agent asks, and here nobody can answer. With npm start one can.");
+      } else if (task !== undefined)
+        run.print(sanitizeLines(answer.map((part) => unescapeMrkdwn(part.text)).join("\n")));
+      if (task === undefined) return exitCodes.interrupted;
+      return task.outcome?.type === "answer" ? exitCodes.success : exitCodes.failed;
+    } finally {
+      await zones.close();
+    }
   } finally {
     await fakeSlack.close();
     rmSync(storeFolder, { recursive: true, force: true });

@@ -1,13 +1,13 @@
 /**
- * The agent card (A2A 1.0, section 4.4.1): as a client reads it, lenient about all that it need not know, and as an agent publishes it,
- * where of what is required no list and no text may be empty.
+ * The agent card (A2A 1.0, section 4.4.1). A client reads it leniently. An agent publishes it strictly: no required list or text may be
+ * empty.
  */
 import * as z from "zod";
 import { optionalText, optionalValue, readableList } from "./values.ts";
 
 const url = z.string().min(1).max(2048);
 
-/** One place where an agent can be reached. `protocolBinding`: JSONRPC, GRPC, HTTP+JSON or a URI. */
+/** An address of the agent. `protocolBinding` is JSONRPC, GRPC, HTTP+JSON or a URI. */
 const interfaceSchema = z.object({
   url,
   protocolBinding: z.string().min(1).max(2048),
@@ -16,16 +16,16 @@ const interfaceSchema = z.object({
 });
 export type AgentInterface = z.infer<typeof interfaceSchema>;
 
-/** At most so many are looked at. */
+/** Bounds the work for a card of unknown origin. */
 const maxInterfaces = 50;
 
 function interfaces<T extends z.ZodType>(item: T) {
   return optionalValue(readableList(item).transform((entries) => entries.slice(0, maxInterfaces)));
 }
 
-/** A card of 1.0, or of 0.3 (`url`, `preferredTransport`, `additionalInterfaces`), or one that is both. */
+/** Reads a card of 1.0, of 0.3 (`url`, `preferredTransport`, `additionalInterfaces`), or of both. */
 export const readCardSchema = z.object({
-  /** Every card has one: what has none is no card. */
+  /** Required, so that other JSON is not taken for a card. */
   name: z.string().max(1000),
   supportedInterfaces: interfaces(interfaceSchema),
   protocolVersion: optionalText(32),
@@ -35,7 +35,7 @@ export const readCardSchema = z.object({
 });
 export type ReadCard = z.infer<typeof readCardSchema>;
 
-/** Where an agent's host has its card (A2A 1.0, section 8.2). */
+/** A2A 1.0, section 8.2. */
 export const agentCardPath = "/.well-known/agent-card.json";
 
 const text = z.string().min(1);
@@ -57,7 +57,7 @@ const skillSchema = z.object({
   examples: texts.optional(),
 });
 
-/** Of A2A's five kinds the two that an Execution host can ask for. */
+/** The two of A2A's five kinds that an Execution host can ask for. */
 const securitySchemeSchema = z.union([
   z.strictObject({
     httpAuthSecurityScheme: z.object({
@@ -72,7 +72,7 @@ const securitySchemeSchema = z.union([
 ]);
 export type SecurityScheme = z.infer<typeof securitySchemeSchema>;
 
-/** Schemes that are wanted together, each with its scopes; of several requirements one is enough. */
+/** The schemes of one requirement are needed together, each with its scopes. Of several requirements, one is enough. */
 const securityRequirementSchema = z.object({
   schemes: z.record(z.string(), z.object({ list: z.array(z.string()).optional() })),
 });

@@ -1,4 +1,4 @@
-/** The operations of A2A: their JSON-RPC method names in 1.0 and 0.3 (sections 9.4 and 7), and the params of each in 1.0. */
+/** The operations of A2A: their method names in 1.0 and 0.3 (sections 9.4 and 7), and their params in 1.0. */
 import * as z from "zod";
 import { messageSchema } from "./part.ts";
 import { pushConfigSchema } from "./push.ts";
@@ -12,7 +12,7 @@ export const sendConfigurationSchema = z.object({
   acceptedOutputModes: optionalList(z.string().max(255), 50),
   taskPushNotificationConfig: optionalValue(pushConfigSchema),
   historyLength,
-  /** Unset: the operation waits until the task's turn ends. */
+  /** By default the operation waits until the task's turn ends. */
   returnImmediately: optionalValue(z.boolean()),
 });
 
@@ -25,7 +25,7 @@ const sendMessageParams = z.object({
 const taskParams = z.object({ tenant, id: idSchema });
 const pushParams = z.object({ tenant, taskId: idSchema, id: idSchema });
 
-/** Params of each operation, by its name in 1.0. Unknown members are ignored. */
+/** The params of each operation, by its name in 1.0. Unknown members are ignored. */
 export const operations = {
   SendMessage: sendMessageParams,
   SendStreamingMessage: sendMessageParams,
@@ -33,13 +33,13 @@ export const operations = {
   ListTasks: z.object({
     tenant,
     contextId: optionalText(256),
-    /** `UNSPECIFIED` is the enum's default: no filter. */
+    /** `UNSPECIFIED`, the enum's default, filters nothing. */
     status: optionalValue(
       z
         .union([a2aStateSchema, z.literal("TASK_STATE_UNSPECIFIED")])
         .transform((state) => (state === "TASK_STATE_UNSPECIFIED" ? undefined : state)),
     ),
-    /** 1 to 100; the protocol's default is 50. */
+    /** The protocol's default is 50. */
     pageSize: z
       .int()
       .min(1)
@@ -71,7 +71,7 @@ export const operations = {
 export type OperationName = keyof typeof operations;
 export type OperationParams<O extends OperationName> = z.output<(typeof operations)[O]>;
 
-/** The method names of 0.3 (JSON-RPC has no listing of tasks there). */
+/** The method names of 0.3, which cannot list tasks over JSON-RPC. */
 const legacyNames: Partial<Record<OperationName, string>> = {
   SendMessage: "message/send",
   SendStreamingMessage: "message/stream",
@@ -87,7 +87,7 @@ const legacyNames: Partial<Record<OperationName, string>> = {
 
 export type A2aVersion = "1.0" | "0.3";
 
-/** The JSON-RPC method of an operation; undefined where the version has none. */
+/** Undefined where the version lacks the operation. */
 export function toA2aMethod({
   operation,
   version,
@@ -98,7 +98,7 @@ export function toA2aMethod({
   return version === "1.0" ? operation : legacyNames[operation];
 }
 
-/** Which operation of which version a JSON-RPC method is; undefined for what is none of A2A's. */
+/** Undefined for a method that is not A2A's. */
 export function toA2aOperation(method: string): { operation: OperationName; version: A2aVersion } | undefined {
   if (Object.hasOwn(operations, method)) return { operation: method as OperationName, version: "1.0" };
   const named = Object.entries(legacyNames).find(([, legacy]) => legacy === method);

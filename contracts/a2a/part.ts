@@ -18,7 +18,7 @@ export const partSchema = z
     text: optionalValue(z.string()),
     raw: optionalValue(bytesSchema),
     url: optionalValue(z.string().min(1).max(4096)),
-    /** Here `null` is a value. */
+    /** `null` is a value here. */
     data: valueSchema.optional(),
     mediaType: optionalText(255),
     filename: optionalText(255),
@@ -32,7 +32,7 @@ export type Part = z.infer<typeof partSchema>;
 
 export const roleSchema = z.enum(["ROLE_USER", "ROLE_AGENT"]);
 
-/** One turn of a conversation. `taskId` continues a task; without it the message begins one. */
+/** `taskId` continues a task. Without it the message begins one. */
 export const messageSchema = z.object({
   messageId: idSchema,
   contextId: optionalText(256),
@@ -45,7 +45,7 @@ export const messageSchema = z.object({
 });
 export type Message = z.infer<typeof messageSchema>;
 
-/** What an agent made; its id is unique within the task. */
+/** Its id is unique within the task. */
 export const a2aArtifactSchema = z.object({
   artifactId: idSchema,
   name: optionalText(1024),
@@ -56,7 +56,7 @@ export const a2aArtifactSchema = z.object({
 });
 export type A2aArtifact = z.infer<typeof a2aArtifactSchema>;
 
-/** The text of a message or an artifact: that of its text parts, one a line. */
+/** The text of a message or an artifact: one line per text part. */
 export function joinTextParts(parts: readonly Part[]): string {
   return parts.flatMap(({ text }) => (text === undefined ? [] : [text])).join("\n");
 }

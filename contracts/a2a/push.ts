@@ -1,4 +1,4 @@
-/** Where a task's changes are to be pushed to (A2A 1.0, section 4.3: TaskPushNotificationConfig, AuthenticationInfo). */
+/** The address for push notifications of a task (A2A 1.0, section 4.3: TaskPushNotificationConfig, AuthenticationInfo). */
 import * as z from "zod";
 import { optionalText, optionalValue } from "./values.ts";
 
@@ -7,7 +7,7 @@ export const authenticationInfoSchema = z.object({
   credentials: optionalText(8192),
 });
 
-/** `credentials` and `token` are secrets of the one who registers: they go to `url` and to nobody else. */
+/** `credentials` and `token` are secrets of the client: they are sent to `url` only. */
 export const pushConfigSchema = z.object({
   tenant: optionalText(256),
   id: optionalText(128),

@@ -1,18 +1,18 @@
-/** A task or a message as a client reads it (A2A 1.0, section 4.1): strict about ids, states and text, lenient about everything else. */
+/** Reads a task or a message as a client (A2A 1.0, section 4.1): strict about ids, states and text, lenient about everything else. */
 import * as z from "zod";
 import { maxTaskIdLength } from "../limits.ts";
 import { type Message, type Part, partSchema, roleSchema } from "./part.ts";
 import { type A2aState, a2aStateSchema } from "./task.ts";
 import { idSchema, maxReadable, optionalText, optionalValue, readableList, structSchema } from "./values.ts";
 
-/** Whatever only describes a part is unset where it is malformed. */
+/** Drops malformed fields that only describe a part. */
 export const readPartSchema = partSchema.safeExtend({
   mediaType: partSchema.shape.mediaType.catch(undefined),
   filename: partSchema.shape.filename.catch(undefined),
   metadata: structSchema.catch(undefined),
 });
 
-/** `part`, `state` and `role` are a version's own; what is read is the same in all. */
+/** `part`, `state` and `role` read one version's spelling. The result is the same for all versions. */
 export function createReadSchemas({
   part,
   state,
@@ -38,7 +38,7 @@ export function createReadSchemas({
     history: readableList(message).catch([]),
     metadata: structSchema.catch(undefined),
   });
-  /** A message that is the answer itself says something. */
+  /** A message that is the answer itself must say something. */
   const answer = message.extend({
     taskId: optionalText(maxTaskIdLength),
     parts: parts.refine((read) => read.length > 0, "no part that can be read"),
@@ -46,10 +46,10 @@ export function createReadSchemas({
   return { task, answer };
 }
 
-/** An agent may write its text word by word, each a part of its own; half a million of them would take the schema seconds. */
+/** An agent may send its text word by word, each as a part. The schema would take seconds for half a million. */
 const maxEntries = 10_000;
 
-/** Whether an answer, of whichever version, lists more than anybody reads: artifacts and parts together. */
+/** Whether an answer of any version has too many artifacts and parts to be read. */
 export function hasTooManyEntries(answer: unknown): boolean {
   const task = memberOf(answer, "task") ?? answer;
   const artifacts = listOf(task, "artifacts");
@@ -73,7 +73,7 @@ function listOf(value: unknown, name: string): readonly unknown[] {
   return Array.isArray(list) ? list : [];
 }
 
-/** A part that does not fit, unless it is a text: of an answer no text may be missing. */
+/** Skips a part that does not fit, unless it is a text: an answer without one of its texts would mislead. */
 const passedOver = z
   .unknown()
   .refine((part) => (Object(part).text ?? undefined) === undefined, "a text that cannot be read")
@@ -84,6 +84,6 @@ const { task, answer } = createReadSchemas({ part: readPartSchema, state: a2aSta
 export const readTaskSchema = task;
 export type ReadTask = z.output<typeof readTaskSchema>;
 
-/** What a message is answered with: a task, or another message where there is none. */
+/** The answer to a message: a task, or another message. */
 export const readAnswerSchema = z.union([z.object({ task }), z.object({ message: answer })]);
 export type ReadAnswer = z.output<typeof readAnswerSchema>;

@@ -1,6 +1,5 @@
 /**
- * Tasks (A2A 1.0, section 4.1: Task, TaskStatus, TaskState), and their states in A2A's words and in the zone contract's (contract.md,
- * section "Task states").
+ * Tasks (A2A 1.0, section 4.1: Task, TaskStatus, TaskState), and their states in A2A and in the contract between the zones.
  */
 import * as z from "zod";
 import type { TaskState } from "../methods.ts";
@@ -19,7 +18,7 @@ export const a2aStateSchema = z.enum([
 ]);
 export type A2aState = z.infer<typeof a2aStateSchema>;
 
-/** `timestamp` is when the state was entered, in UTC with `Z`. */
+/** `timestamp` is when the task entered the state, in UTC with `Z`. */
 const statusSchema = z.object({
   state: a2aStateSchema,
   message: optionalValue(messageSchema),
@@ -59,7 +58,7 @@ export const artifactUpdateSchema = z.object({
 });
 type ArtifactUpdate = z.infer<typeof artifactUpdateSchema>;
 
-/** What `SendMessage` answers with: a task, or a message where the agent answers without one. */
+/** The result of `SendMessage`: a message where the agent answers without a task. */
 export type SendResult = { task: A2aTask } | { message: Message };
 
 /** One event of a stream, and the body of a push notification (A2A 1.0: StreamResponse). */
@@ -75,7 +74,7 @@ const a2aStates: Record<TaskState, A2aState> = {
   rejected: "TASK_STATE_REJECTED",
 };
 
-/** `kind` says what an `input_required` asks for: A2A has a state of its own for credentials. */
+/** A2A has a state of its own for a task that waits for credentials (`kind`). */
 export function toA2aState({ state, kind }: { state: TaskState; kind?: "auth" | undefined }): A2aState {
   return state === "input_required" && kind === "auth" ? "TASK_STATE_AUTH_REQUIRED" : a2aStates[state];
 }
@@ -83,6 +82,6 @@ export function toA2aState({ state, kind }: { state: TaskState; kind?: "auth" | 
 export function fromA2aState(a2aState: A2aState): { state: TaskState; kind?: "auth" } {
   if (a2aState === "TASK_STATE_AUTH_REQUIRED") return { state: "input_required", kind: "auth" };
   const state = (Object.keys(a2aStates) as TaskState[]).find((name) => a2aStates[name] === a2aState);
-  // Every other state of A2A is in the table; `submitted` keeps the type whole.
+  // The table has every other state; `submitted` satisfies the type.
   return { state: state ?? "submitted" };
 }

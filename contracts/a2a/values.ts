@@ -1,8 +1,8 @@
-/** Values as ProtoJSON writes them (A2A 1.0, section 5.5): a field that is unset may be absent, null, or the type's default. */
+/** Values in ProtoJSON (A2A 1.0, section 5.5), where an unset field may be absent, null, or the type's default. */
 import * as z from "zod";
 import { maxTaskIdLength } from "../limits.ts";
 
-/** A field that may be left out; `null` is as good as absent. */
+/** Reads `null` as absent. */
 export function optionalValue<T extends z.ZodType>(schema: T) {
   return schema
     .nullish()
@@ -10,7 +10,7 @@ export function optionalValue<T extends z.ZodType>(schema: T) {
     .optional();
 }
 
-/** An id or a name; the empty text is none. */
+/** Reads the empty text as absent. */
 export function optionalText(maxLength: number) {
   return optionalValue(
     z
@@ -20,7 +20,7 @@ export function optionalText(maxLength: number) {
   );
 }
 
-/** A list that may be left out; the empty one is none. */
+/** Reads the empty list as absent. */
 export function optionalList<T extends z.ZodType>(item: T, maxItems: number) {
   return optionalValue(
     z
@@ -30,7 +30,7 @@ export function optionalList<T extends z.ZodType>(item: T, maxItems: number) {
   );
 }
 
-/** The last entries of a list. An entry that does not fit is left out, and the others stay. */
+/** Reads the last entries of a list, without those that do not fit. */
 export function readableList<T extends z.ZodType>(item: T) {
   return z.array(z.unknown()).transform((entries) =>
     entries.slice(-maxReadable).flatMap((entry) => {
@@ -40,10 +40,10 @@ export function readableList<T extends z.ZodType>(item: T) {
   );
 }
 
-/** More than are asked for in any list. */
+/** More than Sekisho requests in any list. */
 export const maxReadable = 1000;
 
-/** Bytes in base64 or base64url, padded or not; taken as padded base64. */
+/** Reads base64 and base64url, padded or not, as padded base64. */
 export const bytesSchema = z
   .string()
   .refine((text) => /^[\w+/-]*={0,2}$/.test(text) && text.replace(/=+$/, "").length % 4 !== 1, "must be base64")
@@ -53,13 +53,13 @@ function padded(text: string): string {
   return text.padEnd(Math.ceil(text.length / 4) * 4, "=");
 }
 
-/** As deep as parsers of Protocol Buffers go. */
+/** The limit of Protocol Buffers parsers. */
 const maxDepth = 100;
 
-/** `google.protobuf.Value`: any JSON, `null` too. Deeper than anybody means it, it could be read but not written again. */
+/** `google.protobuf.Value`: any JSON, including `null`. A deeper value could be read but not written again. */
 export const valueSchema = z.unknown().refine((value) => isWithin({ value, depth: maxDepth }), "nested too deeply");
 
-/** `google.protobuf.Struct`: an object whose members are any JSON. */
+/** `google.protobuf.Struct`. */
 export const structSchema = optionalValue(z.record(z.string(), valueSchema));
 
 function isWithin({ value, depth }: { value: unknown; depth: number }): boolean {
@@ -67,5 +67,5 @@ function isWithin({ value, depth }: { value: unknown; depth: number }): boolean 
   return depth > 0 && Object.values(value).every((member) => isWithin({ value: member, depth: depth - 1 }));
 }
 
-/** Of a task, a context, a message: as long as a task's may be in the zone contract. */
+/** The id of a task, a context or a message, with the length of a task id between the zones. */
 export const idSchema = z.string().min(1).max(maxTaskIdLength);

@@ -9,8 +9,13 @@ import { noTelemetry, type ProcessTelemetry, type Telemetry } from "../shared/te
 import { type A2aSettings, openA2a } from "./a2a/open-a2a.ts";
 import { createHandleLook, createPushOutbox, type HandleLook } from "./a2a/push-outbox.ts";
 import type { Agent } from "./agents/agent.ts";
-import { type Authenticator, createAdmitCaller, createPlaceCount } from "./http/admission.ts";
-import type { Exchange, ExchangeResponse } from "./http/exchange.ts";
+import {
+  type Authenticator,
+  createAdmitCaller,
+  createRunSlots,
+  type Exchange,
+  type ExchangeResponse,
+} from "./http/exchange.ts";
 import { createRoutes, createWebHandler } from "./http/routes.ts";
 import {
   createAnswerTaskHandler,
@@ -138,8 +143,8 @@ export function createHost({
   const { metrics, spans, exposition } = telemetry;
   const lifetime = processLeftMs === undefined ? endlessLifetime : createLifetime({ processLeftMs, now });
   const callerLimits = {
-    runs: createPlaceCount({ max: runsPerCaller }),
-    calls: createPlaceCount({ max: openCallsPerCaller }),
+    runs: createRunSlots({ max: runsPerCaller }),
+    calls: createRunSlots({ max: openCallsPerCaller }),
   };
   const common = { changeTask, lifetime, lostAfterMs, retentionMs, now, newId, metrics, spans, log };
   const agentDefaults = {
@@ -149,7 +154,7 @@ export function createHost({
     progressMs,
     questionMs,
     random,
-    places: callerLimits.runs,
+    slots: callerLimits.runs,
   };
   const runs =
     "taskQueue" in work

@@ -1,4 +1,4 @@
-/** Both zones in one process, as two real HTTP servers, with the fake Slack or the real one. */
+/** Both zones in one process, as two HTTP servers, with the fake Slack or the real one. */
 
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
@@ -30,35 +30,35 @@ export type BothZones = {
 
 type Options = {
   config: Config;
-  /** Where relative paths of the configuration are looked for. */
+  /** Relative paths in the configuration start here. */
   directory: string;
-  /** Where the tasks are kept, unless `openEngine` says otherwise. */
+  /** Holds the tasks, unless `openEngine` stores them elsewhere, and the files of messages. */
   storeFolder: string;
   openEngine?: (zone: "verification" | "execution") => Engine;
   port: number;
   executionPort: number;
-  /** For the metrics of the Verification zone; without one nobody reads them. */
+  /** For the Verification zone's metrics. Without it there is no listener for them. */
   metricsPort?: number | undefined;
-  /** What the worker does, and what goes over the wire (secrets redacted), for whoever watches. */
+  /** Gets what the worker does. `tap` gets what goes over the wire, with secrets redacted. */
   observe?: (observation: Observation) => void;
   tap?: Tap;
   page?: Page;
   log: (service: "verification" | "execution") => Log;
 };
 
-/** What the Verification zone needs to know of the Slack that it talks to. */
+/** How the Verification zone reaches Slack. */
 export type SlackConnection = {
   apiUrl: string;
   signingSecret?: (() => Promise<string>) | undefined;
-  /** Undefined where there is none beside those of the installation flow. */
+  /** Undefined if all tokens come from the installation flow. */
   botToken: () => Promise<string | undefined>;
-  /** With one it is met over Socket Mode. */
+  /** With it, events come over Socket Mode. */
   appToken?: (() => Promise<string>) | undefined;
-  /** Who may ask beside the configuration's allowlist. */
+  /** Added to the configuration's allowlist. */
   extraRules: { team: string }[];
 };
 
-/** A fake Slack with secrets of its own, new ones each time; its workspace is allowed. `file` keeps its messages. */
+/** Starts a fake Slack with new secrets. Its workspace is allowed. `file` keeps its messages. */
 export async function openFakeSlack({ log, file }: { log: Log; file?: string }): Promise<{
   fakeSlack: FakeSlack;
   slack: SlackConnection & Record<"signingSecret" | "botToken", () => Promise<string>>;
@@ -92,7 +92,7 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
   const executionTelemetry = telemetryOf("execution");
   const engine = openEngine("verification");
   const completions = engine.completions?.();
-  // A free port is known once it listens, and no task has a file there before.
+  // A free port is known once the zone listens. No task has a file before that.
   let verificationPort = options.port === 0 ? undefined : options.port;
   const execution = await startExecutionZone({
     config: config.execution,
@@ -133,7 +133,7 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
   try {
     const verification = await startVerificationZone({
       config,
-      // Closed when both zones are: a task that ends with the Execution zone is pushed as well.
+      // Closed after both zones: a task that ends while the Execution zone closes is pushed too.
       openEngine: () => ({ ...engine, close: async () => {} }),
       completions,
       port: options.port,
@@ -158,7 +158,7 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
       executionUrl: execution.url,
       metricsUrl: verification.metricsUrl,
       async close() {
-        // Tasks that run are told to end first, so that a poll under way brings their end home.
+        // Together: a running task ends while the Verification zone can still poll its result.
         await Promise.all([verification.close(), execution.close()]);
         await closeShared();
       },

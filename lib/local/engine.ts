@@ -1,4 +1,4 @@
-/** What a zone on this machine keeps its tasks with: a sqlite file, unless whoever starts it brings another engine. */
+/** A zone's task store and queues on one machine: a sqlite file by default. */
 
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -15,26 +15,20 @@ type Queue = TaskQueue & QueueConsumer;
 
 export type Engine = {
   taskStore<T extends TaskItem>(request: { parse: (json: unknown) => T }): TaskStore<T>;
-  /** A message that was received `maxReceiveCount` times moves to `deadLetters`. */
+  /** A message moves to `deadLetters` after `maxReceiveCount` receives. */
   taskQueue(request: { maxReceiveCount: number }): { queue: Queue; deadLetters: Queue };
-  /** Where the Execution zone pushes the ends of tasks, for the Verification zone; without it tasks are polled only. */
+  /** The Execution zone pushes completions here for the Verification zone. Without it, tasks are only polled. */
   completions?(): Queue;
-  /** Where the Execution zone keeps what it has to tell A2A clients that want to be told; without it they poll. */
+  /** The Execution zone queues push notifications to A2A clients here. Without it, they poll. */
   notifications?(): Queue;
-  /** What waits in the queues now. */
+  /** What waits in the queues. */
   queueDepths?(): QueueDepth[];
   close(): Promise<void>;
 };
 
-/** Throws EngineFileError where the file cannot be used. */
-export function openSqliteEngine({
-  file,
-  busyTimeoutMs,
-}: {
-  file: string;
-  busyTimeoutMs?: number | undefined;
-}): Engine {
-  const database = openDatabase({ file, ...(busyTimeoutMs !== undefined && { busyTimeoutMs }) });
+/** Throws EngineFileError if the file cannot be used. */
+export function openSqliteEngine({ file }: { file: string }): Engine {
+  const database = openDatabase({ file });
   return {
     taskStore: ({ parse }) => createSqliteTaskStore({ database, parse }),
     taskQueue: ({ maxReceiveCount }) => ({
@@ -48,16 +42,16 @@ export function openSqliteEngine({
   };
 }
 
-// One `sekisho start` to a folder: two would take each other's tasks.
+// One `sekisho start` per folder: two would take each other's tasks.
 
 /** sqlite's primary result code, see https://www.sqlite.org/rescode.html */
 const busy = 5;
-/** How long a look at the lock may take it from who wants to have it. */
+/** `isFolderLocked` holds the lock for an instant. A start waits that out. */
 const lookMs = 200;
 
 /**
- * Makes the folder where it is missing. The lock is sqlite's on a file of its own: the operating system frees it when the
- * process dies, kill -9 included, so that no stale one is ever left. Throws where another process holds it.
+ * Creates the folder if it is missing. The lock is sqlite's, on a file of its own. The operating system frees it when the
+ * process dies, even by kill -9, so no stale lock is left. Throws if another process holds it.
  */
 export function lockFolder({ folder }: { folder: string }): { release(): void } {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -72,7 +66,7 @@ export function lockFolder({ folder }: { folder: string }): { release(): void } 
   return { release: () => database.close() };
 }
 
-/** Whether a process holds the folder's lock. Looking holds it from others for an instant, for which `lockFolder` waits. */
+/** Whether a process holds the folder's lock. Creates nothing. */
 export function isFolderLocked({ folder }: { folder: string }): boolean {
   const file = join(folder, "lock.db");
   if (!existsSync(file)) return false;

@@ -5,7 +5,7 @@ import { loadAgent } from "../../lambdas/execution/agents/load-agent.ts";
 import { createAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { createHost, type Host } from "../../lambdas/execution/host.ts";
 import { createHostSettings } from "../../lambdas/execution/host-settings.ts";
-import { type Authenticator, createNoneAuthenticator } from "../../lambdas/execution/http/admission.ts";
+import { type Authenticator, createNoneAuthenticator } from "../../lambdas/execution/http/exchange.ts";
 import { type ExecutionServer, startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import { createLocalAttachmentFetch } from "../../lambdas/execution/runs/run.ts";
 import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
@@ -22,16 +22,16 @@ import type { Engine } from "./engine.ts";
 
 export type ExecutionZone = { host: Host; url: string; port: number; close(): Promise<void> };
 
-/** What a running task gets to end by itself when the zone is closed. */
+/** A running task gets this long to end when the zone closes. */
 const graceMs = 3000;
 
 type HostOptions = {
   config: Config["execution"];
   openEngine: () => Engine;
   directory: string;
-  /** Where the ends of accepted tasks are pushed to, where the Verification zone is at hand. */
+  /** Completions of accepted tasks are pushed here, if the Verification zone shares the queue. */
   completions?: TaskQueue | undefined;
-  /** Of the Verification zone on this machine, whose files agents may read; undefined where it is not known. */
+  /** The port of the Verification zone on this machine. Agents may read files from it. Undefined if unknown. */
   verificationPort?: () => number | undefined;
   log: Log;
   telemetry?: ProcessTelemetry | undefined;
@@ -39,7 +39,7 @@ type HostOptions = {
 
 type OpenedHost = Pick<A2aAgent, "publish"> & { host: Host; close(): Promise<void> };
 
-/** The host alone, to be called as a function. Rejects with a ConfigError where the agent cannot be loaded. */
+/** The host without a server, called as a function. Rejects with a ConfigError if the agent cannot be loaded. */
 export async function openHost({
   config,
   openEngine,
@@ -65,7 +65,7 @@ export async function openHost({
     a2a: a2a.settings,
     ...createHostSettings({ execution: config }),
     authenticator: authenticatorOf(config.authenticator),
-    // Files of messages are on this machine too.
+    // Attachments are on this machine too.
     publicFetch: createLocalAttachmentFetch({ verificationPort }),
     log,
     telemetry,
@@ -95,7 +95,7 @@ export async function startExecutionZone(options: HostOptions & { port: number }
       url,
       port,
       async close() {
-        // Tasks end first, so that whoever waits for one hears of it on the connection that is open.
+        // Tasks end first, so that a waiting caller gets the result on its open connection.
         await host.stop({ graceMs });
         await server?.close();
         await close();
@@ -108,14 +108,15 @@ export async function startExecutionZone(options: HostOptions & { port: number }
   }
 }
 
-/** On this machine no platform is in front of the host: then it is as good as none, and as far as that stays on loopback. */
+/** No platform stands in front of the host on this machine, so `platform` means no authentication, on loopback only. */
 function authenticatorOf(config: AuthenticatorConfig): Authenticator {
   return config.type === "platform" ? createNoneAuthenticator() : createAuthenticator({ config, readSecret });
 }
 
-// For whoever writes an agent: what it threw, on the terminal. Off by default, since an error may hold texts and secrets.
-
-/** The same agent; an error that it throws of its own accord is shown with its stack before the host sees it. */
+/**
+ * Shows an agent's own errors, with the stack, to the person who writes it. Off by default, since an error may hold texts and
+ * secrets. Errors after an abort are not the agent's own.
+ */
 export function showAgentErrors({ agent, show }: { agent: Agent; show: (text: string) => void }): Agent {
   return async function* (task, context) {
     try {

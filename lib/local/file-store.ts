@@ -1,4 +1,4 @@
-/** Files of messages on one machine: in a folder, served by the Verification zone's server to whoever has a signed URL. */
+/** Files of messages on one machine, in a folder. The Verification zone's server serves each to the holder of its signed URL. */
 
 import { createHmac, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,14 +14,14 @@ import type { Page } from "../../lambdas/verification/ingress/server.ts";
 const sweepEveryMs = 3600_000;
 
 export type LocalFileStore = FileStore & {
-  /** Answers what is below `/files/`. */
+  /** Answers requests below `/files/`. */
   page: Page;
   close(): void;
 };
 
 /**
- * All that is made is private to the user who runs it. What is older than a day goes, at the start and then every hour.
- * `baseUrl` is of the server, which may not listen yet; URLs outlive a restart where that comes back to the same port.
+ * Everything that it writes is private to the user. It deletes files older than a day, at the start and then every hour.
+ * `baseUrl` is the server's, which may not listen yet. URLs outlive a restart on the same port.
  */
 export function openFileStore({
   folder,
@@ -49,14 +49,14 @@ export function openFileStore({
       await mkdir(dirname(file), { recursive: true, mode: 0o700 });
       await writeWhole({ file, bytes, signal });
       const expiresAtMs = Math.min(wantedMs, now() + fileLifeMs);
-      return { url: new URL(`${pathOf(key)}?${signer.sign({ key, expiresAtMs })}`, baseUrl()).href, expiresAtMs };
+      return { url: new URL(`${prefix}${key}?${signer.sign({ key, expiresAtMs })}`, baseUrl()).href, expiresAtMs };
     },
     page: createFilePage({ folder, signer, now }),
     close: () => clearInterval(timer),
   };
 }
 
-/** Whoever reads meanwhile reads the old bytes or the new ones. */
+/** A reader gets the old bytes or the new bytes, never a mix. */
 async function writeWhole({ file, bytes, signal }: { file: string; bytes: Uint8Array; signal: AbortSignal }) {
   const part = `${file}.${randomUUID()}.part`;
   try {
@@ -68,18 +68,14 @@ async function writeWhole({ file, bytes, signal }: { file: string; bytes: Uint8A
   }
 }
 
-// Serves the files of a folder: each by its own signed URL, as something to save and never as a page to show.
-
 const prefix = "/files/";
-/** Nothing else is ever looked for on the disk: no dot, and one slash. */
+/** No other path reaches the disk: no dot, and one slash. */
 const keyPattern = /^[A-Za-z0-9_-]{1,128}\/[A-Za-z0-9_-]{1,128}$/;
 
-/** Where the file of that key is on the server. */
-function pathOf(key: string): string {
-  return `${prefix}${key}`;
-}
-
-/** 403 for a URL that was not signed here, or whose time is over, whether or not there is such a file. */
+/**
+ * Serves files as downloads, never as pages. Answers 403 for a URL that was not signed here or has expired, whether or not
+ * the file exists.
+ */
 function createFilePage({ folder, signer, now }: { folder: string; signer: FileSigner; now: () => number }): Page {
   return async (request, response) => {
     const url = URL.parse(request.url ?? "/", "http://localhost");
@@ -88,7 +84,7 @@ function createFilePage({ folder, signer, now }: { folder: string; signer: FileS
     const key = pathname.slice(prefix.length);
     if (request.method !== "GET" && request.method !== "HEAD") return refuse(response, 405, { allow: "GET, HEAD" });
     if (!keyPattern.test(key)) return refuse(response, 404);
-    if (signer.check({ key, query, nowMs: now() }) !== "valid") return refuse(response, 403);
+    if (!signer.isValid({ key, query, nowMs: now() })) return refuse(response, 403);
     await serve({ file: join(folder, key), response, withBody: request.method === "GET" });
     return true;
   };
@@ -123,7 +119,7 @@ async function serve({
       "cache-control": "no-store",
     });
     if (!withBody) response.end();
-    // A reader that hangs up is no failure of ours.
+    // A reader that hangs up is not an error.
     else await pipeline(handle.createReadStream({ autoClose: false }), response).catch(() => response.destroy());
   } finally {
     await handle.close();
@@ -136,18 +132,16 @@ function refuse(response: ServerResponse, status: number, headers: Record<string
   return true;
 }
 
-// Signs the URLs of a folder's files, with a key that lies in the folder.
-
 const keyBytes = 32;
 
-export type FileSigner = {
+type FileSigner = {
   /** The query of the URL. */
   sign(request: { key: string; expiresAtMs: number }): string;
-  /** `expired` was signed here, but its time is over. */
-  check(request: { key: string; query: URLSearchParams; nowMs: number }): "valid" | "expired" | "forged";
+  /** Whether the URL was signed here and has not expired. */
+  isValid(request: { key: string; query: URLSearchParams; nowMs: number }): boolean;
 };
 
-/** The key is made once, and the same after a restart. Throws where it cannot be read, or is none. */
+/** The key in the folder is created once, and outlives a restart. Throws if it cannot be read, or is not a key. */
 function openFileSigner({ folder }: { folder: string }): FileSigner {
   const secret = openKey(join(folder, "signing.key"));
   const signature = (key: string, expires: string) =>
@@ -158,17 +152,16 @@ function openFileSigner({ folder }: { folder: string }): FileSigner {
       const expires = String(expiresAtMs);
       return new URLSearchParams({ expires, signature: signature(key, expires) }).toString();
     },
-    check({ key, query, nowMs }) {
+    isValid({ key, query, nowMs }) {
       const expires = query.get("expires") ?? "";
       const given = Buffer.from(query.get("signature") ?? "");
       const right = Buffer.from(signature(key, expires));
-      if (given.length !== right.length || !timingSafeEqual(given, right)) return "forged";
-      return nowMs < Number(expires) ? "valid" : "expired";
+      return given.length === right.length && timingSafeEqual(given, right) && nowMs < Number(expires);
     },
   };
 }
 
-/** Two processes that start at once have the same one: it appears whole, and only if none is there. */
+/** Two processes that start at once use the same key: a link appears whole, and never replaces a file. */
 function openKey(file: string): Buffer {
   const fresh = `${file}.${randomUUID()}`;
   try {
@@ -180,20 +173,19 @@ function openKey(file: string): Buffer {
     rmSync(fresh, { force: true });
   }
   const key = readFileSync(file);
-  if (key.length !== keyBytes) throw new Error(`${file} is no signing key. Delete it: links to files go out of date.`);
+  if (key.length !== keyBytes)
+    throw new Error(`${file} is no signing key. Delete it; links to files then stop working.`);
   return key;
 }
 
-// Takes away the files of messages whose day is over.
-
-/** What was last written before that moment, with the folders that it leaves empty. The folder's own files stay. */
+/** Deletes files that were last written before that time, and folders that are empty then. The signing key stays. */
 async function sweepFiles({ folder, olderThanMs }: { folder: string; olderThanMs: number }): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true });
   for (const entry of entries.filter((one) => one.isDirectory())) {
     const inner = join(folder, entry.name);
     for (const name of await readdir(inner)) {
       const file = join(inner, name);
-      // One that was half written a moment ago may be gone by now.
+      // A partly written file may be gone by now.
       const found = await stat(file).catch(() => undefined);
       if (found !== undefined && found.mtimeMs < olderThanMs) await rm(file, { force: true });
     }
@@ -201,7 +193,7 @@ async function sweepFiles({ folder, olderThanMs }: { folder: string; olderThanMs
   }
 }
 
-/** A file that was just put there keeps it. */
+/** A file that was just written keeps its folder. */
 async function removeIfEmpty(folder: string): Promise<void> {
   await rmdir(folder).catch((thrown: NodeJS.ErrnoException) => {
     if (!["ENOTEMPTY", "EEXIST", "ENOENT"].includes(thrown.code ?? "")) throw thrown;

@@ -1,13 +1,12 @@
-/** `GET /metrics` of the Verification zone on one machine, on a listener of its own: a tunnel to the port of Slack's events never leads to it. */
+/** `GET /metrics` of the Verification zone on one machine. Its own listener keeps it out of a tunnel to Slack's port. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { QueueDepth } from "../../lambdas/shared/engine/ports.ts";
 import { closeServer, startListening } from "../../lambdas/shared/http/server.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import type { ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
-import { checkOrigin } from "./web/guard.ts";
-import { joinHeader } from "./web/request.ts";
+import { isFromOwnPage, loopbackHosts } from "./web/guard.ts";
 
-/** What proxies and tunnels add, even those that put the address of this machine in the place of their own. */
+/** Headers that proxies and tunnels add, even those that rewrite `Host` to this machine. */
 const forwarded = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
 
 const maxConnections = 16;
@@ -15,8 +14,8 @@ const maxConnections = 16;
 export type MetricsServer = { url: string; close(): Promise<void> };
 
 /**
- * Listens on loopback alone; port 0 takes a free one. 403 to web pages and to what a proxy passes on, 404 where metrics are
- * switched off. `queueDepths` is asked at each read. Rejects with a message for a person where the port is taken.
+ * Listens on loopback only; port 0 takes a free port. Answers 403 to web pages and to forwarded requests, and 404 if metrics
+ * are off. Calls `queueDepths` at each read. Rejects with a message for the user if the port is taken.
  */
 export async function startMetricsServer({
   telemetry,
@@ -58,9 +57,7 @@ export async function startMetricsServer({
 
 function isFromHere({ headers, socket }: IncomingMessage): boolean {
   if (forwarded.some((name) => headers[name] !== undefined)) return false;
-  const { host, origin } = headers;
-  const fetchSite = joinHeader(headers["sec-fetch-site"]);
-  return checkOrigin({ method: "GET", host, origin, fetchSite, port: socket.localPort }) === undefined;
+  return isFromOwnPage({ method: "GET", headers, hosts: loopbackHosts(socket.localPort) });
 }
 
 function respond(response: ServerResponse, status: number, headers: Record<string, string> = {}, body = ""): void {

@@ -1,4 +1,4 @@
-/** One destination of the configuration, opened for a single command. */
+/** Opens one destination of the configuration for a single command. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,12 +15,12 @@ import { openHost } from "./execution-zone.ts";
 
 export type OpenedDestination = {
   destination: WorkerDestination;
-  /** What lies below the client, authorizer included: the bytes of one request, once. */
+  /** The transport below the client: sends one request once, with its credentials. */
   transport: Transport;
   close(): Promise<void>;
 };
 
-/** For `in-process` a host with a store of its own comes along, gone with `close`. */
+/** An `in-process` destination gets a host with a temporary store, which `close` deletes. */
 export async function openDestination({
   config,
   name,
@@ -35,7 +35,7 @@ export async function openDestination({
   directory: string;
   executionPort: number;
   readSecret?: (reference: SecretReference) => Promise<string>;
-  /** Whose STS is asked, where the destination does not say. */
+  /** The region of STS, if the destination does not name one. */
   region?: string | undefined;
   log: Log;
 }): Promise<OpenedDestination> {

@@ -1,24 +1,23 @@
-/** Events and forms as Slack delivers them: signed at the time of sending, events again where they were not taken. */
+/** Delivers events and forms as Slack does: signed when they are sent, and events again if they are not acknowledged. */
 import { createHmac } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 
 export type Delivery = {
-  /** The status of the last delivery, or undefined where none was answered. */
+  /** The last delivery's HTTP status. Undefined without an answer. */
   status: number | undefined;
   deliveries: number;
-  /** No delivery was taken for certain, but one had no answer or a 5xx, so the entry may have taken it. */
+  /** No delivery was acknowledged, but one had no answer or a 5xx, so the app may have accepted it. */
   isAmbiguous: boolean;
 };
 
 /** Slack waits this long for an answer. */
 const answerTimeoutMs = 3000;
-/** Slack delivers again at once, after a minute, and after five. */
+/** Slack retries at once, after a minute, and after five minutes. */
 const slackRetryDelaysMs: readonly number[] = [0, 60_000, 300_000];
 
 /**
- * Signed with version v0 (https://docs.slack.dev/authentication/verifying-requests-from-slack). An answer other than 2xx, or
- * none, is followed by a redelivery after each of `retryDelaysMs`, unless the answer says `X-Slack-No-Retry: 1`.
- * Never rejects; `signal` ends it.
+ * Sends an event, signed with version v0 (https://docs.slack.dev/authentication/verifying-requests-from-slack). Without a 2xx
+ * it sends the event again after each of `retryDelaysMs`, unless the answer has `X-Slack-No-Retry: 1`. Never rejects.
  */
 export async function sendEvent({
   eventsUrl,
@@ -62,7 +61,7 @@ function mayHaveArrived(status: number | undefined): boolean {
   return status === undefined || status >= 500;
 }
 
-/** A slash command or a pressed button: signed in the same way, and told of once whatever comes of it. */
+/** Sends a slash command or a button click, signed in the same way. Slack never retries these. */
 export async function sendForm({
   url,
   signingSecret,
@@ -82,7 +81,6 @@ export async function sendForm({
   return { status, deliveries: 1, isAmbiguous: !taken && mayHaveArrived(status) };
 }
 
-/** `now` says when it is signed. */
 export function signedHeaders({
   signingSecret,
   body,

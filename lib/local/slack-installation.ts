@@ -1,4 +1,4 @@
-/** Whose token is used for which workspace on one machine, and the flow by which further workspaces install the app. */
+/** The bot tokens of a Verification zone on one machine, and the flow with which further workspaces install the app. */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { createCachedSecret } from "../../lambdas/shared/async/cached-secret.ts";
@@ -14,12 +14,12 @@ import { createOauth } from "../../lambdas/verification/oauth/oauth.ts";
 import { botScopes } from "../../lambdas/verification/slack/api/manifest.ts";
 import type { BotTokens } from "../../lambdas/verification/slack/api/slack.ts";
 
-/** A rotated client secret is used after that. */
+/** A rotated client secret is used after this time. */
 const secretKeepMs = 60_000;
 
 export type SlackInstallation = { tokens: BotTokens; page: Page };
 
-/** Without `slack.install` there is one workspace and one token, and no flow. */
+/** Without `slack.install` there is one token, and no flow. */
 export function openSlackInstallation({
   config,
   dataFolder,
@@ -29,7 +29,7 @@ export function openSlackInstallation({
 }: {
   config: Config;
   dataFolder: string;
-  /** Undefined where there is none beside those of the flow. */
+  /** Undefined if all tokens come from the flow. */
   botToken: () => Promise<string | undefined>;
   apiUrl: string;
   log: Log;
@@ -37,7 +37,7 @@ export function openSlackInstallation({
   const { install } = config.slack;
   if (install === undefined) return { tokens: createBotTokens({ botToken }), page: () => false };
   const installations = createInstallationFile({ file: join(dataFolder, "installations.json") });
-  // Anybody may open the page: not each request reads the secret from Secrets Manager.
+  // Anybody may open the page, and each read may be a call to Secrets Manager.
   const clientSecret = createCachedSecret({
     readSecret: () => readSecret(install.clientSecret),
     readTimeoutMs: 2000,
@@ -63,7 +63,7 @@ export function openSlackInstallation({
       for (const [name, value] of Object.entries(request.headers)) {
         if (typeof value === "string") headers.set(name, value);
       }
-      // Of another method no more has to be known; of some no Request can be made.
+      // All other methods are refused alike, and `new Request` throws for some of them.
       const method = request.method === "GET" ? "GET" : "POST";
       const answer = await oauth(new Request(new URL(path, "http://localhost"), { method, headers }));
       response.writeHead(answer.status, [...answer.headers].flat());
@@ -73,14 +73,12 @@ export function openSlackInstallation({
   };
 }
 
-// Which secrets of Slack's the Verification zone cannot do without on one machine.
-
-/** The app token stands for the signing secret; with an installation flow every workspace gets its bot token by that. */
+/** An app token replaces the signing secret, and an installation flow replaces the bot token. */
 export function neededSecrets({ appToken, signingSecret, botToken, install }: Config["slack"]): SecretReference[] {
   return [...(hasSecret(appToken) ? [] : [signingSecret]), install === undefined ? botToken : install.clientSecret];
 }
 
-/** One that is set says that the real Slack is meant. */
+/** Any secret that is set means the real Slack. */
 export function isAnySet({ appToken, signingSecret, botToken, install }: Config["slack"]): boolean {
   const all = [appToken, signingSecret, botToken, ...(install === undefined ? [] : [install.clientSecret])];
   return all.some(hasSecret);

@@ -1,4 +1,4 @@
-/** Which way the real Slack is met on one machine: over Socket Mode where there is an app token, else over HTTP. */
+/** Connects to the real Slack on one machine: over Socket Mode with an app token, otherwise over HTTP. */
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { formatSecretName, hasSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
@@ -15,17 +15,17 @@ export type RealSlack = {
     signingSecret: Secret | undefined;
     appToken: Secret | undefined;
   };
-  /** For the person who started it, once it runs. */
+  /** What the user does next, once the zones run. */
   text(running: { port: number }): string;
 };
 
-/** The first secret without which Slack cannot be met. */
+/** The name of the first required secret that is not set. */
 export function missingSecret({ slack }: Config): string | undefined {
   const missing = neededSecrets(slack).find((reference) => !hasSecret(reference));
   return missing && formatSecretName(missing);
 }
 
-/** Over Socket Mode the bot token is tried at once; rejects with words for a person. */
+/** Tries the bot token at once if Slack is reached over Socket Mode. Rejects with a message for the user. */
 export async function openRealSlack({ config, signal }: { config: Config; signal: AbortSignal }): Promise<RealSlack> {
   const { appToken, signingSecret, botToken, apiUrl } = config.slack;
   const reader = (reference: SecretReference): Secret | undefined =>
@@ -43,8 +43,6 @@ export async function openRealSlack({ config, signal }: { config: Config; signal
   return { access, text: () => socketModeText({ identity, config }) };
 }
 
-// What a person does so that the real Slack reaches this machine, or what to type where it does.
-
 function realSlackText({ port, config }: { port: number; config: Config }): string {
   const eventsUrl = "https://YOUR-TUNNEL.example/slack/events";
   const manifest = slackManifest({ name: "Sekisho", config, eventsUrl });
@@ -60,13 +58,12 @@ ${allowlistHint()}
 `;
 }
 
-/** Said when the connection stands. */
 function socketModeText({ identity, config }: { identity: SlackIdentity; config: Config }): string {
   const { bot, team, teamId } = identity;
   const { command } = config.slack;
   const invite =
     config.allowlist.length === 0
-      ? `The configuration's allowlist is empty, which means nobody. To let in everyone of ${team}:\n  npx sekisho allow add --team ${teamId}\n\n`
+      ? `Nobody may ask yet: the allowlist is empty. To allow everyone in ${team}:\n  npx sekisho allow add --team ${teamId}\n\n`
       : "";
   const slash = command === undefined ? "" : `, or type  ${command.name} hello`;
   return `
@@ -78,15 +75,15 @@ ${allowlistHint()}
 `;
 }
 
-/** Connected, but the token of every workspace comes by the installation flow. */
+/** There is no bot token yet: each workspace gets one from the installation flow. */
 function installText({ port }: { port: number }): string {
   return `
-Connected to Slack over Socket Mode. A workspace installs the app at https://YOUR-TUNNEL.example/slack/install:
-a browser must be able to reach port ${port} of this machine there, at the address of npx sekisho manifest --socket --url https://…
+Connected to Slack over Socket Mode. A workspace installs the app at https://YOUR-TUNNEL.example/slack/install.
+Point a tunnel at port ${port}, and make the manifest with its address: npx sekisho manifest --socket --url https://…
 ${allowlistHint()}
 `;
 }
 
 function allowlistHint(): string {
-  return "Whoever is refused reads which ids to add to the allowlist (npx sekisho allow add, or sekisho.config.json and a restart).";
+  return "A refused person sees the ids to add to the allowlist (npx sekisho allow add, or sekisho.config.json and a restart).";
 }

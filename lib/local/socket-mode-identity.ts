@@ -1,4 +1,4 @@
-/** Who the bot token is (https://docs.slack.dev/reference/methods/auth.test): asked before anything is started, so that a wrong one is told at once. */
+/** Looks up a bot token (https://docs.slack.dev/reference/methods/auth.test), and explains tokens that Slack refuses. */
 import * as z from "zod";
 import { callWebApi } from "../../lambdas/verification/slack/api/call.ts";
 
@@ -7,7 +7,7 @@ export type SlackIdentity = { bot: string; team: string; teamId: string };
 const answerSchema = z.object({ user: z.string(), team: z.string(), team_id: z.string() });
 const timeoutMs = 10_000;
 
-/** `name` is how a person knows the token. Rejects with words for a person. */
+/** `name` is the token's name in messages. Rejects with a message for the user. */
 export async function fetchSlackIdentity({
   botToken,
   apiUrl,
@@ -19,7 +19,7 @@ export async function fetchSlackIdentity({
   name: string;
   signal: AbortSignal;
 }): Promise<SlackIdentity> {
-  // What the secret's own read says is already for a person.
+  // Outside of the catch below: its error already has a message for the user.
   const token = await botToken();
   const call = { token: async () => token, apiUrl, method: "auth.test", args: {}, timeoutMs, signal };
   const answer = await callWebApi(call).catch((thrown: unknown) => {
@@ -29,20 +29,18 @@ export async function fetchSlackIdentity({
   return { bot: user, team, teamId: team_id };
 }
 
-// Why Slack cannot be talked to, in words for the person who started it; never with a token.
-
 const whereFrom = {
-  app: 'The app token begins with xapp-; it is made under "Basic Information", "App-Level Tokens", with the scope connections:write.',
-  bot: 'The bot token begins with xoxb-; it stands under "OAuth & Permissions" when the app is installed.',
+  app: 'The app token begins with xapp-. Create it under "Basic Information", "App-Level Tokens", with the scope connections:write.',
+  bot: 'The bot token begins with xoxb-. Find it under "OAuth & Permissions" after installing the app.',
 };
 
-/** By the error names of https://docs.slack.dev/reference/methods/apps.connections.open and auth.test. */
+/** Errors of https://docs.slack.dev/reference/methods/apps.connections.open and auth.test. */
 const words: Record<string, string> = {
-  not_allowed_token_type: "It is a token of another kind.",
+  not_allowed_token_type: "It is another kind of token.",
   missing_scope: "It lacks a scope.",
   invalid_auth: "Slack does not know it.",
   token_revoked: "It was revoked.",
-  token_expired: "Its time is over.",
+  token_expired: "It has expired.",
   account_inactive: "The app was removed from the workspace.",
 };
 const otherwise = {
@@ -50,7 +48,7 @@ const otherwise = {
   bot: "Is the app installed?",
 };
 
-/** What is thrown to the command line, where its message is printed. `name` is how the person knows the token. */
+/** An error whose message the command line prints. It never holds a token. `name` is the token's name in the message. */
 export function toTokenError({
   thrown,
   apiUrl,
@@ -65,17 +63,17 @@ export function toTokenError({
   const error = slackErrorOf(thrown);
   if (error === undefined) {
     const { origin } = new URL(apiUrl);
-    return new Error(`Slack is not to be reached at ${origin}. Is this machine online?`, { cause: thrown });
+    return new Error(`Slack cannot be reached at ${origin}. Is this machine online?`, { cause: thrown });
   }
-  return new Error(`Slack does not take ${name} (${error}). ${tokenRefusalText({ error, kind })}`, { cause: thrown });
+  return new Error(`Slack refuses ${name} (${error}). ${tokenRefusalText({ error, kind })}`, { cause: thrown });
 }
 
-/** Why, and where the right token is to be found. `error` is Slack's own name of it. */
+/** Why Slack refuses the token, and where the right one is. `error` is Slack's name for it. */
 export function tokenRefusalText({ error, kind }: { error: string; kind: "app" | "bot" }): string {
   return `${words[error] ?? otherwise[kind]} ${whereFrom[kind]}`;
 }
 
-/** Slack's own name of an error (`invalid_auth`), as its client throws it. */
+/** Slack's name for an error (`invalid_auth`), from an error that Slack's client throws. */
 function slackErrorOf(thrown: unknown): string | undefined {
   if (typeof thrown !== "object" || thrown === null || !("data" in thrown)) return undefined;
   const { data } = thrown;

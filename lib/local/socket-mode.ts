@@ -1,4 +1,7 @@
-/** Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode): Slack's events come over a connection of our own, so that no address of this machine has to be reachable. */
+/**
+ * Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode): Slack's events come over a connection that this
+ * machine opens, so it needs no public address.
+ */
 
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger, SocketModeClient } from "@slack/socket-mode";
@@ -8,39 +11,36 @@ import type { Log } from "../../lambdas/shared/log.ts";
 import { errorKind } from "../../lambdas/shared/telemetry/error-kind.ts";
 import type { Intake } from "../../lambdas/verification/ingress/ingress.ts";
 import type { VerifiedPayload } from "../../lambdas/verification/ingress/interpret-payload.ts";
+import { readJson } from "./read-json.ts";
 import { toTokenError } from "./socket-mode-identity.ts";
 
 export type SocketMode = { close(): Promise<void> };
 
-/** As Slack's own client waits at most between two tries. */
+/** The longest delay between two tries of Slack's own client. */
 const longestPauseMs = 30_000;
-/** A connection that ended sooner counts as failed: Slack allows ten of an app at once and ends further ones. */
+/** A shorter connection counts as failed: Slack ends connections beyond ten per app at once. */
 const shortLifeMs = 10_000;
 
-/** What else may come is acknowledged and forgotten. */
+/** Other types are acknowledged and dropped. */
 const types: readonly VerifiedPayload["type"][] = ["events_api", "slash_commands", "interactive"];
 
 /**
- * Resolves when Slack has said hello; rejects with words for a person where Slack does not take the token or is not to be reached.
- * An envelope is acknowledged after the queue has it: what is not, Slack delivers again, or tells the person that it did not work.
- * A connection that ends, as each does after an hour or so, is followed by another one. Texts and tokens are in no log line.
+ * Resolves after Slack's hello. Rejects with a message for the user if Slack refuses the token or cannot be reached.
+ * An envelope is acknowledged after the queue has it. Otherwise Slack delivers it again, or tells the person that it failed.
+ * Each connection ends after an hour or so; then another one follows. No log line holds texts or tokens.
  */
 export async function startSocketMode({
   appToken,
   apiUrl,
   intake,
   log,
-  now = Date.now,
   random = Math.random,
-  sleep = (ms, signal) => wait(ms, undefined, { signal }),
 }: {
   appToken: () => Promise<string>;
   apiUrl: string;
   intake: Intake;
   log: Log;
-  now?: () => number;
   random?: () => number;
-  sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }): Promise<SocketMode> {
   const stop = new AbortController();
   const underWay = new Set<Promise<void>>();
@@ -49,7 +49,7 @@ export async function startSocketMode({
     const type = types.find((known) => known === given);
     const taken = type === undefined ? "dropped" : await intake({ type, payload });
     if (taken === "failed") return;
-    // A connection that has ended meanwhile: Slack delivers again, and the request id is the same.
+    // The connection has ended: Slack delivers again, and the request id will be the same.
     await ack().catch(() => log.debug("socket_mode_unacknowledged"));
   }
   function onEnvelope(envelope: Envelope): void {
@@ -68,22 +68,22 @@ export async function startSocketMode({
   log.info("socket_mode_connected");
 
   async function stayConnected(): Promise<void> {
-    let connectedAtMs = now();
+    let connectedAtMs = Date.now();
     let isOver: Promise<void> | undefined = connection.over;
     for (let failures = 0; ; ) {
-      // A connection that was made while the end began is closed by the one who ends.
+      // `close` closes a connection that opens while it runs.
       if (!stop.signal.aborted) await isOver;
       if (stop.signal.aborted) return;
-      failures = isOver === undefined || now() - connectedAtMs < shortLifeMs ? failures + 1 : 0;
+      failures = isOver === undefined || Date.now() - connectedAtMs < shortLifeMs ? failures + 1 : 0;
       const delayMs = failures === 0 ? 0 : Math.min(longestPauseMs, 1000 * 2 ** (failures - 1)) * random();
       log.info("socket_mode_disconnected", { delay_ms: Math.round(delayMs) });
-      await sleep(delayMs, stop.signal).catch(() => {});
+      await wait(delayMs, undefined, { signal: stop.signal }).catch(() => {});
       if (stop.signal.aborted) return;
       isOver = undefined;
       try {
         connection = await connect();
         isOver = connection.over;
-        connectedAtMs = now();
+        connectedAtMs = Date.now();
         log.info("socket_mode_connected");
       } catch (thrown) {
         log.error("socket_mode_unconnected", { cause_kind: errorKind(thrown) });
@@ -95,37 +95,35 @@ export async function startSocketMode({
   return {
     async close() {
       stop.abort();
-      // What has come is acknowledged while the connection is there.
+      // Envelopes under way are acknowledged over the open connection.
       await Promise.all(underWay);
       await connection.close();
       await staying;
-      // A connection that was being made meanwhile.
+      // A connection may have opened meanwhile.
       await connection.close();
       await Promise.all(underWay);
     },
   };
 }
 
-// One connection of Socket Mode, by Slack's own client.
+/** As Slack sent it. `ack` rejects if the connection has ended. */
+type Envelope = { type: string; payload: unknown; ack: () => Promise<void> };
+/** `over` resolves when the connection has ended, on either side. */
+type SocketModeConnection = { over: Promise<void>; close(): Promise<void> };
 
-/** As Slack sent it; `ack` rejects where the connection is gone. */
-export type Envelope = { type: string; payload: unknown; ack: () => Promise<void> };
-/** `over` resolves when the connection has ended, whoever ended it. */
-export type SocketModeConnection = { over: Promise<void>; close(): Promise<void> };
-
-/** For the address to connect to, and for Slack's hello. */
+/** For Slack's answer with the URL, and for its hello. */
 const openTimeoutMs = 10_000;
-/** Slack answers our goodbye, but leaves the TCP connection open. */
+/** Slack answers the goodbye, but leaves the TCP connection open. */
 const goodbyeTimeoutMs = 500;
 
-/** The client would print what it receives, and addresses that are as good as a token. */
+/** The client would log what it receives, and URLs that are as good as a token. */
 const nothing = () => {};
 const mute = { debug: nothing, info: nothing, warn: nothing, error: nothing, setLevel: nothing, setName: nothing };
 const silentLogger = { ...mute, getLevel: () => "error" } as Logger;
 
 /**
- * Resolves after Slack's hello; rejects as the client does. The client's own reconnecting is off: it waits five seconds without
- * a connection each time, gives up for good at a 5xx, and then ends the process by a rejection that nobody handles.
+ * Opens one connection with Slack's client. Resolves after the hello. The client's own reconnecting is off: it waits five
+ * seconds without a connection each time, gives up for good at a 5xx, and then ends the process with an unhandled rejection.
  */
 async function openSocketModeConnection({
   appToken,
@@ -161,16 +159,16 @@ async function openSocketModeConnection({
     await withinDeadline({ work: client.start(), timeoutMs: openTimeoutMs });
   } catch (thrown) {
     await close();
-    // Where the connection ended before the hello, the client says nothing.
+    // If the connection ended before the hello, the client rejects without an error.
     throw thrown ?? new Error("The connection ended before it began.");
   }
   return { over, close };
 }
 
 /**
- * The client keeps only hello and goodbye. It would emit an event by the name that an envelope's payload has, which may be one of
- * its own ("disconnected"), and end the process by a rejection where there is none, as in `app_rate_limited`
- * (https://docs.slack.dev/apis/events-api/#rate-limiting).
+ * Leaves only hello and goodbye to the client. For an envelope it would emit an event named after the payload. That name may
+ * be one of its own events ("disconnected"). Without a name, as in `app_rate_limited`, it would end the process with an
+ * unhandled rejection (https://docs.slack.dev/apis/events-api/#rate-limiting).
  */
 function takeEnvelopes({
   client,
@@ -190,7 +188,6 @@ function takeEnvelopes({
   });
 }
 
-/** Rejects where the connection is gone. */
 async function acknowledge({ client: { websocket }, id }: { client: SocketModeClient; id: string }): Promise<void> {
   if (!websocket?.isActive()) throw new Error("The connection is gone.");
   await new Promise<void>((resolve, reject) => {
@@ -198,27 +195,17 @@ async function acknowledge({ client: { websocket }, id }: { client: SocketModeCl
   });
 }
 
-// What one frame of Socket Mode is (https://docs.slack.dev/apis/events-api/using-socket-mode).
-
 /** `word`: Slack's hello or goodbye. */
-export type Frame = { kind: "word" } | { kind: "envelope"; id: string; type: string; payload: unknown };
+type Frame = { kind: "word" } | { kind: "envelope"; id: string; type: string; payload: unknown };
 
 const words: readonly string[] = ["hello", "disconnect"];
 const frameSchema = z.object({ type: z.string(), envelope_id: z.string().optional(), payload: z.unknown().optional() });
 
-/** Undefined for what is neither: without an id nothing can be acknowledged. */
+/** Undefined for anything else. Without an id, an envelope cannot be acknowledged. */
 function readFrame(text: string): Frame | undefined {
-  const { data } = frameSchema.safeParse(parse(text));
+  const { data } = frameSchema.safeParse(readJson(text));
   if (data === undefined) return undefined;
   const { type, envelope_id: id, payload } = data;
   if (words.includes(type)) return { kind: "word" };
   return id === undefined ? undefined : { kind: "envelope", id, type, payload };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

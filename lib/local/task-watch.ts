@@ -1,17 +1,17 @@
-/** Tells the way of each task as it happens: what the worker decided, and what went over the wire. */
+/** Reports each task's timeline as it happens: what the worker decides, and what goes over the wire. */
 
 import type { TapEntry } from "../../lambdas/verification/transport/tap.ts";
 import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
 import { describeEvent, formatStepTitle } from "../cli/trace/event-text.ts";
 
-/** One step of a task's way. `detail` is shown as it is: its secrets are redacted already. */
+/** One step of a task's timeline. `detail` is shown as it is; its secrets are redacted already. */
 export type WatchedStep = {
   requestId: string;
   atMs: number;
   kind: "claim" | "decision" | "request" | "response";
   title: string;
   detail: unknown;
-  /** The task's outcome is known by now, and is no answer. */
+  /** The task has an outcome, and it is not an answer. */
   failed?: boolean;
 };
 
@@ -20,11 +20,11 @@ export type TaskWatch = {
   tap(entry: TapEntry): void;
 };
 
-/** Accepted tasks that are remembered; the page shows fewer. */
+/** Older accepted tasks are forgotten. The page shows fewer. */
 const maxTasks = 1000;
 const maxProgressLength = 80;
 
-/** Calls of other methods than `execute_task` have ids of their own: they are known by the task id that was accepted. */
+/** Only `execute_task` uses the request id as its JSON-RPC id. Other calls are matched by their task id. */
 export function createTaskWatch({
   add,
   now = Date.now,
@@ -52,8 +52,8 @@ export function createTaskWatch({
 
   return {
     observe({ requestId, event, task, effects }) {
-      // A task from before a restart was accepted unseen.
-      if (task.call?.taskId !== undefined) remember(task.call?.taskId, requestId);
+      // A task from before a restart was accepted by another process.
+      if (task.call?.taskId !== undefined) remember(task.call.taskId, requestId);
       const title = formatStepTitle({ words: describeEvent(event), state: task.state });
       const asked = effects.map((effect) =>
         effect.type === "wake" ? `wake in ${effect.delayMs + (effect.jitterMs ?? 0)} ms at most` : effect.type,
@@ -75,7 +75,7 @@ export function createTaskWatch({
   };
 }
 
-/** With the progress, where a response tells of some. */
+/** The method, and the progress that a response reports. */
 function titleOf({ method, direction, body }: TapEntry): string {
   const { progress } = Object(Object(body).result) as { progress?: unknown };
   const { text } = Object(progress) as { text?: unknown };

@@ -21,17 +21,17 @@ import { startMetricsServer } from "./metrics-page.ts";
 import type { SlackInstallation } from "./slack-installation.ts";
 import { startSocketMode } from "./socket-mode.ts";
 
-/** Steps under way get this long to end by themselves when the zone is closed; then their calls are ended. */
+/** Steps under way get this long to end when the zone closes. Then their calls are aborted. */
 const closeGraceMs = 3000;
-/** A push that has failed so often is dropped: its task is polled all the same. */
+/** A push is dropped after so many failures. Its task is polled anyway. */
 const maxCompletionReceives = 3;
-/** Pushes must not take the steps' place, however many come. */
+/** A flood of pushes must not delay the steps. */
 const completionConcurrency = 2;
 
 export type VerificationZone = {
   url: string;
   port: number;
-  /** Where metrics are read; undefined where no port is given for them. */
+  /** Undefined without a port for metrics. */
   metricsUrl: string | undefined;
   close(): Promise<void>;
 };
@@ -39,24 +39,23 @@ export type VerificationZone = {
 export type VerificationOptions = {
   config: Config;
   openEngine: () => Engine;
-  /** For what is kept beside the engine: files of messages. */
+  /** Holds the files of messages. */
   dataFolder: string;
   port: number;
-  /** For `GET /metrics`, never the port of Slack's events: a tunnel leads to that. Without one nobody reads them. */
+  /** For `GET /metrics`, apart from the port of Slack's events, to which a tunnel may lead. Undefined: no metrics. */
   metricsPort?: number | undefined;
-  /** Without one nothing is taken over HTTP. */
+  /** Without it, every event over HTTP is refused. */
   signingSecret?: (() => Promise<string>) | undefined;
-  /** Whose token is used for which workspace. */
   installation: SlackInstallation;
-  /** With one, Slack is met over Socket Mode. */
+  /** With it, events come over Socket Mode. */
   appToken?: (() => Promise<string>) | undefined;
   slackApiUrl: string;
   destinations: ReadonlyMap<string, WorkerDestination>;
-  /** The Execution zone to which destinations without an address lead, where that is on this machine. */
+  /** The Execution zone on this machine, for destinations without an address. */
   executionUrl?: string | undefined;
-  /** Who may ask beside the configuration's allowlist. */
+  /** Added to the configuration's allowlist. */
   extraRules?: readonly AllowlistRule[];
-  /** Where the Execution zone pushes the ends of tasks; without it tasks are polled only. */
+  /** The Execution zone pushes completions here. Without it, tasks are only polled. */
   completions?: QueueConsumer | undefined;
   page?: Page;
   observe?: (observation: Observation) => void;
@@ -64,7 +63,7 @@ export type VerificationOptions = {
   telemetry?: ProcessTelemetry | undefined;
 };
 
-/** Resolves when events can come in and tasks move. `close` lets the steps under way end; what is left goes on at the next start. */
+/** Resolves when it accepts events. `close` lets steps under way end; other tasks continue at the next start. */
 export async function startVerificationZone(options: VerificationOptions): Promise<VerificationZone> {
   const { config, dataFolder, installation, slackApiUrl: apiUrl, page = () => false, log, telemetry } = options;
   const metrics = telemetry?.metrics;
@@ -129,7 +128,7 @@ export async function startVerificationZone(options: VerificationOptions): Promi
           }),
         ]),
   ];
-  /** In the order in which they were opened. */
+  /** How to close what is open, in the order of opening. */
   const opened: (() => Promise<void>)[] = [
     () => engine.close(),
     async () => fileStore.close(),

@@ -1,9 +1,8 @@
 /** Bench of the contract in process: parse, validate, dispatch, serialize, beside bare JSON.parse with hand-written checks. */
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
-import { createNoneAuthenticator } from "../../lambdas/execution/http/admission.ts";
 import { parseRequest } from "../../lambdas/execution/http/answer-post.ts";
-import type { MethodHandlers } from "../../lambdas/execution/http/exchange.ts";
+import { createNoneAuthenticator, type MethodHandlers } from "../../lambdas/execution/http/exchange.ts";
 import { createDispatch } from "../../lambdas/execution/methods/methods.ts";
 import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";

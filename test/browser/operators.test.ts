@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { createBearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
-import { createTokenAdmission } from "../../lib/local/console/admission/token-admission.ts";
+import { createTokenAdmission } from "../../lib/local/console/token-admission.ts";
 import { servePage } from "../local/console/served.ts";
 import { openTasksInFile, requestIdOf, undelivered } from "../local/console/tasks-in-file.ts";
 import { findChromium, openBrowser } from "./browser.ts";
@@ -68,7 +68,7 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     await tab.goto(`${started.url}/operate/`);
     await tab.getByLabel("Token").waitFor();
     await tab.goto(started.url);
-    await tab.getByText("Open the address that npm start printed").waitFor();
+    await tab.getByText("Open the address that the command printed").waitFor();
     await stranger.close();
   });
 
@@ -145,7 +145,7 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     expect(await page.getByRole("dialog").count()).toBe(0);
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "Cancel the task" }).click();
-    await page.locator(".verdict", { hasText: "canceled" }).waitFor();
+    await page.locator(".result", { hasText: "canceled" }).waitFor();
     await page.getByRole("button", { name: "Retry" }).waitFor();
     await press("r");
     await page.getByRole("dialog").getByText("Its agent runs again").waitFor();

@@ -5,7 +5,7 @@ import { openPage, type Person } from "./person.ts";
 import { type Started, startWithPage } from "./started.ts";
 
 const isMissing = findChromium() === undefined;
-// Elsewhere a browser is needed; on a machine of one's own its absence is seen in the list of tests.
+// CI needs a browser. On a developer's machine the tests are skipped without one.
 const withBrowser = isMissing && process.env.CI === undefined ? describe.skip : describe;
 if (isMissing) process.stderr.write(`${howToInstall}\n`);
 
@@ -13,7 +13,7 @@ let started: Started;
 let browser: Browser;
 let page: Page;
 let person: Person;
-/** What the browser complained about: scripts that the policy stopped, addresses that it did not reach, errors. */
+/** Errors of the page, scripts that the policy stopped, and requests to other addresses. */
 const complaints: string[] = [];
 
 function isElsewhere(url: string): boolean {

@@ -1,8 +1,8 @@
-/** What a person does in the browser, in the words of the page. */
+/** What a person does on the local page, by the labels that the page shows. */
 import type { Locator, Page } from "playwright-core";
 
 export type Person = {
-  /** In the conversation itself, even where they were in a thread. */
+  /** Writes in the conversation itself, also after a reply in a thread. */
   say(text: string): Promise<void>;
   reply(text: string): Promise<void>;
   /** The thread of the latest message in the conversation. */

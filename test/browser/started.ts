@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
 import { openFakeSlack, startBothZones } from "../../lib/local/both-zones.ts";
-import { openPageBesideRun, type PageBesideRun } from "../../lib/local/console/beside-run.ts";
+import { openPageBesideRun, type PageBesideRun } from "../../lib/local/console/server.ts";
 import type { FakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";
 import { createPage } from "../../lib/local/page/page.ts";
@@ -13,7 +13,7 @@ import { createStepRecorder } from "../../lib/local/recorder/step-recorder.ts";
 import { createTaskWatch } from "../../lib/local/task-watch.ts";
 import { createDoor } from "../../lib/local/web/door.ts";
 
-/** `address` is a page's as it is printed, with the token. */
+/** `address` gives the printed address of a page, with the token. */
 export type Started = { url: string; address(path: string): string; fakeSlack: FakeSlack; close(): Promise<void> };
 
 /** Everybody may ask in `# general` and in direct messages, nobody in `# random`. */
@@ -44,7 +44,7 @@ export async function startWithPage(): Promise<Started> {
     executionPort: 0,
     slack: { ...slack, extraRules: rules },
     log: () => silentLog,
-    page: async (...exchange) => (await operators?.handle(...exchange)) || page.handle(...exchange),
+    page: async (...exchange) => (await page.handle(...exchange)) || (await operators?.handle(...exchange)) || false,
     observe,
     tap,
   });
@@ -54,7 +54,7 @@ export async function startWithPage(): Promise<Started> {
     config: { directory: folder, file },
     store: join(folder, "verification.db"),
     executionPort: Number(new URL(zones.executionUrl).port),
-    stepRecorder,
+    steps: stepRecorder.steps,
     door,
     log: silentLog,
   });

@@ -1,16 +1,16 @@
 /** Entry of the campaign's search for slow texts: which text of 64 KB holds the event loop longest, in which function? */
 import { parseArgs } from "node:util";
 
-import { findRoute } from "../../lambdas/verification/gate/route.ts";
+import { findRoute } from "../../lambdas/verification/gate/rules.ts";
 import { findOtherBotUser, isAddressedToOther, readUserText } from "../../lambdas/verification/slack/api/user-text.ts";
 import { parseMarkdown, readMarkdown } from "../../lambdas/verification/slack/markdown/markdown.ts";
 import { createWork } from "../../lambdas/verification/slack/markdown/nodes.ts";
 import { chooseFileName } from "../../lambdas/verification/slack/messages/answer.ts";
 import { nextStreamPiece } from "../../lambdas/verification/slack/messages/stream-piece.ts";
 import { createTaskText } from "../../lambdas/verification/slack/messages/task-text.ts";
-import { isCancelWord } from "../../lambdas/verification/task/received.ts";
+import { isCancelWord } from "../../lambdas/verification/task/unsent.ts";
 import { takeResult } from "../../lambdas/verification/transport/take-result.ts";
-import { createMarkdownTree } from "../../lib/local/page/markdown-tree.ts";
+import { createMarkdownTree } from "../../lib/local/page/display-tree.ts";
 import { fragments } from "../verification/slack/markdown/markdown-fragments.ts";
 import { askedAtMs, sampleTask } from "../verification/task/sample.ts";
 

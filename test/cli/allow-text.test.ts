@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { maxRules, maxRulesBytes, noStoredRules } from "../../lambdas/verification/gate/allowlist.ts";
+import { maxRules, maxRulesBytes, noStoredRules } from "../../lambdas/verification/gate/rules.ts";
 import { withRule } from "../../lib/cli/allow/rule-set.ts";
 import { formatRule } from "../../lib/cli/allow/rule-text.ts";
 import { lockFolder } from "../../lib/local/engine.ts";

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { configSchema } from "../../lambdas/shared/config/cross-checks.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
-import { parseStoredRules } from "../../lambdas/verification/gate/allowlist.ts";
 import { createGate, parseUsage } from "../../lambdas/verification/gate/gate.ts";
 import { parseRefusalRecord } from "../../lambdas/verification/gate/refusals.ts";
+import { parseStoredRules } from "../../lambdas/verification/gate/rules.ts";
 import { changeRules } from "../../lib/cli/allow/change-rules.ts";
 import { withRule } from "../../lib/cli/allow/rule-set.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";

@@ -16,7 +16,7 @@ describe("sekisho config check", () => {
   it("says that every default holds where the folder has no file", async () => {
     const ended = await run(["config", "check"]);
     expect(ended.code).toBe(0);
-    const text = `There is no sekisho.config.json in ${realpathSync(folder)}: every default holds.`;
+    const text = `There is no sekisho.config.json in ${realpathSync(folder)}, so every default is in effect.`;
     expect(ended.stdout).toContain(text);
   });
 
@@ -38,14 +38,14 @@ describe("sekisho config check", () => {
     ]) {
       expect(ended.stdout).toContain(text);
     }
-    expect(ended.stderr).toContain("nobody hears of the alarms of stage dev: set alarmEmail");
+    expect(ended.stderr).toContain("the alarms of stage dev notify nobody. Set alarmEmail");
     expect(ended.stderr).not.toContain("stage prod");
   });
 
   it("says which of Slack's secrets are not set: with an installation flow its client secret, and not the bot token", async () => {
     const byHand = await check({});
     expect(byHand.stderr).toContain("SLACK_BOT_TOKEN is not set here");
-    expect(byHand.stderr).toContain("nobody may ask but by rules of sekisho allow add");
+    expect(byHand.stderr).toContain("only rules of sekisho allow add let somebody ask");
     const byFlow = await check({
       slack: { install: { clientId: "1.2", clientSecret: { env: "SLACK_CLIENT_SECRET" } } },
     });

@@ -1,4 +1,4 @@
-/** What every task queue must do, as cases that any engine can run against empty queues. */
+/** The cases that the task queue of every engine must pass, with empty queues. */
 import { expect } from "@jest/globals";
 import type { QueueConsumer, ReceivedMessage, TaskQueue } from "../../lambdas/shared/engine/ports.ts";
 import type { Clock } from "./clock.ts";
@@ -9,7 +9,7 @@ export type QueueWorld = {
   /** A message that was received three times moves to `deadLetters` when it is due again. */
   queue: Queue;
   deadLetters: Queue;
-  /** A second client of `queue`, as another process would have one. */
+  /** Opens a second client of `queue`, as another process would. */
   openAgain(): Promise<Queue>;
   clock: Clock;
 };
@@ -230,7 +230,7 @@ function bodiesOf(messages: readonly ReceivedMessage[]): string[] {
   return messages.map(({ body }) => body);
 }
 
-/** Receives and finishes until nothing comes any more. */
+/** Receives and finishes messages until the queue is empty. */
 async function drain(queue: Queue): Promise<string[]> {
   const bodies: string[] = [];
   for (;;) {

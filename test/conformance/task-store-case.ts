@@ -1,4 +1,4 @@
-/** What a case of a task store's suites gets, and the item that it begins with. */
+/** The environment of a task store's case, and its first item. */
 import type { ErasableStore, StoreIndex, TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import type { Clock } from "./clock.ts";
 
@@ -6,7 +6,7 @@ export type SampleItem = TaskItem & { text: string; count: number };
 
 export type StoreWorld = {
   store: ErasableStore<SampleItem>;
-  /** A second client of the same data, as another process would have one. */
+  /** Opens a second client of the same data, as another process would. */
   openAgain(): Promise<TaskStore<SampleItem>>;
   clock: Clock;
 };

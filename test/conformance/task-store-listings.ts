@@ -1,4 +1,4 @@
-/** What the listings of every task store must do: order, pages, and which items are in which. */
+/** The cases of the listings of every task store: order, pages and membership. */
 import { expect } from "@jest/globals";
 import { createdIn, idsOf, type StoreCase, sample } from "./task-store-case.ts";
 
@@ -79,7 +79,7 @@ export const listingCases: readonly StoreCase[] = [
       }
       const { items, cursor = "" } = await store.list({ index: "principal", key: "p", limit: 3 });
       expect(items.map(({ id }) => id)).toEqual(["f", "e", "d"]);
-      // What is newer comes before the page that was read; the item that the cursor was made of may go or move.
+      // A newer item belongs before the page that was read. The item of the cursor may disappear or move.
       await store.create({ item: { ...sample(clock), id: "later", listedAtMs: 40 } });
       for (const item of items)
         await store.replace({ item: { ...item, listedAtMs: item.id === "e" ? undefined : 50 } });

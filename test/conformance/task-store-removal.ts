@@ -1,4 +1,4 @@
-/** What a task store must do where items are erased: cases for any engine. */
+/** The cases of erased items that every task store must pass. */
 import { expect } from "@jest/globals";
 import { createdIn, idsOf, type StoreCase, sample } from "./task-store-case.ts";
 

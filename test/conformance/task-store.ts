@@ -1,4 +1,4 @@
-/** What every task store must do, as cases that any engine can run against an empty store. */
+/** The cases that the task store of every engine must pass, with an empty store. */
 import { expect } from "@jest/globals";
 import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { createdIn, hourMs, idsOf, type SampleItem, type StoreCase, sample } from "./task-store-case.ts";

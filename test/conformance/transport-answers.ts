@@ -1,4 +1,4 @@
-/** Conformance cases of transports: what a peer may rightly answer. */
+/** Conformance cases of transports: correct answers. */
 import { randomUUID } from "node:crypto";
 import { expect } from "@jest/globals";
 import { failure, result, success } from "../doubles/answers.ts";

@@ -1,4 +1,4 @@
-/** Conformance cases of transports: what a peer does wrong, and what the way there does to a request. */
+/** Conformance cases of transports: faults of the peer and of the network. */
 import { expect } from "@jest/globals";
 import { failure, halfOf, json, raw, result, silence, success } from "../doubles/answers.ts";
 import { connectionReset } from "../doubles/web-server.ts";
@@ -7,7 +7,7 @@ import type { CaseRun, TransportCase } from "./transport-case.ts";
 const shortMs = 400;
 const wellFormed = JSON.stringify({ jsonrpc: "2.0", id: "x", result: { status: "success", response_text: "done" } });
 
-/** Answers that break the contract: never retried, whatever the peer. */
+/** Answers that break the contract. They are never retried. */
 const breaches: readonly Pick<TransportCase, "name" | "script" | "maxResponseBytes">[] = [
   { name: "a result with another id", script: () => success({ id: "other" }) },
   { name: "an error with another id", script: () => failure({ id: "other" }, "unavailable") },
@@ -95,7 +95,7 @@ export const faultCases: readonly TransportCase[] = [
     name: "headers that do not come in time end the call, and the peer learns of it",
     script: (call) => (call.count === 1 ? success(call) : silence(call)),
     async check({ execute, calls }) {
-      // The connection stands before the short call, so that its time is over while it waits for the peer.
+      // The connection is open before the short call, so that the call times out while it waits for the peer.
       await execute();
       expect(await errorTooLate({ execute, calls })).toMatchObject({ reason: "ambiguous" });
       await aborted(calls[1]?.signal);
@@ -161,7 +161,7 @@ export const faultCases: readonly TransportCase[] = [
   },
 ];
 
-/** Not repeated for a peer that does not deduplicate. */
+/** A peer that does not deduplicate is not sent the request again. */
 function ambiguous(name: string, script: TransportCase["script"]): TransportCase {
   return {
     name: `${name} leaves in doubt what happened, and is not repeated where the peer does not deduplicate`,
@@ -178,7 +178,7 @@ function endless(): ReadableStream<Uint8Array> {
   return new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(1024).fill(0x20)) });
 }
 
-/** What a call rejects with whose time is over while the peer has it: a time too short for a busy machine is doubled. */
+/** Returns the error of a call that times out while the peer has it. Doubles the time where a busy machine did not send. */
 async function errorTooLate({ execute, calls }: Pick<CaseRun, "execute" | "calls">): Promise<unknown> {
   const before = calls.length;
   for (let timeoutMs = shortMs; ; timeoutMs *= 2) {

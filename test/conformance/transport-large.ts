@@ -1,4 +1,4 @@
-/** Conformance cases of transports: responses to calls about a task that are larger than what is read. */
+/** Conformance cases of transports: responses about a task that exceed the size limit. */
 import { randomUUID } from "node:crypto";
 import { expect } from "@jest/globals";
 import { failure, raw, result, success } from "../doubles/answers.ts";
@@ -7,7 +7,7 @@ import { common } from "./transport-sample.ts";
 
 const maxResponseBytes = 2048;
 const params = { task_id: "task-1" };
-/** Cut in the middle, each of these would break: a character of four bytes, an escaped quote, an escape of a character. */
+/** A cut in the middle would break each of these: a character of four bytes, an escaped quote, an escaped character. */
 const long = '😀\\"\u0001'.repeat(800);
 
 type Run = Parameters<TransportCase["check"]>[0];

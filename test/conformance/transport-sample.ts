@@ -1,4 +1,4 @@
-/** What every conformance case of transports sends. */
+/** The common fields of the calls of all conformance cases of transports. */
 import { createTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
 
 export const sessionHeader = "x-amzn-bedrock-agentcore-runtime-session-id";

@@ -1,10 +1,10 @@
-/** Conformance cases of transports: HTTP statuses, which count only where no JSON-RPC body came with them. */
+/** Conformance cases of transports: HTTP statuses, which count only without a JSON-RPC body. */
 import { expect } from "@jest/globals";
 import type { ClientReason } from "../../contracts/errors.ts";
 import { failure, json, raw, success } from "../doubles/answers.ts";
 import type { TransportCase } from "./transport-case.ts";
 
-/** `sends`: how often the request went out to a peer that deduplicates, then to one that does not; `doubted`: what it is of the latter. */
+/** `sends`: how often a peer that deduplicates gets the request, and one that does not. `doubted`: the reason with the latter. */
 const statuses: readonly {
   status: number;
   reason: ClientReason;
@@ -38,7 +38,7 @@ export const statusCases: readonly TransportCase[] = [
         idempotent,
         script: () => html(status),
         async check({ execute, calls }) {
-          // Whoever answered so need not be the peer, and says nothing of what the peer did.
+          // The answer need not be the peer's, so it says nothing about what the peer did.
           await expect(execute()).rejects.toMatchObject({ reason, undelivered: false });
           expect(calls).toHaveLength(sends[idempotent ? 0 : 1] ?? 0);
           expect(new Set(calls.map(({ id }) => id)).size).toBe(1);

@@ -1,4 +1,4 @@
-/** Conformance cases of transports: responses that are about another task than the one that was asked about. */
+/** Conformance cases of transports: responses about another task than the requested one. */
 import { randomUUID } from "node:crypto";
 import { expect } from "@jest/globals";
 import type { MethodName, ParamsOf } from "../../contracts/methods.ts";

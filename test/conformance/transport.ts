@@ -1,4 +1,4 @@
-/** The conformance suite of transports: every case against a transport, what that one lacks left out by declaration only. */
+/** The conformance suite of transports. A transport declares the features that it lacks; their cases are left out. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { silentLog } from "../../lambdas/shared/log.ts";

@@ -1,7 +1,7 @@
 /** Values of a JSON Schema of the contract, made at random; what its unions rule out is left out by a validator. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
-import { normalize, type Schema } from "../../lib/cli/release/contract/json-schema.ts";
+import { normalize, type Schema } from "../../lib/cli/release/breaking-changes.ts";
 
 type Known = Readonly<Record<string, fc.Arbitrary<unknown>>>;
 

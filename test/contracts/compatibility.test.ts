@@ -6,9 +6,13 @@ import { decodeError } from "../../contracts/error-data.ts";
 import { generatedFiles } from "../../contracts/generated-files.ts";
 import { type MethodName, methods } from "../../contracts/methods.ts";
 import { contractVersion } from "../../contracts/version.ts";
-import { checkContract } from "../../lib/cli/release/contract/check-contract.ts";
-import { parseTexts, readTexts, releasedVersions } from "../../lib/cli/release/contract/read-contract.ts";
-import { parseVersion } from "../../lib/cli/release/contract/version.ts";
+import {
+  checkContract,
+  parseTexts,
+  parseVersion,
+  readTexts,
+  releasedVersions,
+} from "../../lib/cli/release/contract.ts";
 import { anyOfSchema, validatorOf } from "./any-of-schema.ts";
 
 const root = join(import.meta.dirname, "../..");

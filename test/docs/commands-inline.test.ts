@@ -9,7 +9,7 @@ describe("a command within a sentence", () => {
   it("is found, in a table and over the end of a line, too", () => {
     expect(inline.length).toBeGreaterThan(70);
     const commands = inline.map(({ command }) => command);
-    expect(commands).toContain("npx sekisho manifest --socket");
+    expect(commands).toContain("npx sekisho config push");
     expect(commands).toContain("npx sekisho tasks list|show|cancel|retry");
   });
 

@@ -1,4 +1,4 @@
-/** An agent of bare A2A answers behind a card: what arrives is kept, what is answered is up to the test. */
+/** An A2A agent whose answers come from the test. It keeps all requests. */
 import type { A2aVersion } from "../../contracts/a2a/operations.ts";
 import { cardOf } from "./a2a-peer.ts";
 import { json } from "./answers.ts";
@@ -8,13 +8,13 @@ export type AgentCall = { id: string; method: string; params: Record<string, unk
 export type Agent = {
   url: string;
   cardUrl: string;
-  /** Requests for the card, or whatever else is got. */
+  /** All GET requests; normally for the card. */
   gets: Request[];
   calls: AgentCall[];
   close(): Promise<void>;
 };
 
-/** `answer` gives the members of a JSON-RPC response, or a whole response; `card` the response to every GET (of 1.0 where absent). */
+/** `answer` returns members of a JSON-RPC response, or a whole response. `card` answers every GET. */
 export async function startAgent({
   version = "1.0",
   card,

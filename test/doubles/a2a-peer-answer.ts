@@ -1,4 +1,4 @@
-/** Responses of the zone contract, said in A2A. */
+/** Translates responses of the zone contract to A2A. */
 import { taskKey } from "../../contracts/a2a/extension.ts";
 import type { A2aVersion } from "../../contracts/a2a/operations.ts";
 import type { A2aState, A2aTask } from "../../contracts/a2a/task.ts";
@@ -9,7 +9,7 @@ import type { ClientReason } from "../../contracts/errors.ts";
 
 export type AnsweredOperation = "SendMessage" | "GetTask" | "CancelTask";
 
-/** As long as the chunk was, or longer: a script that measures its body in bytes measures this one. */
+/** Pads to the chunk's length, so that a body's size stays what the script intended. */
 export function a2aAnswer({
   chunk,
   operation,
@@ -87,7 +87,7 @@ function taskIn({
     id,
     contextId: "context-1",
     status: {
-      // Before the state, as some agents write it.
+      // Before the state, as some agents do.
       ...(says !== undefined && { message: { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: says }] } }),
       state,
     },

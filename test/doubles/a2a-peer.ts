@@ -1,4 +1,4 @@
-/** A scripted peer that speaks A2A: what a script says in the zone contract's words goes out as an agent would say it. */
+/** A scripted peer that speaks A2A. Scripts use the zone contract; their answers are translated to A2A. */
 
 import { slackMessageKey } from "../../contracts/a2a/extension.ts";
 import { type A2aVersion, operations, toA2aOperation } from "../../contracts/a2a/operations.ts";
@@ -9,7 +9,7 @@ import { json } from "./answers.ts";
 import { createPeer, type Peer, type Script } from "./execution-peer.ts";
 import { startWebServer } from "./web-server.ts";
 
-/** The script sees `execute_task`, `get_task` and `cancel_task`; the card is at `cardUrl` and does not count as a call. */
+/** The script gets `execute_task`, `get_task` and `cancel_task`. A request for the card at `cardUrl` is not a call. */
 export async function startA2aPeer({
   script,
   version,
@@ -48,7 +48,7 @@ export function cardOf({ url, version }: { url: string; version: A2aVersion }): 
   return { ...about, supportedInterfaces: [{ url, protocolBinding: "JSONRPC", protocolVersion: "1.0" }] };
 }
 
-/** Throws for params that the version does not have. */
+/** Throws for params that the version does not define. */
 function toZone({
   operation,
   version,
@@ -70,7 +70,7 @@ function toZone({
   };
 }
 
-/** What is a response of the zone contract, whole and in one piece, is said in A2A; everything else goes out as it is. */
+/** Translates a complete response of the zone contract. Everything else stays as it is. */
 function inA2a({
   answer,
   operation,

@@ -1,22 +1,12 @@
-/** The data plane of Bedrock AgentCore in front of a container's handler: checks the wire as AWS does, and hides what AWS hides. */
+/** Bedrock AgentCore's data plane in front of a container's handler. It checks requests as AWS does, and hides what AWS hides. */
 import { type KnownCredentials, sigv4Problem } from "./sigv4-check.ts";
 import { type Received, startWebServer } from "./web-server.ts";
 
 const session = "x-amzn-bedrock-agentcore-runtime-session-id";
 
-export type AgentCoreStub = {
-  endpoint: string;
-  /** The sessions that invocations came with, in order; and those that were stopped. */
-  sessions: string[];
-  stopped: string[];
-  /** What was wrong with requests that were refused. */
-  problems: string[];
-  close(): Promise<void>;
-};
-
 /**
- * `POST /runtimes/<encoded ARN>/invocations?qualifier=` goes to `handle` as `POST /invocations`; any 4xx or 5xx of it becomes
- * 424 RuntimeClientError. `fault` answers instead of the platform for the requests for which it gives a response.
+ * `POST /runtimes/<encoded ARN>/invocations?qualifier=` goes to `handle` as `POST /invocations`. Any 4xx or 5xx becomes 424
+ * RuntimeClientError. If `fault` returns a response, the platform answers with that.
  */
 export async function startAgentCoreStub({
   handle,
@@ -30,7 +20,7 @@ export async function startAgentCoreStub({
   qualifier?: string;
   credentials: KnownCredentials;
   fault?: (request: Request) => Response | undefined;
-}): Promise<AgentCoreStub> {
+}) {
   const region = runtimeArn.split(":")[3] ?? "";
   const runtimePath = `/runtimes/${encodeURIComponent(runtimeArn)}`;
   const sessions: string[] = [];
@@ -69,10 +59,19 @@ export async function startAgentCoreStub({
   }
 
   const { url, close } = await startWebServer({ handle: answer });
-  return { endpoint: url, sessions, stopped, problems, close };
+  return {
+    endpoint: url,
+    /** The sessions of invocations, in order. */
+    sessions,
+    /** The sessions that were stopped. */
+    stopped,
+    /** The problems of refused requests. */
+    problems,
+    close,
+  };
 }
 
-/** An error as AWS words it in HTTP mode: the name in a header, a JSON body that is no JSON-RPC. */
+/** An error as AWS sends it: the name in a header, and a JSON body that is not JSON-RPC. */
 export function awsError(
   status: number,
   name: string,

@@ -1,4 +1,4 @@
-/** What a scripted peer answers with, right and wrong. */
+/** Answers of scripted peers, valid and invalid. */
 import { encodeError } from "../../contracts/error-data.ts";
 import { type ErrorDetails, type Reason, SekishoError } from "../../contracts/errors.ts";
 import type { PeerCall } from "./execution-peer.ts";
@@ -30,7 +30,7 @@ export function failure(
   );
 }
 
-/** Never answers; ends when the caller has gone. */
+/** Never answers. Ends when the caller has gone. */
 export async function silence({ signal }: Pick<PeerCall, "signal">): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   signal.addEventListener("abort", () => reject(signal.reason));
@@ -38,7 +38,7 @@ export async function silence({ signal }: Pick<PeerCall, "signal">): Promise<nev
   return promise;
 }
 
-/** The first half of a body, and then whatever `rest` says: fail, or never go on. */
+/** The first half of a body. Then the body breaks off, or stalls. */
 export function halfOf(text: string, { rest }: { rest: "break" | "stall" }): Response {
   const bytes = new TextEncoder().encode(text);
   let wasSent = false;

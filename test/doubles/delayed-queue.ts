@@ -1,8 +1,8 @@
-/** A queue in memory that hands over each message when its delay is over, once, whatever becomes of it. */
+/** A queue in memory that delivers each message once, after its delay, without retries. */
 import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
 
 export type DelayedQueue = TaskQueue & {
-  /** Hands over nothing more; resolves when what was handed over is done with. */
+  /** Stops delivering. Resolves when all delivered messages are handled. */
   close(): Promise<void>;
 };
 

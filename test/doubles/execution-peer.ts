@@ -1,7 +1,7 @@
-/** A scripted peer in the place of the Execution host: as a function, and as a real HTTP server. */
+/** A scripted peer in place of the Execution host, as a function or as an HTTP server. */
 import { startWebServer } from "./web-server.ts";
 
-/** One request as it arrived; `count` says the how-manieth it is, from 1. */
+/** One received request. `count` is its number, from 1. */
 export type PeerCall = {
   id: string;
   method: string;

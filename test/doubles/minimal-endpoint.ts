@@ -1,10 +1,10 @@
-/** An Execution endpoint of the smallest kind that keeps what is required: one method, answered at once, nothing stored. */
+/** The smallest endpoint that fulfils the contract: one method, answered at once, nothing stored. */
 import { json } from "./answers.ts";
 import type { Received } from "./web-server.ts";
 
 const maxBytes = 256 * 1024;
 
-/** For `startWebServer`. Whoever does not bring the token gets nothing. */
+/** For `startWebServer`. Requests without the token get 401. */
 export function minimalEndpoint({ token }: { token: string }): (received: Received) => Promise<Response> {
   return async ({ request, body }) => {
     if (request.headers.get("authorization") !== `Bearer ${token}`) return new Response(null, { status: 401 });
@@ -24,7 +24,7 @@ function answer(text: string): Response {
   return json({ jsonrpc: "2.0", id, result });
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: as the smallest endpoint in any language would take it
+// biome-ignore lint/suspicious/noExplicitAny: the smallest endpoint trusts its JSON
 function parse(text: string): any {
   try {
     return JSON.parse(text);

@@ -1,4 +1,4 @@
-/** A collector that takes OTLP as JSON over a real socket, and can misbehave. */
+/** A collector of OTLP as JSON that can misbehave. */
 import { type Received, startWebServer } from "./web-server.ts";
 
 export type CollectedSpan = {
@@ -6,7 +6,7 @@ export type CollectedSpan = {
   name: string;
   traceId: string;
   spanId: string;
-  /** Undefined for the root of a trace. */
+  /** Undefined for a trace's root span. */
   parent: string | undefined;
   kind: number;
   startMs: number;
@@ -32,7 +32,7 @@ type WireRequest = {
   resourceSpans: { resource: { attributes: KeyValue[] }; scopeSpans: { spans: WireSpan[] }[] }[];
 };
 
-/** `answer` says how a request is answered; where it is absent, that all is well. */
+/** `answer` answers each request; by default with success. */
 export async function startOtlpCollector({
   answer = async () => Response.json({ partialSuccess: {} }),
 }: {

@@ -1,13 +1,13 @@
-/** Checks an AWS Signature Version 4 as a service does, from the specification and independently of any signing library. */
+/** Checks an AWS Signature Version 4 as a service does: by the specification, without any signing library. */
 import { createHash, createHmac } from "node:crypto";
 import type { Received } from "./web-server.ts";
 
 export type KnownCredentials = { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
 
-/** What is on the way may change it, so SDKs leave it unsigned. */
+/** SDKs leave it unsigned, since a proxy may change it. */
 const traceHeader = "x-amzn-trace-id";
 
-/** The problem found, or undefined for a request that is signed right. */
+/** The problem, or undefined if the signature is valid. */
 export function sigv4Problem({
   received: { request, target, body },
   credentials,
@@ -49,17 +49,33 @@ export function sigv4Problem({
     sha256(body),
   ].join("\n");
   const scope = `${day}/${region}/${service}/aws4_request`;
-  const stringToSign = ["AWS4-HMAC-SHA256", at, scope, sha256(canonicalRequest)].join("\n");
-  const key = [day, region, service, "aws4_request"].reduce<string | Buffer>(
-    (secret, part) => createHmac("sha256", secret).update(part).digest(),
-    `AWS4${credentials.secretAccessKey}`,
-  );
-  const expected = createHmac("sha256", key).update(stringToSign).digest("hex");
-  return signature === expected ? undefined : "wrong signature";
+  return signature === sign({ credentials, at, scope, canonicalRequest }) ? undefined : "wrong signature";
 }
 
-/** Every service but S3 encodes each path segment once more than it is on the wire. */
-function encode(segment: string): string {
+/** The signature of a canonical request. `scope` is the day, the region, the service and a constant. */
+export function sign({
+  credentials,
+  at,
+  scope,
+  canonicalRequest,
+}: {
+  credentials: KnownCredentials;
+  at: string;
+  scope: string;
+  canonicalRequest: string;
+}): string {
+  const key = scope
+    .split("/")
+    .reduce<string | Buffer>(
+      (secret, part) => createHmac("sha256", secret).update(part).digest(),
+      `AWS4${credentials.secretAccessKey}`,
+    );
+  const stringToSign = ["AWS4-HMAC-SHA256", at, scope, sha256(canonicalRequest)].join("\n");
+  return createHmac("sha256", key).update(stringToSign).digest("hex");
+}
+
+/** Every service but S3 encodes each path segment once more than on the wire. */
+export function encode(segment: string): string {
   return encodeURIComponent(segment).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
@@ -67,6 +83,6 @@ function sha256(data: string | Uint8Array): string {
   return createHash("sha256").update(data).digest("hex");
 }
 
-function msOf(amzDate: string): number {
+export function msOf(amzDate: string): number {
   return Date.parse(amzDate.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z"));
 }

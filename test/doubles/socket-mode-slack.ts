@@ -1,4 +1,4 @@
-/** Slack's side of Socket Mode on loopback: connections, envelopes, what is not acknowledged comes again. */
+/** Slack's side of Socket Mode on loopback. It sends an envelope again until it is acknowledged. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,28 +6,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 
 export type SentEnvelope = { type: string; payload: unknown };
 
-export type SocketModeSlack = {
-  /** For `slackApiUrl`: `apps.connections.open` is answered here, everything else by `forwardTo`. */
-  apiUrl: string;
-  /** What is posted here as to an app's events URL comes over the connections instead; 200 when it was acknowledged. */
-  eventsUrl: string;
-  /** Resolves to how often it was delivered when it was acknowledged; it waits for a connection where there is none. Slack waits 3 s for that. */
-  deliver(envelope: SentEnvelope, options?: { ackTimeoutMs?: number }): Promise<number>;
-  /** The connections there are; each hello made one. */
-  connections(): number;
-  hellos(): number;
-  /** Sends it as a frame of its own to every connection. */
-  say(text: string): void;
-  /** As Slack does about every hour: says so, and ends the connection. */
-  refresh(): void;
-  /** Cuts all connections without a word. */
-  cut(): void;
-  /** What `apps.connections.open` says from now on instead: an error's name, or an HTTP status. */
-  refuse(answer: string | number | undefined): void;
-  /** Connections are open from now on without a hello until `release`; `until` resolves at the first one. */
-  holdHellos(): { until: Promise<void>; release(): void };
-  close(): Promise<void>;
-};
+export type SocketModeSlack = Awaited<ReturnType<typeof startSocketModeSlack>>;
 
 type Pending = SentEnvelope & {
   id: string;
@@ -36,13 +15,7 @@ type Pending = SentEnvelope & {
   resolve: (deliveries: number) => void;
 };
 
-export async function startSocketModeSlack({
-  appToken,
-  forwardTo,
-}: {
-  appToken: string;
-  forwardTo?: string;
-}): Promise<SocketModeSlack> {
+export async function startSocketModeSlack({ appToken, forwardTo }: { appToken: string; forwardTo?: string }) {
   const tickets = new Set<string>();
   const pending = new Map<string, Pending>();
   const timers = new Set<NodeJS.Timeout>();
@@ -61,7 +34,7 @@ export async function startSocketModeSlack({
     sockets.handleUpgrade(request, socket, head, async (connection) => {
       held?.connected();
       await held?.released;
-      greet(connection);
+      sendHello(connection);
     });
   });
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
@@ -94,7 +67,7 @@ export async function startSocketModeSlack({
     if (typeof refusal === "number") return void response.writeHead(refusal).end();
     if (refusal !== undefined) return json({ ok: false, error: refusal });
     const { authorization = "" } = request.headers;
-    // In the body it is refused: https://docs.slack.dev/reference/methods/apps.connections.open
+    // Slack refuses a token in the body: https://docs.slack.dev/reference/methods/apps.connections.open
     if (authorization === "Bearer ") return json({ ok: false, error: "not_authed" });
     if (authorization.startsWith("Bearer xoxb-")) return json({ ok: false, error: "not_allowed_token_type" });
     if (authorization !== `Bearer ${appToken}`) return json({ ok: false, error: "invalid_auth" });
@@ -103,7 +76,7 @@ export async function startSocketModeSlack({
     json({ ok: true, url: `ws://127.0.0.1:${port}/link/?ticket=${ticket}&app_id=A0APP00001` });
   }
 
-  function greet(socket: WebSocket): void {
+  function sendHello(socket: WebSocket): void {
     socket.on("message", (data) => {
       const { envelope_id } = JSON.parse(String(data)) as { envelope_id?: string };
       const acknowledged = envelope_id === undefined ? undefined : pending.get(envelope_id);
@@ -143,27 +116,36 @@ export async function startSocketModeSlack({
   }
 
   return {
+    /** For `slackApiUrl`. It answers `apps.connections.open`, and passes other methods to `forwardTo`. */
     apiUrl: `http://127.0.0.1:${port}/api/`,
+    /** Sends what is posted here over a connection instead. Answers 200 after the acknowledgement. */
     eventsUrl: `http://127.0.0.1:${port}/slack/events`,
+    /** Waits for a connection, and resolves to the number of deliveries after the acknowledgement. Slack waits 3 s for one. */
     deliver,
+    /** Open connections. `hellos` counts all that ever opened. */
     connections: () => sockets.clients.size,
     hellos: () => hellos,
-    say(text) {
+    /** Sends a frame to every connection. */
+    say(text: string): void {
       for (const socket of sockets.clients) socket.send(text);
     },
-    refresh() {
+    /** Announces the end of every connection, as Slack does about every hour. */
+    refresh(): void {
       for (const socket of sockets.clients) {
         socket.send(
           JSON.stringify({ type: "disconnect", reason: "refresh_requested", debug_info: { host: "loopback" } }),
         );
       }
     },
-    cut() {
+    /** Cuts all connections without an announcement. */
+    cut(): void {
       for (const socket of sockets.clients) socket.terminate();
     },
-    refuse(answer) {
+    /** Makes `apps.connections.open` answer with an error's name, or an HTTP status. */
+    refuse(answer: typeof refusal): void {
       refusal = answer;
     },
+    /** New connections get no hello until `release`. `until` resolves at the first one. */
     holdHellos() {
       const [connected, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       held = { connected: connected.resolve, released: released.promise };
@@ -175,7 +157,7 @@ export async function startSocketModeSlack({
         },
       };
     },
-    async close() {
+    async close(): Promise<void> {
       for (const timer of timers) clearTimeout(timer);
       for (const socket of sockets.clients) socket.terminate();
       http.closeAllConnections();
@@ -184,7 +166,7 @@ export async function startSocketModeSlack({
   };
 }
 
-/** What Slack posts over HTTP, as it sends it over Socket Mode. */
+/** A body of Slack's HTTP requests as an envelope of Socket Mode. */
 function envelopeOf(body: string): SentEnvelope {
   if (body.startsWith("{")) return { type: "events_api", payload: JSON.parse(body) };
   const form = new URLSearchParams(body);

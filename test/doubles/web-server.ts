@@ -1,16 +1,16 @@
-/** A real HTTP server on loopback under a web-standard handler that may also misbehave as only a server can. */
+/** An HTTP server on loopback with a web-standard handler, which may also reset connections and break bodies off. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** `target` is the request line's own path and query, untouched; `body` is all of the request's. */
+/** `target` is the request line's path and query, not normalized. `body` is the whole body. */
 export type Received = { request: Request; target: string; body: Uint8Array<ArrayBuffer> };
 export type WebServer = { url: string; close(): Promise<void> };
 
-/** Thrown by a handler: the connection is reset after the request was read. */
+/** A handler throws it to reset the connection after reading the request. */
 export const connectionReset = Symbol("connection reset");
 
-/** A response body that fails half-way cuts the connection; a client that hangs up aborts `request.signal`. */
+/** A response body that fails cuts the connection. A client that hangs up aborts `request.signal`. */
 export async function startWebServer({
   handle,
 }: {
@@ -56,12 +56,12 @@ async function answer({
     ...(body.byteLength === 0 ? {} : { body }),
   });
   const response = await handle({ request, target, body });
-  // Clients set their clocks by it, and a rehearsal moves `Date`, of which Node's own header knows nothing.
+  // AWS clients correct their clocks by this header. Node's own ignores a `Date` that a test has moved.
   const date = response.headers.has("date") ? [] : ["date", new Date().toUTCString()];
   outgoing.writeHead(response.status, [...[...response.headers].flat(), ...date]);
   outgoing.flushHeaders();
   for await (const chunk of response.body ?? []) {
-    // A client that hung up leaves the loop and so cancels the stream; a slow one holds it up.
+    // Returning cancels the stream after the client has hung up. A slow client applies back pressure.
     if (outgoing.destroyed) return;
     if (!outgoing.write(chunk)) await once(outgoing, "drain", { signal: gone.signal });
   }

@@ -23,7 +23,7 @@ const stories = {
   async "a question of the agent is answered by a button"(world: E2eWorld) {
     const asked = world.ask("private, ask me");
     const { channel, ts } = await withButton(world, asked, "Yes");
-    expect(world.fakeSlack.press({ eventsUrl: world.eventsUrl, channel, ts, label: "Yes" }).requestId).toBe(
+    expect(world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label: "Yes" }).requestId).toBe(
       asked.requestId,
     );
     expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
@@ -59,7 +59,7 @@ const stories = {
         asked,
         ({ text, blocks }) => text.includes(prompt) && JSON.stringify(blocks).includes("sekisho_answer"),
       );
-      world.fakeSlack.press({ eventsUrl: world.eventsUrl, channel, ts, label });
+      world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label });
     }
     await world.over(asked.requestId);
     expect(textsOf(world.answersTo(asked.message))).toMatch(/Shall I go on\? yes\nAre you sure\? no/);
@@ -124,7 +124,7 @@ const stories = {
     const asked = world.ask("private, slow 30s");
     await until(() => world.observations.some(({ task }) => task.id === asked.requestId && task.state === "waiting"));
     const { channel, ts } = await withButton(world, asked, "Cancel");
-    world.fakeSlack.press({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
+    world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
     expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "failed", reason: "canceled" });
     expect(world.answersTo(asked.message)).toHaveLength(1);
     await until(() => world.lines.some((line) => line.includes('"task_ended"') && line.includes(asked.requestId)));

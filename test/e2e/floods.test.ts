@@ -2,7 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { maxNoticesPerUser, maxRefusalsPerTeam, maxRefusalsPerUser } from "../../lambdas/verification/gate/refusals.ts";
-import { createEventPayload } from "../../lib/local/event-payload.ts";
+import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
 import { sendEvent } from "../../lib/local/signed-events.ts";
 import { textsOf, withButton } from "./in-thread.ts";
 import { type E2eWorld, startWorld } from "./world.ts";
@@ -81,7 +81,7 @@ describe("a flood", () => {
           send({ ...again, event: { ...event, ts: `${Number(message.ts) + 1000}`, bot_id: "BOTHER" } });
         }
         said.push(fakeSlack.command({ eventsUrl, text: "private", user, channel }).delivered);
-        said.push(fakeSlack.press({ eventsUrl, ...question, label: "Yes", user }).delivered);
+        said.push(fakeSlack.clickButton({ eventsUrl, ...question, label: "Yes", user }).delivered);
       }
     }
     await Promise.all(said);
@@ -108,8 +108,8 @@ describe("a flood", () => {
         world.ask("cancel", { user, channel: thread.channel, threadTs: thread.ts }).delivered,
         fakeSlack.command({ eventsUrl, text: "", user, channel: thread.channel }).delivered,
         fakeSlack.command({ eventsUrl, text: "cancel", user, channel: thread.channel }).delivered,
-        fakeSlack.press({ eventsUrl, ...question, label: "Yes", user }).delivered,
-        fakeSlack.press({ eventsUrl, ...question, label: "No", user }).delivered,
+        fakeSlack.clickButton({ eventsUrl, ...question, label: "Yes", user }).delivered,
+        fakeSlack.clickButton({ eventsUrl, ...question, label: "No", user }).delivered,
       );
     }
     await Promise.all(said);
@@ -145,7 +145,7 @@ describe("a flood", () => {
 
   it("keeps nobody's answer away, and no question", async () => {
     const { fakeSlack, eventsUrl } = world;
-    fakeSlack.press({ eventsUrl, ...question, label: "Yes", user: "UPERSON" });
+    fakeSlack.clickButton({ eventsUrl, ...question, label: "Yes", user: "UPERSON" });
     expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
     expect(textsOf(fakeSlack.thread(thread))).toContain("Shall I go on? yes");
   });

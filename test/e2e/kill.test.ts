@@ -136,7 +136,7 @@ describe("kill -9 during a slow task", () => {
     await start("execution");
     await start("verification");
     for (const label of ["Yes", "No"])
-      fakeSlack.press({ eventsUrl: `http://127.0.0.1:${ports.verification}/slack/events`, channel, ts, label });
+      fakeSlack.clickButton({ eventsUrl: `http://127.0.0.1:${ports.verification}/slack/events`, channel, ts, label });
     const [answered, answer, ...more] = await answersTo(asked);
     expect([answered, more]).toEqual([expect.stringMatching(/Shall I go on\?\n+.*(Yes|No).*<@UPERSON>/), []]);
     expect(answer).toMatch(/Shall I go on\? (yes|no)/);

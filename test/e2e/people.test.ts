@@ -17,7 +17,7 @@ const stories = {
     );
     expect(opening).toMatchObject({ channel: "CSTANDIN", text: expect.stringContaining("<@UPERSON>") });
     const { channel, ts } = await withButton(world, { message: opening }, "No");
-    fakeSlack.press({ eventsUrl, channel, ts, label: "No" });
+    fakeSlack.clickButton({ eventsUrl, channel, ts, label: "No" });
     expect((await world.over(requestId)).outcome).toMatchObject({ type: "answer" });
     expect(textsOf(world.answersTo(opening))).toContain("Shall I go on? no");
   },
@@ -38,8 +38,8 @@ const stories = {
     const { fakeSlack, eventsUrl } = world;
     const asked = world.ask("private, ask me");
     const { channel, ts } = await withButton(world, asked, "Yes");
-    fakeSlack.press({ eventsUrl, channel, ts, label: "Yes", user: "UPERSON" });
-    fakeSlack.press({ eventsUrl, channel, ts, label: "No", user: "UHANAKO" });
+    fakeSlack.clickButton({ eventsUrl, channel, ts, label: "Yes", user: "UPERSON" });
+    fakeSlack.clickButton({ eventsUrl, channel, ts, label: "No", user: "UHANAKO" });
     await world.over(asked.requestId);
     const texts = textsOf(world.answersTo(asked.message));
     const given = [...texts.matchAll(/Shall I go on\? (yes|no)/g)].map(([, option]) => option);

@@ -4,9 +4,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "@jest/globals";
-import { createEventPayload } from "../../lib/local/event-payload.ts";
 import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
+import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
 import { type SocketModeSlack, startSocketModeSlack } from "../doubles/socket-mode-slack.ts";
 import { labelsOf, textsOf } from "./in-thread.ts";
 import { freePort, type Process, sekisho } from "./processes.ts";
@@ -79,7 +79,7 @@ it("what was not acknowledged when it was killed comes again, and answers the qu
 
   const second = fakeSlack.ask({ eventsUrl, text: "private too, ask me" }).message;
   const { channel, ts } = await inThread(second, (message) => labelsOf(message).includes("No"));
-  expect((await fakeSlack.press({ eventsUrl, channel, ts, label: "No" }).delivered).status).toBe(200);
+  expect((await fakeSlack.clickButton({ eventsUrl, channel, ts, label: "No" }).delivered).status).toBe(200);
   await inThread(second, ({ text }) => text.includes("Shall I go on? no"));
 
   // The words are the answer to the question, and no task of their own.

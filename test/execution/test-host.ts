@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Artifact } from "../../contracts/methods.ts";
 import type { Agent, AgentContext, AgentTask, TaskUpdate } from "../../lambdas/execution/agents/agent.ts";
 import { createHost, type Host, type HostOptions } from "../../lambdas/execution/host.ts";
-import { createNoneAuthenticator } from "../../lambdas/execution/http/admission.ts";
+import { createNoneAuthenticator } from "../../lambdas/execution/http/exchange.ts";
 import { type ExecutionTask, parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
 import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";

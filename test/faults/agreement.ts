@@ -1,6 +1,6 @@
 /** Whether the thread shows what a person may expect of one message, and whether the records of both zones say the same. */
 import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
-import { placeholderPart, questionPart } from "../../lambdas/verification/slack/messages/message-marks.ts";
+import { placeholderPart, questionPart } from "../../lambdas/verification/slack/messages/blocks.ts";
 import { createTaskText } from "../../lambdas/verification/slack/messages/task-text.ts";
 import type { Task, TaskOutcome } from "../../lambdas/verification/task/task.ts";
 import type { HistoryEntry } from "../../lambdas/verification/usage/entry.ts";

@@ -1,6 +1,6 @@
 /** People press buttons: of a question that they see, once, and Slack tells the ingress a single time. */
 import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";
-import { questionPart } from "../../lambdas/verification/slack/messages/message-marks.ts";
+import { questionPart } from "../../lambdas/verification/slack/messages/blocks.ts";
 import type { Pool } from "./pool.ts";
 import { type Process, within } from "./processes.ts";
 import { workspace } from "./settings.ts";
@@ -16,7 +16,7 @@ const lookEveryMs = 5000;
 const mostLooks = 180;
 const mostTries = 20;
 
-export function pressButtons({
+export function clickButtons({
   world,
   slack,
   process,
@@ -27,7 +27,7 @@ export function pressButtons({
   process: Process;
   ingresses: Pool<Ingress>;
 }): void {
-  for (const { afterMs, option, by = "asker" } of world.story.presses) {
+  for (const { afterMs, option, by = "asker" } of world.story.buttonClicks) {
     const user = by === "asker" ? workspace.user : workspace.stranger;
     within({ process, run: () => later({ delayMs: afterMs, run: () => look({ option, user, looks: 0 }) }) });
   }
@@ -35,18 +35,18 @@ export function pressButtons({
   function look({ option, user, looks }: { option: number; user: string; looks: number }): void {
     const question = slack.posts.find(({ key }) => key?.part === questionPart);
     const button = question && buttonsOf(question)[option];
-    if (question !== undefined && button !== undefined) press({ question, button, user, tries: 1 });
+    if (question !== undefined && button !== undefined) clickButton({ question, button, user, tries: 1 });
     if (question === undefined && looks < mostLooks)
       later({ delayMs: lookEveryMs, run: () => look({ option, user, looks: looks + 1 }) });
   }
 
-  function press(pressed: { question: Post; button: Button; user: string; tries: number }): void {
-    const { question, button, user, tries } = pressed;
-    const { fate } = meet({ world, process, point: "slack.press", about: () => `${user} ${button.action_id}` });
+  function clickButton(clicked: { question: Post; button: Button; user: string; tries: number }): void {
+    const { question, button, user, tries } = clicked;
+    const { fate } = meet({ world, process, point: "slack.button_click", about: () => `${user} ${button.action_id}` });
     const instance = ingresses.find({ mayShare: true });
     // What was lost the person sees, and presses again, for a minute.
     if (fate === "lost" || instance === undefined) {
-      if (tries < mostTries) later({ delayMs: 3000, run: () => press({ ...pressed, tries: tries + 1 }) });
+      if (tries < mostTries) later({ delayMs: 3000, run: () => clickButton({ ...clicked, tries: tries + 1 }) });
       return;
     }
     const payload = {

@@ -84,7 +84,7 @@ function isDue({ world: { story, steps, outages }, fate, type }: { world: World;
     case "unanswered":
       if (awayMs(outages) >= story.questionMs) return true;
       if (!expected.hasReply && awayMs(outages) >= patienceMs) return true;
-      return !expected.hasReply && (story.presses.length === 0 || steps.some(isMet));
+      return !expected.hasReply && (story.buttonClicks.length === 0 || steps.some(isMet));
     // It could not be read for a quarter of a minute.
     case "file_refused":
       return steps.filter(isMet).filter(({ point }) => point === "files.in").length >= 3;

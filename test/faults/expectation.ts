@@ -68,11 +68,11 @@ function textsOf(about: About): string[] | undefined {
   const { story } = world;
   if (story.agent.says !== undefined) return undefined;
   if (!asks(about)) return [agentsAnswer(message)];
-  const pressed = story.presses
+  const clicked = story.buttonClicks
     .filter(({ by = "asker" }) => by === "asker")
     .flatMap(({ option }) => options[option]?.id ?? []);
   const answers = [
-    ...pressed.map((option_id) => ({ option_id, text: "" })),
+    ...clicked.map((option_id) => ({ option_id, text: "" })),
     ...repliesTo(about).map(({ text }) => ({ text })),
   ];
   return answers.map((answer) => agentsAnswer({ text: message.text, answers: [answer] }));

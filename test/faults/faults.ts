@@ -33,7 +33,7 @@ export type Fault = { at: number; kind: Kind };
 
 export type Point =
   | "slack.event"
-  | "slack.press"
+  | "slack.button_click"
   | "slack.post"
   | "slack.update"
   | "slack.remove"
@@ -74,7 +74,7 @@ export type FaultTable = Readonly<Record<Point, readonly Kind[]>>;
 
 const everywhere = {
   "slack.event": ["lost", "answer_lost", "repeated"],
-  "slack.press": ["lost"],
+  "slack.button_click": ["lost"],
   "slack.post": [
     "refused",
     "lost",

@@ -1,6 +1,6 @@
 /** What must hold after every run, whatever went wrong in it: each is one small function with one sentence. */
 
-import { openingPart, questionPart } from "../../lambdas/verification/slack/messages/message-marks.ts";
+import { openingPart, questionPart } from "../../lambdas/verification/slack/messages/blocks.ts";
 import { disagreement, type Fate, lostReply, lostWish, oddAnswer, oddNote } from "./agreement.ts";
 import { buttonsOf } from "./button-clicks.ts";
 import { needlessFailure } from "./excuses.ts";

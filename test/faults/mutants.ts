@@ -56,7 +56,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "limit-told-alone",
-    file: "lambdas/verification/task/received.ts",
+    file: "lambdas/verification/task/unsent.ts",
     find: 'return turnAway(task, { type: "limited", ...over });',
     replace: 'return setOutcome(task, { type: "limited", ...over });',
     story: "limited",

@@ -16,7 +16,7 @@ const pointsOf: Record<Party, RegExp> = {
   store: /^store\./,
   queue: /^(queue|push)\.(send|finish)/,
   // What Slack tells us comes by itself.
-  slack: /^(slack\.(?!event|press)|files\.)/,
+  slack: /^(slack\.(?!event|button_click)|files\.)/,
   tasks: /^(tasks\.|work\.(send|finish))/,
   way: /^transport\./,
   // Their processes are not there to begin anything.

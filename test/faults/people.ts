@@ -1,7 +1,7 @@
 /** People write in Slack, and Slack tells the ingress: signed, again where nobody answered, and sometimes twice. */
 import type { Ingress, IngressRequest } from "../../lambdas/verification/ingress/ingress.ts";
-import { requestIdOf } from "../../lambdas/verification/task/ids.ts";
-import { pressButtons } from "./button-clicks.ts";
+import { requestIdOf } from "../../lambdas/verification/task/routing.ts";
+import { clickButtons } from "./button-clicks.ts";
 import type { Pool } from "./pool.ts";
 import { createProcess, within } from "./processes.ts";
 import { workspace } from "./settings.ts";
@@ -57,7 +57,7 @@ export function writeMessages({
     };
     within({ process: slack, run: () => later({ delayMs: afterMs, run: write }) });
   }
-  pressButtons({ world, slack: simulated, process: slack, ingresses });
+  clickButtons({ world, slack: simulated, process: slack, ingresses });
   return asked;
 
   function deliver(message: Asked, attempt: number): void {

@@ -103,7 +103,7 @@ export async function runPlan({
       // A peer that does not deduplicate can have taken it more than once, although it started one of them at most.
       const taken = items.filter(({ correlationId }) => correlationId === requestId);
       const executed = taken.find(({ state }) => state !== "submitted") ?? taken[0];
-      const threadTs = record?.place?.threadTs ?? message.threadTs;
+      const threadTs = record?.threadRef?.threadTs ?? message.threadTs;
       // The host may have forgotten its task by now; only the story of one message has files.
       const uploads = slack.posts.filter(({ fileIds }) => fileIds.length > 0);
       const posts = slack.posts.filter(

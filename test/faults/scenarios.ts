@@ -135,6 +135,14 @@ export const scenarios: readonly Scenario[] = [
     outages: [{ parties: ["verification"], fromSeconds: 16, seconds: 29_188, manner: "lost" }],
   },
   {
+    name: "runner-reads-again",
+    what: "a runner's first read of its task fails, and the Verification zone is off, so that no poll queues the task again: the runner reads again",
+    story: "accepted",
+    engine: "aws",
+    faults: [{ point: "tasks.get", about: "task #1 submitted", nth: 2, kind: "lost" }],
+    outages: [{ parties: ["verification"], fromSeconds: 1, seconds: 779, manner: "refused" }],
+  },
+  {
     name: "more-than-a-day-off",
     what: "the machine is off for 26 hours with an answer on its way, and the first delivery after that is limited",
     story: "accepted",
@@ -173,7 +181,7 @@ export const scenarios: readonly Scenario[] = [
     faults: [
       { point: "queue.deliver", about: "wake 1 of #1", nth: 2, kind: "overtaken" },
       { point: "tasks.get", about: "task #1 submitted", kind: "lost" },
-      { point: "tasks.get", about: "task #1 submitted", nth: 2, kind: "slow" },
+      { point: "tasks.get", about: "task #1 submitted", nth: 2, kind: "dies_before" },
       { point: "queue.send", about: "wake 2 of #1", kind: "dies_before" },
       { point: "work.deliver", about: "task of #1", nth: 2, times: 2, kind: "overtaken" },
       { point: "store.get", about: "task #1 sent with lease", kind: "dies_before" },

@@ -8,7 +8,7 @@ import {
   type SlackBlock,
   SlackError,
 } from "../../lambdas/verification/slack/api/slack.ts";
-import { openingPart, questionPart } from "../../lambdas/verification/slack/messages/message-marks.ts";
+import { openingPart, questionPart } from "../../lambdas/verification/slack/messages/blocks.ts";
 import { buttonsOf } from "./button-clicks.ts";
 import type { Point } from "./faults.ts";
 import { operate, type Times } from "./operate.ts";

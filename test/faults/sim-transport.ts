@@ -3,7 +3,7 @@
 import { SekishoError } from "../../contracts/errors.ts";
 import type { Host } from "../../lambdas/execution/host.ts";
 import type { ExchangeResponse } from "../../lambdas/execution/http/exchange.ts";
-import { abortable } from "../../lambdas/shared/async/abortable.ts";
+import { abortable } from "../../lambdas/shared/async/waiting.ts";
 import { requestHeaders } from "../../lambdas/verification/transport/http/transport.ts";
 import type { Transport, TransportRequest, TransportResponse } from "../../lambdas/verification/transport/transport.ts";
 import { operate } from "./operate.ts";

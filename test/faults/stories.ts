@@ -14,7 +14,7 @@ type Written = {
 };
 
 /** Somebody presses a button of the first question, so long after the beginning, or when it is there. */
-type Pressed = { afterMs: number; option: number; by?: "asker" | "stranger" };
+type ClickedButton = { afterMs: number; option: number; by?: "asker" | "stranger" };
 
 export type Story = {
   name: string;
@@ -38,7 +38,7 @@ export type Story = {
   /** The route has a second destination, an Execution zone of its own; and what becomes of the first one. */
   first?: "away" | "there";
   messages: readonly Written[];
-  presses: readonly Pressed[];
+  buttonClicks: readonly ClickedButton[];
   /** How long a question stays open. */
   questionMs: number;
   /** What the agent does beside answering; `says`: its host answers with those words of `hostileAnswers` instead. */
@@ -68,7 +68,7 @@ const sync: Story = {
   isForeign: false,
   isPushed: false,
   messages: [{ afterMs: 0, text: "What is a sekisho?" }],
-  presses: [],
+  buttonClicks: [],
   questionMs: 8 * 3600_000,
   agent: {},
 };
@@ -138,7 +138,7 @@ export const stories: readonly Story[] = [
     ...sync,
     name: "asked",
     agent: { asks: true },
-    presses: [
+    buttonClicks: [
       { afterMs: 20_000, option: 1, by: "stranger" },
       { afterMs: 25_000, option: 0 },
       { afterMs: 25_100, option: 1 },

@@ -29,7 +29,7 @@ export function startFunctions(parts: ZoneParts): Pool<Ingress> {
   function createHandler(handle: Handle): Handler {
     const worker = bootWorker();
     return async ({ event, context, deliveries }) => {
-      const { signal, done } = endingSignal({ context });
+      const { signal, end } = endingSignal({ context });
       const response = await handleBatch({
         batch: parseBatch(event).map((record) => (isOwn(record) ? record : { ...record, messageAttributes: {} })),
         handle: (record) => handle({ worker, record, signal }),
@@ -41,7 +41,7 @@ export function startFunctions(parts: ZoneParts): Pool<Ingress> {
         queue: queue.sender,
         log,
       });
-      done();
+      end();
       return response;
     };
   }

@@ -5,7 +5,7 @@ import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import { parseUsage } from "../../lambdas/verification/gate/gate.ts";
 import { parseRefusalRecord } from "../../lambdas/verification/gate/refusals.ts";
-import { createPolicy } from "../../lambdas/verification/gate/route.ts";
+import { createPolicy } from "../../lambdas/verification/gate/rules.ts";
 
 import { createIngress, type Ingress } from "../../lambdas/verification/ingress/ingress.ts";
 import type { SlackApi } from "../../lambdas/verification/slack/api/slack.ts";

@@ -15,11 +15,11 @@ import { createTaskText } from "../../lambdas/verification/slack/messages/task-t
 import { takeResult } from "../../lambdas/verification/transport/take-result.ts";
 
 import { csvLine } from "../../lib/cli/usage/csv.ts";
-import { createLiveStream } from "../../lib/local/console/tasks/live-stream.ts";
 import { startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
-import { createEventStream } from "../../lib/local/page/event-stream.ts";
+import { createChangeFeed } from "../../lib/local/page/changes.ts";
 import { createStepRecorder } from "../../lib/local/recorder/step-recorder.ts";
-import { respondJson } from "../../lib/local/web/common-headers.ts";
+import { createEventStreams } from "../../lib/local/web/event-streams.ts";
+import { respondJson } from "../../lib/local/web/site.ts";
 import { writeConfig } from "../cli/aws/a-stage.ts";
 import { commandHere } from "../cli/aws/command-here.ts";
 import { failure, result, success } from "../doubles/answers.ts";
@@ -165,27 +165,15 @@ const sinks: Record<string, () => string | Promise<string>> = {
     return files.map(({ name }) => name).join("\n");
   },
   "file names: of a message": () => safeFileName(hostile),
-  "pages: an answer of a page's server": () => parsed(written((response) => respondJson(response, 200, { hostile }))),
-  "pages: the live list": () =>
-    parsed(
-      written((response) => {
-        const row = { id: hostile };
-        const watch = (tell: (news: never) => void) => {
-          tell({ type: "all", rows: [row], more: [] } as never);
-          return () => {};
-        };
-        const stream = createLiveStream({ live: { watch, close() {} } as never });
-        stream.open(response, { endsInMs: 1 });
-      }).replace(/^:$/gm, ""),
-    ),
-  "pages: the stream of the local page": async () => {
+  "pages: an answer of a page's server": () => parsed(written((response) => respondJson(response, { hostile }))),
+  "pages: a stream of events": async () => {
     const fakeSlack = await startFakeSlack({ signingSecret: "s", botToken: "xoxb-fake-slack" });
     try {
-      const stepRecorder = createStepRecorder();
       fakeSlack.ask({ eventsUrl: "http://127.0.0.1:1/slack/events", text: hostile });
-      const stream = createEventStream({ fakeSlack, stepRecorder });
-      const text = written((response) => stream.open(response, { ended: new AbortController().signal }));
-      return parsed(text);
+      const watch = createChangeFeed({ fakeSlack, stepRecorder: createStepRecorder() });
+      const visitor = { operator: "loopback" };
+      const text = written((response) => createEventStreams().open({ response, visitor }, { watch }));
+      return parsed(text.replace(/^:$/gm, ""));
     } finally {
       await fakeSlack.close();
     }
@@ -230,7 +218,6 @@ describe("whoever writes to a terminal", () => {
     "lambdas/shared/telemetry/emf-metrics.ts",
     "lib/cli/aws/secret-values.ts",
     "lib/cli/data/confirm.ts",
-    "lib/cli/docs/main.ts",
     "lib/cli/release/run-script.ts",
     "lib/cli/release/run.ts",
     "lib/cli/release/sbom.ts",

@@ -1,7 +1,7 @@
 /** The people of a load run: which messages they post in which threads, and how the events are delivered. */
-import { requestIdOf } from "../../lambdas/verification/task/ids.ts";
-import { createEventPayload } from "../../lib/local/event-payload.ts";
+import { requestIdOf } from "../../lambdas/verification/task/routing.ts";
 import type { FakeSlackMessages } from "../../lib/local/fake-slack/messages.ts";
+import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";
 import { sendEvent } from "../../lib/local/signed-events.ts";
 

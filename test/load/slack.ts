@@ -1,8 +1,8 @@
 /** The fake Slack of a load run, behind a real socket. A share of its calls fails. */
-import type { Fault, Faults } from "../../lib/local/fake-slack/faults.ts";
-import { createFakeSlackMessages, type FakeSlackMessages } from "../../lib/local/fake-slack/messages.ts";
-import { createMethods } from "../../lib/local/fake-slack/methods.ts";
-import { startWebApiServer } from "../../lib/local/fake-slack/web-api-server.ts";
+import type { Fault } from "../../lib/local/fake-slack/faults.ts";
+import type { FakeSlackMessages } from "../../lib/local/fake-slack/messages.ts";
+import { startSlackServer } from "../../lib/local/fake-slack/server.ts";
+import { createState } from "../../lib/local/fake-slack/state.ts";
 import { bump, type CallCounts } from "./counting-engine.ts";
 
 export type LoadSlack = {
@@ -30,24 +30,16 @@ export async function startLoadSlack({
   failing: number;
   random: () => number;
 }): Promise<LoadSlack> {
-  const messages = createFakeSlackMessages({ now: Date.now });
+  const state = createState({ botToken, pageSize: 200 });
   const counts: CallCounts = { calls: {}, failed: {} };
-  const faults: Faults = {
-    inject() {},
-    take(method) {
+  const server = await startSlackServer({
+    state,
+    takeFault(method) {
       bump(counts.calls, method);
       if (random() >= failing) return undefined;
       bump(counts.failed, method);
       return kinds[Math.floor(random() * kinds.length)]?.(method);
     },
-  };
-  const server = await startWebApiServer({
-    methods: createMethods({ messages, pageSize: 200 }),
-    faults,
-    botToken,
-    hostname: "127.0.0.1",
-    port: 0,
-    onCall() {},
   });
-  return { apiUrl: server.apiUrl, messages, counts, close: server.close };
+  return { apiUrl: server.apiUrl, messages: state.messages, counts, close: server.close };
 }

@@ -54,7 +54,7 @@ function put({ bytes = words, id = "F1", lifeMs = hourMs }: { bytes?: Uint8Array
   return store.put({ key, bytes, mimetype: "text/html", sha256, expiresAtMs: nowMs + lifeMs, signal });
 }
 
-/** The path as it is, which `fetch` would bring into order. */
+/** Sends the path as it is. `fetch` would normalize it. */
 function statusOf(path: string, method = "GET"): Promise<number | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
   const request = httpRequest({ host: "127.0.0.1", port: server.port, path, method }, (response) => {
@@ -167,7 +167,7 @@ describe("files on one machine", () => {
     await put({ bytes: Buffer.from("new bytes") });
     expect(await (await fetch(first.url)).text()).toBe("new bytes");
     expect(readdirSync(join(folder, requestId))).toEqual(["F1"]);
-    // Something else is where it should be.
+    // A folder is in the file's place.
     mkdirSync(join(folder, requestId, "F4", "inner"), { recursive: true });
     await expect(put({ id: "F4" })).rejects.toThrow();
     expect(readdirSync(join(folder, requestId))).toEqual(["F1", "F4"]);
@@ -200,7 +200,7 @@ describe("files on one machine", () => {
   });
 });
 
-/** The test's own time-out is the bound. */
+/** The test's time-out bounds it. */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 10));
 }

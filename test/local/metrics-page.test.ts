@@ -1,4 +1,4 @@
-/** `GET /metrics` of the Verification zone's own listener over real sockets: who reads it, and who does not. */
+/** `GET /metrics` of the Verification zone: who may read it. */
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { telemetrySchema } from "../../lambdas/shared/config/telemetry-schema.ts";

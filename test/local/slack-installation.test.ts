@@ -1,4 +1,4 @@
-/** The installation flow on one machine: what a request of anybody makes this process do. */
+/** The installation flow on one machine: anybody may open its page. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ it("reads the client secret once for many requests", async () => {
   const { port } = server.address() as AddressInfo;
   const install = async () => (await fetch(`http://127.0.0.1:${port}/slack/install`, { redirect: "manual" })).status;
   expect(await install()).toBe(302);
-  // Another read would fail.
+  // A second read would fail.
   delete process.env[variable];
   expect(await install()).toBe(302);
 });

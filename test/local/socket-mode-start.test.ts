@@ -1,4 +1,4 @@
-/** `sekisho start` and `sekisho verification` with an app token: both zones with a Slack that is met over Socket Mode alone. */
+/** `sekisho start` and `sekisho verification` with an app token: Slack is reached over Socket Mode only. */
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ afterAll(async () => {
   await fakeSlack.close();
 });
 
-/** The echo agent's answer to the text, wherever the bot posted it. */
+/** Waits for the echo agent's answer to the text, anywhere. */
 async function answered(text: string): Promise<void> {
   const deadlineMs = Date.now() + 20_000;
   const posts = () => fakeSlack.messages().filter((message) => message.user === workspace.botUser);
@@ -93,8 +93,8 @@ describe("tokens that do not do", () => {
   it("end the start in words, without a token in them", async () => {
     const rows = [
       ["start", { SLACK_BOT_TOKEN: "" }, 2, "SLACK_BOT_TOKEN is not set"],
-      ["verification", { SLACK_APP_TOKEN: "xapp-1-another" }, 1, "does not take the app token (invalid_auth)"],
-      ["start", { SLACK_BOT_TOKEN: "xoxb-another" }, 1, "does not take SLACK_BOT_TOKEN (invalid_auth)"],
+      ["verification", { SLACK_APP_TOKEN: "xapp-1-another" }, 1, "refuses the app token (invalid_auth)"],
+      ["start", { SLACK_BOT_TOKEN: "xoxb-another" }, 1, "refuses SLACK_BOT_TOKEN (invalid_auth)"],
     ] as const;
     for (const [command, change, code, words] of rows) {
       const ended = await run([command], { ...tokens, ...anyPort, ...change });

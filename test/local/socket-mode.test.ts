@@ -1,4 +1,4 @@
-/** Socket Mode: Slack's own client against Slack's side of it on loopback. */
+/** Socket Mode with Slack's own client, against a double of Slack's side on loopback. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { createIntake, type IngressQueue, type Intake } from "../../lambdas/verification/ingress/ingress.ts";
@@ -40,7 +40,7 @@ async function start({ token = appToken, send = remember }: { token?: string; se
   });
 }
 
-/** The test's own time-out is the bound. */
+/** The test's time-out bounds it. */
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
@@ -56,7 +56,7 @@ describe("over Socket Mode", () => {
     ];
     const deliveries = await Promise.all(envelopes.map((envelope) => slack.deliver(envelope)));
     expect(deliveries).toEqual([1, 1, 1, 1]);
-    expect(sent.map(({ type }) => type).sort()).toEqual(["ask", "ask", "greet", "press"]);
+    expect(sent.map(({ type }) => type).sort()).toEqual(["ask", "ask", "button_click", "conversation_opened"]);
   });
 
   it("what is not for the bot is acknowledged and forgotten, also what nobody knows", async () => {
@@ -150,9 +150,9 @@ describe("over Socket Mode", () => {
 
   it("the end ends also a connection that is being made at that moment", async () => {
     await start();
-    const { until: greeted, release } = slack.holdHellos();
+    const { until: connected, release } = slack.holdHellos();
     slack.cut();
-    await greeted;
+    await connected;
     const closed = running?.close();
     release();
     await closed;
@@ -177,7 +177,7 @@ describe("a start that cannot be", () => {
     ["a bot token", "xoxb-1-a-bot-token", undefined, "begins with xapp-"],
     ["a token without the scope", appToken, "missing_scope", "connections:write"],
     ["an app without Socket Mode", appToken, "not_allowed", "manifest --socket"],
-    ["Slack being away", appToken, 503, "not to be reached"],
+    ["Slack being away", appToken, 503, "cannot be reached"],
   ])("says why in words, without the token: %s", async (_what, token, answer, words) => {
     slack.refuse(answer);
     const refused = await start({ token }).then(

@@ -115,7 +115,7 @@ export async function asOperator(world: World, { config, args }: { config: unkno
   }
 }
 
-type Found = { name: string; verdict: string; what: string };
+type Found = { name: string; status: string };
 
 /** Runs `doctor`. Resolves to its checks, and to those that failed. */
 export async function runDoctor(
@@ -124,5 +124,5 @@ export async function runDoctor(
 ): Promise<{ failed: Found[]; checks: Found[]; run: Run }> {
   const run = await asOperator(world, { config, args: ["doctor", "--json"] });
   const { checks } = JSON.parse(run.stdout || '{"checks":[]}') as { checks: Found[] };
-  return { run, checks, failed: checks.filter(({ verdict }) => verdict === "failed") };
+  return { run, checks, failed: checks.filter(({ status }) => status === "failed") };
 }

@@ -4,7 +4,7 @@ import { matchesGlob } from "node:path";
 import { expect, it } from "@jest/globals";
 
 type Rule = { matchDepTypes?: string[]; rangeStrategy?: string };
-type Renovate = { ignorePaths?: string[]; packageRules: Rule[] };
+type Renovate = { enabledManagers: string[]; ignorePaths?: string[]; packageRules: Rule[] };
 const renovate: Renovate = JSON.parse(readFileSync("renovate.json", "utf8"));
 
 /** Of the preset `:ignoreModulesAndTests`, which `config:recommended` extends. An own list replaces it. */
@@ -20,4 +20,13 @@ it("covers every Dockerfile", () => {
 it("pins dependencies, and leaves the range of Node versions that the package runs on", () => {
   const rules = renovate.packageRules.filter(({ matchDepTypes }) => matchDepTypes?.includes("engines"));
   expect(rules.map(({ rangeStrategy }) => rangeStrategy)).toEqual(["auto"]);
+});
+
+it("updates the actions of workflows, each pinned to a commit", () => {
+  const uses = globSync(".github/workflows/*.yml").flatMap(
+    (file) => readFileSync(file, "utf8").match(/uses: .*/g) ?? [],
+  );
+  expect(uses.length).toBeGreaterThan(0);
+  expect(uses.filter((use) => !/@[0-9a-f]{40} # v\d/.test(use))).toEqual([]);
+  expect(renovate.enabledManagers).toContain("github-actions");
 });

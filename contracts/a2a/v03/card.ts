@@ -1,9 +1,9 @@
-/** Agent cards of A2A 0.3 (section 5.5): written from a card of 1.0, and where an agent can be reached by a card of either. */
+/** Writes agent cards of A2A 0.3 (section 5.5), and lists the interfaces of a card of either version. */
 import type { AgentCard, AgentInterface, ReadCard, SecurityScheme } from "../card.ts";
 
 /**
- * The card for clients of 0.3; undefined where no interface speaks it. Signatures are left out: they are over the card
- * of 1.0. With `supportedInterfaces` beside it the same card leads clients of both versions to their interface.
+ * Returns the card for clients of 0.3, or undefined where no interface speaks it. Leaves out the signatures, which are over the card of
+ * 1.0. With `supportedInterfaces` added, clients of both versions find their interface in it.
  */
 export function cardToV03(card: AgentCard): Record<string, unknown> | undefined {
   const { supportedInterfaces, capabilities, securitySchemes, securityRequirements, signatures: _, ...same } = card;
@@ -35,12 +35,12 @@ function schemeToV03(scheme: SecurityScheme): Record<string, unknown> {
     : { type: "openIdConnect", ...scheme.openIdConnectSecurityScheme };
 }
 
-/** In OpenAPI 3.0, whose requirements those of 0.3 are, HTTP authentication has no scopes. */
+/** 0.3 uses the requirements of OpenAPI 3.0, in which HTTP authentication has no scopes. */
 function hasScopes(scheme: SecurityScheme | undefined): boolean {
   return scheme !== undefined && "openIdConnectSecurityScheme" in scheme;
 }
 
-/** Every interface that a card names, 1.0's first: those of a card of 0.3 have the card's version, and JSON-RPC where it names none. */
+/** Lists the interfaces of 1.0 first. Those of 0.3 have the card's version, and JSON-RPC by default. */
 export function listInterfaces(card: ReadCard): AgentInterface[] {
   const { supportedInterfaces = [], url, preferredTransport = "JSONRPC", additionalInterfaces = [] } = card;
   const protocolVersion = card.protocolVersion ?? "0.3";

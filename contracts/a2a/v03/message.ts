@@ -1,18 +1,17 @@
-/** Parts, messages and artifacts of A2A 0.3 (sections 6.4, 6.5 and 6.7): read as those of 1.0, and written from them. */
+/** Reads parts, messages and artifacts of A2A 0.3 (sections 6.4, 6.5 and 6.7) as those of 1.0, and writes them back. */
 import * as z from "zod";
 import { type A2aArtifact, a2aArtifactSchema, type Message, messageSchema, type Part, partSchema } from "../part.ts";
 import { valueSchema } from "../values.ts";
 
 /**
- * Marks a part whose `data` is no object in 1.0: 0.3 has room for objects only, so that it stands there as `{ value }`.
- * The official SDK writes and reads the same mark.
+ * Marks a part whose `data` is not an object. 0.3 allows objects only, so it is written as `{ value }`. The official SDK uses the same
+ * mark.
  */
 const wrappedKey = "data_part_compat";
 
 type Metadata = Record<string, unknown> | null | undefined;
 type Text = string | null | undefined;
 
-/** A part as 0.3 writes it. */
 export type V03Part =
   | { kind: "text"; text: string; metadata?: Metadata }
   | { kind: "file"; file: { bytes?: Text; uri?: Text; mimeType?: Text; name?: Text }; metadata?: Metadata }
@@ -20,7 +19,7 @@ export type V03Part =
 
 type Described<T, Written> = z.ZodType<T | undefined, Written>;
 
-/** Parts of 0.3 whose members are read as those of a part of 1.0. */
+/** Reads the members of a part with the schemas of 1.0. */
 export function createV03PartSchema({
   shape: { raw, url, mediaType, filename, metadata },
 }: {
@@ -53,7 +52,7 @@ function readData({ data, metadata }: { data: Record<string, unknown>; metadata?
   return { data: data.value, metadata: Object.keys(others).length === 0 ? undefined : others };
 }
 
-/** In 0.3 a text or data part has no room for `mediaType` and `filename`: they are left out. */
+/** Drops `mediaType` and `filename` of text and data parts, which 0.3 lacks. */
 function partToV03(part: Part): V03Part {
   const { text, raw, url, data, mediaType, filename, metadata } = part;
   if (text !== undefined) return { kind: "text", text, metadata };
@@ -72,7 +71,7 @@ const roles = { user: "ROLE_USER", agent: "ROLE_AGENT" } as const;
 
 export const v03RoleSchema = z.enum(["user", "agent"]).transform((role) => roles[role]);
 
-/** `kind` may be missing, as in the specification's own examples: what stands in a message's place is one. */
+/** `kind` may be missing, as in the specification's own examples. */
 export const v03MessageSchema = messageSchema.extend({
   role: v03RoleSchema,
   parts: z.array(v03PartSchema).min(1).max(100),
@@ -80,7 +79,6 @@ export const v03MessageSchema = messageSchema.extend({
 
 export const v03ArtifactSchema = a2aArtifactSchema.extend({ parts: z.array(v03PartSchema).min(1) });
 
-/** Messages and artifacts of A2A 0.3 (sections 6.4 and 6.7): read as those of 1.0, and written from them. */
 export function messageToV03(message: Message): z.input<typeof v03MessageSchema> & { kind: "message" } {
   const role = message.role === "ROLE_USER" ? "user" : "agent";
   return { kind: "message", ...message, role, parts: message.parts.map(partToV03) };

@@ -1,6 +1,6 @@
 /**
- * The params of A2A 0.3's methods (section 7) and its push notification configurations (sections 6.8 to 6.10): read as those of 1.0, and
- * written from them.
+ * Reads the params of A2A 0.3's methods (section 7) and its push notification configurations (sections 6.8 to 6.10) as those of 1.0, and
+ * writes them back.
  */
 import * as z from "zod";
 import { type OperationName, type OperationParams, operations, sendConfigurationSchema } from "../operations.ts";
@@ -10,12 +10,12 @@ import { messageToV03, v03MessageSchema } from "./message.ts";
 
 const { scheme, credentials } = authenticationInfoSchema.shape;
 
-/** 1.0 has one scheme where 0.3 lists what the receiver takes: the first is the one. */
+/** 1.0 has one scheme where 0.3 has a list: the first one counts. */
 const authenticationSchema = z
   .object({ schemes: z.array(scheme).min(1).max(10), credentials })
   .transform(({ schemes: [scheme = ""], credentials }) => ({ scheme, credentials }));
 
-/** As it comes with a message, which has no task yet. */
+/** The form within a message, which has no task yet. */
 const v03PushTargetSchema = pushConfigSchema
   .omit({ tenant: true, taskId: true })
   .extend({ authentication: optionalValue(authenticationSchema) });
@@ -34,10 +34,10 @@ export function pushConfigToV03(config: PushConfig & { taskId: string }): z.inpu
   return { taskId: config.taskId, pushNotificationConfig: pushTargetToV03(config) };
 }
 
-/** JSON-RPC has no listing of tasks in 0.3. */
+/** 0.3 cannot list tasks over JSON-RPC. */
 export type V03OperationName = Exclude<OperationName, "ListTasks">;
 
-/** Where `blocking` is absent the agent waits: so do both official agents of 0.3, and 1.0 where nothing is said. */
+/** Without `blocking` the agent waits, like the official agents of 0.3, and like 1.0 by default. */
 const configurationSchema = sendConfigurationSchema
   .omit({ returnImmediately: true, taskPushNotificationConfig: true })
   .extend({ blocking: optionalValue(z.boolean()), pushNotificationConfig: optionalValue(v03PushTargetSchema) })
@@ -55,7 +55,7 @@ const sendParams = z.object({
 
 const pushId = { id: idSchema, pushNotificationConfigId: idSchema };
 
-/** Params of each operation as 0.3 writes them, taken as 1.0's. Unknown members are ignored. */
+/** Reads the params of each operation as 1.0's. Unknown members are ignored. */
 export const v03Operations: { [O in V03OperationName]: z.ZodType<OperationParams<O>> } = {
   SendMessage: sendParams,
   SendStreamingMessage: sendParams,
@@ -63,7 +63,7 @@ export const v03Operations: { [O in V03OperationName]: z.ZodType<OperationParams
   CancelTask: operations.CancelTask.omit({ tenant: true }),
   SubscribeToTask: operations.SubscribeToTask.omit({ tenant: true }),
   CreateTaskPushNotificationConfig: v03PushConfigSchema,
-  /** A configuration that came without an id has its task's. */
+  /** The id of a configuration defaults to its task's. */
   GetTaskPushNotificationConfig: z
     .object({ ...pushId, pushNotificationConfigId: optionalValue(idSchema) })
     .transform(({ id: taskId, pushNotificationConfigId: id = taskId }) => ({ taskId, id })),
@@ -90,8 +90,7 @@ const paramsWriters: ParamsToV03 = {
 };
 
 /**
- * The params of 0.3's methods (section 7): read as those of 1.0's operations, and written from them. 0.3 has no tenants: a peer that
- * wants one cannot be called in it.
+ * Writes the params of an operation for 0.3. It has no tenants, so a peer that wants one cannot be called in it.
  */
 export function paramsToV03<O extends V03OperationName>({
   operation,

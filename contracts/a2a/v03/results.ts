@@ -1,4 +1,4 @@
-/** The results of the operations as a 0.3 client takes them (section 7). */
+/** Writes the results of the operations for clients of A2A 0.3 (section 7). */
 import type { AgentCard } from "../card.ts";
 import type { PushConfig } from "../push.ts";
 import type { A2aTask, SendResult, StreamEvent } from "../task.ts";
@@ -8,7 +8,7 @@ import { eventToV03, taskToV03 } from "./task.ts";
 
 type TaskPushConfig = PushConfig & { taskId: string };
 
-/** What each operation results in, in 1.0; a streaming one in each of its events. */
+/** The result of each operation in 1.0. A streaming one has it in each event. */
 type Results = {
   SendMessage: SendResult;
   SendStreamingMessage: StreamEvent;

@@ -12,13 +12,14 @@ import { waitAtMost } from "../../shared/async/deadline.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { type Metrics, noMetrics, readTraceId } from "../../shared/telemetry/telemetry.ts";
-import { createTooManyCallsError, type PlaceCount } from "../http/admission.ts";
 import {
   type AuthenticatedCaller,
   createErrorAnswer,
   createJsonAnswer,
+  createTooManyCallsError,
   type Exchange,
   type ExchangeResponse,
+  type RunSlots,
 } from "../http/exchange.ts";
 import { toLoggableId } from "../tasks/execution-task.ts";
 import type { OperationCall, OperationHandler, OperationHandlers } from "./operation.ts";
@@ -51,7 +52,7 @@ export function createA2aEndpoint({
   tenant: string | undefined;
   keepAliveMs: number;
   /** Counts the streams of each caller. */
-  calls: PlaceCount;
+  calls: RunSlots;
   newId: () => string;
   random: () => number;
   metrics?: Metrics;

@@ -2,7 +2,7 @@
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Metrics } from "../../shared/telemetry/telemetry.ts";
-import type { PlaceCount } from "../http/admission.ts";
+import type { RunSlots } from "../http/exchange.ts";
 import { createA2aEndpoint } from "./endpoint.ts";
 import type { ServedCards } from "./late-cards.ts";
 import { createOperations } from "./operations.ts";
@@ -31,7 +31,7 @@ type OpenA2a = A2aSettings &
   Omit<Parameters<typeof createOperations>[0], "pushConfigs"> & {
     outbox: PushOutbox | undefined;
     /** Counts the streams of each caller. */
-    calls: PlaceCount;
+    calls: RunSlots;
     random: () => number;
     metrics: Metrics;
     log: Log;

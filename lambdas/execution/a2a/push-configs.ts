@@ -65,9 +65,9 @@ export function createPushConfigs({
   }
 
   async function keep({ principal, taskId, config }: { principal: string; taskId: string; config: StoredPushConfig }) {
-    const { tell, watch } = supported();
+    const { notify, watch } = supported();
     const task = await tasks.update({ principal, taskId, change: withPushConfig(config) });
-    if (isOver(task) || isAsking(task)) await tell({ task, configId: config.id });
+    if (isOver(task) || isAsking(task)) await notify({ task, configId: config.id });
     if (!isOver(task)) await watch({ task, config });
     return task;
   }

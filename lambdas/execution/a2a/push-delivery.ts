@@ -62,7 +62,7 @@ export function createPushDelivery({
 }): PushDelivery {
   const guarded = createGuardedStore({ store, timeoutMs: storeTimeoutMs, log });
   const withinTime = createTimeLimit({ ms: storeTimeoutMs, reason: "timeout" });
-  const takePlaces = createTakePlaces();
+  const takeSlots = createTakeSlots();
 
   async function tried(request: Parameters<PublicPost>[0]): Promise<PushOutcome> {
     try {
@@ -104,24 +104,24 @@ export function createPushDelivery({
 
   async function deliver({ signal, ...notice }: PushNotice & { signal: AbortSignal }): Promise<void> {
     signal.throwIfAborted();
-    const told = await dueTo(notice);
-    if (told === undefined) return;
-    const release = takePlaces(listBounds(told));
+    const due = await dueTo(notice);
+    if (due === undefined) return;
+    const release = takeSlots(listBounds(due));
     if (release === undefined) {
       const delayMs = waitMs({ ageMs: now() - notice.changedAtMs, random });
-      log.debug("push_waits", { ...createLogIds(told.task), operation: "push", delay_ms: delayMs });
-      return queueAgain({ task: told.task, notice, delayMs });
+      log.debug("push_waits", { ...createLogIds(due.task), operation: "push", delay_ms: delayMs });
+      return queueAgain({ task: due.task, notice, delayMs });
     }
     try {
       // Read again: while it had no place, a newer state may have been told.
       const latest = await dueTo(notice);
-      if (latest !== undefined) await tell({ ...latest, notice, signal });
+      if (latest !== undefined) await notify({ ...latest, notice, signal });
     } finally {
       release();
     }
   }
 
-  async function tell({
+  async function notify({
     task,
     config,
     notice,
@@ -131,12 +131,12 @@ export function createPushDelivery({
     const outcome = await tried({ ...pushRequest({ config, task: toA2aTask({ task }) }), timeoutMs, signal });
     const after = planNextPush({ outcome, attempt, nowMs: now(), random });
     const { status, reason } = { status: undefined, reason: undefined, ...outcome };
-    const told = { ...createLogIds(task), operation: "push", state: task.state, attempt, status, reason };
-    if (after.next === "done") return log.debug("push_delivered", told);
-    if (after.next === "over") return log.warn("push_given_up", told);
+    const fields = { ...createLogIds(task), operation: "push", state: task.state, attempt, status, reason };
+    if (after.next === "done") return log.debug("push_delivered", fields);
+    if (after.next === "over") return log.warn("push_given_up", fields);
     const { delayMs } = after;
     await queueAgain({ task, notice: { ...notice, attempt: attempt + 1 }, delayMs });
-    log.info("push_delayed", { ...told, delay_ms: delayMs });
+    log.info("push_delayed", { ...fields, delay_ms: delayMs });
   }
 
   return {
@@ -153,7 +153,7 @@ export function createPushDelivery({
 type NotifiedTask = { task: ExecutionTask; config: StoredPushConfig };
 
 /** One at a time to a receiver of a task: what it was told later must not overtake what is still under way. */
-function listBounds({ task: { id, principal }, config }: NotifiedTask): PlaceBound[] {
+function listBounds({ task: { id, principal }, config }: NotifiedTask): SlotLimits[] {
   return [
     { key: JSON.stringify([id, config.id]), atMost: 1 },
     { key: `receiver ${parseUrl(config.url)?.host}`, atMost: maxPerReceiver },
@@ -162,13 +162,13 @@ function listBounds({ task: { id, principal }, config }: NotifiedTask): PlaceBou
 }
 
 /** Bounds how much may be under way at once, so that what is slow for one does not take the places of all. */
-export type PlaceBound = { key: string; atMost: number };
+export type SlotLimits = { key: string; atMost: number };
 
 /** Takes a place for each key, or none at all where one has no place left: then undefined. What it returns gives them back. */
-export type TakePlaces = (bounds: readonly PlaceBound[]) => (() => void) | undefined;
+export type TakeSlots = (bounds: readonly SlotLimits[]) => (() => void) | undefined;
 
 /** Within this process. */
-function createTakePlaces(): TakePlaces {
+function createTakeSlots(): TakeSlots {
   const taken = new Map<string, number>();
   const countOf = (key: string) => taken.get(key) ?? 0;
 

@@ -17,7 +17,7 @@ export type PushOutbox = {
   /** The same changes; one that enters a state resolves when its notices are queued. That it failed is logged, and no more. */
   after(changeTask: ChangeTask): ChangeTask;
   /** Queues a notice of the task as it stands for one configuration. Rejects with `unavailable`. */
-  tell(request: { task: ExecutionTask; configId: string }): Promise<void>;
+  notify(request: { task: ExecutionTask; configId: string }): Promise<void>;
   /** Queues the next look at a task that is not over. Rejects with `unavailable`. */
   watch(request: { task: ExecutionTask; config: Pick<StoredPushConfig, "id" | "registrationId"> }): Promise<void>;
   /** The same store, in which no task is created before the first look at it is queued. That this failed is logged. */
@@ -49,7 +49,7 @@ export function createPushOutbox({
 }): PushOutbox {
   const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
 
-  async function tell({ task, configId }: { task: ExecutionTask; configId: string }): Promise<void> {
+  async function notify({ task, configId }: { task: ExecutionTask; configId: string }): Promise<void> {
     const { id: taskId, state, changedAtMs } = task;
     const body = encodeExecutionMessage({ push: { taskId, configId, state, changedAtMs, attempt: 0 } });
     return sendOf({ task, message: { body } });
@@ -99,7 +99,7 @@ export function createPushOutbox({
       const { task, changed } = result;
       const configs = (changed && entersState && task?.a2a?.pushConfigs) || [];
       if (task !== undefined && configs.length > 0) {
-        await Promise.allSettled([...configs.map(({ id }) => tell({ task, configId: id })), watchAll(task)]);
+        await Promise.allSettled([...configs.map(({ id }) => notify({ task, configId: id })), watchAll(task)]);
       }
       return result;
     },
@@ -110,7 +110,7 @@ export function createPushOutbox({
         return store.create(request);
       },
     }),
-    tell,
+    notify,
     watch,
   };
 }

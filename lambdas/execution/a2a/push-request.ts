@@ -1,7 +1,7 @@
 /** The notification itself: a task as the version of its push configuration has it (A2A 1.0, section 4.3.3; 0.3, section 9.5). */
 import type { A2aTask } from "../../../contracts/a2a/task.ts";
 import { eventToV03 } from "../../../contracts/a2a/v03/task.ts";
-import { backoffMs, parseRetryAfter } from "../../shared/async/retry-delay.ts";
+import { backoffMs, parseRetryAfter } from "../../shared/async/waiting.ts";
 import type { StoredPushConfig } from "../tasks/execution-task.ts";
 
 type PushRequest = { url: string; headers: Record<string, string>; body: string };

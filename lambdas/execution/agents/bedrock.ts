@@ -64,17 +64,17 @@ export function createBedrockAgent({
       // Behind the signature, of which it is no part: whoever stands between may put a trace of its own there.
       command.middlewareStack.add(addHeaders(createTraceHeaders(trace)), { step: "deserialize", priority: "low" });
       const { stream = [] } = await client.send(command, { abortSignal: limit.signal });
-      let told: ConverseReply = { text: "" };
-      const tell = createPartialReporter({ now });
+      let reply: ConverseReply = { text: "" };
+      const report = createPartialReporter({ now });
       for await (const event of stream) {
         limit.refresh();
-        told = addStreamEvent(told, event);
+        reply = addStreamEvent(reply, event);
         // The host says that it is too large; there is no need to read on.
-        if (told.text.length > maxResultBytes) break;
-        yield* tell(told.text);
+        if (reply.text.length > maxResultBytes) break;
+        yield* report(reply.text);
       }
-      const { text, stopReason, usage } = told;
-      if (isAnswer(told)) yield { type: "answer", text, ...(usage && { usage: { ...usage } }) };
+      const { text, stopReason, usage } = reply;
+      if (isAnswer(reply)) yield { type: "answer", text, ...(usage && { usage: { ...usage } }) };
       else {
         log.warn("model_without_answer", { reason: "execution_failed", status: stopReason });
         yield { type: "failure", reason: "execution_failed" };
@@ -103,12 +103,12 @@ function addHeaders(headers: Record<string, string>) {
 type ConverseReply = { text: string; stopReason?: string | undefined; usage?: object | undefined };
 
 function addStreamEvent(
-  told: ConverseReply,
+  reply: ConverseReply,
   { contentBlockDelta, messageStop, metadata }: ConverseStreamOutput,
 ): ConverseReply {
-  if (contentBlockDelta !== undefined) return { ...told, text: told.text + (contentBlockDelta.delta?.text ?? "") };
-  if (messageStop !== undefined) return { ...told, stopReason: messageStop.stopReason };
-  return metadata === undefined ? told : { ...told, usage: metadata.usage };
+  if (contentBlockDelta !== undefined) return { ...reply, text: reply.text + (contentBlockDelta.delta?.text ?? "") };
+  if (messageStop !== undefined) return { ...reply, stopReason: messageStop.stopReason };
+  return metadata === undefined ? reply : { ...reply, usage: metadata.usage };
 }
 
 /** What a guardrail says instead is an answer, and so is one that was cut at `maxTokens`. A filtered one has holes. */

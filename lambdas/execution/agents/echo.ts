@@ -149,11 +149,11 @@ async function fileLines({
 }): Promise<string[]> {
   const lines: string[] = [];
   for (const attachment of attachments) {
-    const told = await readAttachment({ attachment }).then(inText, (thrown: unknown) => {
+    const content = await readAttachment({ attachment }).then(inText, (thrown: unknown) => {
       signal.throwIfAborted();
       return `not read (${SekishoError.from(thrown).reason})`;
     });
-    lines.push(`${attachment.name}: ${told}`);
+    lines.push(`${attachment.name}: ${content}`);
   }
   return lines;
 }

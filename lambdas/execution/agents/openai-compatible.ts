@@ -65,13 +65,13 @@ export function createOpenAiCompatibleAgent({
       }
       let text = "";
       let usage: Record<string, unknown> | undefined;
-      const tell = createPartialReporter({ now });
+      const report = createPartialReporter({ now });
       for await (const part of readCompletion({ chunks: response.body, onChunk: limit.refresh })) {
         text += part.text;
         usage = part.usage ?? usage;
         // The host says that it is too large; there is no need to read on.
         if (text.length > maxResultBytes) break;
-        yield* tell(text);
+        yield* report(text);
       }
       yield { type: "answer", text, ...(usage && { usage }) };
     } catch (error) {

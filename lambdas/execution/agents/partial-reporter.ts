@@ -6,13 +6,13 @@ const intervalMs = 1000;
 
 /** What there is to tell at this text: nothing while the last time is less than a second ago, nor once all that is told of an answer has been. */
 export function createPartialReporter({ now }: { now: () => number }): (text: string) => TaskUpdate[] {
-  let told = "";
-  let toldAtMs = now();
+  let reported = "";
+  let reportedAtMs = now();
   return (text) => {
-    const isNews = text !== told && told.length < maxPartialTextLength;
-    if (!isNews || now() - toldAtMs < intervalMs) return [];
-    toldAtMs = now();
-    told = text;
+    const isNews = text !== reported && reported.length < maxPartialTextLength;
+    if (!isNews || now() - reportedAtMs < intervalMs) return [];
+    reportedAtMs = now();
+    reported = text;
     return [{ type: "progress", partial: text }];
   };
 }

@@ -1,6 +1,6 @@
 /** Creates the authenticator that the configuration names. The one for bearer tokens is here too. */
 import { hash, timingSafeEqual } from "node:crypto";
-import { createCachedValue } from "../../shared/async/cache.ts";
+import { createCachedValue, pauseAfterFailure } from "../../shared/async/cache.ts";
 import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
 import { leastTokenLength } from "../../shared/config/secrets.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
@@ -9,7 +9,7 @@ import {
   createNoneAuthenticator,
   createPlatformAuthenticator,
   readBearerToken,
-} from "../http/admission.ts";
+} from "../http/exchange.ts";
 import { createJwtAuthenticator } from "./jwt.ts";
 import { createWebIdentityAuthenticator } from "./web-identity.ts";
 
@@ -89,17 +89,7 @@ function cacheTokens({
   readTokens: () => Promise<readonly string[]>;
   now?: (() => number) | undefined;
 }): () => Promise<readonly string[]> {
-  const cached = createCachedValue<PromiseSettledResult<readonly string[]>>({
-    now,
-    async load() {
-      const beganAtMs = now();
-      const [value] = await Promise.allSettled([readTokens()]);
-      return { value, keepMs: value.status === "fulfilled" ? maxAgeMs : now() - beganAtMs + afterFailureMs };
-    },
-  });
-  return async () => {
-    const read = await cached.get();
-    if (read.status === "rejected") throw read.reason;
-    return read.value;
-  };
+  const load = async () => ({ value: await readTokens(), keepMs: maxAgeMs });
+  const cached = createCachedValue({ load: pauseAfterFailure({ load, now, pauseMs: () => afterFailureMs }), now });
+  return async () => cached.get();
 }

@@ -1,15 +1,8 @@
 /** The public keys of one issuer of tokens: fetched when they are needed, kept, and fetched anew when they have changed. */
-import {
-  createLocalJWKSet,
-  createRemoteJWKSet,
-  customFetch,
-  errors,
-  type FetchImplementation,
-  type JSONWebKeySet,
-  type JWTVerifyGetKey,
-} from "jose";
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import * as z from "zod";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
+import { createCachedValue, pauseAfterFailure } from "../../shared/async/cache.ts";
 import { readResponseBody } from "../../shared/http/read-body.ts";
 
 export type KeyTimes = {
@@ -55,44 +48,37 @@ export function createIssuerKeys({
   now?: () => number;
 }): JWTVerifyGetKey {
   const { maxAgeMs, maxStaleMs, coolDownMs, failureCoolDownMs, timeoutMs } = { ...defaultTimes, ...times };
-  let leftAloneUntilMs = Number.NEGATIVE_INFINITY;
-  let last: { keys: JWTVerifyGetKey; untilMs: number } | undefined;
 
-  const fetchKeys: FetchImplementation = async (_url, { signal }) => {
-    if (now() < leftAloneUntilMs) throw new Error("The issuer did not answer a moment ago.");
-    try {
-      const url = jwksUrl ?? (await discover({ issuer, signal }));
-      const json = await fetchJson({ url, signal });
-      // jose says whether it is a set of keys.
-      last = { keys: createLocalJWKSet(json as JSONWebKeySet), untilMs: now() + maxStaleMs };
-      return Response.json(json);
-    } catch (error) {
-      // With keys that go on there is no hurry, and an issuer that hangs holds up callers seldom.
-      const goesOn = last !== undefined && now() < last.untilMs;
-      leftAloneUntilMs = now() + (goesOn ? coolDownMs : failureCoolDownMs);
-      throw error;
-    }
-  };
-  // Where the keys are is found out by `fetchKeys`, each time anew: an issuer may move them.
-  const keys = createRemoteJWKSet(new URL(jwksUrl ?? issuer), {
-    cacheMaxAge: maxAgeMs,
-    cooldownDuration: coolDownMs,
-    timeoutDuration: timeoutMs,
-    [customFetch]: fetchKeys,
-  });
+  let loadedAtMs = Number.NEGATIVE_INFINITY;
+  const isYounger = (ageMs: number) => now() - loadedAtMs < ageMs;
+
+  async function load() {
+    const signal = AbortSignal.timeout(timeoutMs);
+    // Found out each time anew: an issuer may move its keys.
+    const url = jwksUrl ?? (await discover({ issuer, signal }));
+    const json = await fetchJson({ url, signal });
+    // jose says whether it is a set of keys.
+    const value = createLocalJWKSet(json as JSONWebKeySet);
+    loadedAtMs = now();
+    return { value, keepMs: maxAgeMs, staleMs: maxStaleMs };
+  }
+  // With keys that go on there is no hurry, and an issuer that hangs holds up callers seldom.
+  const pauseMs = () => (isYounger(maxStaleMs) ? coolDownMs : failureCoolDownMs);
+  const cached = createCachedValue<JWTVerifyGetKey>({ load: pauseAfterFailure({ load, now, pauseMs }), now });
+
   return async (header, token) => {
     try {
-      return await keys(header, token);
-    } catch (cause) {
-      if (isTokenError(cause)) throw cause;
-      const unavailable = new KeysUnavailable("The keys of an issuer cannot be had.", { cause });
-      if (last === undefined || now() >= last.untilMs) throw unavailable;
+      const keys = await cached.get();
       try {
-        return await last.keys(header, token);
+        return await keys(header, token);
       } catch (error) {
-        if (isTokenError(error) && !(error instanceof errors.JWKSNoMatchingKey)) throw error;
-        throw unavailable;
+        if (!(error instanceof errors.JWKSNoMatchingKey) || isYounger(coolDownMs)) throw error;
       }
+      await cached.reload({ minIntervalMs: 0 });
+      const newer = await cached.get();
+      return await newer(header, token);
+    } catch (cause) {
+      throw isTokenError(cause) ? cause : new KeysUnavailable("The keys of an issuer cannot be had.", { cause });
     }
   };
 }

@@ -19,8 +19,7 @@ import { createCallerQueue, openTaskQueue, openTaskStore } from "../aws-engine.t
 import { readFunctionUrlEnvironment } from "../config/aws-environment.ts";
 import { createHost, type Host } from "../host.ts";
 import { createHostSettings } from "../host-settings.ts";
-import { createPlatformAuthenticator } from "../http/admission.ts";
-import type { Exchange, ExchangeResponse } from "../http/exchange.ts";
+import { createPlatformAuthenticator, type Exchange, type ExchangeResponse } from "../http/exchange.ts";
 import {
   type FunctionUrlResponse,
   toExchange,

@@ -8,7 +8,7 @@ import { openCompletionQueue, openTaskStore } from "../aws-engine.ts";
 import { readAgentCoreEnvironment } from "../config/aws-environment.ts";
 import { createHost } from "../host.ts";
 import { createHostSettings } from "../host-settings.ts";
-import { createPlatformAuthenticator } from "../http/admission.ts";
+import { createPlatformAuthenticator } from "../http/exchange.ts";
 import { startExecutionServer } from "../http/server.ts";
 
 /** What running tasks get to end by themselves once the platform ends the runtime. */

@@ -2,6 +2,7 @@
 
 import * as z from "zod";
 import { SekishoError } from "../../../contracts/errors.ts";
+import { createDeadline } from "../../shared/async/deadline.ts";
 import { parseExecutionConfig } from "../../shared/config/load.ts";
 import { createLog, type Log } from "../../shared/log.ts";
 import { readQueuedIds } from "../../shared/queued-ids.ts";
@@ -82,10 +83,9 @@ export function handleExecutionBatches({
 
   return async (event, context) => {
     const { Records: records } = eventSchema.parse(event);
-    const ending = new AbortController();
-    const timer = setTimeout(() => ending.abort(), context.getRemainingTimeInMillis() - stopBeforeEndMs);
-    const results = await Promise.allSettled(records.map(({ body }) => handleOne({ body, signal: ending.signal })));
-    clearTimeout(timer);
+    const { signal, end } = createDeadline({ timeoutMs: context.getRemainingTimeInMillis() - stopBeforeEndMs });
+    const results = await Promise.allSettled(records.map(({ body }) => handleOne({ body, signal })));
+    end();
     const batchItemFailures = records.flatMap(({ messageId: itemIdentifier, body }, index) => {
       const result = results[index];
       if (result?.status !== "rejected") return [];

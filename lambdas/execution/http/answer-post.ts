@@ -22,13 +22,14 @@ import { readRequestedVersion, toDialect } from "../a2a/version.ts";
 import { type Dispatch, isMethodName } from "../methods/methods.ts";
 import type { TimeLimit } from "../runs/time-limit.ts";
 import { toLoggableId } from "../tasks/execution-task.ts";
-import { type AdmitCaller, isRefusedCaller } from "./admission.ts";
 import {
+  type AdmitCaller,
   type AuthenticatedCaller,
   createErrorAnswer,
   createJsonAnswer,
   type Exchange,
   type ExchangeResponse,
+  isRefusedCaller,
 } from "./exchange.ts";
 
 /** The protocols at a path: the zone contract with errors in `zoneDialect`, A2A, or both, where each request says which one it is. */

@@ -11,9 +11,14 @@ import type { A2aEndpoint } from "../a2a/endpoint.ts";
 import type { ServedCards } from "../a2a/late-cards.ts";
 import { readRequestedVersion } from "../a2a/version.ts";
 import { openRpc } from "../methods/methods.ts";
-import type { AdmitCaller } from "./admission.ts";
 import { createPostHandler, type PathProtocols, type PostSettings } from "./answer-post.ts";
-import { createEmptyAnswer, createJsonAnswer, type Exchange, type ExchangeResponse } from "./exchange.ts";
+import {
+  type AdmitCaller,
+  createEmptyAnswer,
+  createJsonAnswer,
+  type Exchange,
+  type ExchangeResponse,
+} from "./exchange.ts";
 import { readQueryParameter } from "./function-url-event.ts";
 
 type Settings = PostSettings & {

@@ -1,5 +1,7 @@
 /** The Execution worker: runs each task whose id it receives from the queue to its stored outcome, and does what is due for other tasks. */
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs } from "../../shared/async/waiting.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
@@ -21,6 +23,10 @@ export type ExecutionWorker = {
   /** Does what is due for a task whose caller waits for notifications; nothing without `notifications`. */
   look: HandleLook;
 };
+
+/** About half a minute in all, while the store is away. */
+const maxReads = 7;
+const readPause = { baseMs: 1000, capMs: 15_000 };
 
 /** The times must be those of the host that queues the tasks. */
 export function createExecutionWorker({
@@ -79,11 +85,23 @@ export function createExecutionWorker({
     return createHandleLook({ store: guarded, advanceIfDue, outbox });
   }
 
+  /** A single failed read must not fail the message: it would stay hidden for six times the function's time, and the task be out of time. */
+  async function readTask({ taskId, signal }: { taskId: string; signal: AbortSignal }) {
+    for (let attempt = 0; ; attempt++) {
+      signal.throwIfAborted();
+      try {
+        return await guarded.get({ id: taskId });
+      } catch (error) {
+        if (attempt === maxReads - 1) throw error;
+      }
+      await sleep(backoffMs({ ...readPause, attempt, random }), undefined, { signal });
+    }
+  }
+
   return {
     look: notifications && outbox ? createLook({ queue: notifications, outbox }) : async () => {},
     async run({ taskId, signal }) {
-      signal.throwIfAborted();
-      const task = await guarded.get({ id: taskId });
+      const task = await readTask({ taskId, signal });
       if (task === undefined || !isUnstarted(task)) {
         log.info("task_not_due", { task_id: taskId, ...(task && createLogIds(task)), state: task?.state });
         return;

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Part } from "../../../contracts/a2a/part.ts";
 import { type ClientReason, SekishoError } from "../../../contracts/errors.ts";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
-import { backoffMs } from "../../shared/async/retry-delay.ts";
+import { backoffMs } from "../../shared/async/waiting.ts";
 import type { Log } from "../../shared/log.ts";
 import { createPublicFetch, type PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";

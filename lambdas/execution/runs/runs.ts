@@ -5,7 +5,7 @@ import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Metrics } from "../../shared/telemetry/telemetry.ts";
-import { type PlaceCount, unlimitedPlaces } from "../http/admission.ts";
+import { type RunSlots, unlimitedSlots } from "../http/exchange.ts";
 import {
   expiryChange,
   isAsking,
@@ -52,10 +52,10 @@ export function createRuns(
   settings: RunSettings & {
     log: Log;
     /** Counts the runs of each caller. The limit is checked before `start`. */
-    places?: PlaceCount;
+    slots?: RunSlots;
   },
 ): AgentRuns {
-  const { agentName, newId, metrics, log, changeTask, now, leaseMs, places = unlimitedPlaces } = settings;
+  const { agentName, newId, metrics, log, changeTask, now, leaseMs, slots = unlimitedSlots } = settings;
   /** Keeps only the latest run per task, because an answer can arrive before the run that asked has finished. */
   const runs = new Map<string, Run>();
   const underWay = new Set<Run>();
@@ -74,7 +74,7 @@ export function createRuns(
     ofTask.info("task_started");
     const run = startRun({ ...settings, task: won.task, owner, params, log: ofTask });
     runs.set(task.id, run);
-    const release = places.occupy(task);
+    const release = slots.occupy(task);
     // The place is held until the agent has returned. Otherwise a caller could run any number of agents that ignore their signal.
     void run.returned.then(release);
     underWay.add(run);

@@ -228,8 +228,8 @@ export function listRecordsBetween({
   next: ExecutionTask;
 }): ExecutionTask[] {
   const passed = next.a2a?.passed ?? [];
-  const place = passed.findIndex(({ state, atMs }) => state === previous.state && atMs === previous.changedAtMs);
-  const unseen = place < 0 ? passed.filter(({ atMs }) => atMs > previous.changedAtMs) : passed.slice(place + 1);
+  const index = passed.findIndex(({ state, atMs }) => state === previous.state && atMs === previous.changedAtMs);
+  const unseen = index < 0 ? passed.filter(({ atMs }) => atMs > previous.changedAtMs) : passed.slice(index + 1);
   return [...unseen.map((state) => restorePassedState({ record: next, passed: state })), next];
 }
 

@@ -5,8 +5,7 @@ import type { RequestId } from "../../../contracts/envelope.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { transitionError } from "../../../contracts/methods.ts";
 import type { Trace } from "../../shared/telemetry/telemetry.ts";
-import { type CallerLimits, createTooManyCallsError, unlimitedPlaces } from "../http/admission.ts";
-import { createParamsError } from "../http/exchange.ts";
+import { type CallerLimits, createParamsError, createTooManyCallsError, unlimitedSlots } from "../http/exchange.ts";
 import type { Runs } from "../runs/runs.ts";
 import {
   type AdvanceIfDue,
@@ -102,7 +101,7 @@ type TaskSettings = {
 export function createTasks(settings: TaskSettings): Tasks {
   const { store, runs, changeSignal, changeTask, advanceIfDue, lifetime = endlessLifetime, maxTaskMs } = settings;
   const { retentionMs, now, newId, random = Math.random, isStopped } = settings;
-  const { callerLimits = { runs: unlimitedPlaces, calls: unlimitedPlaces }, mayWait = () => true } = settings;
+  const { callerLimits = { runs: unlimitedSlots, calls: unlimitedSlots }, mayWait = () => true } = settings;
 
   async function read({ principal, taskId, requestId }: TaskName): Promise<ExecutionTask> {
     const id = taskId ?? (requestId === undefined ? undefined : deriveTaskId({ principal, requestId }));
@@ -127,7 +126,7 @@ export function createTasks(settings: TaskSettings): Tasks {
   }
 
   /** Takes a place of the caller while `work` begins the task. The run that it starts holds the place as well. */
-  async function withPlace<T>(task: ExecutionTask, work: (refusal: Refusal) => Promise<T>): Promise<T> {
+  async function withSlot<T>(task: ExecutionTask, work: (refusal: Refusal) => Promise<T>): Promise<T> {
     const release = callerLimits.runs.take(task);
     try {
       return await work(release === undefined ? createTooManyCallsError({ random }) : undefined);
@@ -164,7 +163,7 @@ export function createTasks(settings: TaskSettings): Tasks {
       const canFinish = lifetime.canFinish(wanted);
       const begin = (tooMany: Refusal) =>
         createAndStart(wanted, { submission, refusal: canFinish ? tooMany : createSessionEndingError() });
-      return withPlace(wanted, begin).catch((thrown: unknown) => {
+      return withSlot(wanted, begin).catch((thrown: unknown) => {
         const isUnavailable = thrown instanceof SekishoError && thrown.reason === "unavailable";
         // The task may be stored, and a later read may start it: the task id tells the caller not to try another destination.
         throw isUnavailable
@@ -179,7 +178,7 @@ export function createTasks(settings: TaskSettings): Tasks {
       const task = await advanceIfDue(await read(name));
       const isToBegin = isAsking(task) || isUnstarted(task);
       if (isToBegin) requireTime(task);
-      return withPlace(task, async (tooMany) => {
+      return withSlot(task, async (tooMany) => {
         if (isToBegin && tooMany !== undefined) throw tooMany;
         const change = createAnswerChange({ answer, message, alongside, nowMs: now(), retentionMs });
         const { task: current = throwTaskGone(), changed } = await changeTask({ task, change });

@@ -1,10 +1,10 @@
 /** Values that are loaded elsewhere and kept for a while: expiry, one load at a time, and the last good value where a load fails. */
-import { abortable } from "./abortable.ts";
+import { abortable } from "./waiting.ts";
 
 /** All ages count from before the load, by this machine's clock: time in a frozen process counts, clocks of others do not. */
 export type Loaded<T> = {
   value: T;
-  /** Up to this age the value is given without a load. At 0 it goes to those who wait for it, and replaces nothing. */
+  /** Up to this age the value is given without a load. At 0, and without `staleMs`, only those who wait for it get it. */
   keepMs: number;
   /** From this age on, one caller loads it anew, while the others get the cached one at once. */
   refreshAfterMs?: number | undefined;
@@ -15,13 +15,15 @@ export type Loaded<T> = {
 export type CachedValue<T> = {
   /**
    * Returns at once where the cached value is good. Otherwise all callers share one load, and get its failure where no value can
-   * stand in. A failure is not cached. `refreshAfterMs` is for this call, where it is less than the value's own.
+   * stand in. `refreshAfterMs` is for this call, where it is less than the value's own.
    */
   get(request?: { refreshAfterMs?: number | undefined }): T | Promise<T>;
   /** The good cached value, where there is one. */
   peek(): { value: T } | undefined;
   /** Loads anew or joins the load under way, and rejects as it does. Does nothing within `minIntervalMs` of the last load. */
   reload(request: { minIntervalMs: number }): Promise<void>;
+  /** Replaces the cached value by one that the caller loaded. */
+  set(loaded: Loaded<T>): void;
   /** Drops the cached value if it is the refused one. */
   forget(isRefused: (value: T) => boolean): void;
   /** Nobody waits any more for the load under way: the next caller begins another. */
@@ -30,14 +32,14 @@ export type CachedValue<T> = {
 
 /**
  * Nothing happens by timers, since a frozen process has none. After a refresh that failed, the next one begins `retryAfterMs`
- * after the beginning of that one.
+ * after the beginning of that one. `load` gets the last value, however old it is.
  */
 export function createCachedValue<T>({
   load,
   now,
   retryAfterMs = 0,
 }: {
-  load: () => Promise<Loaded<T>>;
+  load: (last: T | undefined) => Promise<Loaded<T>>;
   now: () => number;
   retryAfterMs?: number;
 }): CachedValue<T> {
@@ -48,16 +50,19 @@ export function createCachedValue<T>({
 
   const isYounger = (ageMs: number) => now() - cachedAtMs < ageMs;
   const isPast = (pauseMs: number) => now() - startedAtMs >= pauseMs;
-  const peek = () => (cached !== undefined && isYounger(cached.keepMs) ? cached : undefined);
+  const peek = () => (cached && isYounger(cached.keepMs) ? cached : undefined);
+
+  function set(loaded: Loaded<T>, atMs = now()): void {
+    if (!loaded.keepMs && !loaded.staleMs) return;
+    cached = loaded;
+    cachedAtMs = atMs;
+  }
 
   async function loadOnce(): Promise<T> {
     const atMs = now();
     startedAtMs = atMs;
-    const loaded = await load();
-    if (loaded.keepMs > 0) {
-      cached = loaded;
-      cachedAtMs = atMs;
-    }
+    const loaded = await load(cached?.value);
+    set(loaded, atMs);
     return loaded.value;
   }
 
@@ -75,30 +80,56 @@ export function createCachedValue<T>({
     try {
       return await share();
     } catch (error) {
-      if (cached !== undefined && isYounger(Math.max(cached.keepMs, cached.staleMs ?? 0))) return cached.value;
+      if (cached && isYounger(Math.max(cached.keepMs, cached.staleMs ?? 0))) return cached.value;
       throw error;
     }
   }
 
   return {
     peek,
-    get({ refreshAfterMs = Number.POSITIVE_INFINITY } = {}) {
+    get({ refreshAfterMs } = {}) {
       const good = peek();
-      if (good === undefined) return loadOrStale();
-      const isDue = !isYounger(Math.min(refreshAfterMs, good.refreshAfterMs ?? refreshAfterMs));
+      if (!good) return loadOrStale();
+      const isDue = [refreshAfterMs, good.refreshAfterMs].some((ageMs) => ageMs !== undefined && !isYounger(ageMs));
       const hasFailed = startedAtMs !== cachedAtMs;
-      const mayTry = loading === undefined && (!hasFailed || isPast(retryAfterMs));
+      const mayTry = !loading && (!hasFailed || isPast(retryAfterMs));
       return isDue && mayTry ? loadOrStale() : good.value;
     },
     async reload({ minIntervalMs }) {
-      if (loading !== undefined || isPast(minIntervalMs)) await share();
+      if (loading || isPast(minIntervalMs)) await share();
     },
+    set,
     forget(isRefused) {
-      if (cached !== undefined && isRefused(cached.value)) cached = undefined;
+      if (cached && isRefused(cached.value)) cached = undefined;
     },
     abandonLoad() {
       loading = undefined;
     },
+  };
+}
+
+/**
+ * A load that leaves its source alone after a failure: for `pauseMs`, counted from the end of the load that failed, it fails at
+ * once with the same error.
+ */
+export function pauseAfterFailure<T>({
+  load,
+  now,
+  pauseMs,
+}: {
+  load: () => Promise<T>;
+  now: () => number;
+  pauseMs: () => number;
+}): () => Promise<T> {
+  let failure: { error: unknown; untilMs: number } | undefined;
+  return async () => {
+    if (failure !== undefined && now() < failure.untilMs) throw failure.error;
+    try {
+      return await load();
+    } catch (error) {
+      failure = { error, untilMs: now() + pauseMs() };
+      throw error;
+    }
   };
 }
 
@@ -115,6 +146,31 @@ export type CachedValues<T> = {
     refreshAfterMs?: number;
   }): Promise<T>;
 };
+
+export type RecentEntries<E> = {
+  /** The key's entry, made where there is none. It is now the one that was used last. */
+  use(key: string, create: () => E): E;
+  /** Does nothing where another entry has taken the key. */
+  drop(key: string, entry: E): void;
+};
+
+/** Entries by key. Where there are more than `maxEntries`, the one that nobody used for the longest time goes. */
+export function createRecentEntries<E>({ maxEntries }: { maxEntries: number }): RecentEntries<E> {
+  const entries = new Map<string, E>();
+  return {
+    use(key, create) {
+      const entry = entries.get(key) ?? create();
+      entries.delete(key);
+      entries.set(key, entry);
+      const [oldest] = entries.keys();
+      if (entries.size > maxEntries && oldest !== undefined) entries.delete(oldest);
+      return entry;
+    },
+    drop(key, entry) {
+      if (entries.get(key) === entry) entries.delete(key);
+    },
+  };
+}
 
 /** After a failed refresh, so that a service that limits its callers is left alone. */
 const refreshPauseMs = 60_000;
@@ -139,7 +195,7 @@ export function createCachedValues<T>({
   refreshWaitMs?: number;
   maxEntries?: number;
 }): CachedValues<T> {
-  const entries = new Map<string, Entry<T>>();
+  const entries = createRecentEntries<Entry<T>>({ maxEntries });
 
   function createEntry(read: Entry<T>["read"]): Entry<T> {
     const load = async () => {
@@ -154,28 +210,18 @@ export function createCachedValues<T>({
     return entry;
   }
 
-  /** The key's entry, which is now the one that was used last. */
-  function use(key: string, read: Entry<T>["read"]): Entry<T> {
-    const entry = entries.get(key) ?? createEntry(read);
-    entry.read = read;
-    entries.delete(key);
-    entries.set(key, entry);
-    const [oldest] = entries.keys();
-    if (entries.size > maxEntries && oldest !== undefined) entries.delete(oldest);
-    return entry;
-  }
-
   function leave(key: string, entry: Entry<T>): void {
     entry.waiting -= 1;
     if (entry.waiting > 0) return;
     entry.value.abandonLoad();
     entry.controller.abort();
-    if (!entry.isLoaded && entries.get(key) === entry) entries.delete(key);
+    if (!entry.isLoaded) entries.drop(key, entry);
   }
 
   return {
     async get({ key, signal, read, refreshAfterMs }) {
-      const entry = use(key, read);
+      const entry = entries.use(key, () => createEntry(read));
+      entry.read = read;
       const good = entry.value.peek();
       const found = entry.value.get({ refreshAfterMs });
       if (!(found instanceof Promise)) return found;

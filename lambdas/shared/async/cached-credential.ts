@@ -1,13 +1,13 @@
 /** Keeps a credential that expires: tokens, assumed roles, certificates. One fetch for all callers, renewed before it expires. */
 
-import { abortable } from "./abortable.ts";
 import { createCachedValue } from "./cache.ts";
+import { abortable } from "./waiting.ts";
 
 /** `renewAfterMs` is four fifths of its life unless said otherwise. */
 export type FreshCredential<T> = { credential: T; lifetimeMs: number; renewAfterMs?: number };
 
 /** The options that tests set. `timeoutMs` is for one fetch. */
-export type KeepSeams = { timeoutMs?: number; now?: () => number; random?: () => number };
+export type CredentialCacheOptions = { timeoutMs?: number; now?: () => number; random?: () => number };
 
 export type CachedCredential<T> = {
   /** Returns at once where a good one is cached. Rejects as `fetch` does, or with its time-out, where none is usable. */
@@ -27,7 +27,7 @@ export function createCachedCredential<T>({
   retryAfterMs = 10_000,
   now = Date.now,
   random = Math.random,
-}: KeepSeams & {
+}: CredentialCacheOptions & {
   /** `signal` belongs to the fetch, not to one of its callers. */
   fetch: (request: { signal: AbortSignal }) => Promise<FreshCredential<T>>;
   retryAfterMs?: number;

@@ -48,3 +48,21 @@ export function createIdleLimit({ idleMs, signal }: { idleMs: number; signal: Ab
     },
   };
 }
+
+/** Aborts as `signal` does, or with `reason` after `timeoutMs`. `end` stops the timer; nothing aborts by it after that. */
+export function createDeadline({
+  timeoutMs,
+  signal,
+  reason,
+}: {
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+  reason?: unknown;
+}): { signal: AbortSignal; end(): void } {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(reason), Math.max(timeoutMs, 0));
+  return {
+    signal: signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]),
+    end: () => clearTimeout(timer),
+  };
+}

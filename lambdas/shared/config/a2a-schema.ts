@@ -90,7 +90,7 @@ function repeatedIds(lists: { skills: Skill[]; extendedSkills: Skill[] }): { pat
   const all = Object.entries(lists).flatMap(([name, skills]) =>
     skills.map(({ id }, index) => ({ path: [name, index, "id"], id })),
   );
-  return all.filter(({ id }, place) => all.findIndex((other) => other.id === id) < place);
+  return all.filter(({ id }, index) => all.findIndex((other) => other.id === id) < index);
 }
 
 function onlySkill({ name, description }: { name: string; description: string }): Skill {

@@ -34,7 +34,7 @@ function routeProblems({ routes, destinations }: Config): Problem[] {
     for (const name of names.filter((each) => !Object.hasOwn(destinations, each))) {
       problems.push({ path, message: `there is no destination "${name}"; known: ${known}` });
     }
-    for (const name of names.filter((each, place) => names.indexOf(each) < place)) {
+    for (const name of names.filter((each, index) => names.indexOf(each) < index)) {
       problems.push({ path, message: `"${name}" is there more than once; keep one` });
     }
     return problems;
@@ -93,9 +93,9 @@ function tokenProblems({ routes, destinations, execution }: Config): Problem[] {
     ([name, destination]) => used.has(name) && isLocalHost(destination) && !sendsToken(destination),
   );
   if (without.length === 0) return [];
-  const places = without.map(([name]) => `destinations.${name}`).join(", ");
+  const named = without.map(([name]) => `destinations.${name}`).join(", ");
   const fitting = type === "bearer" ? "a bearer authorizer" : "an authorizer that sends its tokens";
-  const message = `"${type}" refuses what comes from ${places}, which sends no token to the local host; give it transport "https" with ${fitting}, or take it out of the routes`;
+  const message = `"${type}" refuses what comes from ${named}, which sends no token to the local host; give it transport "https" with ${fitting}, or take it out of the routes`;
   return [{ path: ["execution", "authenticator"], message }];
 }
 

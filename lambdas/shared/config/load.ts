@@ -19,26 +19,26 @@ export class ConfigError extends Error {
 }
 
 /** Where the configuration is read: `directory` is that of the command, `file` what the person named. */
-export type ConfigPlace = { directory: string; file?: string | undefined };
+export type ConfigLocation = { directory: string; file?: string | undefined };
 
 /** The file that `loadConfig` reads. */
-export function configPath({ directory, file }: ConfigPlace): string {
+export function configPath({ directory, file }: ConfigLocation): string {
   return resolve(directory, file ?? configFileName);
 }
 
 /** From which the paths of the configuration count, such as the agent's. */
-export function configDirectory(place: ConfigPlace): string {
-  return dirname(configPath(place));
+export function configDirectory(location: ConfigLocation): string {
+  return dirname(configPath(location));
 }
 
 /** Without a `file` the one in `directory` is read, and where there is none, every default holds. */
-export function loadConfig(place: ConfigPlace): Config {
-  return parseConfig(readConfig(place));
+export function loadConfig(location: ConfigLocation): Config {
+  return parseConfig(readConfig(location));
 }
 
 /** For the Execution zone alone, whose file may hold nothing else: where tasks come from is left out, with all that it demands. */
-export function loadExecutionConfig(place: ConfigPlace): Config {
-  return parseExecutionConfig(readConfig(place));
+export function loadExecutionConfig(location: ConfigLocation): Config {
+  return parseExecutionConfig(readConfig(location));
 }
 
 /** As `loadExecutionConfig`, of a configuration that was read. */
@@ -50,13 +50,13 @@ export function parseExecutionConfig({ json, name }: { json: unknown; name?: str
   });
 }
 
-function readConfig(place: ConfigPlace): { json: unknown; name: string } {
-  const name = configPath(place);
+function readConfig(location: ConfigLocation): { json: unknown; name: string } {
+  const name = configPath(location);
   let text: string;
   try {
     text = readFileSync(name, "utf8");
   } catch (cause) {
-    if (place.file === undefined && (cause as NodeJS.ErrnoException).code === "ENOENT") return { json: {}, name };
+    if (location.file === undefined && (cause as NodeJS.ErrnoException).code === "ENOENT") return { json: {}, name };
     throw new ConfigError(name, [`it cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`]);
   }
   return { json: parseJson({ text, path: name }), name };

@@ -1,7 +1,7 @@
 /** The local loop: receives from a queue and handles a bounded number of messages at a time, as a Lambda event source would. */
 
 import { setTimeout as wait } from "node:timers/promises";
-import { backoffMs } from "../async/retry-delay.ts";
+import { backoffMs } from "../async/waiting.ts";
 import type { Log } from "../log.ts";
 import { readQueuedIds } from "../queued-ids.ts";
 import { errorKind } from "../telemetry/error-kind.ts";

@@ -5,7 +5,8 @@ import { lookup } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
-import { abortable } from "../async/abortable.ts";
+import { createDeadline } from "../async/deadline.ts";
+import { abortable } from "../async/waiting.ts";
 import { parseUrl } from "../untrusted-input.ts";
 
 /** What may be reached, and until when. */
@@ -70,15 +71,11 @@ async function untilStopped<T>({
   work: (stop: AbortSignal) => Promise<T>;
 }): Promise<T> {
   signal.throwIfAborted();
-  const controller = new AbortController();
-  const giveUp = () => controller.abort(signal.reason);
-  const timer = setTimeout(() => controller.abort(new SekishoError("unavailable")), timeoutMs);
-  signal.addEventListener("abort", giveUp);
+  const deadline = createDeadline({ timeoutMs, signal, reason: new SekishoError("unavailable") });
   try {
-    return await abortable({ promise: work(controller.signal), signal: controller.signal });
+    return await abortable({ promise: work(deadline.signal), signal: deadline.signal });
   } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", giveUp);
+    deadline.end();
   }
 }
 

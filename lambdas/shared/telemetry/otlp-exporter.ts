@@ -6,8 +6,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { JsonTraceSerializer } from "@opentelemetry/otlp-transformer";
 import type { SpanExporter } from "@opentelemetry/sdk-trace";
-import { abortable } from "../async/abortable.ts";
-import { parseRetryAfter } from "../async/retry-delay.ts";
+import { abortable, parseRetryAfter } from "../async/waiting.ts";
 import { readResponseBody } from "../http/read-body.ts";
 import type { Log } from "../log.ts";
 import { errorKind } from "./error-kind.ts";

@@ -13,7 +13,7 @@ export type HealthRequest = {
   /** Errors that show health as well: the question was understood. */
   understood: readonly Reason[];
   /** Of a result, or of such an error. */
-  verdict(answer: { result: unknown } | { code: number }): CheckResult;
+  toCheckResult(answer: { result: unknown } | { code: number }): CheckResult;
 };
 
 /** `unreachable`: nothing answered. `words` are for a person; nothing of what came is in them but what the peer says that it is. */
@@ -45,7 +45,7 @@ export function createAnsweredCheck({
   if ("error" in envelope) return toErrorResult({ error: envelope.error, dialect, status, authorizer, question });
   if (envelope.id !== id)
     return createUnhealthyResult("It answers with another id than it was asked with: that is not JSON-RPC.");
-  return question.verdict({ result: envelope.result });
+  return question.toCheckResult({ result: envelope.result });
 }
 
 /** What a reason asks for, where it speaks against health; undefined where it does not. */
@@ -89,7 +89,7 @@ function toErrorResult({
   const { code } = error;
   const { reason, exact } = decodeError({ error, dialect, status });
   const mayMean = (one: Reason) => (exact ? reason === one : listErrorCodes({ reason: one, dialect }).includes(code));
-  if (question.understood.some(mayMean)) return question.verdict({ code });
+  if (question.understood.some(mayMean)) return question.toCheckResult({ code });
   const words = reasonText({ reason, authorizer });
   if (words !== undefined && exact) return createUnhealthyResult(words);
   if (reason === "internal" && exact) return createUnhealthyResult("It fails with an internal error. Look at its log.");
@@ -99,13 +99,13 @@ function toErrorResult({
 }
 
 function withoutEnvelope({ status, authorizer }: { status: number | undefined; authorizer: string }): CheckResult {
-  const told = status === undefined ? "" : ` (HTTP ${status})`;
+  const statusNote = status === undefined ? "" : ` (HTTP ${status})`;
   if (status === 404 || status === 405)
-    return createUnhealthyResult(`There is nothing to call at this path${told}: check the url.`);
+    return createUnhealthyResult(`There is nothing to call at this path${statusNote}: check the url.`);
   if (status === undefined || status < 400)
-    return createUnhealthyResult(`What it answers is not JSON-RPC${told}: check the url.`);
+    return createUnhealthyResult(`What it answers is not JSON-RPC${statusNote}: check the url.`);
   const words = reasonText({ reason: statusToReason(status), authorizer });
-  return createUnhealthyResult(`${words ?? "It refuses the call."}${told}`);
+  return createUnhealthyResult(`${words ?? "It refuses the call."}${statusNote}`);
 }
 
 function credentialHint(authorizer: string): string {

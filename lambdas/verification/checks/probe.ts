@@ -42,21 +42,21 @@ export async function probeDestination({
     return createAnsweredCheck({ response, id, dialect, question, ...peer });
   }
 
-  async function call(): Promise<{ verdict: CheckResult; ms: number }> {
+  async function call(): Promise<{ checkResult: CheckResult; ms: number }> {
     const timer = AbortSignal.timeout(timeoutMs);
     const startedAtMs = nowMs();
-    const verdict = await ask(AbortSignal.any([signal, timer])).catch((thrown) =>
+    const checkResult = await ask(AbortSignal.any([signal, timer])).catch((thrown) =>
       createFailedCheck({ thrown, ...peer, timedOutMs: timer.aborted ? timeoutMs : undefined }),
     );
-    return { verdict, ms: Math.round(nowMs() - startedAtMs) };
+    return { checkResult, ms: Math.round(nowMs() - startedAtMs) };
   }
 
   try {
     const first = await call();
-    if (first.verdict.health !== "healthy") return first.verdict;
+    if (first.checkResult.health !== "healthy") return first.checkResult;
     const second = await call();
-    if (second.verdict.health !== "healthy") return second.verdict;
-    return { ...first.verdict, firstMs: first.ms, secondMs: second.ms };
+    if (second.checkResult.health !== "healthy") return second.checkResult;
+    return { ...first.checkResult, firstMs: first.ms, secondMs: second.ms };
   } finally {
     // Also after a failed call: it may have started a session, which costs until it has idled long enough.
     const stopSignal = AbortSignal.any([signal, AbortSignal.timeout(stopTimeoutMs)]);

@@ -12,7 +12,7 @@ export const discoveryRequest: HealthRequest = {
   method: "rpc.discover",
   params: {},
   understood: ["method_not_found", "unsupported_operation"],
-  verdict(answer) {
+  toCheckResult(answer) {
     if ("code" in answer) return healthy(`It answers JSON-RPC, and does not know rpc.discover (error ${answer.code}).`);
     const document = documentSchema.safeParse(answer.result).data;
     if (document === undefined || !discoverResultSchema.safeParse(answer.result).success) {
@@ -33,7 +33,7 @@ export function createUnknownTaskRequest({ agent, taskId }: { agent: PeerDescrip
     method: "get_task",
     params: { task_id: taskId },
     understood: ["task_not_found"],
-    verdict: () => healthy(`${toPrintable(name)}, A2A ${toPrintable(version)} at ${toPrintable(url)}`),
+    toCheckResult: () => healthy(`${toPrintable(name)}, A2A ${toPrintable(version)} at ${toPrintable(url)}`),
   };
 }
 

@@ -1,6 +1,6 @@
 /** Brings the files of a message from Slack, with the bot token, to where the Execution zone can read them without it. */
 import { createHash } from "node:crypto";
-import { parseRetryAfter } from "../../shared/async/retry-delay.ts";
+import { parseRetryAfter } from "../../shared/async/waiting.ts";
 import { readResponseBody } from "../../shared/http/read-body.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";

@@ -1,5 +1,5 @@
 /** Limits how many files are held in memory at once. Later ones wait. */
-import { abortable } from "../../shared/async/abortable.ts";
+import { abortable } from "../../shared/async/waiting.ts";
 
 export type ConcurrencyLimit = {
   /** Rejects as `work` does, or with the signal's reason where that aborts before its turn. */
@@ -23,8 +23,8 @@ export function createConcurrencyLimit({ max }: { max: number }): ConcurrencyLim
     try {
       await abortable({ promise, signal });
     } catch (reason) {
-      const place = waiting.indexOf(resolve);
-      if (place >= 0) waiting.splice(place, 1);
+      const index = waiting.indexOf(resolve);
+      if (index >= 0) waiting.splice(index, 1);
       else release();
       throw reason;
     }

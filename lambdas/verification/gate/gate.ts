@@ -9,9 +9,9 @@ import type { SlackApi } from "../slack/api/slack.ts";
 import type { OverQuota } from "../task/events.ts";
 import type { Installation, UserMessage } from "../task/messages.ts";
 import { installationOf, type Locale, type Task } from "../task/task.ts";
-import { createEffectiveRules, matchRules, type Requester, type StoredRules } from "./allowlist.ts";
 import { createLocales, createMembers, type FindLocale } from "./people.ts";
 import { createRefusals, type RefusalRecord } from "./refusals.ts";
+import { createEffectiveRules, matchRules, type Requester, type StoredRules } from "./rules.ts";
 
 /** Every method rejects where store or Slack are away and nothing is known, and may then be repeated. */
 export type Gate = Quotas & {

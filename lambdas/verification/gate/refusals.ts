@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import { changeRecord } from "../../shared/engine/records.ts";
-import type { Requester } from "./allowlist.ts";
+import type { Requester } from "./rules.ts";
 
 /** A person is told the same once in this time in one channel or thread. */
 export const refusalWindowMs = 15 * 60_000;
@@ -20,7 +20,7 @@ const reservedMs = 10_000;
 const maxRemembered = 10_000;
 
 /**
- * A record of the task store: who was told of what within the window. There is one for each workspace, for people who may not ask,
+ * A record of the task store: which refusals each person was shown within the window. There is one for each workspace, for people who may not ask,
  * and one for each person who may.
  */
 const refusalsSchema = z.object({
@@ -28,7 +28,7 @@ const refusalsSchema = z.object({
   revision: z.int(),
   state: z.literal("refusals"),
   expiresAtMs: z.int(),
-  told: z.array(z.object({ user: z.string(), about: z.string(), atMs: z.int() })),
+  shown: z.array(z.object({ user: z.string(), about: z.string(), atMs: z.int() })),
 });
 export type RefusalRecord = z.infer<typeof refusalsSchema>;
 
@@ -53,7 +53,7 @@ export type Refusals = {
 type Budget = { recordId: string; perUser: number; inAll: number };
 type Entry = { user: string; about: string };
 /** `by`: the request id of the message that has reserved the refusal. */
-type Remembered = { untilMs: number } & ({ isTold: true } | { isTold: false; by: string });
+type Remembered = { untilMs: number } & ({ isShown: true } | { isShown: false; by: string });
 
 export function createRefusals({ store, now }: { store: TaskStore<RefusalRecord>; now: () => number }): Refusals {
   const silences = new Map<string, Remembered>();
@@ -75,16 +75,16 @@ export function createRefusals({ store, now }: { store: TaskStore<RefusalRecord>
     const nowMs = now();
     const keys = listKeys(budget, entry);
     // A reservation does not count: it was made for this claim.
-    const isSilent = [keys.record, keys.user, keys.place].some((key) => silenceOf(key)?.isTold === true);
+    const isSilent = [keys.record, keys.user, keys.location].some((key) => silenceOf(key)?.isShown === true);
     if (isSilent) return false;
     try {
       const { isClaimed, untilMs, scope } = await changeRecord({
         store,
         id,
-        none: (): RefusalRecord => ({ id, revision: 1, state: "refusals", expiresAtMs: 0, told: [] }),
+        none: (): RefusalRecord => ({ id, revision: 1, state: "refusals", expiresAtMs: 0, shown: [] }),
         decide: (item) => decideRefusal({ item, budget, entry, nowMs }),
       });
-      remember(keys[scope], { untilMs, isTold: true });
+      remember(keys[scope], { untilMs, isShown: true });
       return isClaimed;
     } catch {
       return false;
@@ -94,10 +94,10 @@ export function createRefusals({ store, now }: { store: TaskStore<RefusalRecord>
   return {
     isSilent({ asking, requestId }) {
       const keys = listKeys(createStrangerBudget(asking), createEntry(asking));
-      const told = silenceOf(keys.place);
-      const isTaken = told !== undefined && (told.isTold || told.by !== requestId);
+      const silence = silenceOf(keys.location);
+      const isTaken = silence !== undefined && (silence.isShown || silence.by !== requestId);
       if (isTaken || silenceOf(keys.user) !== undefined || silenceOf(keys.record) !== undefined) return true;
-      remember(keys.place, { untilMs: now() + reservedMs, isTold: false, by: requestId });
+      remember(keys.location, { untilMs: now() + reservedMs, isShown: false, by: requestId });
       return false;
     },
 
@@ -119,13 +119,13 @@ function createEntry({ channel, user }: Requester): Entry {
   return { user, about: channel };
 }
 
-/** The keys of the three scopes of silence: one person in one place, one person, and all people of the record. */
+/** The keys of the three scopes of silence: one person in one channel or thread, one person, and all people of the record. */
 function listKeys({ recordId }: Budget, { user, about }: Entry) {
-  return { record: recordId, user: `${recordId} ${user}`, place: `${recordId} ${user} ${about}` };
+  return { record: recordId, user: `${recordId} ${user}`, location: `${recordId} ${user} ${about}` };
 }
 
-/** `untilMs`: until when nothing more is told in the scope. */
-type Decision = { isClaimed: boolean; untilMs: number; scope: "place" | "user" | "record" };
+/** `untilMs`: until when nothing more is shown in the scope. */
+type Decision = { isClaimed: boolean; untilMs: number; scope: "location" | "user" | "record" };
 
 function decideRefusal({
   item,
@@ -138,19 +138,19 @@ function decideRefusal({
   entry: Entry;
   nowMs: number;
 }): { item: RefusalRecord; result: Decision } {
-  const told = item.told.filter(({ atMs }) => atMs + refusalWindowMs > nowMs);
-  const toUser = told.filter((entry) => entry.user === user);
+  const shown = item.shown.filter(({ atMs }) => atMs + refusalWindowMs > nowMs);
+  const toUser = shown.filter((entry) => entry.user === user);
   const same = toUser.filter((entry) => entry.about === about);
-  const silent = (scope: Decision["scope"], because: typeof told) => {
+  const silent = (scope: Decision["scope"], because: typeof shown) => {
     const untilMs = Math.min(...because.map(({ atMs }) => atMs)) + refusalWindowMs;
     return { item, result: { isClaimed: false, untilMs, scope } };
   };
-  if (same.length > 0) return silent("place", same);
+  if (same.length > 0) return silent("location", same);
   if (toUser.length >= perUser) return silent("user", toUser);
-  if (told.length >= inAll) return silent("record", told);
+  if (shown.length >= inAll) return silent("record", shown);
   const untilMs = nowMs + refusalWindowMs;
   return {
-    item: { ...item, told: [...told, { user, about, atMs: nowMs }], expiresAtMs: untilMs + clockMarginMs },
-    result: { isClaimed: true, untilMs, scope: "place" },
+    item: { ...item, shown: [...shown, { user, about, atMs: nowMs }], expiresAtMs: untilMs + clockMarginMs },
+    result: { isClaimed: true, untilMs, scope: "location" },
   };
 }

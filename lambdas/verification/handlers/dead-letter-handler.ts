@@ -12,7 +12,7 @@ import { createDynamoTaskStore } from "../../shared/engine/aws/task-store.ts";
 import { createLog } from "../../shared/log.ts";
 import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
 import { readDeadLetterEnvironment } from "../config/worker-environment.ts";
-import { createPolicy } from "../gate/route.ts";
+import { createPolicy } from "../gate/rules.ts";
 import { taskSchema } from "../task/task.ts";
 import {
   type BatchResponse,
@@ -69,14 +69,14 @@ export function createDeadLetterHandler({ config }: { config: unknown }): DeadLe
     });
 
   return async (event, context) => {
-    const { signal, done } = endingSignal({ context });
+    const { signal, end } = endingSignal({ context });
     const handleDeadLetter = handlerFor(await live.current());
     const bury = ({ body, group }: SqsRecord) => {
       const keep = () => archive.send({ body, ...(group === undefined ? {} : { group }) });
       return handleDeadLetter({ body, signal, keep });
     };
     const response = await handleBatch({ batch: parseBatch(event), handle: bury, queue, log });
-    done();
+    end();
     await Promise.all([live.settled(), telemetry.flush()]);
     return response;
   };

@@ -99,7 +99,7 @@ export function createVerificationWorkerHandler({ config }: { config: unknown })
   function handler(event: { Records: readonly unknown[] }, context: InvocationContext): Promise<BatchResponse>;
   function handler(event: unknown, context: InvocationContext): ReturnType<VerificationWorkerHandler>;
   async function handler(event: unknown, context: InvocationContext): ReturnType<VerificationWorkerHandler> {
-    const { signal, done } = endingSignal({ context });
+    const { signal, end } = endingSignal({ context });
     try {
       if (!isOperatorInvocation(context)) {
         if (isBatch(event)) return await handleMessages(event, signal);
@@ -110,7 +110,7 @@ export function createVerificationWorkerHandler({ config }: { config: unknown })
       const remainingMs = context.getRemainingTimeInMillis() - graceMs;
       return await answerOperator({ request, remainingMs, signal });
     } finally {
-      done();
+      end();
       await stage.settled();
     }
   }

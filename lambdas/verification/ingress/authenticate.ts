@@ -40,17 +40,17 @@ export async function authenticate({
   if (refused !== undefined) return { refused };
   const body = await readBody();
   if (typeof body === "string") return { refused: body };
-  const verdict = verifySignature({ secret, body, ...named });
-  if (verdict !== "mismatch") return toAuthenticationResult(verdict, body);
+  const result = verifySignature({ secret, body, ...named });
+  if (result !== "mismatch") return toAuthenticationResult(result, body);
   const newer = await signingSecret.newerThan(secret).catch(unreadable);
   return toAuthenticationResult(
-    newer === undefined ? verdict : verifySignature({ secret: newer, body, ...named }),
+    newer === undefined ? result : verifySignature({ secret: newer, body, ...named }),
     body,
   );
 }
 
-function toAuthenticationResult(verdict: SignatureResult, body: Uint8Array): AuthenticationResult {
-  return verdict === "valid" ? { body } : { refused: verdict, bytes: body.byteLength };
+function toAuthenticationResult(result: SignatureResult, body: Uint8Array): AuthenticationResult {
+  return result === "valid" ? { body } : { refused: result, bytes: body.byteLength };
 }
 
 /** How far Slack's clock and ours may differ, in both directions. */

@@ -13,9 +13,9 @@ import {
   readUserText,
   slackId,
 } from "../slack/api/user-text.ts";
-import { decodeButton } from "../slack/messages/message-marks.ts";
-import { greetingIdOf, requestIdOf } from "../task/ids.ts";
+import { decodeButton } from "../slack/messages/blocks.ts";
 import type { AskMessage, ButtonClick, ConversationOpened, UserMessage } from "../task/messages.ts";
+import { conversationOpenedIdOf, requestIdOf } from "../task/routing.ts";
 
 const slackTs = z.string().check(z.maxLength(32), z.regex(/^\d+\.\d+$/));
 
@@ -198,8 +198,10 @@ function toConversationOpened(callback: EventCallback): { message: ConversationO
   const { data } = startedSchema.safeParse(callback.event);
   if (data === undefined) return { drop: "unknown_payload" };
   const { user_id: user, channel_id: channel, thread_ts: threadTs } = data.assistant_thread;
-  const requestId = greetingIdOf({ appId: callback.api_app_id, channel, threadTs });
-  return { message: { type: "greet", requestId, ...readInstallation(callback), channel, threadTs, user } };
+  const requestId = conversationOpenedIdOf({ appId: callback.api_app_id, channel, threadTs });
+  return {
+    message: { type: "conversation_opened", requestId, ...readInstallation(callback), channel, threadTs, user },
+  };
 }
 
 const blockActionsSchema = z.object({
@@ -228,22 +230,22 @@ function toButtonClick({
 }): { message: ButtonClick } | { drop: "other_interaction" } {
   const { data } = blockActionsSchema.safeParse(payload);
   const [action] = data?.actions ?? [];
-  const pressed = action && decodeButton({ action_id: action.action_id, value: action.value ?? "" });
+  const clicked = action && decodeButton({ action_id: action.action_id, value: action.value ?? "" });
   const team = data?.team?.id ?? data?.user.team_id;
   const channel = data?.channel?.id ?? data?.container?.channel_id;
-  if (data === undefined || pressed === undefined || !team || !channel) return { drop: "other_interaction" };
+  if (data === undefined || clicked === undefined || !team || !channel) return { drop: "other_interaction" };
   const organization = data.is_enterprise_install ? data.enterprise?.id : undefined;
   const threadTs = data.message?.thread_ts ?? data.container?.thread_ts;
   return {
     message: {
-      type: "press",
-      requestId: pressed.requestId,
+      type: "button_click",
+      requestId: clicked.requestId,
       ...installationFields({ team, organization }),
       channel,
       ...(threadTs ? { threadTs } : {}),
       user: data.user.id,
       atMs: nowMs,
-      button: pressed.button,
+      button: clicked.button,
     },
   };
 }

@@ -1,5 +1,6 @@
 /** Where the app is installed, and which bot token belongs to an installation. */
 import * as z from "zod";
+import { type CachedValue, createCachedValue, createRecentEntries } from "../../shared/async/cache.ts";
 import { callWebApi, toSlackError } from "../slack/api/call.ts";
 import { type BotTokens, SlackError } from "../slack/api/slack.ts";
 import type { Installation } from "../task/messages.ts";
@@ -34,9 +35,7 @@ export type FindTeam = (token: string) => Promise<Installation | undefined>;
 
 /** A rotated token is used after that, or at once where Slack takes the old one no longer. */
 const keepMs = 60_000;
-const maxKept = 500;
-
-type Kept = { token: string; readAtMs: number };
+const maxInstallations = 500;
 
 /**
  * The workspace's own installation goes first, then that of its organization, then the configured token (`botToken`, undefined
@@ -55,8 +54,7 @@ export function createBotTokens({
   teamOf?: FindTeam | undefined;
   now?: () => number;
 }): BotTokens {
-  const kept = new Map<string, Kept>();
-  const reading = new Map<string, Promise<string>>();
+  const entries = createRecentEntries<CachedValue<string>>({ maxEntries: maxInstallations });
 
   /** In the order in which they count; each one is read only when it is asked for. */
   async function* candidates({ team, enterprise }: Installation): AsyncGenerator<string> {
@@ -77,75 +75,59 @@ export function createBotTokens({
     return own.enterprise === undefined ? own.team === team : own.enterprise === enterprise;
   }
 
-  async function read({ installation, besides }: { installation: Installation; besides?: string }): Promise<string> {
-    for await (const token of candidates(installation)) {
-      if (token === besides) continue;
-      keep(createInstallationKey(installation), token);
-      return token;
-    }
-    throw new SlackError("gone");
+  /** The first one that is not `besides`. */
+  async function findToken(request: { installation: Installation; besides?: string }): Promise<string | undefined> {
+    for await (const token of candidates(request.installation)) if (token !== request.besides) return token;
+    return undefined;
   }
 
-  /** While `tried` is still one of them, nothing has taken its place. */
-  async function readReplacement({ installation, tried }: { installation: Installation; tried: string }) {
+  /** While `tried` is still one of them, nothing has replaced it. */
+  async function findReplacement({ installation, tried }: { installation: Installation; tried: string }) {
     let first: string | undefined;
     for await (const token of candidates(installation)) {
       if (token === tried) return undefined;
       first ??= token;
     }
-    if (first !== undefined) keep(createInstallationKey(installation), first);
     return first;
   }
 
-  function keep(key: string, token: string): void {
-    kept.delete(key);
-    kept.set(key, { token, readAtMs: now() });
-    const [oldest] = kept.keys();
-    if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest);
-  }
-
-  /** Calls at the same time share one read. */
-  function readOnce(installation: Installation): Promise<string> {
-    const key = createInstallationKey(installation);
-    const under = reading.get(key) ?? read({ installation }).finally(() => reading.delete(key));
-    reading.set(key, under);
-    return under;
+  function cachedOf(installation: Installation): CachedValue<string> {
+    return entries.use(createInstallationKey(installation), () => {
+      const cached: CachedValue<string> = createCachedValue({
+        now,
+        async load(last) {
+          const value = await findToken({ installation }).catch((error: unknown) => {
+            // Slack itself will say if it does not take this one any more.
+            if (last !== undefined) return last;
+            throw error;
+          });
+          if (value !== undefined) return { value, keepMs };
+          // Whoever took the secret away does not want it to be used.
+          cached.forget(() => true);
+          throw new SlackError("gone");
+        },
+      });
+      return cached;
+    });
   }
 
   return {
-    async tokenOf(installation) {
-      const known = kept.get(createInstallationKey(installation));
-      if (known === undefined) return readOnce(installation);
-      if (now() - known.readAtMs < keepMs) return known.token;
-      try {
-        return await readOnce(installation);
-      } catch (thrown) {
-        // There is none any more: whoever took the secret away does not want it to be used.
-        if (isGone(thrown)) {
-          kept.delete(createInstallationKey(installation));
-          throw thrown;
-        }
-        // It cannot be read now: Slack itself will say if it does not take this one any more.
-        keep(createInstallationKey(installation), known.token);
-        return known.token;
-      }
-    },
+    tokenOf: async (installation) => cachedOf(installation).get(),
     async newerThan({ installation, tried, inDoubt = false }) {
-      const known = kept.get(createInstallationKey(installation));
-      if (known !== undefined && known.token !== tried) return known.token;
+      const cached = cachedOf(installation);
+      const known = cached.peek()?.value;
+      if (known !== undefined && known !== tried) return known;
       try {
-        if (inDoubt) return await readReplacement({ installation, tried });
-        return await read({ installation, besides: tried });
+        const find = inDoubt ? findReplacement({ installation, tried }) : findToken({ installation, besides: tried });
+        const token = await find;
+        if (token !== undefined) cached.set({ value: token, keepMs });
+        return token;
       } catch (thrown) {
         if (thrown instanceof SlackError) return undefined;
         throw thrown;
       }
     },
   };
-}
-
-function isGone(thrown: unknown): boolean {
-  return thrown instanceof SlackError && thrown.kind === "gone";
 }
 
 function createInstallationKey({ team, enterprise }: Installation): string {

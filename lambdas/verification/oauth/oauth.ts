@@ -73,8 +73,8 @@ export function createOauth({
     if (exchanged.type === "unavailable") return { situation: "unavailable" };
     if (exchanged.type !== "granted") return { situation: exchanged.type, slackError: exchanged.slackError };
     const { id, name, installation } = exchanged;
-    const places = [installation.team, installation.enterprise];
-    if (teams !== undefined && !places.some((place) => place !== undefined && teams.includes(place)))
+    const ids = [installation.team, installation.enterprise];
+    if (teams !== undefined && !ids.some((id) => id !== undefined && teams.includes(id)))
       return { situation: "not_listed", team: id };
     // Only what Slack granted counts, so that nobody uses up the day with codes that are none.
     if (!(await ledger.countInstallation())) return { situation: "too_many", team: id };
@@ -112,7 +112,7 @@ type Ended = { situation: InstallSituation; slackError?: string; team?: string; 
 const maxAnswerBytes = 64 * 1024;
 
 const idSchema = (letter: string) => z.string().regex(new RegExp(`^${letter}[A-Z0-9]{1,63}$`));
-const placeSchema = (letter: string) => z.object({ id: idSchema(letter), name: z.string().optional() }).nullish();
+const ownerSchema = (letter: string) => z.object({ id: idSchema(letter), name: z.string().optional() }).nullish();
 
 const grantedSchema = z.object({
   ok: z.literal(true),
@@ -120,8 +120,8 @@ const grantedSchema = z.object({
   refresh_token: z.string().optional(),
   bot_user_id: z.string(),
   scope: z.string(),
-  team: placeSchema("T"),
-  enterprise: placeSchema("E"),
+  team: ownerSchema("T"),
+  enterprise: ownerSchema("E"),
   is_enterprise_install: z.boolean().nullish(),
 });
 const refusedSchema = z.object({ ok: z.literal(false), error: z.string().regex(/^[a-z_]{1,80}$/) });
@@ -193,15 +193,15 @@ function readGranted({ granted, nowMs }: { granted: z.infer<typeof grantedSchema
   const { team, enterprise, is_enterprise_install: isOfAll, refresh_token: rotates } = granted;
   // A token that ends after twelve hours would need somebody to renew it.
   if (rotates !== undefined) return { type: "refused", slackError: "token_rotation_is_on" };
-  const place = isOfAll === true ? enterprise : team;
-  if (place === null || place === undefined) return { type: "unavailable" };
+  const owner = isOfAll === true ? enterprise : team;
+  if (owner === null || owner === undefined) return { type: "unavailable" };
   const installation = {
     botToken: granted.access_token,
-    ...(isOfAll === true ? {} : { team: place.id }),
+    ...(isOfAll === true ? {} : { team: owner.id }),
     ...(enterprise === null || enterprise === undefined ? {} : { enterprise: enterprise.id }),
     botUser: granted.bot_user_id,
     installedAtMs: nowMs,
     scopes: granted.scope.split(",").filter((scope) => scope !== ""),
   };
-  return { type: "granted", id: place.id, name: place.name, installation };
+  return { type: "granted", id: owner.id, name: owner.name, installation };
 }

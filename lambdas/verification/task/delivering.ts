@@ -47,13 +47,13 @@ function settlesInMs({ progress }: Task, nowMs: number): number {
 }
 
 /** Whether a thread must be opened for the task: a slash command leaves no message in the channel. */
-export function needsThread({ message, place }: Task): boolean {
-  return message.command === true && place === undefined;
+export function needsThread({ message, threadRef }: Task): boolean {
+  return message.command === true && threadRef === undefined;
 }
 
 /** The task and its follow-ups are posted in the opened thread from now on. */
-export function onThreadOpened(task: Task, { place }: EventOf<"thread_opened">): Transition {
-  return { task: { ...task, place, thread: `${place.channel}/${place.threadTs}` }, effects: [wake(0)] };
+export function onThreadOpened(task: Task, { threadRef }: EventOf<"thread_opened">): Transition {
+  return { task: { ...task, threadRef, thread: `${threadRef.channel}/${threadRef.threadTs}` }, effects: [wake(0)] };
 }
 
 /** The index of the answer's next file that Slack does not have yet. */
@@ -101,7 +101,7 @@ export function onDeliveryFailed(task: Task, event: EventOf<"slack_failed">): Tr
   // Where Slack refuses the answer's content, a text of ours stands instead.
   if (event.kind === "refused" && task.outcome?.type === "answer") return replaceAnswer(task);
   if (event.kind === "gone") return giveUpDelivery(task);
-  return isGivenUp ? sayLastText(task) : retrySlack(again, event);
+  return isGivenUp ? postFailureNotice(task) : retrySlack(again, event);
 }
 
 /** Replaces the answer by a text of ours. Parts of the answer may be in the thread already. */
@@ -110,8 +110,8 @@ export function replaceAnswer(task: Task): Transition {
 }
 
 /** Posts one plain text instead, without edits and look-ups, so that the cause of the failed delivery is left out. */
-function sayLastText(task: Task): Transition {
-  return { task: advance(task, { delivery: { ...task.delivery, status: "last_words" } }), effects: [wake(0)] };
+function postFailureNotice(task: Task): Transition {
+  return { task: advance(task, { delivery: { ...task.delivery, status: "failure_notice" } }), effects: [wake(0)] };
 }
 
 /** The task is done: lets the next task of its thread begin. The cleanup follows. */
@@ -122,7 +122,7 @@ export function releaseThread(task: Task): Transition {
 
 /** Ends the task without a delivery. Earlier posts are still cleaned up, and the outcome stays in the record. */
 export function giveUpDelivery(task: Task): Transition {
-  const status = task.delivery?.status === "last_words" ? "last_words" : "given_up";
+  const status = task.delivery?.status === "failure_notice" ? "failure_notice" : "given_up";
   return releaseThread(advance(task, { state: "done", delivery: { ...task.delivery, status } }));
 }
 

@@ -31,11 +31,11 @@ export type TaskEvent =
   /** The refusal was shown to the person, or was left out because of the limit on refusals. */
   | { type: "refusal_shown" }
   /** Whether the message replied to a question in its thread. `not_yours`: another person is asked; `says_nothing`: it has no text. */
-  | { type: "reply_given"; nowMs: number; verdict: "taken" | "none" | "not_yours" | "says_nothing" }
+  | { type: "reply_given"; nowMs: number; decision: "taken" | "none" | "not_yours" | "says_nothing" }
   /** The task is counted in its quotas, or a quota is used up. */
   | { type: "charged"; over: OverQuota | undefined }
   /** A thread was opened for a slash command. */
-  | { type: "thread_opened"; place: NonNullable<Task["place"]> }
+  | { type: "thread_opened"; threadRef: NonNullable<Task["threadRef"]> }
   /** The task has its position in the thread. With position 0 it may begin. */
   | ({ type: "thread_joined"; nowMs: number } & ThreadPosition)
   /** Too many wait in the thread already. */

@@ -24,34 +24,32 @@ import {
   onWokenDone,
 } from "./delivering.ts";
 import type { EventOf, TaskEvent } from "./events.ts";
-import {
-  onFileRefused,
-  onPrepared,
-  onPrepareFailed,
-  onQueuePosition,
-  onThreadFullQueued,
-  onTurnShown,
-  onWokenAnnounced,
-  onWokenQueued,
-} from "./queued.ts";
-import {
-  onAnnounced,
-  onCharged,
-  onMessageRead,
-  onPermitted,
-  onRefusalShown,
-  onReplyGiven,
-  onSlackFailedReceived,
-  onThreadCanceled,
-  onThreadFull,
-  onThreadJoined,
-  onWokenReceived,
-} from "./received.ts";
 import { onDeadLettered, onRedrivenDone, onStepFailed } from "./recovery.ts";
 import type { Policy } from "./routing.ts";
 import { onAnsweredSent, onCallFailedSent, onWokenSent } from "./sent.ts";
 import { onBusy, type Transition } from "./step.ts";
 import type { Task } from "./task.ts";
+import {
+  onAnnounced,
+  onCharged,
+  onFileRefused,
+  onMessageRead,
+  onPermitted,
+  onPrepared,
+  onPrepareFailed,
+  onQueuePosition,
+  onRefusalShown,
+  onReplyGiven,
+  onSlackFailedReceived,
+  onThreadCanceled,
+  onThreadFull,
+  onThreadFullQueued,
+  onThreadJoined,
+  onTurnShown,
+  onWokenAnnounced,
+  onWokenQueued,
+  onWokenReceived,
+} from "./unsent.ts";
 import { onAnsweredWaiting, onPollFailed, onProgressShown, onWokenWaiting } from "./waiting.ts";
 
 type Handlers = {

@@ -2,6 +2,7 @@
  * The messages of the verification queue: a user message, a wake-up of a task, a request to cancel or redrive one, a button click, and
  * an opened conversation.
  */
+
 import * as z from "zod";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 
@@ -90,7 +91,7 @@ const threadFreeSchema = z.object({ type: z.literal("thread_free"), requestId })
 
 /** A person clicked a button of one of the bot's messages. `question` and `option` count from 0. */
 const buttonClickSchema = z.object({
-  type: z.literal("press"),
+  type: z.literal("button_click"),
   requestId,
   ...installation,
   channel: z.string(),
@@ -106,7 +107,7 @@ export type ButtonClick = z.infer<typeof buttonClickSchema>;
 
 /** A person opened a conversation with the assistant. */
 const conversationOpenedSchema = z.object({
-  type: z.literal("greet"),
+  type: z.literal("conversation_opened"),
   requestId,
   ...installation,
   channel: z.string(),

@@ -3,7 +3,6 @@ import * as z from "zod";
 import { markReplyInDoubt } from "./asking.ts";
 import { continueDelivery, giveUpDelivery, onCleanedUp, planCleanup, replaceAnswer } from "./delivering.ts";
 import type { EventOf } from "./events.ts";
-import { isPerhapsForNobody } from "./received.ts";
 import type { Policy } from "./routing.ts";
 import {
   advance,
@@ -19,6 +18,7 @@ import {
   wake,
 } from "./step.ts";
 import { callSchema, receivedTask, type Task, type TaskOutcome, taskSchema } from "./task.ts";
+import { isPerhapsForNobody } from "./unsent.ts";
 import { markStreamInDoubt } from "./waiting.ts";
 
 /**
@@ -125,7 +125,7 @@ const restSchema = z.object({
     .optional()
     .catch(undefined),
   locale: shape.locale.catch(undefined),
-  place: shape.place.catch(undefined),
+  threadRef: shape.threadRef.catch(undefined),
   placeholder: z
     .object({ ts: z.string(), postedAtMs: z.int().optional().catch(undefined) })
     .optional()

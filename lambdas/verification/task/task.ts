@@ -181,7 +181,7 @@ const deliverySchema = z.object({
    * `posting`: the outcome is being posted, or was. After Slack refused every try: `last_words`, one plain text says so instead;
    * `given_up`, nothing more is posted. In both cases the outcome stays in the record, so that an operator can have it delivered.
    */
-  status: z.enum(["posting", "last_words", "given_up"]),
+  status: z.enum(["posting", "failure_notice", "given_up"]),
   /** The answer's text has changed since its first parts were posted: those are edited. */
   rewriteParts: z.literal(true).optional(),
 });
@@ -227,7 +227,7 @@ export const taskSchema = z.object({
   /** The language of texts for the person who asked. */
   locale: z.enum(["en", "ja"]).optional(),
   /** The thread that was opened for a slash command, which has none of its own. */
-  place: z.object({ channel: z.string(), threadTs: z.string() }).optional(),
+  threadRef: z.object({ channel: z.string(), threadTs: z.string() }).optional(),
   progress: shownProgressSchema.optional(),
   stream: streamSchema.optional(),
   question: questionSchema.optional(),
@@ -284,8 +284,11 @@ export function installationOf({ message: { team, enterprise } }: Pick<Task, "me
 }
 
 /** The thread that the task's posts go to. */
-export function placeOf({ message, place }: Pick<Task, "message" | "place">): { channel: string; threadTs: string } {
-  return place ?? { channel: message.channel, threadTs: threadOf(message) };
+export function threadRefOf({ message, threadRef }: Pick<Task, "message" | "threadRef">): {
+  channel: string;
+  threadTs: string;
+} {
+  return threadRef ?? { channel: message.channel, threadTs: threadOf(message) };
 }
 
 /** Whether the delivery was given up because Slack refused every try. */

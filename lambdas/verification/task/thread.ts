@@ -42,7 +42,7 @@ export const threadSchema = z.object({
 });
 export type Thread = z.infer<typeof threadSchema>;
 
-type Named = Pick<Task, "id" | "place"> & { message: Pick<Task["message"], "ts"> };
+type Named = Pick<Task, "id" | "threadRef"> & { message: Pick<Task["message"], "ts"> };
 
 export function threadIdOf({ thread }: Pick<Task, "thread">): string {
   return `thread:${thread}`;
@@ -82,7 +82,7 @@ export function addToThread({
   /** How long it may hold the thread once it has begun. */
   turnMs: number;
   nowMs: number;
-}): { thread: Thread; place: ThreadPosition } | undefined {
+}): { thread: Thread; position: ThreadPosition } | undefined {
   const known = thread.tasks.find(({ id }) => id === task.id);
   const others = thread.tasks
     .map((other) => ({ ...other, untilMs: Math.min(other.untilMs, releasedAtMs.get(other.id) ?? other.untilMs) }))
@@ -102,7 +102,7 @@ export function addToThread({
       tasks: [...before, placed, ...after],
       expiresAtMs: nowMs + recordLifeMs,
     },
-    place: { queuePosition: waitsFor.length, freeAtMs: Math.max(nowMs, ...waitsFor.map(({ untilMs }) => untilMs)) },
+    position: { queuePosition: waitsFor.length, freeAtMs: Math.max(nowMs, ...waitsFor.map(({ untilMs }) => untilMs)) },
   };
 }
 
@@ -161,8 +161,8 @@ export function findAskingTasks({
 export type AskingTasks = { now: string[]; before: string[] };
 
 /** The `ts` by Slack's clock, as replies have it. A slash command's own `ts` is by our clock, so its thread's is used. */
-function tsOf({ place, message }: Named): string {
-  return place?.threadTs ?? message.ts;
+function tsOf({ threadRef, message }: Named): string {
+  return threadRef?.threadTs ?? message.ts;
 }
 
 function isEarlier(one: { ts: string; id: string }, other: { ts: string; id: string }): boolean {

@@ -43,11 +43,11 @@ export function readResponse<M extends MethodName>({
   if ("error" in envelope) {
     if (envelope.id !== id && envelope.id !== null) throw new SekishoError("invalid_response");
     const error = toPeerError({ error: envelope.error, dialect, response });
-    requireSameTask({ params, told: error.details });
+    requireSameTask({ params, answered: error.details });
     throw error;
   }
   if (envelope.id !== id) throw new SekishoError("invalid_response");
-  requireSameTask({ params, told: envelope.result });
+  requireSameTask({ params, answered: envelope.result });
   requireSameRequest({ params, requestId, result: envelope.result });
   const result = takeResult(response.shortened ? withoutCutStrings(envelope.result) : envelope.result);
   const parsed = methods[method].result.safeParse(result);
@@ -239,8 +239,8 @@ type Params = { task_id?: string | undefined; correlation_id?: string | undefine
  * Throws `invalid_response` where a result, or an error's details, names another task than the one that was asked about: it says
  * nothing of this one, and an answer in it may be for other people.
  */
-function requireSameTask({ params, told }: { params: Params; told: unknown }): void {
-  const { task_id: taskId } = Object(told) as Record<string, unknown>;
+function requireSameTask({ params, answered }: { params: Params; answered: unknown }): void {
+  const { task_id: taskId } = Object(answered) as Record<string, unknown>;
   if (params?.task_id !== undefined && isId(taskId) && taskId !== params.task_id) throw createMismatchError();
 }
 

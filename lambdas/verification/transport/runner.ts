@@ -2,6 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import type { MethodName, ParamsOf, ResultOf } from "../../../contracts/methods.ts";
+import { createDeadline } from "../../shared/async/deadline.ts";
 import type { Log } from "../../shared/log.ts";
 import { noTelemetry, type Telemetry, type Trace } from "../../shared/telemetry/telemetry.ts";
 import { parseUrl } from "../../shared/untrusted-input.ts";
@@ -126,16 +127,11 @@ export type ExecutionClient = {
  */
 function deadline({ now }: { now: () => number }): Wrapper {
   return (next) => async (call) => {
-    const controller = new AbortController();
-    const abort = () => controller.abort();
-    const timer = setTimeout(abort, Math.max(call.endsAtMs - now(), 0));
-    call.signal.addEventListener("abort", abort);
-    if (call.signal.aborted) abort();
+    const { signal, end } = createDeadline({ timeoutMs: call.endsAtMs - now(), signal: call.signal });
     try {
-      return await next({ ...call, signal: controller.signal });
+      return await next({ ...call, signal });
     } finally {
-      clearTimeout(timer);
-      call.signal.removeEventListener("abort", abort);
+      end();
     }
   };
 }

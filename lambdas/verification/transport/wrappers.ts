@@ -4,7 +4,7 @@
 
 import { type ClientReason, isRetryable, SekishoError } from "../../../contracts/errors.ts";
 import { dedupedIdSchema } from "../../../contracts/methods.ts";
-import { backoffMs } from "../../shared/async/retry-delay.ts";
+import { backoffMs } from "../../shared/async/waiting.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { type Metrics, readTraceId, type SpanStart, type Spans } from "../../shared/telemetry/telemetry.ts";

@@ -1,19 +1,19 @@
 /** Runs the acts that the task machine asks for. Each act talks to one service and returns one event. */
 
 import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
-import { abortable } from "../../shared/async/abortable.ts";
+import { abortable } from "../../shared/async/waiting.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import { createConcurrencyLimit } from "../files/concurrency-limit.ts";
 import { FileRefused, type Files } from "../files/files.ts";
 import type { Gate } from "../gate/gate.ts";
 import { type MessageContent, type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { readUserText } from "../slack/api/user-text.ts";
-import { answerPart, placeholderPart } from "../slack/messages/message-marks.ts";
+import { answerPart, placeholderPart } from "../slack/messages/blocks.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { createThreadHistory } from "../slack/messages/thread-history.ts";
 import type { Act, Context, TaskEvent } from "../task/events.ts";
-import { maxContextTries } from "../task/queued.ts";
-import { installationOf, placeOf, type Task, type TaskOutcome } from "../task/task.ts";
+import { installationOf, type Task, type TaskOutcome, threadRefOf } from "../task/task.ts";
+import { maxContextTries } from "../task/unsent.ts";
 import type { UsageHistory } from "../usage/usage-history.ts";
 import { createCallRunner, type ExecutionCall } from "./calls.ts";
 import { cleanUpThread, deliver, openThread } from "./deliver.ts";
@@ -68,11 +68,11 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
       case "open_thread":
         return {
           type: "thread_opened",
-          place: await openThread({ ...request, privately: act.privately, reconcile: act.reconcile }),
+          threadRef: await openThread({ ...request, privately: act.privately, reconcile: act.reconcile }),
         };
       case "join_thread": {
-        const place = await threads.joinThread({ task, turnMs: act.turnMs, parallel: act.parallel });
-        return place === undefined ? { type: "thread_full" } : { type: "thread_joined", nowMs: now(), ...place };
+        const position = await threads.joinThread({ task, turnMs: act.turnMs, parallel: act.parallel });
+        return position === undefined ? { type: "thread_full" } : { type: "thread_joined", nowMs: now(), ...position };
       }
       case "leave_thread":
         await gate.release({ task });
@@ -162,7 +162,7 @@ export async function announceTask(request: {
   }
   const posted = await slack.post({
     installation: installationOf(task),
-    ...placeOf(task),
+    ...threadRefOf(task),
     content: text.placeholder(task),
     key: { requestId: task.id, part: placeholderPart },
     signal,
@@ -192,8 +192,13 @@ async function readHistory({
   signal,
 }: PrepareRequest): Promise<NonNullable<ExecuteTaskParams["history"]>> {
   const { message, id: requestId } = task;
-  const place = placeOf(task);
-  const whole = { installation: installationOf(task), ...place, oldestTs: place.threadTs, appId: message.appId };
+  const threadRef = threadRefOf(task);
+  const whole = {
+    installation: installationOf(task),
+    ...threadRef,
+    oldestTs: threadRef.threadTs,
+    appId: message.appId,
+  };
   try {
     const messages = await slack.replies({ ...whole, requestId, signal });
     return pureStep(() => createThreadHistory({ messages, message }));
@@ -286,13 +291,13 @@ async function postRefusal({
 }): Promise<void> {
   const { user, channel, direct, threadTs, command, unaddressed } = task.message;
   const call = { installation: installationOf(task), requestId: task.id, signal };
-  const post = (place: { channel: string; threadTs: string | undefined }) =>
+  const post = (target: { channel: string; threadTs: string | undefined }) =>
     slack.post({
-      ...{ installation: call.installation, signal, content, ...place },
+      ...{ installation: call.installation, signal, content, ...target },
       key: { requestId: task.id, part: answerPart },
     });
   if (direct) {
-    await post({ channel, threadTs: command ? undefined : placeOf(task).threadTs });
+    await post({ channel, threadTs: command ? undefined : threadRefOf(task).threadTs });
     return;
   }
   try {

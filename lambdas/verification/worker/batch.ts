@@ -2,6 +2,7 @@
 
 import { ChangeMessageVisibilityCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import * as z from "zod";
+import { createDeadline } from "../../shared/async/deadline.ts";
 import { operatorAlias } from "../../shared/config/operator-alias.ts";
 import { remainingDelayMs } from "../../shared/engine/aws/chained-delay.ts";
 import { callLimits } from "../../shared/engine/aws/client.ts";
@@ -136,12 +137,10 @@ export function isOperatorInvocation({ invokedFunctionArn }: Pick<InvocationCont
 /** The time that is left for saving the record before Lambda ends the function. */
 const settleMs = 5000;
 
-/** A signal that aborts shortly before the function's time is over; `done` clears the timer. */
+/** A signal that aborts shortly before the function's time is over; `end` clears the timer. */
 export function endingSignal({ context }: { context: Pick<InvocationContext, "getRemainingTimeInMillis"> }): {
   signal: AbortSignal;
-  done(): void;
+  end(): void;
 } {
-  const ending = new AbortController();
-  const timer = setTimeout(() => ending.abort(), Math.max(0, context.getRemainingTimeInMillis() - settleMs));
-  return { signal: ending.signal, done: () => clearTimeout(timer) };
+  return createDeadline({ timeoutMs: context.getRemainingTimeInMillis() - settleMs });
 }

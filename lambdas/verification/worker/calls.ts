@@ -2,7 +2,7 @@
 
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { TaskResult } from "../../../contracts/methods.ts";
-import { abortable } from "../../shared/async/abortable.ts";
+import { abortable } from "../../shared/async/waiting.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import type { CallAct, CallFailure, TaskEffect, TaskEvent } from "../task/events.ts";
 import type { Task } from "../task/task.ts";

@@ -37,7 +37,7 @@ export function createHandleDeadLetter(options: ActlessOptions): HandleDeadLette
  * after it tells the user: the worker makes those calls, so this handler needs none of its permissions. Stored are:
  * - an `ask` whose task could not be recorded, once. It is also tried again by itself for a week;
  * - a `wake`. Where its task failed, a redrive only repeats the delivery;
- * - a `press`;
+ * - a `button_click`;
  * - a `redrive` or a `cancel`. The task stays as it is. A `cancel` is also tried again by itself.
  * Not stored are messages that go on elsewhere (their wake-up is finished, or a worker holds the task) and messages without a task.
  */
@@ -46,8 +46,8 @@ async function handleDeadLetter(options: ActlessOptions, { message, signal, keep
   // A queued task also looks at its thread by itself.
   if (message.type === "thread_free") return;
   // The person sees that the click had no effect, and may click again.
-  if (message.type === "redrive" || message.type === "press") return keep();
-  if (message.type === "greet") return;
+  if (message.type === "redrive" || message.type === "button_click") return keep();
+  if (message.type === "conversation_opened") return;
   if (message.type === "cancel") return retryCancel(options, { message, keep });
   const { task, unreadable } = await readTask(options, message.requestId);
   if (task === undefined && unreadable !== undefined) return keep();

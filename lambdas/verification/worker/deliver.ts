@@ -10,9 +10,9 @@ import {
   questionPart,
   replacedPart,
   streamPart,
-} from "../slack/messages/message-marks.ts";
+} from "../slack/messages/blocks.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
-import { hasFailedDelivery, installationOf, placeOf, type Task } from "../task/task.ts";
+import { hasFailedDelivery, installationOf, type Task, threadRefOf } from "../task/task.ts";
 import {
   type DeliveryAction,
   type Indicators,
@@ -42,7 +42,7 @@ type Request = {
 /** Posts the outcome. With `reconcile` an earlier try may have left posts behind: they are looked up first. */
 export async function deliver(request: Request & { reconcile: boolean }): Promise<"delivered" | "share_refused"> {
   const { task, reconcile } = request;
-  if (task.delivery?.status === "last_words") return sayLastText(request);
+  if (task.delivery?.status === "failure_notice") return postFailureNotice(request);
   const isUnsure = reconcile || task.stream?.inDoubt === true;
   const found = isUnsure ? await ownPostsOrKnown(request) : knownPosts(task);
   for (const { ts } of found.filter(({ part }) => part === streamPart)) await closeStream(request, ts);
@@ -62,7 +62,7 @@ export async function deliver(request: Request & { reconcile: boolean }): Promis
  * Posts one plain text, unless the thread shows the whole outcome (then only a later change had failed). Where the thread cannot be
  * read, it is posted all the same, unless an earlier try may have posted it.
  */
-async function sayLastText(request: Request & { reconcile: boolean }): Promise<"delivered"> {
+async function postFailureNotice(request: Request & { reconcile: boolean }): Promise<"delivered"> {
   const found = await ownPosts(request).catch((thrown: unknown) => {
     if (request.reconcile || !(thrown instanceof SlackError)) throw thrown;
     return [];
@@ -76,7 +76,7 @@ async function sayLastText(request: Request & { reconcile: boolean }): Promise<"
 
 /** Shares the uploaded files. False where Slack refuses for good. */
 async function share({ slack, task, signal }: Request): Promise<boolean> {
-  const call = { installation: installationOf(task), ...placeOf(task), requestId: task.id, signal };
+  const call = { installation: installationOf(task), ...threadRefOf(task), requestId: task.id, signal };
   try {
     await slack.shareUploads({ ...call, files: sharesOf(task) });
     return true;
@@ -127,7 +127,7 @@ async function showOneOf(
   { ts, part, contents }: { ts: string; part: number; contents: readonly MessageContent[] },
 ): Promise<void> {
   const { slack, task, signal } = request;
-  const { channel } = placeOf(task);
+  const { channel } = threadRefOf(task);
   const post = { installation: installationOf(task), channel, ts, key: { requestId: task.id, part }, signal };
   for (const content of contents) {
     try {
@@ -145,10 +145,10 @@ async function showOneOf(
 
 /** Deletes all openings of a slash command's thread but the recorded one. A post that landed late may have opened a second one. */
 async function removeOpenings(request: Request): Promise<void> {
-  const { message, place } = request.task;
-  for (const channel of new Set([message.channel, place?.channel ?? message.channel])) {
+  const { message, threadRef } = request.task;
+  for (const channel of new Set([message.channel, threadRef?.channel ?? message.channel])) {
     for (const ts of await findOpenings(request, channel)) {
-      const isOwn = channel === place?.channel && ts === place.threadTs;
+      const isOwn = channel === threadRef?.channel && ts === threadRef.threadTs;
       if (!isOwn) await removeIn(request, { channel, ts });
     }
   }
@@ -159,9 +159,9 @@ function planRequest({ task, text, nowMs }: Request, { found, asNew }: { found: 
   const isRevised = task.delivery?.rewriteParts === true;
   const isStreamLatest = isStreamRecent({ task, nowMs });
   // Without the last text in the thread, the parts of the answer stay.
-  const hasLastText = hasFailedDelivery(task) && found.some(({ part }) => part === insteadPart);
-  const parts = text.parts(hasLastText ? task : { ...task, delivery: undefined });
-  const firstPart = hasLastText ? insteadPart : firstPartOf(task);
+  const hasFailureNotice = hasFailedDelivery(task) && found.some(({ part }) => part === insteadPart);
+  const parts = text.parts(hasFailureNotice ? task : { ...task, delivery: undefined });
+  const firstPart = hasFailureNotice ? insteadPart : firstPartOf(task);
   const recorded = recordedPosts(task);
   return planDelivery({ parts, firstPart, found, recorded, asNew, hasFiles, isStreamLatest, isRevised });
 }
@@ -190,7 +190,7 @@ function recordedPosts({ placeholder, question }: Task): string[] {
 
 /** Stops a stream, because Slack edits no message that is still being streamed. Where that fails, the answer is posted anew. */
 async function closeStream({ slack, task, signal }: Request, ts: string): Promise<void> {
-  const { channel } = placeOf(task);
+  const { channel } = threadRefOf(task);
   const call = { installation: installationOf(task), channel, requestId: task.id, signal };
   await unlessGone(slack.stopStream({ ...call, ts }));
 }
@@ -198,7 +198,7 @@ async function closeStream({ slack, task, signal }: Request, ts: string): Promis
 async function perform(request: Request, action: Exclude<DeliveryAction, { type: "share" }>): Promise<void> {
   const { slack, task, signal } = request;
   const installation = installationOf(task);
-  const { channel, threadTs } = placeOf(task);
+  const { channel, threadTs } = threadRefOf(task);
   if (action.type === "remove") return removeIn(request, { channel, ts: action.ts });
   const { part, content } = action;
   const post = { installation, channel, content, key: { requestId: task.id, part }, signal };
@@ -302,7 +302,7 @@ async function openIn(
     installation: installationOf(task),
     channel,
     threadTs: undefined,
-    content: text.opening({ ...task, place: { channel, threadTs: "0.0" } }),
+    content: text.opening({ ...task, threadRef: { channel, threadTs: "0.0" } }),
     key: { requestId: task.id, part: openingPart },
     signal,
   });
@@ -313,9 +313,9 @@ async function openIn(
 async function findOpenings({ slack, task, signal }: OpenRequest, channel: string): Promise<string[]> {
   const { message, id: requestId } = task;
   const oldestTs = (Number(message.ts) - skewSeconds).toFixed(6);
-  const place = { installation: installationOf(task), channel };
+  const target = { installation: installationOf(task), channel };
   try {
-    const posts = await slack.posts({ ...place, oldestTs, appId: message.appId, requestId, signal });
+    const posts = await slack.posts({ ...target, oldestTs, appId: message.appId, requestId, signal });
     return posts
       .filter(({ key }) => key?.requestId === requestId && key.part === openingPart)
       .map(({ ts }) => ts)

@@ -7,10 +7,10 @@ import type { SlackApi } from "../slack/api/slack.ts";
 import type { ButtonClickRefusal } from "../slack/messages/question.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import type { ButtonClick, ConversationOpened } from "../task/messages.ts";
-import { installationOf, placeOf, queueGroupOf, type Task } from "../task/task.ts";
+import { installationOf, queueGroupOf, type Task, threadRefOf } from "../task/task.ts";
 import { heldDelayMs, type Notify, type Questions } from "./questions.ts";
 
-export type HandleButtonClick = (request: { press: ButtonClick; signal: AbortSignal }) => Promise<void>;
+export type HandleButtonClick = (request: { buttonClick: ButtonClick; signal: AbortSignal }) => Promise<void>;
 
 /** Rejects where store, queue or gate are away, and may then be repeated. */
 export function createHandleButtonClick({
@@ -34,30 +34,30 @@ export function createHandleButtonClick({
   log: Log;
   now: () => number;
 }): HandleButtonClick {
-  async function cancel({ press, task, signal }: Pressed): Promise<ButtonClickRefusal | undefined> {
-    if (!(await gate.mayCancel({ task, user: press.user, signal }))) return { type: "not_yours" };
+  async function cancel({ buttonClick, task, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
+    if (!(await gate.mayCancel({ task, user: buttonClick.user, signal }))) return { type: "not_yours" };
     if (task.outcome !== undefined || task.state === "done") return { type: "over" };
     const body = JSON.stringify({ type: "cancel", requestId: task.id });
     await queue.send({ body, group: queueGroupOf(task) });
     return undefined;
   }
 
-  async function answer({ press, task, signal }: Pressed): Promise<ButtonClickRefusal | undefined> {
-    if (press.button.type !== "answer") return undefined;
-    const { question: index, option } = press.button;
+  async function answer({ buttonClick, task, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
+    if (buttonClick.button.type !== "answer") return undefined;
+    const { question: index, option } = buttonClick.button;
     // A question that is over has no options any more, but it still has who answered it.
     const { question: asked } = task;
     const isOffered = asked?.index !== index || asked.answer !== undefined || option < asked.options.length;
     if (!isOffered) return { type: "over" };
-    const given = { user: press.user, atMs: press.atMs, option };
-    const verdict = await questions.give({ requestId: task.id, index, answer: given, signal });
-    switch (verdict.type) {
+    const given = { user: buttonClick.user, atMs: buttonClick.atMs, option };
+    const decision = await questions.give({ requestId: task.id, index, answer: given, signal });
+    switch (decision.type) {
       case "taken":
         return undefined;
       case "held":
         await queue.send({
-          body: JSON.stringify(press),
-          delayMs: heldDelayMs(now() - press.atMs),
+          body: JSON.stringify(buttonClick),
+          delayMs: heldDelayMs(now() - buttonClick.atMs),
           group: queueGroupOf(task),
         });
         return undefined;
@@ -66,14 +66,14 @@ export function createHandleButtonClick({
       case "not_yours":
         return { type: "not_yours" };
       default:
-        return verdict;
+        return decision;
     }
   }
 
   /** Tells the person privately why the click had no effect. Best effort, and limited. */
-  async function notifyRefusal({ press, task, signal }: Pressed, refusal: ButtonClickRefusal): Promise<void> {
-    const { user, channel } = press;
-    const { threadTs } = placeOf(task);
+  async function notifyRefusal({ buttonClick, task, signal }: Clicked, refusal: ButtonClickRefusal): Promise<void> {
+    const { user, channel } = buttonClick;
+    const { threadTs } = threadRefOf(task);
     const call = { installation: installationOf(task), user, requestId: task.id };
     const post = async (deadline: AbortSignal) => {
       const locale = await gate.localeOf({ ...call, signal: deadline }).catch(() => undefined);
@@ -81,28 +81,29 @@ export function createHandleButtonClick({
         ...call,
         channel,
         threadTs,
-        text: text.pressRefused({ refusal, locale }),
+        text: text.buttonClickRefused({ refusal, locale }),
         signal: deadline,
       });
     };
     await notify({ task, user, kind: refusal.type, threadTs, signal, post }).catch(() => {});
   }
 
-  return async ({ press, signal }) => {
-    const fields = { request_id: press.requestId, operation: press.button.type, user: press.user };
-    const task = await store.get({ id: press.requestId });
+  return async ({ buttonClick, signal }) => {
+    const fields = { request_id: buttonClick.requestId, operation: buttonClick.button.type, user: buttonClick.user };
+    const task = await store.get({ id: buttonClick.requestId });
     // The button must be in the channel of the task's posts: any other button is not ours.
-    if (task === undefined || placeOf(task).channel !== press.channel) return log.warn("press_without_task", fields);
-    const pressed = { press, task, signal };
-    const refusal = press.button.type === "cancel" ? await cancel(pressed) : await answer(pressed);
-    log.info("button_pressed", { ...fields, trace_id: readTraceId(task.trace), reason: refusal?.type });
-    if (refusal !== undefined) await notifyRefusal(pressed, refusal);
+    if (task === undefined || threadRefOf(task).channel !== buttonClick.channel)
+      return log.warn("button_click_without_task", fields);
+    const clicked = { buttonClick, task, signal };
+    const refusal = buttonClick.button.type === "cancel" ? await cancel(clicked) : await answer(clicked);
+    log.info("button_clicked", { ...fields, trace_id: readTraceId(task.trace), reason: refusal?.type });
+    if (refusal !== undefined) await notifyRefusal(clicked, refusal);
   };
 }
 
-type Pressed = { press: ButtonClick; task: Task; signal: AbortSignal };
+type Clicked = { buttonClick: ButtonClick; task: Task; signal: AbortSignal };
 
-export type HandleConversationOpened = (request: { greet: ConversationOpened; signal: AbortSignal }) => Promise<void>;
+export type HandleConversationOpened = (request: { opened: ConversationOpened; signal: AbortSignal }) => Promise<void>;
 
 /**
  * Suggests the prompts of the configuration in a conversation with the assistant that was opened. Best effort: the conversation works
@@ -115,7 +116,7 @@ export function createHandleConversationOpened({
   slack: SlackApi;
   prompts: readonly { title: string; message: string }[];
 }): HandleConversationOpened {
-  return async ({ greet: { team, enterprise, channel, threadTs, requestId }, signal }) => {
+  return async ({ opened: { team, enterprise, channel, threadTs, requestId }, signal }) => {
     if (prompts.length === 0) return;
     const suggested = slack.suggestPrompts({
       installation: { team, enterprise },

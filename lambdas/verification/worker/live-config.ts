@@ -1,5 +1,6 @@
 /** The deployed configuration with the live settings, which are read again in the background. Settings that do not fit are ignored. */
 
+import { createCachedValue } from "../../shared/async/cache.ts";
 import type { JsonCall } from "../../shared/aws/json-call.ts";
 import { createFingerprints, outdatedSettings, withLiveSettings } from "../../shared/config/live-settings.ts";
 import type { Config } from "../../shared/config/schema.ts";
@@ -38,8 +39,7 @@ export function createLiveConfig({
   let text: string | undefined;
   let refused = false;
   let readable = true;
-  let startedAtMs = Number.NEGATIVE_INFINITY;
-  let reading: Promise<void> | undefined;
+  let reading: Promise<unknown> | undefined;
 
   async function refresh(): Promise<void> {
     let newer: string;
@@ -66,20 +66,25 @@ export function createLiveConfig({
     }
   }
 
+  const cached = createCachedValue({
+    async load() {
+      await refresh();
+      return { value: config, keepMs: staleAfterMs, refreshAfterMs };
+    },
+    now,
+  });
+
   return {
     async current() {
-      const ageMs = now() - startedAtMs;
-      if (reading === undefined && ageMs >= refreshAfterMs) {
-        startedAtMs = now();
-        reading = refresh().finally(() => {
-          reading = undefined;
-        });
-      }
-      if (ageMs >= staleAfterMs) await reading;
-      return config;
+      const good = cached.peek();
+      const found = cached.get();
+      if (found instanceof Promise) reading = found;
+      return good?.value ?? found;
     },
     state: () => (readable ? (refused ? "refused" : "read") : "unreadable"),
-    settled: async () => reading,
+    async settled() {
+      await reading;
+    },
   };
 }
 

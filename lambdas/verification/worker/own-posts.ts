@@ -1,17 +1,17 @@
 /** The posts of one task in its thread: finds them, plans the changes that show the outcome exactly once, and sets the reactions. */
 
 import { type MessageContent, type PostedMessage, type SlackApi, SlackError } from "../slack/api/slack.ts";
-import { filesPart, insteadPart, placeholderPart, questionPart, streamPart } from "../slack/messages/message-marks.ts";
+import { filesPart, insteadPart, placeholderPart, questionPart, streamPart } from "../slack/messages/blocks.ts";
 import type { SlackErrorKind } from "../task/events.ts";
 import { concludedAtMs, deliveryMs, graceMs, threadReleaseMs } from "../task/step.ts";
-import { installationOf, placeOf, type Task } from "../task/task.ts";
+import { installationOf, type Task, threadRefOf } from "../task/task.ts";
 
 /** The most by which the difference of Slack's clock and ours, taken from the placeholder's post, may be wrong. */
 const clockErrorMs = 5000;
 
 type Request = { slack: SlackApi; task: Task; signal: AbortSignal };
 
-/** `part` is the kind of post (`slack/messages/message-marks.ts`). `buttons` is present while the post has buttons, with its text. */
+/** `part` is the kind of post (`slack/messages/blocks.ts`). `buttons` is present while the post has buttons, with its text. */
 export type OwnPost = { ts: string; part: number; buttons?: { text: string } | undefined };
 
 /** Finds the task's posts in its thread, oldest first. Rejects with a SlackError. */
@@ -32,11 +32,11 @@ export async function ownPosts(request: Request): Promise<OwnPost[]> {
 /** All messages of the thread from the task's own message on, by any writer. Rejects with a SlackError. */
 export function messagesFromTask({ slack, task, signal }: Request): Promise<PostedMessage[]> {
   const { message, id: requestId } = task;
-  const place = placeOf(task);
-  const oldestTs = task.place === undefined ? message.ts : place.threadTs;
+  const threadRef = threadRefOf(task);
+  const oldestTs = task.threadRef === undefined ? message.ts : threadRef.threadTs;
   return slack.replies({
     installation: installationOf(task),
-    ...place,
+    ...threadRef,
     oldestTs,
     appId: message.appId,
     requestId,
@@ -226,5 +226,5 @@ async function setStatus({ slack, task, indicators, signal }: ReactRequest, stat
   const { direct, threadTs } = task.message;
   if (!indicators.assistant || !direct || threadTs === undefined) return;
   const installation = installationOf(task);
-  await slack.setStatus({ installation, ...placeOf(task), status, requestId: task.id, signal }).catch(() => {});
+  await slack.setStatus({ installation, ...threadRefOf(task), status, requestId: task.id, signal }).catch(() => {});
 }

@@ -2,11 +2,11 @@
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
-import { questionPart } from "../slack/messages/message-marks.ts";
+import { questionPart } from "../slack/messages/blocks.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { isWrittenAfter, type ReplyRefusal, takeAnswer } from "../task/asking.ts";
 import type { TaskEvent } from "../task/events.ts";
-import { type GivenAnswer, installationOf, placeOf, queueGroupOf, type Task } from "../task/task.ts";
+import { type GivenAnswer, installationOf, queueGroupOf, type Task, threadRefOf } from "../task/task.ts";
 import { type Indicators, markReplyTaken, ownPostsOrKnown } from "./own-posts.ts";
 import type { Threads } from "./threads.ts";
 
@@ -118,10 +118,10 @@ export function createQuestions({
   }: Parameters<Questions["giveFromThread"]>[0]): Promise<TaskEvent> {
     const { message, id: from } = task;
     const answer: Given = { user: message.user, atMs: now(), text: message.text, from };
-    const toEvent = (verdict: Extract<TaskEvent, { type: "reply_given" }>["verdict"]): TaskEvent => ({
+    const toEvent = (decision: Extract<TaskEvent, { type: "reply_given" }>["decision"]): TaskEvent => ({
       type: "reply_given",
       nowMs: now(),
-      verdict,
+      decision,
     });
     let isOthers = false;
     const asking = await threads.asking({ task });
@@ -143,11 +143,11 @@ export function createQuestions({
   async function notifyFilesIgnored({ task, signal }: { task: Task; signal: AbortSignal }): Promise<void> {
     const { user } = task.message;
     const refusal = { type: "files_left" } as const;
-    const words = text.pressRefused({ refusal, locale: task.locale });
-    const place = placeOf(task);
-    const call = { installation: installationOf(task), ...place, requestId: task.id, user, text: words };
+    const notice = text.buttonClickRefused({ refusal, locale: task.locale });
+    const threadRef = threadRefOf(task);
+    const call = { installation: installationOf(task), ...threadRef, requestId: task.id, user, text: notice };
     const post = (deadline: AbortSignal) => slack.postEphemeral({ ...call, signal: deadline });
-    await notify({ task, user, kind: refusal.type, threadTs: place.threadTs, signal, post }).catch(() => {});
+    await notify({ task, user, kind: refusal.type, threadTs: threadRef.threadTs, signal, post }).catch(() => {});
   }
 
   return { give, giveFromThread };
@@ -175,7 +175,7 @@ export async function askQuestion(request: Request & { reconcile: boolean }): Pr
   if (earlierTs !== undefined) return earlierTs;
   const posted = await slack.post({
     installation: installationOf(task),
-    ...placeOf(task),
+    ...threadRefOf(task),
     content: text.question({ task, nowMs }),
     key: { requestId: task.id, part },
     signal,
@@ -200,7 +200,7 @@ async function updateQuestion(request: Request): Promise<void> {
   if (ts === undefined) return;
   await slack.update({
     installation: installationOf(task),
-    channel: placeOf(task).channel,
+    channel: threadRefOf(task).channel,
     ts,
     content: text.question({ task, nowMs }),
     key: { requestId: task.id, part: partOf(task) },

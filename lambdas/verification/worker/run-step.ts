@@ -18,7 +18,7 @@ import type { Policy } from "../task/routing.ts";
 import { type Transition, wake, withHistory } from "../task/step.ts";
 import { type AgentQuestion, queueGroupOf, type Task } from "../task/task.ts";
 import type { HandleButtonClick, HandleConversationOpened } from "./interactions.ts";
-import { countStep, createDeliverySpan, isGivenUp, recordTaskSpan } from "./measured.ts";
+import { countStep, createDeliverySpan, isGivenUp, recordTaskSpan } from "./step-metrics.ts";
 import type { Threads } from "./threads.ts";
 
 /** One event of a step and its result, for the local page. */
@@ -42,8 +42,8 @@ export type WorkerOptions = {
   isKnownThread: Threads["isKnown"];
   /** Whether a message is dropped without an answer, before there is a record of it. */
   isIgnored: Gate["isIgnored"];
-  press: HandleButtonClick;
-  greet: HandleConversationOpened;
+  handleButtonClick: HandleButtonClick;
+  handleConversationOpened: HandleConversationOpened;
   /** Always shorter than the queue's visibility timeout. An act's signal aborts after nine tenths of it. */
   leaseMs: number;
   /** The secret that session ids are keyed with. Rejects where the store is away. */
@@ -61,7 +61,7 @@ export type WorkerOptions = {
 /** The options of a step that runs no acts itself, and leaves them to the next wake-up. */
 export type ActlessOptions = Omit<
   WorkerOptions,
-  "runAct" | "isKnownThread" | "isIgnored" | "press" | "greet" | "zoneSecret"
+  "runAct" | "isKnownThread" | "isIgnored" | "handleButtonClick" | "handleConversationOpened" | "zoneSecret"
 >;
 
 type StepOptions = ActlessOptions & { runAct?: RunAct };
@@ -90,12 +90,12 @@ export async function runStep(options: StepOptions, { task, event, seq, nowMs, s
     return claim(first);
   });
   if (claimed === undefined) return false;
-  observe(options, first.event, claimed, first.effects);
-  countStep({ metrics: metricsOf(options), before: task, event: first.event, task: claimed });
+  reportStep(options, { ...first, before: task, task: claimed, operation: "save" });
   const spans = spansOf(options);
   const run = async () => {
     const last = await runEffects(options, { task: claimed, effects: first.effects }, signal);
-    if (await finishStep(options, last, seq)) recordTaskSpan({ spans, before: task, task: last.task });
+    const saved = await finishStep(options, last, seq);
+    if (saved !== undefined) recordTaskSpan({ spans, before: task, task: saved });
   };
   try {
     await spans.within(createStepSpan({ task, event, system: options.queueSystem }), run);
@@ -147,7 +147,7 @@ function itemErrorIn(thrown: unknown): ItemError {
 
 /** Runs acts until the machine asks for none. The remaining effect is at most a wake-up. Each act's signal aborts before the lease ends. */
 async function runEffects(options: StepOptions, first: Transition, stop: AbortSignal | undefined): Promise<Transition> {
-  const { runAct, leaseMs, log, now = Date.now } = options;
+  const { runAct, leaseMs, now = Date.now } = options;
   if (runAct === undefined) return first;
   const spans = spansOf(options);
   const deadline = AbortSignal.timeout(Math.floor(leaseMs * 0.9));
@@ -158,15 +158,8 @@ async function runEffects(options: StepOptions, first: Transition, stop: AbortSi
     const result = await (act.type === "deliver" ? runDelivery({ spans, runAct, request }) : runAct(request));
     const before = task;
     const step = takeStep(options, { task, event: result, atMs: now() });
-    const { event } = step;
     ({ task, effects } = step);
-    const isFailed = event.type === "slack_failed" || event.type === "step_failed";
-    if (isFailed && isGivenUp({ before, task })) {
-      const reason = event.type === "slack_failed" ? event.kind : "internal";
-      log.error("answer_not_delivered", { ...idsOf(task), operation: act.type, reason });
-    }
-    observe(options, event, task, effects);
-    countStep({ metrics: metricsOf(options), before, event, task });
+    reportStep(options, { ...step, before, operation: act.type });
   }
   if (effects.some((effect) => effect.type === "stop_session")) await runAct.stopSession({ task, signal });
   return { task, effects };
@@ -183,9 +176,14 @@ function runDelivery(delivery: { spans: Spans; runAct: RunAct; request: Paramete
 
 /**
  * Sends the wake-up first and saves the record second. The queue message is finished only after that, so a crash in between leaves one
- * chain of wake-ups. Resolves to false where the lease had ended and another worker has gone on.
+ * chain of wake-ups. Where the record cannot be saved, the task fails, and the act that follows is noted in the record (`owed`), so that
+ * it is not lost. Resolves to undefined where the lease had ended and another worker has gone on.
  */
-async function finishStep(options: ActlessOptions, { task, effects }: Transition, seq: number): Promise<boolean> {
+async function finishStep(
+  options: ActlessOptions,
+  { task, effects }: Transition,
+  seq: number,
+): Promise<Task | undefined> {
   const { store, queue, log, now = Date.now, random = Math.random } = options;
   const wake = effects.find((effect) => effect.type === "wake");
   if (wake !== undefined) {
@@ -196,15 +194,31 @@ async function finishStep(options: ActlessOptions, { task, effects }: Transition
   const { lease: _lease, ...rest } = task;
   const save = (item: Task) => store.replace({ item: { ...item, wakeSeq: seq + 1 } });
   const saved = await save(rest).catch(async (thrown: unknown) => {
-    const failed = takeFailedStep(options, { task: rest, atMs: now(), thrown: itemErrorIn(thrown) });
+    const failed = owe(takeFailedStep(options, { task: rest, atMs: now(), thrown: itemErrorIn(thrown) }));
     await queue.send({
       body: JSON.stringify({ type: "wake", requestId: task.id, seq: seq + 1 }),
       group: queueGroupOf(task),
     });
-    return save(failed.task);
+    const kept = await save(failed.task);
+    if (kept !== undefined) reportStep(options, { ...failed, before: rest, operation: "save" });
+    return kept;
   });
   if (saved === undefined) log.warn("lease_lost", { ...idsOf(task), seq });
-  return saved !== undefined;
+  return saved;
+}
+
+/** Logs and counts a step. `operation` is what the step did last, for the log line of an answer that cannot be delivered. */
+function reportStep(
+  options: ActlessOptions,
+  { before, task, effects, event, operation }: Taken & { before: Task; operation: string },
+): void {
+  const isFailed = event.type === "slack_failed" || event.type === "step_failed";
+  if (isFailed && isGivenUp({ before, task })) {
+    const reason = event.type === "slack_failed" ? event.kind : "internal";
+    options.log.error("answer_not_delivered", { ...idsOf(task), operation, reason });
+  }
+  observe(options, event, task, effects);
+  countStep({ metrics: metricsOf(options), before, event, task });
 }
 
 function observe({ observe: watch, log }: ActlessOptions, event: TaskEvent, task: Task, effects: TaskEffect[]): void {
@@ -307,7 +321,7 @@ export function createSafeText(text: TaskText): TaskText {
     status: (task) => withFallback(text.status, task, withoutTexts(task)),
     parts: (task) => pureStep(() => text.parts(task)),
     replaced: text.replaced,
-    pressRefused: text.pressRefused,
+    buttonClickRefused: text.buttonClickRefused,
   };
 }
 

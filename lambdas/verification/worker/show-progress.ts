@@ -2,11 +2,11 @@
 
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { mostMessages } from "../slack/messages/answer.ts";
-import { placeholderPart } from "../slack/messages/message-marks.ts";
+import { placeholderPart } from "../slack/messages/blocks.ts";
 import { nextStreamPiece, type StreamContent, type StreamPiece } from "../slack/messages/stream-piece.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import type { ProgressShown } from "../task/events.ts";
-import { installationOf, placeOf, type Task } from "../task/task.ts";
+import { installationOf, type Task, threadRefOf } from "../task/task.ts";
 
 type Stream = NonNullable<Task["stream"]>;
 type Request = { slack: SlackApi; task: Task; text: TaskText; now: () => number; signal: AbortSignal };
@@ -29,7 +29,7 @@ export async function showProgress(request: Request & { streaming: boolean }): P
 
 async function editPlaceholder({ slack, task, text, signal }: Request): Promise<ProgressShown> {
   if (task.placeholder?.ts === undefined) return {};
-  const { channel } = placeOf(task);
+  const { channel } = threadRefOf(task);
   try {
     await slack.update({
       installation: installationOf(task),
@@ -93,17 +93,17 @@ type Begun = { stream: Stream; piece: Extract<StreamPiece, { type: "piece" }> };
 async function begin(request: Request, { stream, piece }: Begun): Promise<Stream> {
   const { slack, task, now, signal } = request;
   const call = { installation: installationOf(task), requestId: task.id, signal };
-  const place = placeOf(task);
+  const threadRef = threadRefOf(task);
   const former = stream.messages.at(-1);
-  if (former !== undefined) await slack.stopStream({ ...call, channel: place.channel, ts: former.ts });
+  if (former !== undefined) await slack.stopStream({ ...call, channel: threadRef.channel, ts: former.ts });
   const startedAtMs = now();
   const { markdown, shows, end } = piece;
-  const { ts } = await slack.startStream({ ...call, ...place, user: task.message.user, markdown });
+  const { ts } = await slack.startStream({ ...call, ...threadRef, user: task.message.user, markdown });
   return { ...stream, messages: [...stream.messages, { ts, startedAtMs, shows }], length: end };
 }
 
 async function append({ slack, task, signal }: Request, { ts, markdown }: { ts: string; markdown: string }) {
-  const { channel } = placeOf(task);
+  const { channel } = threadRefOf(task);
   await slack.appendStream({ installation: installationOf(task), channel, ts, markdown, requestId: task.id, signal });
 }
 

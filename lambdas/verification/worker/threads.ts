@@ -3,8 +3,8 @@
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { changeRecord } from "../../shared/engine/records.ts";
 import type { ThreadPosition } from "../task/events.ts";
-import { requestIdOf } from "../task/ids.ts";
 import type { UserMessage } from "../task/messages.ts";
+import { requestIdOf } from "../task/routing.ts";
 import { concludedAtMs, threadReleaseMs } from "../task/step.ts";
 import { queueGroupOf, type Task, threadKeyOf } from "../task/task.ts";
 import {
@@ -91,7 +91,7 @@ export function createThreads({
       change<ThreadPosition | undefined>(task, async (thread) => {
         const releasedAtMs = parallel ? new Map<string, number>() : await releaseTimes({ thread, task });
         const added = addToThread({ thread, task, parallel, turnMs, nowMs: now(), releasedAtMs });
-        return added === undefined ? { thread, result: undefined } : { thread: added.thread, result: added.place };
+        return added === undefined ? { thread, result: undefined } : { thread: added.thread, result: added.position };
       }),
     async leave({ task }) {
       const next = await change(task, (thread) => {

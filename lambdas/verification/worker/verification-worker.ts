@@ -8,10 +8,9 @@ import type { Log } from "../../shared/log.ts";
 import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import type { Files } from "../files/files.ts";
-import { parseReadableRules } from "../gate/allowlist.ts";
 import { createGate, type Gate, parseUsage } from "../gate/gate.ts";
 import { parseRefusalRecord } from "../gate/refusals.ts";
-import { createPolicy, toDefaultLocale } from "../gate/route.ts";
+import { createPolicy, parseReadableRules, toDefaultLocale } from "../gate/rules.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import { createTaskText, type TaskText } from "../slack/messages/task-text.ts";
 import type { Policy } from "../task/routing.ts";
@@ -116,8 +115,8 @@ export function createVerificationWorker({
     runAct,
     isKnownThread: threads.isKnown,
     isIgnored: gate.isIgnored,
-    press: createHandleButtonClick({ store, queue, gate, questions, notify, slack, text, log, now }),
-    greet: createHandleConversationOpened({ slack, prompts: assistant?.prompts ?? [] }),
+    handleButtonClick: createHandleButtonClick({ store, queue, gate, questions, notify, slack, text, log, now }),
+    handleConversationOpened: createHandleConversationOpened({ slack, prompts: assistant?.prompts ?? [] }),
     leaseMs: config.limits.leaseMs,
     zoneSecret: createZoneSecret({ store: secretStore, newSecret }),
     log,

@@ -32,8 +32,8 @@ export function createWorker(options: WorkerOptions): Worker {
     runAct: _runAct,
     isKnownThread: _isKnownThread,
     isIgnored: _isIgnored,
-    press: _press,
-    greet: _greet,
+    handleButtonClick: _handleButtonClick,
+    handleConversationOpened: _handleConversationOpened,
     zoneSecret: _zoneSecret,
     ...actless
   } = options;
@@ -48,8 +48,9 @@ export function createWorker(options: WorkerOptions): Worker {
         throw new SekishoError("invalid_request");
       }
       const stop = signal ?? AbortSignal.timeout(options.leaseMs);
-      if (message.type === "press") return options.press({ press: message, signal: stop });
-      if (message.type === "greet") return options.greet({ greet: message, signal: stop });
+      if (message.type === "button_click") return options.handleButtonClick({ buttonClick: message, signal: stop });
+      if (message.type === "conversation_opened")
+        return options.handleConversationOpened({ opened: message, signal: stop });
       await handleMessage(options, message, signal);
     },
     deadLetter,

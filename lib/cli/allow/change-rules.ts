@@ -1,6 +1,6 @@
 /** Changes the record of the kept rules by compare-and-set. */
 import { changeRecord } from "../../../lambdas/shared/engine/records.ts";
-import { noStoredRules, type StoredRules, storedRulesId } from "../../../lambdas/verification/gate/allowlist.ts";
+import { noStoredRules, type StoredRules, storedRulesId } from "../../../lambdas/verification/gate/rules.ts";
 import { errorNameOf } from "../aws/aws-failure.ts";
 import type { RulePlace } from "./rule-set.ts";
 

@@ -3,7 +3,7 @@ import { basename, dirname } from "node:path";
 import type { CommandRun } from "../../../bin/commands/command.ts";
 import { configPath } from "../../../lambdas/shared/config/load.ts";
 import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
-import { parseStoredRules, rulesKeepMs, storedRulesId } from "../../../lambdas/verification/gate/allowlist.ts";
+import { parseStoredRules, rulesKeepMs, storedRulesId } from "../../../lambdas/verification/gate/rules.ts";
 import { isFolderLocked } from "../../local/engine.ts";
 import type { OpenZone } from "../zone/open-zone.ts";
 import { atZone, type ZoneValues } from "../zone/zone.ts";

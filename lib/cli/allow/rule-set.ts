@@ -6,7 +6,7 @@ import {
   maxRulesBytes,
   type StoredRule,
   type StoredRules,
-} from "../../../lambdas/verification/gate/allowlist.ts";
+} from "../../../lambdas/verification/gate/rules.ts";
 
 /** Texts for a person; `store` rejects with errors that say what to do. */
 export type RulePlace = {

@@ -2,7 +2,7 @@
 
 import { UsageError } from "../../../bin/commands/command.ts";
 import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
-import type { Requester } from "../../../lambdas/verification/gate/allowlist.ts";
+import type { Requester } from "../../../lambdas/verification/gate/rules.ts";
 import type { RuleFields } from "./rule-set.ts";
 
 const ids = {

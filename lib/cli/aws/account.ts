@@ -1,17 +1,10 @@
-/** Whose credentials are at hand, and whether they are of the account that a stage names. */
+/** Whose credentials a command uses, and whether they are of the account that a stage names. */
 import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 import { findExecutionPlace } from "../../../lambdas/shared/config/stage-config.ts";
-import { AwsFailure, callAws } from "./aws-failure.ts";
+import { type AwsCall, AwsFailure, callAws } from "./aws-failure.ts";
 import type { NamedStage } from "./stage.ts";
 
-/** Whose the credentials at hand are. */
-export async function callerIdentity({
-  region,
-  signal,
-}: {
-  region: string;
-  signal: AbortSignal;
-}): Promise<{ account: string; arn: string }> {
+export async function callerIdentity({ region, signal }: AwsCall): Promise<{ account: string; arn: string }> {
   const sts = new STSClient({ region });
   const { Account = "unknown", Arn = "unknown" } = await callAws({
     doing: "ask AWS whose credentials these are",
@@ -21,19 +14,14 @@ export async function callerIdentity({
   return { account: Account, arn: Arn };
 }
 
-/** The account of the credentials at hand. */
-export async function callerAccount(request: { region: string; signal: AbortSignal }): Promise<string> {
-  return (await callerIdentity(request)).account;
-}
-
-/** Rejects unless the credentials are of the Verification account, where all of the command line's work but secrets is. */
+/** Rejects unless the credentials are of the Verification account. Only secrets are also written in the other account. */
 export async function requireVerificationAccount({
   stageName,
   stage,
   signal,
 }: NamedStage & { signal: AbortSignal }): Promise<void> {
   const { account, region } = stage.verification;
-  const actual = await callerAccount({ region, signal });
+  const { account: actual } = await callerIdentity({ region, signal });
   if (actual === account) return;
   const ofExecution = findExecutionPlace(stage)?.account === actual ? ", the Execution zone's" : "";
   throw new AwsFailure(

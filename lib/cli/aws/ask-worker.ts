@@ -1,46 +1,37 @@
-/** Asks the deployed worker of a stage something by a direct invocation, so that it answers with its own role and secrets. */
+/** Asks the deployed worker of a stage by a direct invocation, so that it answers with its own role and secrets. */
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import type * as z from "zod";
+import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import type { OperatorRequest } from "../../../lambdas/verification/checks/operator-call.ts";
 import { formatStackName, verificationOutputs } from "../../cdk/names.ts";
 import { AwsFailure, callAws, errorNameOf } from "./aws-failure.ts";
+import type { StackOutputs } from "./stack-outputs.ts";
+import type { NamedStage } from "./stage.ts";
 
-/** Beyond the worker's own time limit: for the way there and back, and for a cold start. */
-const graceMs = 30_000;
+export type DeployedWorker = NamedStage & { config: Config; outputs: StackOutputs };
 
-export type DeployedWorker = {
-  stageName: string;
-  region: string;
-  /** The ARN of the alias for operators, an output of the Verification stack; empty where an older version deployed the stack. */
-  workerFunction: string;
-  /** As the configuration has it: a worker runs a little longer than its lease. */
-  leaseMs: number;
-};
-
-/** How long the worker may take. */
-export function workerTimeoutMs({ leaseMs }: Pick<DeployedWorker, "leaseMs">): number {
-  return leaseMs + graceMs;
+/** The worker's own time limit is a little longer than its lease. The call itself and a cold start come on top. */
+export function workerTimeoutMs({ limits }: Config): number {
+  return limits.leaseMs + 30_000;
 }
 
 /** Rejects with an AwsFailure that says what to do. */
 export async function askWorker<T>({
-  worker,
+  stageName,
+  stage,
+  config,
+  outputs: { workerFunction },
   request,
   answerSchema,
   signal,
-}: {
-  worker: DeployedWorker;
-  request: OperatorRequest;
-  answerSchema: z.ZodType<T>;
-  signal: AbortSignal;
-}): Promise<T> {
-  const { workerFunction, region, stageName } = worker;
+}: DeployedWorker & { request: OperatorRequest; answerSchema: z.ZodType<T>; signal: AbortSignal }): Promise<T> {
   const deploy = `npx cdk deploy --all -c stage=${stageName}`;
+  // The output is empty where an older version deployed the stack.
   if (workerFunction === "") {
     const stack = formatStackName({ stageName, zone: "Verification" });
     throw new AwsFailure(`The stack ${stack} has no output ${verificationOutputs.workerFunction}. Run ${deploy}.`);
   }
-  const lambda = new LambdaClient({ region });
+  const lambda = new LambdaClient({ region: stage.verification.region });
   try {
     const command = new InvokeCommand({
       FunctionName: workerFunction,
@@ -50,13 +41,16 @@ export async function askWorker<T>({
     const { FunctionError, Payload = new Uint8Array() } = await callAws({
       doing: "ask the deployed worker",
       signal,
-      timeoutMs: workerTimeoutMs(worker),
+      timeoutMs: workerTimeoutMs(config),
       call: (options) => lambda.send(command, options),
     }).catch((thrown) => {
-      throw explain({ thrown, workerFunction, deploy });
+      const text = explainRefusal({ name: errorNameOf(thrown), workerFunction, deploy });
+      throw text === undefined
+        ? thrown
+        : new AwsFailure(`Could not ask the deployed worker: ${text}`, { cause: thrown });
     });
-    const answer = jsonIn(Payload);
-    if (FunctionError !== undefined) throw functionFailure({ answer, deploy });
+    const answer = parseJson(Payload);
+    if (FunctionError !== undefined) throw toFunctionFailure({ answer, deploy });
     const parsed = answerSchema.safeParse(answer);
     if (parsed.success) return parsed.data;
     throw new AwsFailure(`The deployed worker answers as another version does. Run ${deploy}.`);
@@ -65,33 +59,17 @@ export async function askWorker<T>({
   }
 }
 
-function explain({
-  thrown,
-  workerFunction,
-  deploy,
-}: {
-  thrown: unknown;
-  workerFunction: string;
-  deploy: string;
-}): unknown {
-  const name = errorNameOf(thrown);
-  const failed = (words: string) => new AwsFailure(`Could not ask the deployed worker: ${words}`, { cause: thrown });
-  if (/^AccessDenied/.test(name)) {
-    return failed(
-      `these credentials lack lambda:InvokeFunction on ${workerFunction}. Use a role that has it, by AWS_PROFILE.`,
-    );
+function explainRefusal({ name, workerFunction, deploy }: { name: string; workerFunction: string; deploy: string }) {
+  if (name.startsWith("AccessDenied")) {
+    return `these credentials lack lambda:InvokeFunction on ${workerFunction}. Use a role that has it, by AWS_PROFILE.`;
   }
-  if (name === "ResourceNotFoundException") return failed(`there is no function ${workerFunction}. Run ${deploy}.`);
-  if (name === "TooManyRequestsException") {
-    return failed(
-      "all of its concurrency, or all of the account's, is in use (TooManyRequestsException). Try again in a minute; if it stays so, look at the alarm WorkerThrottles and the account's Lambda quota.",
-    );
-  }
-  return thrown;
+  if (name === "ResourceNotFoundException") return `there is no function ${workerFunction}. Run ${deploy}.`;
+  if (name !== "TooManyRequestsException") return undefined;
+  return "all of its concurrency, or all of the account's, is in use (TooManyRequestsException). Try again in a minute; if it stays so, look at the alarm WorkerThrottles and the account's Lambda quota.";
 }
 
 /** Repeats only the kind of error, which is a name, and not the function's own text. */
-function functionFailure({ answer, deploy }: { answer: unknown; deploy: string }): AwsFailure {
+function toFunctionFailure({ answer, deploy }: { answer: unknown; deploy: string }): AwsFailure {
   const { errorType } = Object(answer) as { errorType?: unknown };
   const kind = typeof errorType === "string" && /^[\w.]{1,80}$/.test(errorType) ? errorType : "unknown";
   if (kind === "UnknownEventError" || kind === "ZodError") {
@@ -103,7 +81,7 @@ function functionFailure({ answer, deploy }: { answer: unknown; deploy: string }
   return new AwsFailure(`The deployed worker failed (${kind}). Look at its log.`);
 }
 
-function jsonIn(payload: Uint8Array): unknown {
+function parseJson(payload: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(payload).toString("utf8"));
   } catch {

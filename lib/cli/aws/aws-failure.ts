@@ -1,6 +1,7 @@
-/** What AWS refused, as one line that says what to do. Never AWS's own text: it may repeat what was sent. */
-
-/** `unreachable`: nothing answered. */
+/**
+ * A refusal of AWS in one line that says what to do. It never holds AWS's own text, which may repeat what was sent.
+ * `unreachable`: nothing answered.
+ */
 export class AwsFailure extends Error {
   readonly unreachable: boolean;
 
@@ -10,6 +11,9 @@ export class AwsFailure extends Error {
     this.unreachable = unreachable;
   }
 }
+
+/** Where a call goes, and what ends it. */
+export type AwsCall = { region: string; signal: AbortSignal };
 
 const callTimeoutMs = 20_000;
 
@@ -39,14 +43,15 @@ export function errorNameOf(failure: unknown): string {
   return error instanceof Error ? error.name : "";
 }
 
-/** Nothing was asked of AWS, since there are no credentials to ask with. */
+/** Whether AWS was not called at all, for want of credentials. */
 export function lacksCredentials(failure: unknown): boolean {
   return /^(CredentialsProviderError|TokenProviderError)$/.test(errorNameOf(failure));
 }
 
 function explain({ doing, thrown }: { doing: string; thrown: unknown }): AwsFailure {
   const name = errorNameOf(thrown).replace(/[^\w.]/g, "");
-  const status = statusOf(thrown);
+  // Undefined where no response came.
+  const status: number | undefined = Object(Object(thrown).$metadata).httpStatusCode;
   const failed = (what: string, unreachable = false) =>
     new AwsFailure(`Could not ${doing}: ${what}`, { unreachable, cause: thrown });
   if (lacksCredentials(thrown)) {
@@ -66,11 +71,4 @@ function explain({ doing, thrown }: { doing: string; thrown: unknown }): AwsFail
   }
   if (status >= 500) return failed(`AWS has a problem of its own (${name}, ${status}). Try again in a minute.`, true);
   return failed(`AWS refused it (${name}, ${status}).`);
-}
-
-/** Undefined where no response came. */
-function statusOf(thrown: unknown): number | undefined {
-  if (typeof thrown !== "object" || thrown === null || !("$metadata" in thrown)) return undefined;
-  const { httpStatusCode } = thrown.$metadata as { httpStatusCode?: number };
-  return httpStatusCode;
 }

@@ -1,13 +1,12 @@
-/** What the other side must be told, so that it trusts the Verification role of a stage: per destination. */
-
+/** What the other side of each destination must know to trust the Verification role of a stage. */
 import { type AuthorizerConfig, toWebIdentityRequest } from "../../../lambdas/shared/config/authorizer-schema.ts";
 import { resolveAuthorizerConfig } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 
-/** `lines` are for a person to paste; `json` is the same for a script, where it is JSON. */
+/** `lines` are for a person to paste. `json` is the same for a script, where it is JSON. */
 export type Trust = { destination: string; authorizer: string; audience: string; lines: string[]; json?: unknown };
 
-/** Of all destinations whose calls begin with a token of AWS STS. */
+/** Lists all destinations whose calls begin with a token of AWS STS. */
 export function listTrusts({
   destinations,
   issuer,
@@ -19,22 +18,27 @@ export function listTrusts({
     if (authorizer === undefined) return [];
     const audience = toWebIdentityRequest(authorizer)?.audience;
     if (audience === undefined) return [];
-    const told = describeTrust({ authorizer, audience, issuer, roleArn, stageName });
-    return [{ destination, authorizer: authorizer.type, audience, ...told }];
+    const issued = { issuer, audience, roleArn, stageName };
+    return [{ destination, authorizer: authorizer.type, audience, ...describeTrust(authorizer, issued) }];
   });
 }
 
-type Told = { authorizer: AuthorizerConfig; audience: string; issuer: string; roleArn: string; stageName: string };
+type Issued = { issuer: string; audience: string; roleArn: string; stageName: string };
+type Description = Pick<Trust, "lines" | "json">;
 
-function describeTrust({ authorizer, ...told }: Told): Pick<Trust, "lines" | "json"> {
-  if (authorizer.type === "google")
-    return { lines: googleCommands({ ...told, ...authorizer, audience: told.audience }) };
-  if (authorizer.type === "azure") return azureCredential({ ...told, clientId: authorizer.clientId });
-  return ownHost(told);
+function describeTrust(authorizer: AuthorizerConfig, issued: Issued): Description {
+  switch (authorizer.type) {
+    case "google":
+      return { lines: googleCommands({ ...authorizer, ...issued }) };
+    case "azure":
+      return azureCredential({ clientId: authorizer.clientId, ...issued });
+    default:
+      return ownHost(issued);
+  }
 }
 
 /** The `execution` section of our own host over there. Another host checks the same claims of the JWT. */
-function ownHost({ issuer, audience, roleArn }: Omit<Told, "authorizer">): Pick<Trust, "lines" | "json"> {
+function ownHost({ issuer, audience, roleArn }: Issued): Description {
   const json = { authenticator: { type: "web-identity", issuer, audience, roles: [roleArn] } };
   return {
     json,
@@ -53,7 +57,7 @@ function googleCommands({
   roleArn,
   workloadIdentityProvider,
   serviceAccount,
-}: Omit<Told, "authorizer"> & { workloadIdentityProvider: string; serviceAccount: string }): string[] {
+}: Issued & { workloadIdentityProvider: string; serviceAccount: string }): string[] {
   const [pool = "", provider = ""] = workloadIdentityProvider.split("/providers/");
   const poolId = pool.split("/").at(-1);
   const where = `--location=global --project=PROJECT_ID`;
@@ -73,7 +77,7 @@ function googleCommands({
   ];
 }
 
-/** None for an account that Google makes itself, such as that of Compute Engine. */
+/** Returns no command for an account that Google creates itself, such as that of Compute Engine. */
 function createCommand(serviceAccount: string): string[] {
   const [, id, project] = /^([a-z][a-z0-9-]+)@([a-z][a-z0-9-]*)\.iam\.gserviceaccount\.com$/.exec(serviceAccount) ?? [];
   return id === undefined ? [] : [`gcloud iam service-accounts create ${id} --project=${project}`];
@@ -84,9 +88,9 @@ function azureCredential({
   issuer,
   audience,
   roleArn,
-  clientId,
   stageName,
-}: Omit<Told, "authorizer"> & { clientId: string }): Pick<Trust, "lines" | "json"> {
+  clientId,
+}: Issued & { clientId: string }): Description {
   const json = { name: `sekisho-${stageName}`, issuer, subject: roleArn, audiences: [audience] };
   return {
     json,
@@ -98,7 +102,7 @@ function azureCredential({
   };
 }
 
-/** As one word of a shell. */
+/** Returns the text as one word of a shell. */
 function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

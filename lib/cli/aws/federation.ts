@@ -1,4 +1,4 @@
-/** The switch of an AWS account that lets STS issue tokens for others: IAM has it, CloudFormation does not. */
+/** The setting of an AWS account that lets STS issue tokens for other clouds. IAM has it, CloudFormation does not. */
 import {
   EnableOutboundWebIdentityFederationCommand,
   GetOutboundWebIdentityFederationInfoCommand,
@@ -7,29 +7,26 @@ import {
 import type { CommandRun } from "../../../bin/commands/command.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { formatRoleName } from "../../cdk/names.ts";
-import { AwsFailure, callAws, errorNameOf } from "./aws-failure.ts";
+import { type AwsCall, AwsFailure, callAws, errorNameOf } from "./aws-failure.ts";
 import { listTrusts, type Trust } from "./federation-trust.ts";
 import type { NamedStage } from "./stage.ts";
 
-type Place = { region: string; signal: AbortSignal };
-
-/** Resolves to the account's issuer; undefined where it issues no tokens. */
-export async function readIssuer({ region, signal }: Place): Promise<string | undefined> {
+/** Resolves to the account's issuer, and to undefined where it issues no tokens. */
+export async function readIssuer({ region, signal }: AwsCall): Promise<string | undefined> {
   const iam = new IAMClient({ region });
   const { IssuerIdentifier, JwtVendingEnabled } = await callAws({
     doing: "ask whether the account issues tokens for others",
     signal,
     call: (options) => iam.send(new GetOutboundWebIdentityFederationInfoCommand({}), options),
   }).catch((thrown) => {
-    if (errorNameOf(thrown).startsWith("FeatureDisabled"))
-      return { IssuerIdentifier: undefined, JwtVendingEnabled: false };
-    throw thrown;
+    if (!errorNameOf(thrown).startsWith("FeatureDisabled")) throw thrown;
+    return { IssuerIdentifier: undefined, JwtVendingEnabled: false };
   });
   return JwtVendingEnabled === false ? undefined : IssuerIdentifier;
 }
 
-/** Switching on what is on already is fine; `changed` says whether it was off. */
-export async function enableFederation({ region, signal }: Place): Promise<{ issuer: string; changed: boolean }> {
+/** May be repeated. `changed` says whether it was off. */
+export async function enableFederation({ region, signal }: AwsCall): Promise<{ issuer: string; changed: boolean }> {
   const iam = new IAMClient({ region });
   const enabled = await callAws({
     doing: "let the account issue tokens for others",
@@ -45,14 +42,13 @@ export async function enableFederation({ region, signal }: Place): Promise<{ iss
   return { issuer, changed: enabled !== undefined };
 }
 
-// What `federation enable` and `federation show` print: the account's issuer, the roles, and what others must be told.
-
+/** The account's issuer, the roles, and what other clouds must know to trust them. */
 export type FederationReport = {
   account: string;
   issuer: string;
   discovery: string;
   jwks: string;
-  /** Of all stages; those in other accounts have another issuer. */
+  /** Of all stages. Those in other accounts have another issuer. */
   roles: { stage: string; account: string; arn: string }[];
   destinations: Trust[];
 };
@@ -63,12 +59,10 @@ export function federationReport({
   stageName,
   stage,
 }: NamedStage & { config: Config; issuer: string }): FederationReport {
-  const roles = Object.entries(config.stages).map(([name, { verification }]) => ({
-    stage: name,
-    account: verification.account,
-    arn: roleArnOf({ stageName: name, ...verification }),
-  }));
-  const roleArn = roleArnOf({ stageName, ...stage.verification });
+  const roles = Object.entries(config.stages).map(([name, { verification }]) => {
+    return { stage: name, account: verification.account, arn: formatRoleArn({ stageName: name, ...verification }) };
+  });
+  const roleArn = formatRoleArn({ stageName, ...stage.verification });
   return {
     account: stage.verification.account,
     issuer,
@@ -91,23 +85,18 @@ export function printReport({
   const { account, issuer, discovery, jwks, roles, destinations } = report;
   print(`issuer     ${issuer}\ndiscovery  ${discovery}\nkeys       ${jwks}\n`);
   for (const { stage, account: other, arn } of roles) {
-    print(
-      `role of stage ${stage}  ${arn}${other === account ? "" : " (of another account, with an issuer of its own)"}`,
-    );
+    const elsewhere = other === account ? "" : " (of another account, with an issuer of its own)";
+    print(`role of stage ${stage}  ${arn}${elsewhere}`);
   }
   if (destinations.length === 0) {
-    print("\nNo destination has the authorizer web-identity, google or azure, so that nobody needs to be told yet.");
+    print("\nNo destination has the authorizer web-identity, google or azure, so nobody needs to know yet.");
   }
   for (const { destination, authorizer, audience, lines } of destinations) {
     print([`\n${destination} (${authorizer}, audience ${audience})`, ...lines].join("\n"));
   }
 }
 
-function roleArnOf({ stageName, account, region }: { stageName: string; account: string; region: string }): string {
-  return `arn:${partitionOf(region)}:iam::${account}:role/${formatRoleName({ stageName, zone: "Verification" })}`;
-}
-
-function partitionOf(region: string): string {
-  if (region.startsWith("cn-")) return "aws-cn";
-  return region.startsWith("us-gov-") ? "aws-us-gov" : "aws";
+function formatRoleArn({ stageName, account, region }: { stageName: string; account: string; region: string }): string {
+  const partition = region.startsWith("cn-") ? "aws-cn" : region.startsWith("us-gov-") ? "aws-us-gov" : "aws";
+  return `arn:${partition}:iam::${account}:role/${formatRoleName({ stageName, zone: "Verification" })}`;
 }

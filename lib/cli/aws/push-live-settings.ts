@@ -1,5 +1,4 @@
-/** Brings routes, and what of destinations needs no permission, to a deployed stage: for `config push` and `destinations set`. */
-
+/** Pushes routes, and the fields of destinations that need no permission, to a deployed stage without a deploy. */
 import { GetParameterCommand, PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import * as z from "zod";
 import { type CommandRun, exitCodes } from "../../../bin/commands/command.ts";
@@ -11,11 +10,11 @@ import {
 } from "../../../lambdas/shared/config/live-settings.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
-import { AwsFailure, callAws } from "./aws-failure.ts";
+import { type AwsCall, AwsFailure, callAws } from "./aws-failure.ts";
 import { readStackOutputs } from "./stack-outputs.ts";
 import type { NamedStage } from "./stage.ts";
 
-/** Resolves to the exit code: 1 where it needs a deploy, and nothing is written then. Rejects with an AwsFailure. */
+/** Resolves to the exit code. It is 1, and nothing is written, where a deploy is needed. Rejects with an AwsFailure. */
 export async function pushLiveSettings({
   config,
   dryRun,
@@ -29,7 +28,7 @@ export async function pushLiveSettings({
   const outputs = await readStackOutputs({ ...named, signal });
   const deployed = fingerprintsIn(outputs.deployedDestinations);
   const parameter = { name: outputs.routesParameter, region: stage.verification.region, signal };
-  const before = jsonOf(await readLiveParameter(parameter));
+  const before = parseJson(await readLiveParameter(parameter)) ?? {};
   const { settings, refused, leftOut } = planPush({ config: staged, deployed, before });
   if (refused.length > 0) {
     note(`needs a deploy: ${refused.map(({ name, why }) => `${name} (${why})`).join(", ")}.`);
@@ -44,14 +43,17 @@ export async function pushLiveSettings({
   const text = JSON.stringify(settings);
   const bytes = Buffer.byteLength(text);
   if (bytes > maxBytes) throw new AwsFailure(`The live settings are ${bytes} bytes; a parameter holds ${maxBytes}.`);
-  const after = JSON.parse(text);
-  const changes = jsonChanges({ before, after });
+  const changes = jsonChanges({ before, after: JSON.parse(text) });
   if (changes.length === 0) {
     print("Nothing changes.");
     return exitCodes.success;
   }
   print(changes.join("\n"));
-  for (const name of movedDestinations({ before, after })) note(movedText({ name, stageName }));
+  for (const name of listMoved(before, settings)) {
+    note(
+      `Note: ${name} gets another address. Tasks that the old one accepted can then no longer be polled there (npx sekisho tasks list --stage ${stageName} shows what is under way). A new destination and a changed route keep such tasks, because the old destination still answers for them.`,
+    );
+  }
   if (bytes > standardBytes) note(`${bytes} bytes: this makes it an advanced parameter, at $0.05 a month.`);
   if (dryRun) return exitCodes.success;
   await writeLiveParameter({ ...parameter, text });
@@ -61,50 +63,40 @@ export async function pushLiveSettings({
 
 const fingerprintsSchema = z.record(z.string(), z.string());
 
-/** The stack's output that says what was deployed. Throws an AwsFailure where it cannot be read. */
+/** Reads the stack's output that says what was deployed. Throws an AwsFailure where it cannot be read. */
 export function fingerprintsIn(output: string): Record<string, string> {
-  const parsed = fingerprintsSchema.safeParse(jsonOf(output));
+  const parsed = fingerprintsSchema.safeParse(parseJson(output));
   if (!parsed.success) throw new AwsFailure("The stack's list of deployed destinations cannot be read; deploy again.");
   return parsed.data;
 }
 
-const addressSchema = z.object({ card: z.string().optional(), url: z.string().optional() });
-const addressesSchema = z.object({ destinations: z.record(z.string(), addressSchema) });
-
-/** Those that had another address before, as far as one was pushed. */
-function movedDestinations({ before, after }: { before: unknown; after: unknown }): string[] {
-  const [old, wanted] = [addressesSchema.safeParse(before).data, addressesSchema.safeParse(after).data];
-  if (old === undefined || wanted === undefined) return [];
-  return Object.entries(wanted.destinations).flatMap(([name, { card, url }]) => {
-    const { card: knownCard = card, url: knownUrl = url } = old.destinations[name] ?? {};
+/** Lists the destinations that were pushed before with another address. */
+function listMoved(before: unknown, { destinations = {} }: LiveSettings): string[] {
+  const pushed = pushedSchema.parse(before).destinations;
+  return Object.entries(destinations).flatMap(([name, { card, url }]) => {
+    const { card: knownCard = card, url: knownUrl = url } = pushed[name] ?? {};
     return knownCard === card && knownUrl === url ? [] : [name];
   });
 }
 
-function movedText({ name, stageName }: { name: string; stageName: string }): string {
-  return `Note: ${name} gets another address. What the old one accepted can then be asked for there no longer (npx sekisho tasks list --stage ${stageName} shows what is under way). A new destination and a changed route keep such tasks: the old destination goes on answering for them.`;
-}
-
-/** What is no JSON counts as nothing: it is replaced. */
-function jsonOf(text: string): unknown {
+/** Undefined where the text is not JSON. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return {};
+    return undefined;
   }
 }
 
-// What of the configuration a push brings to a stage, what it leaves as it is there, and what it must refuse.
-
 export type PushPlan = {
   settings: LiveSettings;
-  /** Destinations that need a deploy first. Without any of them in `refused` the push may be made. */
+  /** Destinations that need a deploy before this push. */
   refused: { name: string; why: string }[];
-  /** Destinations that need a deploy too, but that no route uses: nothing of them changes in the stage. */
+  /** Destinations that need a deploy too, but that no route uses. They stay as they are in the stage. */
   leftOut: string[];
 };
 
-/** `before`: what was pushed last, whatever it is. A worker refuses a route to a destination that it does not have. */
+/** Plans a push after `before`, the last one, which may be anything. A worker refuses a route to an unknown destination. */
 export function planPush({
   config,
   deployed,
@@ -124,7 +116,7 @@ export function planPush({
   });
   const leftOut = behind.filter(({ why }) => why === "").map(({ name }) => name);
   const brought = Object.entries(wanted).filter(([name]) => !leftOut.includes(name));
-  // What was pushed for it before stays: without it the deployed fields would be back in force.
+  // The fields that were pushed for it before stay in effect. Without them the deployed ones would be.
   const kept = [...pushed].filter(
     ([name]) => Object.hasOwn(deployed, name) && (leftOut.includes(name) || !Object.hasOwn(wanted, name)),
   );
@@ -137,12 +129,12 @@ export function planPush({
 
 const fieldsSchema = z.record(z.string(), z.unknown());
 
-/** What cannot be read counts as nothing: it is replaced. */
+/** An unreadable value counts as empty, and is replaced. */
 const pushedSchema = z
   .object({ destinations: z.record(z.string(), fieldsSchema).catch({}) })
   .catch({ destinations: {} });
 
-/** Those that both have, except the fingerprint: another one is what "needs a deploy" already says. */
+/** Returns the changed fields that both have. The fingerprint is left out: a change of it is what "needs a deploy" means. */
 function changedFields({
   before = {},
   after = {},
@@ -155,13 +147,11 @@ function changedFields({
   );
 }
 
-// The parameter of Systems Manager that holds a stage's live settings.
-
-/** Above this a parameter is an advanced one, which costs $0.05 a month; above the other there is none. */
+/** The size of a standard parameter of Systems Manager, and of an advanced one, which costs $0.05 a month. */
 const standardBytes = 4096;
 const maxBytes = 8192;
 
-type Parameter = { name: string; region: string; signal: AbortSignal };
+type Parameter = AwsCall & { name: string };
 
 export async function readLiveParameter({ name, region, signal }: Parameter): Promise<string> {
   const ssm = new SSMClient({ region });
@@ -173,7 +163,7 @@ export async function readLiveParameter({ name, region, signal }: Parameter): Pr
   return Parameter?.Value ?? "{}";
 }
 
-/** Intelligent tiering: a standard parameter as long as the text fits, an advanced one from then on. */
+/** Intelligent tiering makes it an advanced parameter once the text needs it. */
 async function writeLiveParameter({ name, region, signal, text }: Parameter & { text: string }): Promise<void> {
   const ssm = new SSMClient({ region });
   const input = { Name: name, Value: text, Type: "String", Tier: "Intelligent-Tiering", Overwrite: true } as const;
@@ -184,8 +174,7 @@ async function writeLiveParameter({ name, region, signal, text }: Parameter & { 
   });
 }
 
-// What differs between two JSON values, one line for each place.
-
+/** Returns one line for each difference between two JSON values. */
 export function jsonChanges({ before, after }: { before: unknown; after: unknown }): string[] {
   const old = new Map(leaves(before));
   const wanted = new Map(leaves(after));
@@ -198,7 +187,7 @@ export function jsonChanges({ before, after }: { before: unknown; after: unknown
   });
 }
 
-/** Every value that holds no other, with its path. */
+/** Returns every value that holds no other, with its path. */
 function leaves(value: unknown, path = ""): [string, string][] {
   if (typeof value !== "object" || value === null) return [[path, JSON.stringify(value)]];
   const entries = Object.entries(value);

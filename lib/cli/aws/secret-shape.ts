@@ -1,7 +1,7 @@
-/** Does a value look like the secret that it is to be? Pure; says what is expected, never what came. */
+/** Whether a value looks like the secret that it should be. Describes what is expected, and never shows the value. */
 import type { SecretUse } from "./stage-secrets.ts";
 
-/** The terminal is asked for one line. */
+/** A terminal reads one line, and a PEM text has several. */
 const pemText = "a PEM text, whose lines come by the environment";
 
 const shapes: Partial<Record<SecretUse, { pattern: RegExp; expected: string }>> = {
@@ -16,7 +16,7 @@ const shapes: Partial<Record<SecretUse, { pattern: RegExp; expected: string }>> 
   },
 };
 
-/** What was expected, or undefined where nothing speaks against the value. */
+/** Returns what was expected, and undefined where the value may be right. */
 export function findExpectedShape({ use, value }: { use: SecretUse; value: string }): string | undefined {
   const shape = shapes[use];
   return shape === undefined || shape.pattern.test(value) ? undefined : shape.expected;

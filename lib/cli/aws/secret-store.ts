@@ -1,16 +1,16 @@
-/** Secrets in Secrets Manager as the command line needs them: is it there, and write it. */
+/** Looks for secrets in Secrets Manager, and writes them. */
 import {
   CreateSecretCommand,
   DescribeSecretCommand,
   PutSecretValueCommand,
   SecretsManagerClient,
 } from "@aws-sdk/client-secrets-manager";
-import { callAws, errorNameOf } from "./aws-failure.ts";
+import { type AwsCall, callAws, errorNameOf } from "./aws-failure.ts";
 
-/** `empty`: it has a name but no value yet. `deleted`: it is there until its recovery window ends. */
+/** `empty`: it has a name but no value yet. `deleted`: it exists until its recovery window ends. */
 export type SecretState = "absent" | "present" | "empty" | "deleted";
 
-type Secret = { id: string; region: string; signal: AbortSignal };
+type Secret = AwsCall & { id: string };
 
 export async function readSecretState({ id, region, signal }: Secret): Promise<SecretState> {
   const client = new SecretsManagerClient({ region });
@@ -28,29 +28,23 @@ export async function readSecretState({ id, region, signal }: Secret): Promise<S
   }
 }
 
-export async function createSecret({
+/** Creates the secret where its `state` is `absent`. Any other gets a new value. */
+export async function writeSecret({
   id,
   region,
   signal,
+  state,
   value,
   description,
   stageName,
-}: Secret & { value: string; description: string; stageName: string }): Promise<void> {
+}: Secret & { state: SecretState; value: string; description: string; stageName: string }): Promise<void> {
   const client = new SecretsManagerClient({ region });
   const Tags = [{ Key: "sekisho:stage", Value: stageName }];
-  await callAws({
-    doing: `create the secret ${id}`,
+  const create = new CreateSecretCommand({ Name: id, Description: description, SecretString: value, Tags });
+  const put = new PutSecretValueCommand({ SecretId: id, SecretString: value });
+  await callAws<unknown>({
+    doing: `${state === "absent" ? "create" : "write"} the secret ${id}`,
     signal,
-    call: (options) =>
-      client.send(new CreateSecretCommand({ Name: id, Description: description, SecretString: value, Tags }), options),
-  });
-}
-
-export async function putSecretValue({ id, region, signal, value }: Secret & { value: string }): Promise<void> {
-  const client = new SecretsManagerClient({ region });
-  await callAws({
-    doing: `write the secret ${id}`,
-    signal,
-    call: (options) => client.send(new PutSecretValueCommand({ SecretId: id, SecretString: value }), options),
+    call: (options) => (state === "absent" ? client.send(create, options) : client.send(put, options)),
   });
 }

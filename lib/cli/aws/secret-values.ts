@@ -1,5 +1,4 @@
-/** The values that are to be written: from the environment, else from the terminal. */
-
+/** Reads the values to write, from the environment or else from the terminal. */
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { type CommandRun, UsageError } from "../../../bin/commands/command.ts";
@@ -8,10 +7,10 @@ import { findExpectedShape } from "./secret-shape.ts";
 import type { SecretState } from "./secret-store.ts";
 import type { StageSecret } from "./stage-secrets.ts";
 
-/** A secret, and how it stands in Secrets Manager. */
+/** A secret, and its state in Secrets Manager. */
 export type SecretWithState = { secret: StageSecret; state: SecretState };
 
-/** All values before the first is written, so that nothing is half done. Undefined where the person ended the input. */
+/** Reads all values before the first is written, so that nothing is half done. Undefined where the person ended the input. */
 export async function readSecretValues(
   run: CommandRun,
   { chosen, force }: { chosen: SecretWithState[]; force: boolean },
@@ -44,9 +43,10 @@ async function givenValue({ signal }: CommandRun, { env = "", purpose }: StageSe
   return value?.trim();
 }
 
-// Asks for a secret on the terminal without showing what is typed.
-
-/** Resolves to what was typed, or to undefined where the person ended the input (Ctrl-C, Ctrl-D) or the signal did. */
+/**
+ * Asks for a secret on the terminal without showing what is typed. Resolves to undefined where the person (Ctrl-C, Ctrl-D) or
+ * the signal ended the input.
+ */
 export async function askHidden({
   question,
   signal,
@@ -58,7 +58,7 @@ export async function askHidden({
   input?: NodeJS.ReadableStream;
   show?: (text: string) => void;
 }): Promise<string | undefined> {
-  // The terminal's own echo is off while readline reads, and what readline would show goes nowhere.
+  // readline turns off the terminal's own echo, and its own output is discarded.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input, output: nowhere, terminal: true });
   const ended = new AbortController();

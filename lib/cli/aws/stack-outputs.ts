@@ -1,12 +1,14 @@
-/** What the Verification stack of a stage published about itself. */
-
+/** Reads what the stacks of a stage published about themselves. */
 import { CloudFormationClient, DescribeStacksCommand } from "@aws-sdk/client-cloudformation";
 import { executionOutputs, formatStackName, verificationOutputs } from "../../cdk/names.ts";
 import { requireVerificationAccount } from "./account.ts";
-import { AwsFailure, callAws, errorNameOf } from "./aws-failure.ts";
+import { type AwsCall, AwsFailure, callAws, errorNameOf } from "./aws-failure.ts";
 import type { NamedStage } from "./stage.ts";
 
 export type StackOutputs = Record<keyof typeof verificationOutputs, string>;
+
+/** Older versions deployed stacks without these outputs. */
+const optionalOutputs: readonly string[] = [verificationOutputs.filesBucket, verificationOutputs.workerFunction];
 
 /** Rejects with what to do where the credentials are of another account, or the stack is not deployed. */
 export async function readStackOutputs({
@@ -17,43 +19,34 @@ export async function readStackOutputs({
   await requireVerificationAccount({ stageName, stage, signal });
   const { account, region } = stage.verification;
   const where = `account ${account}, ${region}`;
-  const outputs = await outputsOfStack({ stageName, zone: "Verification", region, where, signal });
-  return {
-    eventsUrl: outputs.require(verificationOutputs.eventsUrl),
-    queueUrl: outputs.require(verificationOutputs.queueUrl),
-    deadLettersUrl: outputs.require(verificationOutputs.deadLettersUrl),
-    tableName: outputs.require(verificationOutputs.tableName),
-    routesParameter: outputs.require(verificationOutputs.routesParameter),
-    deployedDestinations: outputs.require(verificationOutputs.deployedDestinations),
-    executionAddress: outputs.require(verificationOutputs.executionAddress),
-    filesBucket: outputs.find(verificationOutputs.filesBucket) ?? "",
-    workerFunction: outputs.find(verificationOutputs.workerFunction) ?? "",
-  };
+  const requireOutput = await readStack({ stageName, zone: "Verification", region, where, signal });
+  const read = Object.entries(verificationOutputs).map(([key, name]) => [key, requireOutput(name)]);
+  return Object.fromEntries(read);
 }
 
-// What a stack of a stage published about itself, by the names of its outputs.
+/** Reads the name of the Execution zone's task table. Rejects with what to do where the stack is not deployed. */
+export async function readExecutionTable({
+  stageName,
+  region,
+  signal,
+}: AwsCall & Pick<NamedStage, "stageName">): Promise<string> {
+  const requireOutput = await readStack({ stageName, zone: "Execution", region, where: region, signal });
+  return requireOutput(executionOutputs.tableName);
+}
 
-export type OutputsOfStack = {
-  /** Undefined where it has none. */
-  find(name: string): string | undefined;
-  /** Throws an AwsFailure with what to do where there is none. */
-  require(name: string): string;
-};
-
-/** `where` is the stack's place for a person. Rejects with what to do where the stack is not deployed. */
-async function outputsOfStack({
+/** Resolves to a function that returns an output by its name, and throws an AwsFailure where it is missing. */
+async function readStack({
   stageName,
   zone,
   region,
   where,
   signal,
-}: {
+}: AwsCall & {
   stageName: string;
   zone: "Verification" | "Execution";
-  region: string;
+  /** The stack's place for a person. */
   where: string;
-  signal: AbortSignal;
-}): Promise<OutputsOfStack> {
+}): Promise<(name: string) => string> {
   const stack = formatStackName({ stageName, zone });
   const cloudFormation = new CloudFormationClient({ region });
   const toDeploy = `Run npx cdk deploy --all -c stage=${stageName}.`;
@@ -66,24 +59,10 @@ async function outputsOfStack({
     throw new AwsFailure(`There is no stack ${stack} in ${where}. ${toDeploy}`);
   });
   const values = new Map(Stacks[0]?.Outputs?.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
-  return {
-    find: (name) => values.get(name),
-    require(name) {
-      const value = values.get(name);
-      if (value) return value;
-      throw new AwsFailure(`The stack ${stack} has no output ${name}. ${toDeploy}`);
-    },
+  return (name) => {
+    const value = values.get(name);
+    if (value) return value;
+    if (optionalOutputs.includes(name)) return "";
+    throw new AwsFailure(`The stack ${stack} has no output ${name}. ${toDeploy}`);
   };
-}
-
-// What the Execution stack of a stage published about itself.
-
-/** The name of its task table. Rejects with what to do where the stack is not deployed. */
-export async function readExecutionTable({
-  stageName,
-  region,
-  signal,
-}: Pick<NamedStage, "stageName"> & { region: string; signal: AbortSignal }): Promise<string> {
-  const outputs = await outputsOfStack({ stageName, zone: "Execution", region, where: region, signal });
-  return outputs.require(executionOutputs.tableName);
 }

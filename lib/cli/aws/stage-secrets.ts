@@ -1,5 +1,4 @@
-/** Which secrets a stage needs, in which account each one belongs, and what its name is there. */
-
+/** Lists the secrets that a stage needs, with the account that each belongs to and its name there. */
 import { listAgentSecrets, listCardSecrets } from "../../../lambdas/execution/config/execution-secrets.ts";
 import { type AuthorizerSecretUse, listAuthorizerSecrets } from "../../../lambdas/shared/config/authorizer-schema.ts";
 import { isOwnExecution, resolveAuthorizerConfig } from "../../../lambdas/shared/config/destination-address.ts";
@@ -9,6 +8,7 @@ import {
   formatManagedSecretName,
   isA2aEndpoint,
 } from "../../../lambdas/shared/config/stage-config.ts";
+import type { Stage } from "../../../lambdas/shared/config/stage-schema.ts";
 import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
 import type { NamedStage } from "./stage.ts";
 
@@ -25,36 +25,41 @@ export type StageSecret = {
   account: string;
   region: string;
   use: SecretUse;
-  /** A person's words for what it is for. */
+  /** What it is for, for a person. */
   purpose: string;
   /** Its name or ARN in Secrets Manager. */
   id: string;
-  /** Whose value the command line writes; undefined where someone else keeps the secret. */
+  /** The variable whose value the command line writes. Undefined where someone else keeps the secret. */
   env: string | undefined;
-  /** The stage does without it as well. */
+  /** The stage works without it. */
   optional?: true;
 };
 
-/** Each secret once per zone. The stage's own Execution zone is called with a signature and so needs none. */
+type Place = Pick<StageSecret, "zone" | "account" | "region">;
+type Draft = Omit<StageSecret, "id" | "env"> & { reference: SecretReference };
+
+/** Lists each secret once per zone. The stage's own Execution zone is called with a signature, which needs no secret. */
 export function listStageSecrets({ config, stageName, stage }: NamedStage & { config: Config }): StageSecret[] {
-  const { account, region } = stage.verification;
-  const verification = { zone: "Verification" as const, account, region };
+  const drafts = [...listVerificationSecrets(config, stage), ...listExecutionSecrets(config, stage)];
+  const secrets = drafts.map(({ reference, ...rest }) => ({ ...rest, ...toId(reference, stageName, rest.region) }));
+  return secrets.filter(
+    ({ zone, id }, index) => secrets.findIndex((other) => other.id === id && other.zone === zone) === index,
+  );
+}
+
+function listVerificationSecrets(config: Config, { verification: { account, region } }: Stage): Draft[] {
+  const place = { zone: "Verification" as const, account, region };
   const { signingSecret, botToken, install } = config.slack;
-  const secrets = [
-    { ...verification, use: "signing secret", purpose: "Slack signing secret", reference: signingSecret },
-    {
-      ...verification,
-      use: "bot token",
-      purpose: "Slack bot token",
-      reference: botToken,
-      // Where there is an installation flow, every workspace gets a token by it.
-      ...(install === undefined ? {} : { optional: true }),
-    },
+  const token: Draft = { ...place, use: "bot token", purpose: "Slack bot token", reference: botToken };
+  return [
+    { ...place, use: "signing secret", purpose: "Slack signing secret", reference: signingSecret },
     ...(install === undefined
-      ? []
+      ? [token]
       : [
+          // Every workspace gets a token by the installation flow.
+          { ...token, optional: true as const },
           {
-            ...verification,
+            ...place,
             use: "Slack client secret" as const,
             purpose: "Slack client secret",
             reference: install.clientSecret,
@@ -63,68 +68,42 @@ export function listStageSecrets({ config, stageName, stage }: NamedStage & { co
     ...Object.entries(config.destinations).flatMap(([name, destination]) => {
       const authorizer = resolveAuthorizerConfig(destination);
       if (authorizer === undefined || isOwnExecution(destination)) return [];
-      return listAuthorizerSecrets(authorizer).map(({ use, reference }) => ({
-        ...verification,
-        use,
-        purpose: `${use} of destination ${name}`,
-        reference,
-      }));
+      return listAuthorizerSecrets(authorizer).map(({ use, reference }) => {
+        return { ...place, use, purpose: `${use} of destination ${name}`, reference };
+      });
     }),
-    ...collectorSecrets({ config, zone: verification }),
-    ...executionSecrets({ config, stage }),
-  ] satisfies Draft[];
-  const named = secrets.map(({ reference, ...rest }) => ({ ...rest, ...idOf({ reference, stageName, ...rest }) }));
-  return named.filter(
-    ({ zone, id }, index) => named.findIndex((other) => other.id === id && other.zone === zone) === index,
-  );
+    ...listCollectorSecrets(config, place),
+  ];
 }
 
-type Draft = Omit<StageSecret, "id" | "env"> & { reference: SecretReference };
-
-function executionSecrets({ config, stage }: { config: Config; stage: NamedStage["stage"] }): Draft[] {
-  const place = findExecutionPlace(stage);
-  if (place === undefined) return [];
+function listExecutionSecrets(config: Config, stage: Stage): Draft[] {
+  const found = findExecutionPlace(stage);
+  if (found === undefined) return [];
   const { agent, a2a } = config.execution;
-  const { account, region } = place;
-  const here = { zone: "Execution" as const, account, region };
+  const place = { zone: "Execution" as const, account: found.account, region: found.region };
   const cardKeys = isA2aEndpoint({ config, kind: stage.execution.kind }) ? listCardSecrets(a2a) : [];
   return [
-    ...collectorSecrets({ config, zone: here }),
-    ...listAgentSecrets(agent).map((reference) => ({
-      ...here,
-      use: "API key" as const,
-      purpose: "API key of the agent's model",
-      reference,
-    })),
-    ...cardKeys.map((reference) => ({
-      ...here,
-      use: "private key" as const,
-      purpose: "private key of the agent card",
-      reference,
-    })),
+    ...listCollectorSecrets(config, place),
+    ...listAgentSecrets(agent).map((reference) => {
+      return { ...place, use: "API key" as const, purpose: "API key of the agent's model", reference };
+    }),
+    ...cardKeys.map((reference) => {
+      return { ...place, use: "private key" as const, purpose: "private key of the agent card", reference };
+    }),
   ];
 }
 
 /** Each zone sends its own spans. */
-function collectorSecrets({
-  config: { telemetry },
-  zone,
-}: {
-  config: Config;
-  zone: Pick<StageSecret, "zone" | "account" | "region">;
-}): Draft[] {
+function listCollectorSecrets({ telemetry }: Config, place: Place): Draft[] {
   const { exporter } = telemetry.traces;
   const headers = exporter.type === "otlp" ? Object.entries(exporter.headers) : [];
-  return headers.map(([name, reference]) => ({
-    ...zone,
-    use: "collector header",
-    purpose: `header ${name} for the collector of spans`,
-    reference,
-  }));
+  return headers.map(([name, reference]) => {
+    return { ...place, use: "collector header", purpose: `header ${name} for the collector of spans`, reference };
+  });
 }
 
-/** An ARN says its own region. */
-function idOf({ reference, stageName, region }: { reference: SecretReference; stageName: string; region: string }) {
+/** An ARN names its own region. */
+function toId(reference: SecretReference, stageName: string, region: string) {
   if ("env" in reference) return { id: formatManagedSecretName({ stageName, env: reference.env }), env: reference.env };
   const id = reference.secretsManager;
   return { id, env: undefined, region: id.startsWith("arn:") ? (id.split(":")[3] ?? region) : region };

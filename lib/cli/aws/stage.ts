@@ -1,5 +1,4 @@
-/** The stage of the configuration that a command is about: its options, and how it is found. */
-
+/** Finds the stage of the configuration that a command is about. */
 import { type CommandRun, UsageError } from "../../../bin/commands/command.ts";
 import { loadConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
@@ -10,7 +9,7 @@ export const stageOptions = { stage: { type: "string" }, config: { type: "string
 
 export type NamedStage = { stageName: string; stage: Stage };
 
-/** The configuration that the options name, and its stage. Throws a ConfigError or a UsageError. */
+/** Reads the configuration that the options name, and its stage. Throws a ConfigError or a UsageError. */
 export function readStage(
   { directory }: Pick<CommandRun, "directory">,
   { stage, config: file }: { stage?: string | undefined; config?: string | undefined },
@@ -19,7 +18,7 @@ export function readStage(
   return { config, named: chooseStage(config, stage) };
 }
 
-/** Without a name the only one, else the first: as `cdk` does without `-c stage=NAME`. */
+/** Chooses the first stage where no name is given, as `cdk` does without `-c stage=NAME`. */
 export function chooseStage(config: Config, name: string | undefined): NamedStage {
   const stageName = name ?? Object.keys(config.stages)[0] ?? "dev";
   const stage = config.stages[stageName];

@@ -1,66 +1,50 @@
-/** What a case of the conformance command is, and the two ways in which it does not end well. */
-
+/** A case of the conformance command, and the two ways in which it does not pass. */
 import type { TaskResult } from "../../../contracts/methods.ts";
-import type { PeerUnderTest } from "./peer.ts";
-import type { PeerAnswer } from "./peer-answer.ts";
+import type { PeerAnswer, PeerUnderTest } from "./peer.ts";
 
-export type AcceptedTask = {
-  requestId: string;
-  params: Readonly<Record<string, unknown>>;
-  result: Extract<TaskResult, { status: "accepted" }>;
-  came: string;
-};
+export type SentTask = { requestId: string; params: Readonly<Record<string, unknown>>; answer: PeerAnswer };
+export type AcceptedTask = SentTask & { result: Extract<TaskResult, { status: "accepted" }> };
 
+/** Two tasks that the agent needs long for. All cases share them, because each may take as long as the peer waits. */
 export type SlowTasks = {
-  /** The first of them, whatever the peer said to it. */
+  /** The first of them, whatever the peer answered. */
   first(): Promise<SentTask>;
-  /** Each rejects with a NotApplicable where the peer does not accept, and so gives no occasion. */
+  /** Each rejects with a NotApplicable where the peer did not answer `accepted`. */
   awaited(): Promise<AcceptedTask>;
   canceled(): Promise<AcceptedTask>;
 };
 
-export type SentTask = { requestId: string; params: Readonly<Record<string, unknown>>; answer: PeerAnswer };
-
-/**
- * `required`: the Verification zone cannot work with a peer that does otherwise. `idempotent`: required of a peer that is
- * declared to deduplicate by request id, optional for others.
- */
-type Level = "required" | "optional" | "idempotent";
-
-/** What the agent behind the peer is asked. */
+/** The texts that are sent to the agent behind the peer. */
 export type Texts = { plain: string; slow: string; fail: string; ask: string };
 
 export type CaseRun = {
   peer: PeerUnderTest;
   texts: Texts;
   slowTasks: SlowTasks;
-  newId: () => string;
   now: () => number;
   sleep: (ms: number) => Promise<void>;
 };
 
 export type ConformanceCase = {
-  /** Its theme and what it is about, as `envelope/batch`. */
+  /** Its theme and subject, as in `envelope/batch`. */
   name: string;
-  level: Level;
+  /**
+   * `required`: the Verification zone cannot work with a peer that does otherwise. `idempotent`: required of a peer that is
+   * declared to deduplicate by request id, optional for others.
+   */
+  level: "required" | "optional" | "idempotent";
   /** One sentence for a person. */
   expects: string;
-  /** Resolves to what came, in words. Throws a Deviation or a NotApplicable. */
+  /** Resolves to the answer in words. Throws a Deviation or a NotApplicable. */
   check(run: CaseRun): Promise<string>;
 };
 
-/** The peer does otherwise; the message says what came. */
+/** The peer does otherwise. The message is the answer in words. */
 export class Deviation extends Error {
-  constructor(came: string) {
-    super(came);
-    this.name = "Deviation";
-  }
+  override name = "Deviation";
 }
 
-/** The peer gives no occasion for the case; the message says why. */
+/** The case cannot be tried with this peer. The message says why. */
 export class NotApplicable extends Error {
-  constructor(why: string) {
-    super(why);
-    this.name = "NotApplicable";
-  }
+  override name = "NotApplicable";
 }

@@ -1,22 +1,26 @@
-/** Which endpoint the words of the command line name: a URL with `--auth`, or a destination of the configuration. */
+/** Finds the endpoint that the command line names: a URL with `--auth`, or a destination of the configuration. */
 
 import { UsageError } from "../../../bin/commands/command.ts";
 import type { Destination } from "../../../lambdas/shared/config/destination-schema.ts";
-import { ConfigError, type ConfigPlace, loadConfig, parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { ConfigError, type ConfigLocation, loadConfig, parseConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 
 export type Endpoint = { config: Config; name: string; destination: Destination; called: string };
 
-type EndpointOptions = {
+/** Throws a UsageError or a ConfigError. */
+export function findEndpoint({
+  url,
+  auth,
+  dialect,
+  destination: name,
+  place,
+}: {
   url: string | undefined;
   auth: string | undefined;
   dialect: string | undefined;
   destination: string | undefined;
-  place: ConfigPlace;
-};
-
-/** Throws a UsageError or a ConfigError. */
-export function findEndpoint({ url, auth, dialect, destination: name, place }: EndpointOptions): Endpoint {
+  place: ConfigLocation;
+}): Endpoint {
   if ((url === undefined) === (name === undefined)) {
     throw new UsageError("Either a URL or --destination NAME is needed.");
   }
@@ -27,22 +31,22 @@ export function findEndpoint({ url, auth, dialect, destination: name, place }: E
     return findDestination({ config: loadConfig(place), name, called: `destination "${name}"` });
   }
   if (URL.parse(String(url)) === null) throw new UsageError(`"${url}" is no URL.`);
-  const destination = { transport: "https", url, authorizer: authorizerOf(auth ?? "none"), dialect };
+  const destination = { transport: "https", url, authorizer: parseAuth(auth ?? "none"), dialect };
   const json = { destinations: { endpoint: destination }, routes: [{ destination: "endpoint" }] };
   return findDestination({ config: parseEndpointConfig(json), name: "endpoint", called: String(url) });
 }
 
-/** What is wrong is told of the words that were written, not of the configuration that is made of them. */
+/** Reports problems of the arguments, and not of the configuration that is made of them. */
 function parseEndpointConfig(json: unknown): Config {
   try {
     return parseConfig({ json });
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown;
-    throw new UsageError(thrown.problems.map(inText).join("\n"));
+    throw new UsageError(thrown.problems.map(toArgumentProblem).join("\n"));
   }
 }
 
-function inText(problem: string): string {
+function toArgumentProblem(problem: string): string {
   return problem
     .replace(/^destinations\.endpoint\.url: /, "The URL must be ")
     .replace(/^destinations\.endpoint\.authorizer(\.\w+)*: /, "--auth: ")
@@ -60,37 +64,28 @@ function findDestination({ config, name, called }: Omit<Endpoint, "destination">
   throw new UsageError(`There is no destination "${name}". Known: ${Object.keys(config.destinations).join(", ")}.`);
 }
 
-/** The authorizers that need no more than two words, each as it is written. */
-const forms = new Map([
-  ["none", "none"],
-  ["bearer", "bearer:ENV_NAME"],
-  ["sigv4", "sigv4:SERVICE:REGION"],
-  ["web-identity", "web-identity:AUDIENCE"],
+/** The authorizers that need at most two values, each as it is written and as the configuration has it. */
+const forms = new Map<string, { form: string; read: (first: string, second: string) => object }>([
+  ["none", { form: "none", read: () => ({}) }],
+  ["bearer", { form: "bearer:ENV_NAME", read: (env) => ({ token: { env } }) }],
+  ["sigv4", { form: "sigv4:SERVICE:REGION", read: (service, region) => ({ service, region }) }],
+  ["web-identity", { form: "web-identity:AUDIENCE", read: (audience) => ({ audience }) }],
 ]);
 
-/** The configuration checks their values as it checks its own. */
-function authorizerOf(auth: string): object {
+/** The configuration's schema checks the values. */
+function parseAuth(auth: string): object {
   const [type = "", ...rest] = auth.split(":");
-  const form = forms.get(type);
-  if (form === undefined) {
-    throw new UsageError(`--auth: "${type}" is none of ${[...forms.keys()].join(", ")}. ${inTheFile}`);
+  const known = forms.get(type);
+  if (known === undefined) {
+    const others = "Others are configured as a destination and tested by --destination.";
+    throw new UsageError(`--auth: "${type}" is none of ${[...forms.keys()].join(", ")}. ${others}`);
   }
+  const { form, read } = known;
   // An audience may have colons of its own.
-  const words = type === "web-identity" ? [rest.join(":")] : rest;
-  if (words.filter((word) => word !== "").length !== form.split(":").length - 1) {
+  const values = type === "web-identity" ? [rest.join(":")] : rest;
+  if (values.filter((value) => value !== "").length !== form.split(":").length - 1) {
     throw new UsageError(`--auth: ${type} is written ${form}.`);
   }
-  const [first = "", second = ""] = words;
-  switch (type) {
-    case "bearer":
-      return { type, token: { env: first } };
-    case "sigv4":
-      return { type, service: first, region: second };
-    case "web-identity":
-      return { type, audience: first };
-    default:
-      return { type };
-  }
+  const [first = "", second = ""] = values;
+  return { type, ...read(first, second) };
 }
-
-const inTheFile = "Others are configured as a destination and tested by --destination.";

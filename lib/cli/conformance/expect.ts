@@ -1,24 +1,15 @@
-/** What cases hold an answer against. Each gives what it found or throws a Deviation that says what came. */
-
-import { type Dialect, listErrorCodes } from "../../../contracts/dialects.ts";
+/** Compares an answer with what a case expects. Throws a Deviation that says what came. */
+import { listErrorCodes } from "../../../contracts/dialects.ts";
 import type { JsonRpcErrorObject, RequestId } from "../../../contracts/envelope.ts";
 import { decodeError } from "../../../contracts/error-data.ts";
 import type { Reason } from "../../../contracts/errors.ts";
 import { type MethodName, methods, type ResultOf } from "../../../contracts/methods.ts";
 import { Deviation } from "./case.ts";
-import type { PeerAnswer } from "./peer-answer.ts";
+import type { PeerAnswer } from "./peer.ts";
 
-/** The method's result, in a Response with the id that was sent. */
-export function expectResult<M extends MethodName>({
-  answer,
-  method,
-  id,
-}: {
-  answer: PeerAnswer;
-  method: M;
-  id: RequestId;
-}): ResultOf<M> {
-  const { response, came } = answer;
+/** Returns the method's result from a Response with the id that was sent. */
+export function expectResult<M extends MethodName>(answer: PeerAnswer, method: M): ResultOf<M> {
+  const { response, came, id } = answer;
   if (response === undefined || "error" in response) throw new Deviation(came);
   if (response.id !== id) throw new Deviation(`${came}; its id is not the one that was sent`);
   const parsed = methods[method].result.safeParse(response.result);
@@ -27,40 +18,29 @@ export function expectResult<M extends MethodName>({
   throw new Deviation(`${came}; ${issues.join("; ")}`);
 }
 
-/** An error that means one of `reasons`, in a Response with one of `ids`. Resolves to what came. */
-export function expectError({
-  answer,
-  reasons,
-  ids,
-  dialect,
-}: {
-  answer: PeerAnswer;
-  reasons: readonly Reason[];
-  ids: readonly (RequestId | null)[];
-  dialect: Dialect;
-}): string {
-  const error = readPeerError(answer);
-  if (error === undefined) throw new Deviation(answer.came);
-  if (!reasons.some((reason) => hasReason({ error, reason, dialect }))) throw new Deviation(answer.came);
-  const id = answer.response?.id ?? null;
-  if (ids.includes(id)) return answer.came;
-  throw new Deviation(`${answer.came}; the id is not ${ids.map((one) => JSON.stringify(one)).join(" or ")}`);
+/** Accepts an error that means one of `reasons`, in a Response with one of `ids`. Returns what came. */
+export function expectError(
+  answer: PeerAnswer,
+  reasons: readonly Reason[],
+  ids: readonly (RequestId | null)[] = [answer.id],
+): string {
+  if (!hasReason(answer, reasons)) throw new Deviation(answer.came);
+  if (ids.includes(answer.response?.id ?? null)) return answer.came;
+  throw new Deviation(`${answer.came}; the id is not ${ids.map((id) => JSON.stringify(id)).join(" or ")}`);
 }
 
 export function readPeerError({ response }: PeerAnswer): JsonRpcErrorObject | undefined {
   return response !== undefined && "error" in response ? response.error : undefined;
 }
 
-/** By its number, and by what its `data` says where that says anything. */
-export function hasReason({
-  error,
-  reason,
-  dialect,
-}: {
-  error: JsonRpcErrorObject;
-  reason: Reason;
-  dialect: Dialect;
-}): boolean {
+/** Whether it is an error with one of these reasons, by its number, and by its `data` where that names a reason. */
+export function hasReason(answer: PeerAnswer, reasons: readonly Reason[]): boolean {
+  const error = readPeerError(answer);
+  if (error === undefined) return false;
+  const { dialect } = answer;
   const decoded = decodeError({ error, dialect });
-  return listErrorCodes({ reason, dialect }).includes(error.code) && (!decoded.exact || decoded.reason === reason);
+  return reasons.some((reason) => {
+    const hasCode = listErrorCodes({ reason, dialect }).includes(error.code);
+    return hasCode && (!decoded.exact || decoded.reason === reason);
+  });
 }

@@ -1,5 +1,5 @@
-/** Opens the endpoint under test: a destination of the configuration, reached as its owner and as strangers. */
-import { randomBytes } from "node:crypto";
+/** Opens the endpoint under test, as a destination's owner and as strangers, and looks whether it can be tested at all. */
+import { randomBytes, randomUUID } from "node:crypto";
 import { authorizerOf } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../../lambdas/shared/config/destination-schema.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
@@ -7,14 +7,12 @@ import type { Log } from "../../../lambdas/shared/log.ts";
 import { createBearerAuthorizer } from "../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
 import { createHttpsTransport } from "../../../lambdas/verification/transport/http/transport.ts";
 import { openDestination } from "../../local/open-destination.ts";
+import { hasReason } from "./expect.ts";
 import { createPeerUnderTest, type PeerUnderTest, type Strangers } from "./peer.ts";
-
-export type OpenedPeerUnderTest = { peer: PeerUnderTest; close(): Promise<void> };
 
 export async function openPeerUnderTest({
   destination,
   name,
-  sessionId,
   timeoutMs,
   signal,
   ...dependencies
@@ -25,19 +23,18 @@ export async function openPeerUnderTest({
   directory: string;
   executionPort: number;
   log: Log;
-  sessionId: string;
   timeoutMs: number;
   signal: AbortSignal;
-}): Promise<OpenedPeerUnderTest> {
-  const opened = await openDestination({ ...dependencies, name });
-  const strangers = strangersTo(destination);
-  const { transport } = opened;
+}): Promise<{ peer: PeerUnderTest; close(): Promise<void> }> {
+  const { transport, close } = await openDestination({ ...dependencies, name });
+  const strangers = openStrangers(destination);
   const { dialect } = destination;
   const authorizer = authorizerOf(destination);
+  const sessionId = `conformance-${randomUUID()}`;
   return {
     peer: createPeerUnderTest({ transport, strangers, authorizer, dialect, sessionId, timeoutMs, signal }),
     async close() {
-      await opened.close();
+      await close();
       if (typeof strangers === "string") return;
       await strangers.nobody.close?.();
       await strangers.impostor.close?.();
@@ -45,8 +42,8 @@ export async function openPeerUnderTest({
   };
 }
 
-/** Or why there can be none: a peer that asks for nothing cannot refuse anyone. */
-function strangersTo(destination: Destination): Strangers | string {
+/** Returns a text that says why there are none: a peer that asks for no credentials cannot refuse anyone. */
+function openStrangers(destination: Destination): Strangers | string {
   if (destination.transport !== "https") return `callers over ${destination.transport} are known by other means`;
   const { url, authorizer } = destination;
   if (url === undefined || authorizer.type === "none") return "no credentials were given (--auth)";
@@ -56,4 +53,21 @@ function strangersTo(destination: Destination): Strangers | string {
     nobody: createHttpsTransport({ url, authorizer: { authorize: () => ({}) } }),
     impostor: createHttpsTransport({ url, authorizer: createBearerAuthorizer({ readToken }) }),
   };
+}
+
+/** Resolves to why no case can be run, and to undefined where cases can be run. Runs no agent. */
+export async function probePeer(peer: PeerUnderTest): Promise<string | undefined> {
+  const answer = await peer.call({ method: "sekisho.no_such_method", params: {} });
+  const { failure, status, came } = answer;
+  const refused = `It refuses the credentials: ${came}. See --auth.`;
+  if (answer.response !== undefined) {
+    return hasReason(answer, ["unauthenticated", "permission_denied"]) ? refused : undefined;
+  }
+  if (failure === "unavailable" || failure === "late") return `It cannot be reached: ${came}.`;
+  if (failure === "no_credential") return `No credentials for it could be had. ${came}`;
+  if (failure === "unauthenticated") return "What was given is no credential that could be sent. See --auth.";
+  if (status === 502 || status === 503 || status === 504) return `It is not available: ${came}.`;
+  if (status === 404 || status === 405) return `There is no Execution endpoint at this address: ${came}.`;
+  if (status === 401 || status === 403) return refused;
+  return undefined;
 }

@@ -1,32 +1,54 @@
-/** The Execution endpoint under test: raw bytes to it over a transport, whatever comes back as an answer. */
-
+/** The Execution endpoint under test: sends raw bytes over a transport, and puts every outcome into words. */
+import { randomUUID } from "node:crypto";
 import type { Dialect } from "../../../contracts/dialects.ts";
-import type { JsonRpcErrorObject } from "../../../contracts/envelope.ts";
-import { SekishoError } from "../../../contracts/errors.ts";
-import { abortable } from "../../../lambdas/shared/async/abortable.ts";
+import {
+  type JsonRpcErrorObject,
+  type JsonRpcResponse,
+  type RequestId,
+  responseSchema,
+} from "../../../contracts/envelope.ts";
+import { type ClientReason, SekishoError } from "../../../contracts/errors.ts";
+import { abortable } from "../../../lambdas/shared/async/waiting.ts";
 import { createTrace, type Trace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { escapeActiveCharacters } from "../../../lambdas/shared/untrusted-input.ts";
 import { credentialText } from "../../../lambdas/verification/checks/failed-check.ts";
-import type { Transport } from "../../../lambdas/verification/transport/transport.ts";
-import { createMissingAnswer, type PeerAnswer, readPeerAnswer } from "./peer-answer.ts";
+import { redact } from "../../../lambdas/verification/transport/tap.ts";
+import type { Transport, TransportResponse } from "../../../lambdas/verification/transport/transport.ts";
 
 export type PeerRequest = {
   body: string | Uint8Array;
+  /** The id in the body, where it has one. */
+  id?: RequestId;
   trace?: Trace;
   sessionId?: string;
-  /** A caller whom the peer does not know, instead of the one that it does. */
+  /** Sends as a caller whom the peer does not know. */
   as?: keyof Strangers;
 };
 
 /** The same endpoint, reached without credentials and with wrong ones. */
 export type Strangers = { nobody: Transport; impostor: Transport };
 
-export type PeerUnderTest = {
+type ReadAnswer = {
+  status: number | undefined;
+  response: JsonRpcResponse | undefined;
+  /** Why no readable answer came. `no_credential`: there was none to send, so nothing was sent. */
+  failure: ClientReason | "late" | "no_credential" | undefined;
+  /** The outcome for a person. */
+  came: string;
+};
+
+export type PeerAnswer = ReadAnswer & {
+  /** The id that was sent. */
+  id: RequestId | null;
   dialect: Dialect;
+};
+
+export type PeerUnderTest = {
   /** Rejects only when the command is interrupted. */
-  send(sending: PeerRequest): Promise<PeerAnswer>;
-  /** One well-formed Request. */
-  call(request: { method: string; params?: unknown; id: string | number }): Promise<PeerAnswer>;
-  /** Why strangers cannot be tried, where they cannot. */
+  send(request: PeerRequest): Promise<PeerAnswer>;
+  /** Sends one well-formed Request. */
+  call(request: { method: string; params?: unknown; id?: string }): Promise<PeerAnswer>;
+  /** Why there are no strangers to try. Undefined where there are. */
   withoutStrangers: string | undefined;
   /** Every error object that has come so far. */
   errors: readonly JsonRpcErrorObject[];
@@ -52,31 +74,83 @@ export function createPeerUnderTest({
 }): PeerUnderTest {
   const errors: JsonRpcErrorObject[] = [];
 
-  async function send({ body, trace = createTrace(), as, ...sending }: PeerRequest): Promise<PeerAnswer> {
+  async function exchange({ body, as, trace = createTrace(), ...rest }: Omit<PeerRequest, "id">): Promise<ReadAnswer> {
     interrupt.throwIfAborted();
     const late = AbortSignal.timeout(timeoutMs);
     const signal = AbortSignal.any([interrupt, late]);
     const bytes = typeof body === "string" ? Buffer.from(body) : body;
     const carrier = as === undefined || typeof strangers === "string" ? transport : strangers[as];
     try {
-      const promise = carrier.send({ sessionId, ...sending, body: bytes, trace, signal });
+      const promise = carrier.send({ sessionId, ...rest, body: bytes, trace, signal });
       const answer = readPeerAnswer(await abortable({ promise, signal }));
       if (answer.response !== undefined && "error" in answer.response) errors.push(answer.response.error);
       return answer;
     } catch (thrown) {
       interrupt.throwIfAborted();
       const error = SekishoError.from(thrown);
-      const words = credentialText({ error, authorizer });
-      if (words !== undefined) return createMissingAnswer({ failure: "no_credential", timeoutMs, words });
-      return createMissingAnswer({ failure: late.aborted ? "late" : error.reason, timeoutMs });
+      const missing = { status: undefined, response: undefined };
+      const came = credentialText({ error, authorizer });
+      if (came !== undefined) return { ...missing, failure: "no_credential", came };
+      if (late.aborted) return { ...missing, failure: "late", came: `no answer within ${timeoutMs / 1000} s` };
+      return { ...missing, failure: error.reason, came: failureTexts[error.reason] ?? `no answer (${error.reason})` };
     }
   }
 
+  async function send({ id = null, ...request }: Omit<PeerRequest, "id"> & { id?: RequestId | null }) {
+    return { ...(await exchange(request)), id, dialect };
+  }
+
   return {
-    dialect,
     send,
-    call: ({ method, params, id }) => send({ body: JSON.stringify({ jsonrpc: "2.0", id, method, params }) }),
+    call: ({ method, params, id = randomUUID() }) =>
+      send({ id, body: JSON.stringify({ jsonrpc: "2.0", id, method, params }) }),
     withoutStrangers: typeof strangers === "string" ? strangers : undefined,
     errors,
   };
+}
+
+const failureTexts: Partial<Record<ClientReason, string>> = {
+  unavailable: "no connection to it",
+  ambiguous: "the connection broke before the answer was there",
+  invalid_response:
+    "a head that the Verification zone refuses: a redirect, a content type that is not JSON, a content encoding, or no HTTP",
+  payload_too_large: "an answer larger than the Verification zone reads",
+};
+
+export function readPeerAnswer({ status, body }: TransportResponse): ReadAnswer {
+  const json = parse(body);
+  const response = responseSchema.safeParse(json).data;
+  const head = status === undefined ? "" : `HTTP ${status}, `;
+  const came = `${head}${response === undefined ? describeForeign(body, json) : excerpt(toShown(response))}`;
+  return { status, response, failure: undefined, came };
+}
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+
+function parse(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(strictUtf8.decode(body));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Describes what is not a JSON-RPC Response. */
+function describeForeign(body: Uint8Array, json: unknown): string {
+  if (body.byteLength === 0) return "no JSON-RPC body";
+  if (json === undefined) return `${body.byteLength} bytes that are no JSON in UTF-8`;
+  return `JSON that is no JSON-RPC Response: ${excerpt(json)}`;
+}
+
+/** Leaves out the version, and puts the id last. */
+function toShown(response: JsonRpcResponse): object {
+  const { id } = response;
+  return "error" in response ? { error: response.error, id } : { result: response.result, id };
+}
+
+/** Removes secrets, and escapes what a terminal would act upon. */
+function excerpt(json: unknown): string {
+  const escaped = escapeActiveCharacters(JSON.stringify(redact(json)));
+  const text = escaped.replace(/\b(bearer|basic)\s+[^\s"\\]+/gi, "$1 [redacted]");
+  return text.length > 240 ? `${text.slice(0, 240)}…` : text;
 }

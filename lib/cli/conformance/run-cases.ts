@@ -1,6 +1,30 @@
-/** Runs the cases one after the other, and says of each how it ended. */
-import { type CaseRun, type ConformanceCase, Deviation, NotApplicable } from "./case.ts";
-import { conformanceCases } from "./cases.ts";
+/** Runs the cases one after the other, and reports how each ended. */
+import { setTimeout as delay } from "node:timers/promises";
+import { type CaseRun, type ConformanceCase, Deviation, NotApplicable, type Texts } from "./case.ts";
+import { acceptedCases, cancelCases, completedTaskCases, questionCases, taskCases } from "./cases/accepted.ts";
+import { authenticationCases, discoverCases, headerCases } from "./cases/callers.ts";
+import { envelopeCases, errorCases, internalsCase, limitCases } from "./cases/envelope.ts";
+import { executeCases, idempotencyCases } from "./cases/execute.ts";
+import type { PeerUnderTest } from "./peer.ts";
+import { createSlowTasks } from "./run-task.ts";
+
+/** All cases in the order in which they run. Those that need a task under way run soon after it was accepted. */
+export const conformanceCases: readonly ConformanceCase[] = [
+  ...executeCases,
+  ...envelopeCases,
+  ...errorCases,
+  ...limitCases,
+  ...headerCases,
+  ...authenticationCases,
+  ...taskCases,
+  ...questionCases,
+  ...discoverCases,
+  ...acceptedCases,
+  ...cancelCases,
+  ...idempotencyCases,
+  ...completedTaskCases,
+  internalsCase,
+];
 
 export type CaseReport = {
   name: string;
@@ -13,53 +37,56 @@ export type CaseReport = {
 };
 
 /**
- * Rejects only when the command is interrupted. Where `timeOver` aborts, the cases that are left fail if they are
- * required: nothing is proven of them.
+ * Rejects only when the command is interrupted. Once `timeOver` aborts, the remaining cases fail, because nothing proves that
+ * the peer keeps them.
  */
 export async function runCases({
-  run,
+  peer,
+  texts,
   cases = conformanceCases,
   isIdempotent,
   interrupt,
   timeOver,
+  now = () => performance.now(),
   onCase = () => {},
 }: {
-  run: CaseRun;
+  peer: PeerUnderTest;
+  texts: Texts;
   cases?: readonly ConformanceCase[];
   /** Whether the peer is declared to deduplicate by request id. */
   isIdempotent: boolean;
   interrupt: AbortSignal;
   timeOver: AbortSignal;
+  now?: () => number;
   onCase?: (name: string) => void;
 }): Promise<CaseReport[]> {
+  const signal = AbortSignal.any([interrupt, timeOver]);
+  const sleep = (ms: number) => delay(ms, undefined, { signal });
+  const run = { peer, texts, slowTasks: createSlowTasks(peer, texts.slow), now, sleep };
   const reports: CaseReport[] = [];
   for (const one of cases) {
-    onCase(one.name);
-    const startedAtMs = run.now();
-    const ended = await outcomeOf({ one, run, timeOver });
+    const { name, expects: expected } = one;
+    onCase(name);
+    const startedAtMs = now();
+    const ended = await runCase(one, run, timeOver);
     interrupt.throwIfAborted();
     const level = one.level === "idempotent" ? (isIdempotent ? "required" : "optional") : one.level;
-    const durationMs = run.now() - startedAtMs;
-    reports.push({ name: one.name, level, expected: one.expects, ...ended, durationMs });
+    reports.push({ name, level, expected, ...ended, durationMs: now() - startedAtMs });
   }
   return reports;
 }
 
-async function outcomeOf({
-  one,
-  run,
-  timeOver,
-}: {
-  one: ConformanceCase;
-  run: CaseRun;
-  timeOver: AbortSignal;
-}): Promise<Pick<CaseReport, "outcome" | "came">> {
+async function runCase(
+  one: ConformanceCase,
+  run: CaseRun,
+  timeOver: AbortSignal,
+): Promise<Pick<CaseReport, "outcome" | "came">> {
   try {
     return { outcome: "passed", came: await one.check(run) };
   } catch (thrown) {
     if (thrown instanceof Deviation) return { outcome: "failed", came: thrown.message };
     if (thrown instanceof NotApplicable) return { outcome: "skipped", came: thrown.message };
-    // What the signal of the whole run or of the person ends; anything else is a defect of the case.
+    // The end of the time or an interrupt is expected here. Anything else is a defect of the case.
     if (timeOver.aborted) return { outcome: "failed", came: "the time for all cases was over" };
     throw thrown;
   }
@@ -67,5 +94,9 @@ async function outcomeOf({
 
 /** Whether the peer keeps everything that is required of it. */
 export function isConformant(reports: readonly CaseReport[]): boolean {
-  return !reports.some(({ level, outcome }) => level === "required" && outcome === "failed");
+  return !reports.some(isFailure);
+}
+
+export function isFailure({ level, outcome }: Pick<CaseReport, "level" | "outcome">): boolean {
+  return level === "required" && outcome === "failed";
 }

@@ -34,7 +34,7 @@ export function createArchivedLettersPart({
 
 function isOf({ message, person, ids }: { message: QueueMessage; person: Person; ids: ReadonlySet<string> }): boolean {
   if (message.type === "ask") return isPerson(message.message, person);
-  if (message.type === "press" || message.type === "greet") return isPerson(message, person);
+  if (message.type === "button_click" || message.type === "conversation_opened") return isPerson(message, person);
   return ids.has(message.requestId);
 }
 

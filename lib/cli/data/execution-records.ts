@@ -9,7 +9,7 @@ import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-s
 import type { ErasableStore } from "../../../lambdas/shared/engine/ports.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
-import { callerAccount } from "../aws/account.ts";
+import { callerIdentity } from "../aws/account.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import { readExecutionTable } from "../aws/stack-outputs.ts";
 import type { NamedStage } from "../aws/stage.ts";
@@ -45,7 +45,7 @@ export function createStageExecutionPart({ stageName, stage, signal }: NamedStag
     const place = findExecutionPlace(stage);
     if (place === undefined) return 0;
     const { account, region } = place;
-    const actual = await callerAccount({ region, signal });
+    const { account: actual } = await callerIdentity({ region, signal });
     if (actual !== account) {
       throw new AwsFailure(`It is in account ${account}, and these credentials are of ${actual}.`);
     }

@@ -6,7 +6,7 @@ import {
   type StoredRule,
   type StoredRules,
   storedRulesId,
-} from "../../../lambdas/verification/gate/allowlist.ts";
+} from "../../../lambdas/verification/gate/rules.ts";
 import { changeRules } from "../allow/change-rules.ts";
 import { withoutRule } from "../allow/rule-set.ts";
 import type { Person, StoredRecord } from "./person.ts";

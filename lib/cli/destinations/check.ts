@@ -1,31 +1,34 @@
-/** One destination, checked from this machine: with the secrets and the credentials at hand. */
+/** Checks one destination from this machine, with the secrets and the credentials of its environment. */
 import { isOwnExecution, toAddress } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../../lambdas/shared/config/destination-schema.ts";
+import { readEnvironment } from "../../../lambdas/shared/config/environment.ts";
+import { type ConfigLocation, configDirectory } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
-import type { Log } from "../../../lambdas/shared/log.ts";
+import { readSecret } from "../../../lambdas/shared/config/secrets.ts";
+import { createLog } from "../../../lambdas/shared/log.ts";
 import { checkDestination, type DestinationCheck } from "../../../lambdas/verification/checks/check-destination.ts";
 import { openDestination } from "../../local/open-destination.ts";
 import { startOwnExecution } from "./describe.ts";
 
-export type CheckDependencies = {
-  config: Config;
-  /** Where paths of the configuration count from. */
-  directory: string;
-  /** Where a destination without an address leads. */
-  executionPort: number;
-  readSecret: (reference: SecretReference) => Promise<string>;
-  log: Log;
-  signal: AbortSignal;
-};
-
 /** Never rejects: the reason that a destination cannot be called is part of the result. */
 export async function checkFromHere({
+  config,
+  place,
   name,
   destination,
-  ...dependencies
-}: CheckDependencies & { name: string; destination: Destination }): Promise<DestinationCheck> {
-  const { config, executionPort, readSecret, signal } = dependencies;
+  executionPort = readEnvironment().executionPort,
+  signal,
+}: {
+  config: Config;
+  /** Paths of the configuration are relative to its folder. */
+  place: ConfigLocation;
+  name: string;
+  destination: Destination;
+  /** The port of a destination without an address. */
+  executionPort?: number | undefined;
+  signal: AbortSignal;
+}): Promise<DestinationCheck> {
+  const log = createLog({ service: "sekisho", level: readEnvironment().logLevel ?? "error" });
   const isOwn = isOwnExecution(destination);
   const address = toAddress(destination) ?? (isOwn ? `http://127.0.0.1:${executionPort}/` : undefined);
   const checked = await checkDestination({
@@ -34,7 +37,7 @@ export async function checkFromHere({
     address,
     timeoutMs: config.limits.callTimeoutMs,
     readSecret,
-    open: () => openDestination({ ...dependencies, name }),
+    open: () => openDestination({ config, name, directory: configDirectory(place), executionPort, log }),
     signal,
   });
   const isDown = isOwn && checked.health === "unreachable";

@@ -1,4 +1,4 @@
-/** One destination in words, for a list of them. */
+/** Describes one destination for a list of them. */
 import { authorizerOf, toAddress } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../../lambdas/shared/config/destination-schema.ts";
 import type { Route } from "../../../lambdas/shared/config/schema.ts";
@@ -8,12 +8,12 @@ export type DestinationRow = {
   name: string;
   transport: Destination["transport"];
   address: string;
-  /** Where the messages go, if the address is that of a card and they do not go where the card says. */
+  /** The address of the messages, where the configuration overrides the one in the agent card. */
   url?: string | undefined;
   authorizer: string;
   idempotent: boolean;
   deadlineMs: number;
-  /** The routes that lead here, counted from 1, and whether as the first choice (1) or later. */
+  /** The routes that lead here and the choice that it is in each. Both count from 1. */
   routes: { place: number; choice: number }[];
   needsDeploy: boolean;
 };
@@ -28,7 +28,7 @@ export function toDestinationRow({
   name: string;
   destination: Destination;
   routes: readonly Route[];
-  /** Of a destination without an address of its own; `authorizer` where it is not the destination's. */
+  /** For a destination without an address: the one that is used, and the authorizer where it is not the destination's. */
   own: { address: string; authorizer?: string };
   needsDeploy: boolean;
 }): DestinationRow {
@@ -48,7 +48,6 @@ export function toDestinationRow({
   };
 }
 
-/** For whom the Execution zone of this machine is out of reach. */
 export const startOwnExecution = "npx sekisho execution or npm start starts it.";
 
 export function formatDestinationRow({

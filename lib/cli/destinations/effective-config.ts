@@ -1,16 +1,16 @@
-/** The configuration that is in force: the file's on this machine, or in a stage joined with what was pushed there. */
+/** Reads the configuration in effect: the file's on this machine, and in a stage the file's with what was pushed there. */
 import * as z from "zod";
 import {
   listUndeployedChanges,
   outdatedSettings,
   withLiveSettings,
 } from "../../../lambdas/shared/config/live-settings.ts";
-import { type ConfigPlace, loadConfig } from "../../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, loadConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createStageConfig, withExecutionAddress } from "../../../lambdas/shared/config/stage-config.ts";
 import { executionAddressSchema } from "../../../lambdas/verification/config/worker-environment.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
-import { fingerprintsIn, readLiveParameter } from "../aws/push-live-settings.ts";
+import { fingerprintsIn, parseJson, readLiveParameter } from "../aws/push-live-settings.ts";
 import { readStackOutputs } from "../aws/stack-outputs.ts";
 import { chooseStage, type NamedStage } from "../aws/stage.ts";
 
@@ -18,26 +18,25 @@ export type EffectiveConfig = {
   config: Config;
   /** Undefined on one machine. */
   named: NamedStage | undefined;
-  /** Destinations of the file that are not, or not so, in the stage. */
+  /** Destinations of the file that the stage does not have as the file says. */
   notDeployed: string[];
-  /** Whether the routes are the file's for want of pushed ones. */
+  /** Whether no routes were pushed, so that the file's are in effect. */
   routesFromFile: boolean;
   /** Destinations whose pushed addresses are not used, because another peer or credential has been deployed since. */
   outdated: string[];
 };
 
-/** The note for each of `outdated`. */
 export function outdatedText(names: string[]): string {
   return `The settings of ${names.join(", ")} were pushed for another peer or credential than is deployed: the deployed address is in effect.`;
 }
 
-/** A stage does not tell what is deployed, only whether the file says the same. Rejects with an AwsFailure or a ConfigError. */
+/** A stage publishes only fingerprints of what is deployed. Rejects with an AwsFailure or a ConfigError. */
 export async function readEffectiveConfig({
   place,
   stage,
   signal,
 }: {
-  place: ConfigPlace;
+  place: ConfigLocation;
   stage: string | undefined;
   signal: AbortSignal;
 }): Promise<EffectiveConfig> {
@@ -52,7 +51,7 @@ export async function readEffectiveConfig({
   const notDeployed = listUndeployedChanges({ config: staged, deployed });
   const { region } = named.stage.verification;
   const live = liveSettingsIn(await readLiveParameter({ name: outputs.routesParameter, region, signal }));
-  // After a rollback the live settings may also name destinations that are not deployed any more: workers leave these out.
+  // After a rollback the live settings may name destinations that are no longer deployed. Workers ignore these.
   const missing = Object.keys(live.destinations ?? {}).filter(
     (name) => Object.hasOwn(deployed, name) && !Object.hasOwn(staged.destinations, name),
   );
@@ -61,7 +60,7 @@ export async function readEffectiveConfig({
       `Stage ${named.stageName} has destinations that this file lacks: ${missing.join(", ")}. Use the file that was deployed.`,
     );
   }
-  const address = executionAddressSchema.safeParse(jsonIn(outputs.executionAddress)).data;
+  const address = executionAddressSchema.safeParse(parseJson(outputs.executionAddress)).data;
   const config = withExecutionAddress({ config: withLiveSettings({ config: staged, json: live, deployed }), address });
   const outdated = outdatedSettings({ json: live, deployed });
   return { config, named, notDeployed, routesFromFile: live.routes === undefined, outdated };
@@ -73,15 +72,7 @@ const liveSettingsSchema = z.looseObject({
 });
 
 function liveSettingsIn(text: string): z.infer<typeof liveSettingsSchema> {
-  const parsed = liveSettingsSchema.safeParse(jsonIn(text));
+  const parsed = liveSettingsSchema.safeParse(parseJson(text));
   if (parsed.success) return parsed.data;
   throw new AwsFailure("The stage's live settings cannot be read; npx sekisho config push replaces them.");
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

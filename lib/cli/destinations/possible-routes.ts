@@ -1,14 +1,14 @@
-/** Which routes a message could take of which only a part is known. */
+/** Finds the routes that a message can take when only a part of it is known. */
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { findRoute } from "../../../lambdas/verification/gate/route.ts";
+import { findRoute } from "../../../lambdas/verification/gate/rules.ts";
 
-/** What is known of the message. */
+/** The known part of a message. */
 export type KnownMessage = { team?: string | undefined; channel?: string | undefined; text?: string | undefined };
 
-/** `place` counts from 1; `certain` is only the last one, where nothing that is unknown keeps messages from it. */
+/** `place` counts from 1. Only the last one is `certain`: no unknown part keeps the message from it. */
 export type PossibleRoute = { place: number; destination: readonly string[]; certain: boolean };
 
-/** In their order: what a message may be for each of them is what keeps it from the ones before. */
+/** Lists them in the order of the configuration, in which the first that fits decides. */
 export function listPossibleRoutes({
   routes,
   known,
@@ -18,15 +18,15 @@ export function listPossibleRoutes({
 }): PossibleRoute[] {
   const found: PossibleRoute[] = [];
   for (const [index, { team, channel, word, destination }] of routes.entries()) {
-    const asked = {
-      ...(known.team === undefined ? {} : { team }),
-      ...(known.channel === undefined ? {} : { channel }),
-      ...(known.text === undefined ? {} : { word }),
+    const ofKnown = {
+      ...(known.team !== undefined && { team }),
+      ...(known.channel !== undefined && { channel }),
+      ...(known.text !== undefined && { word }),
       destination,
     };
     const message = { team: known.team ?? "", channel: known.channel ?? "", text: known.text ?? "" };
-    if (findRoute({ routes: [asked], message }).length === 0) continue;
-    const certain = asked.team === team && asked.channel === channel && asked.word === word;
+    if (findRoute({ routes: [ofKnown], message }).length === 0) continue;
+    const certain = ofKnown.team === team && ofKnown.channel === channel && ofKnown.word === word;
     found.push({ place: index + 1, destination, certain });
     if (certain) break;
   }

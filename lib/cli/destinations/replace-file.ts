@@ -1,4 +1,4 @@
-/** Replaces a file's content at once: whoever reads it meanwhile sees the old or the new one, never a part. */
+/** Replaces a file's content atomically: a reader sees the old or the new content, and never a part of it. */
 import {
   closeSync,
   fchmodSync,
@@ -13,17 +13,17 @@ import {
 } from "node:fs";
 
 export type Replacement = {
-  /** Throws where the file is no longer what was read. Its mode stays, and a link goes on leading to it. */
+  /** Throws where the file is no longer what was read. Keeps its mode, and a link to it. */
   write(request: { before: string; after: string }): void;
-  /** Leaves nothing behind, whether it was written or not. */
+  /** Removes the temporary file. */
   close(): void;
 };
 
-/** Throws where there is no way to write beside the file: better known before anything else is changed. */
+/** Throws where no file can be created beside it, before anything else is changed. */
 export function openReplacement({ path }: { path: string }): Replacement {
   const real = realpathSync(path);
   const beside = `${real}.${process.pid}.tmp`;
-  const file = open(beside, path);
+  const file = openBeside(beside, path);
   return {
     write({ before, after }) {
       fchmodSync(file, statSync(real).mode);
@@ -40,7 +40,7 @@ export function openReplacement({ path }: { path: string }): Replacement {
   };
 }
 
-function open(beside: string, path: string): number {
+function openBeside(beside: string, path: string): number {
   try {
     return openSync(beside, "wx");
   } catch (cause) {

@@ -1,37 +1,31 @@
-/** What a message must be for a route to fit, and how two of these lie to each other. */
+/** The key of a route: what a message must be for the route to fit. */
 import type { Route } from "../../../lambdas/shared/config/schema.ts";
 
-/** Without any of them it fits every message. */
+/** A key without any field fits every message. */
 export type RouteKey = Pick<Route, "team" | "channel" | "word">;
 
 const fields = ["team", "channel", "word"] as const;
 
-/** Every message that fits `inner` fits `outer`. A word is one in any letter case. */
+/** Whether every message that fits `inner` fits `outer`. Letter case does not matter. */
 export function isCovering(outer: RouteKey, inner: RouteKey): boolean {
-  return fields.every((field) => outer[field] === undefined || folded(outer[field]) === folded(inner[field]));
+  return fields.every((field) => outer[field] === undefined || fold(outer[field]) === fold(inner[field]));
 }
 
-/** There are messages that fit both. */
+/** Whether a message can fit both. */
 export function isOverlapping(a: RouteKey, b: RouteKey): boolean {
-  return fields.every(
-    (field) => a[field] === undefined || b[field] === undefined || folded(a[field]) === folded(b[field]),
-  );
+  return fields.every((field) => a[field] === undefined || b[field] === undefined || fold(a[field]) === fold(b[field]));
 }
 
 export function formatRouteKey({ team, channel, word }: RouteKey): string {
-  const parts = [
-    ...(team === undefined ? [] : [`team ${team}`]),
-    ...(channel === undefined ? [] : [`channel ${channel}`]),
-    ...(word === undefined ? [] : [`"${word}: ..."`]),
-  ];
-  return parts.join(", ") || "every message";
+  const parts = [team && `team ${team}`, channel && `channel ${channel}`, word && `"${word}: ..."`];
+  return parts.filter(Boolean).join(", ") || "every message";
 }
 
-/** The first is used, the others for what certainly did not arrive. */
+/** The first destination is used. The others get tasks that certainly did not arrive at it. */
 export function orderText(destination: readonly string[]): string {
   return destination.join(", then ");
 }
 
-function folded(text: string | undefined): string | undefined {
+function fold(text: string | undefined): string | undefined {
   return text?.normalize("NFKC").toLowerCase();
 }

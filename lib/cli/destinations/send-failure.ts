@@ -1,4 +1,4 @@
-/** What is told of a task that was sent by hand and brought no result: why, what became of it, and what to do. */
+/** Explains why a task that was sent by hand brought no result, whether it may be running, and what to do. */
 import type { ClientReason, SekishoError } from "../../../contracts/errors.ts";
 import { reasonText } from "../../../lambdas/verification/checks/check-result.ts";
 import {
@@ -10,49 +10,49 @@ import { startOwnExecution } from "./describe.ts";
 
 export type FailedTask = {
   error: SekishoError;
-  /** The destination's, as are the address and the authorizer's type. */
+  /** The destination's name, address and authorizer's type. */
   name: string;
   address: string;
   authorizer: string;
-  /** It is the Execution zone of this configuration, on this machine. */
+  /** Whether it is the Execution zone of this machine. */
   isOwn: boolean;
   requestId: string;
-  /** Where the task was accepted, so that only asking for its result failed. */
+  /** Set where the task was accepted, so that only a poll failed. */
   taskId: string | undefined;
 };
 
-/** `isUnreachable`: there was no way there, so that nothing was sent. */
+/** `isUnreachable`: there was no connection, so nothing was sent. */
 export function sendFailure(failed: FailedTask): { words: string; isUnreachable: boolean } {
   const { error, name, isOwn, requestId, taskId } = failed;
   const { reason, undelivered } = error;
-  const { why, isUnreachable } = whyOf(failed);
+  const { why, isUnreachable } = explainError(failed);
   const told = (words: string) => ({ words: `Destination "${name}": ${words}`, isUnreachable: false });
   const ask = `npx sekisho destinations check ${name} says whether it answers now.`;
-  if (taskId !== undefined && saysNothingOfTask.includes(reason)) {
+  if (taskId !== undefined && callReasons.includes(reason)) {
     return told(
       `${why} The task was accepted there and may go on, but its result is asked for no longer. Look for ${taskId} in its log; ${ask}`,
     );
   }
-  // An answer that is too large to be read says nothing of the task either.
+  // An answer that is too large to be read says nothing about the task.
   const isUnread = reason === "payload_too_large" && error.code === undefined;
   if (reason === "ambiguous" || (reason === "unavailable" && !undelivered) || isUnread) {
     return told(
       `${why} Nobody knows whether the task arrived: it may be running, and sent again it may run twice. Look for ${requestId} in its log; ${ask}`,
     );
   }
-  // What is left is certain.
+  // From here on it is certain what became of the task.
   if (isUnreachable) {
     const words = `Destination "${name}" cannot be reached. ${why}${isOwn ? ` ${startOwnExecution}` : ""}`;
     return { words, isUnreachable };
   }
   if (undelivered) return told(`${why} The task has not begun.`);
-  // Most often the address is wrong; but what breaks the contract may have an agent behind it.
+  // Most often the address is wrong. But an endpoint that breaks the contract may have run an agent.
   const doubt = reason === "invalid_response" ? " If the address is right, the task may have run there." : "";
   return { words: `The task failed (${reason}): ${why}${doubt}`, isUnreachable };
 }
 
-/** What is said of a call, and not of the task that it asks for. */
-const saysNothingOfTask: readonly ClientReason[] = [
+/** These say something about a call, and nothing about the task that it asks for. */
+const callReasons: readonly ClientReason[] = [
   "ambiguous",
   "unavailable",
   "unauthenticated",
@@ -62,7 +62,7 @@ const saysNothingOfTask: readonly ClientReason[] = [
   "payload_too_large",
 ];
 
-function whyOf({ error, address, authorizer }: FailedTask): { why: string; isUnreachable: boolean } {
+function explainError({ error, address, authorizer }: FailedTask): { why: string; isUnreachable: boolean } {
   const { reason, message } = error;
   if (reason === "ambiguous" || reason === "unavailable" || credentialText({ error, authorizer }) !== undefined) {
     const { health, words } = createFailedCheck({ thrown: error, address, authorizer, timedOutMs: undefined });

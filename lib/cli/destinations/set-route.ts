@@ -1,14 +1,14 @@
-/** Changes one route in the text of the configuration, and nothing else of the text. */
+/** Changes one route in the text of the configuration, and leaves the rest of the text as it is. */
 import { applyEdits, type Edit, findNodeAtLocation, modify, type Node, parseTree } from "jsonc-parser";
 import type { Route } from "../../../lambdas/shared/config/schema.ts";
 import { isCovering, type RouteKey } from "./route-key.ts";
 
-/** `before`: where the route led; undefined where there was none. `place` counts from 1. */
+/** `before`: the destinations of the old route. Undefined where there was none. `place` counts from 1. */
 export type RouteChange = { text: string; place: number; before: readonly string[] | undefined };
 
 /**
- * The route with exactly this key leads to `destination` afterwards. Where there is none, it is put before the first
- * that would take its messages away. `text` must be JSON and `routes` what it says, or the default where it says nothing.
+ * Lets the route with exactly this key lead to `destination`. A new route is put before the first that would take its messages.
+ * `text` must be JSON. `routes` are its routes, or the default ones where it has none.
  */
 export function setRoute({
   text,
@@ -41,7 +41,7 @@ export function setRoute({
   return done([inserted({ text, list, index, route: spaced({ ...key, destination: written(destination) }) })]);
 }
 
-/** On a line of its own where its neighbour is, else beside it. */
+/** Puts the route on a line of its own where its neighbour is on one. */
 function inserted({ text, list, index, route }: { text: string; list: Node; index: number; route: string }): Edit {
   const following = list.children?.[index];
   if (following !== undefined) {
@@ -66,7 +66,7 @@ function written(destination: readonly string[]): string | readonly string[] {
   return others.length === 0 ? only : destination;
 }
 
-/** JSON in one line, with the blanks that people write. */
+/** Formats JSON in one line, with the spaces that people write. */
 function spaced(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);

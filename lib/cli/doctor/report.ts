@@ -1,10 +1,9 @@
-/** What was found, for a person's eyes or for a script. */
-import type { CheckStatus } from "./check.ts";
-import type { Found } from "./run-checks.ts";
+/** Formats findings for a person or for a script. */
+import type { CheckStatus, Found } from "./check.ts";
 
 const marks: Record<CheckStatus, string> = { ok: "✓", warning: "!", failed: "✗", skipped: "–" };
 
-/** One line for each check, below its group; what to do stands below it, the summary last. */
+/** One line per check under its group, with the remedy below it, and the summary last. */
 export function formatDoctorText({ found, subject }: { found: readonly Found[]; subject: string }): string {
   const width = Math.max(0, ...found.map(({ name }) => name.length));
   const groups = [...new Set(found.map(({ group }) => group))];
@@ -15,30 +14,26 @@ export function formatDoctorText({ found, subject }: { found: readonly Found[]; 
   return [`sekisho doctor: ${subject}`, ...blocks, summary(found)].join("\n\n");
 }
 
-/** `remedy` is null where nothing has to be done. */
+/** `remedy` is null where there is nothing to do. */
 export function formatDoctorJson(found: readonly Found[]): string {
-  const checks = found.map(({ group, name, verdict, what, ...rest }) => {
-    return { group, name, verdict, what, remedy: "remedy" in rest ? rest.remedy : null };
+  const checks = found.map(({ group, name, status, what, ...rest }) => {
+    return { group, name, status, what, remedy: "remedy" in rest ? rest.remedy : null };
   });
   return JSON.stringify({ ok: isHealthy(found), checks }, null, 2);
 }
 
 export function isHealthy(found: readonly Found[]): boolean {
-  return found.every(({ verdict }) => verdict !== "failed");
+  return found.every(({ status }) => status !== "failed");
 }
 
 function linesOf({ one, width }: { one: Found; width: number }): string[] {
-  const line = `  ${marks[one.verdict]} ${one.name.padEnd(width)}  ${one.what}`;
+  const line = `  ${marks[one.status]} ${one.name.padEnd(width)}  ${one.what}`;
   return "remedy" in one ? [line, `${" ".repeat(width + 6)}→ ${one.remedy}`] : [line];
 }
 
 function summary(found: readonly Found[]): string {
-  const count = (verdict: CheckStatus) => found.filter((one) => one.verdict === verdict).length;
-  const counts = [
-    `${count("ok")} ok`,
-    `${count("warning")} ${count("warning") === 1 ? "warning" : "warnings"}`,
-    `${count("failed")} failed`,
-    `${count("skipped")} skipped`,
-  ];
-  return `${isHealthy(found) ? "Nothing failed" : "Something is wrong"}: ${counts.join(", ")}.`;
+  const count = (status: CheckStatus) => found.filter((one) => one.status === status).length;
+  const warnings = `${count("warning")} ${count("warning") === 1 ? "warning" : "warnings"}`;
+  const result = isHealthy(found) ? "Nothing failed" : "Something is wrong";
+  return `${result}: ${count("ok")} ok, ${warnings}, ${count("failed")} failed, ${count("skipped")} skipped.`;
 }

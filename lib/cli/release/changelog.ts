@@ -1,12 +1,12 @@
-/** CHANGELOG.md in the form of Keep a Changelog: its sections, and what is wrong with them. */
-import { compareVersions, parseVersion } from "./contract/version.ts";
+/** Reads and checks CHANGELOG.md, which has the form of Keep a Changelog. */
+import { compareVersions, parseVersion } from "./contract.ts";
 
 export type Section = {
   /** A version, or `Unreleased`. */
   title: string;
-  /** As it is written, such as 2026-11-22. */
+  /** Such as 2026-11-22. */
   date: string | undefined;
-  /** What stands below the heading, without blank lines around it. */
+  /** The text below the heading, trimmed. */
   text: string;
 };
 
@@ -22,53 +22,52 @@ export function readSections(changelog: string): Section[] {
   });
 }
 
-/** Of its form; none where it is well. */
 export function changelogProblems(sections: readonly Section[]): string[] {
   const problems = sections.flatMap((section) => problemsOf(section));
   const versions = sections.map(({ title }) => title).filter((title) => parseVersion(title) !== undefined);
   if (sections.some(({ title }, index) => title === unreleased && index > 0))
-    problems.push(`[${unreleased}] is not the first`);
+    problems.push(`[${unreleased}] is not the first section`);
   const isSorted = versions.every(
     (version, index) => index === 0 || compareVersions(versions[index - 1] ?? "", version) > 0,
   );
-  if (!isSorted) problems.push("the versions do not go down from the newest");
+  if (!isSorted) problems.push("the versions are not sorted, newest first");
   const dates = sections.flatMap(({ date }) => date ?? []);
   if (dates.some((date, index) => index > 0 && date > (dates[index - 1] ?? "")))
-    problems.push("the dates do not go down from the newest");
+    problems.push("the dates are not sorted, newest first");
   return problems.map((problem) => `CHANGELOG.md: ${problem}.`);
 }
 
 function problemsOf({ title, date, text }: Section): string[] {
   const headings = [...text.matchAll(/^### (.+)$/gm)].map(([, heading = ""]) => heading);
   const unknown = headings.filter((heading) => !kinds.includes(heading));
-  const ofKinds = unknown.map((heading) => `[${title}] has a part "${heading}", which is none of ${kinds.join(", ")}`);
+  const ofKinds = unknown.map(
+    (heading) => `[${title}] has a part "${heading}", which is not one of ${kinds.join(", ")}`,
+  );
   if (title === unreleased) return ofKinds;
   if (parseVersion(title) === undefined) return [`"${title}" is neither [${unreleased}] nor a version in brackets`];
   const isDate = date !== undefined && new Date(`${date}T00:00:00Z`).toJSON()?.startsWith(date);
   return [
     ...ofKinds,
     ...(isDate ? [] : [`[${title}] has no date, such as "## [${title}] - 2026-01-31"`]),
-    ...(text === "" ? [`[${title}] says nothing`] : []),
+    ...(text === "" ? [`[${title}] is empty`] : []),
   ];
 }
 
-/** Why a version cannot be released with this changelog; none where it can. */
+/** Lists why this changelog keeps `version` from being released. */
 export function releaseProblems({ sections, version }: { sections: readonly Section[]; version: string }): string[] {
   const waiting = sections.find(({ title }) => title === unreleased);
   const [top] = sections.filter((section) => section !== waiting);
   if (top?.title !== version) {
-    const ask = `Write "## [${version}] - DATE" above what is new in it`;
-    return [
-      `CHANGELOG.md: the newest version is ${top?.title ?? "none"}, and that of package.json is ${version}. ${ask}.`,
-    ];
+    const remedy = `Write "## [${version}] - DATE" above what is new in it`;
+    return [`CHANGELOG.md: the newest version is ${top?.title ?? "none"}, but package.json has ${version}. ${remedy}.`];
   }
   if (waiting === undefined || waiting.text === "") return [];
   return [
-    `CHANGELOG.md: [${unreleased}] is not empty. Raise the version in package.json, and make [${unreleased}] its section.`,
+    `CHANGELOG.md: [${unreleased}] is not empty. Raise the version in package.json, and give [${unreleased}] that version as its heading.`,
   ];
 }
 
-/** What is said of a version where it is published; links count from the repository's root. */
+/** The text that is published with a version. Its links start at the repository's root. */
 export function releaseNotes({ sections, version }: { sections: readonly Section[]; version: string }): string {
   const section = sections.find(({ title }) => title === version);
   if (section === undefined) throw new Error(`CHANGELOG.md has no section [${version}].`);

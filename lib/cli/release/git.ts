@@ -1,9 +1,8 @@
-/** What the checkout knows of itself, by git. */
+/** Reads the checkout's commit, its changes and its files with git. */
 import { execFileSync } from "node:child_process";
 
-/** Throws with git's own words where it fails. */
-function git(directory: string, words: readonly string[]): Buffer {
-  return execFileSync("git", [...words], {
+function git(directory: string, args: readonly string[]): Buffer {
+  return execFileSync("git", [...args], {
     cwd: directory,
     maxBuffer: 256 * 1024 * 1024,
     timeout: 60_000,
@@ -11,20 +10,19 @@ function git(directory: string, words: readonly string[]): Buffer {
   });
 }
 
-export type Commit = { revision: string /** RFC 3339, in UTC, to the second. */; at: string };
-
-export function readHead(directory: string): Commit {
+/** `at` is the commit's time: RFC 3339, in UTC, to the second. */
+export function readHead(directory: string): { revision: string; at: string } {
   const [revision = "", seconds = ""] = git(directory, ["log", "-1", "--format=%H %ct"]).toString().trim().split(" ");
   return { revision, at: new Date(Number(seconds) * 1000).toISOString().replace(".000Z", "Z") };
 }
 
-/** Paths that are changed, or not known to git and not ignored. */
+/** Includes untracked files that are not ignored. */
 export function changedPaths(directory: string): string[] {
   const lines = git(directory, ["status", "--porcelain"]).toString().split("\n");
   return lines.filter((line) => line !== "").map((line) => line.slice(3));
 }
 
-/** The files of the last commit as a tar archive with the commit's time, below the folder `prefix`. Of `path` alone, where it is given. */
+/** Packs the files of the last commit, or those below `path`, into a tar archive with the commit's time, in the folder `prefix`. */
 export function createGitArchive({
   directory,
   prefix,
@@ -34,6 +32,6 @@ export function createGitArchive({
   prefix: string;
   path?: string;
 }): Buffer {
-  const words = ["-c", "tar.umask=0022", "archive", "--format=tar", `--prefix=${prefix}/`, "HEAD"];
-  return git(directory, path === undefined ? words : [...words, "--", path]);
+  const args = ["-c", "tar.umask=0022", "archive", "--format=tar", `--prefix=${prefix}/`, "HEAD"];
+  return git(directory, path === undefined ? args : [...args, "--", path]);
 }

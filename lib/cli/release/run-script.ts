@@ -1,10 +1,9 @@
-/** Runs the main function of a script: what it throws becomes lines for a person and an exit code. */
-
+/** Runs a script of the project: what its main function throws becomes a message and an exit code. */
 import { UsageError } from "../../../bin/commands/command.ts";
 import { ConfigError } from "../../../lambdas/shared/config/load.ts";
 
-/** `main` gives the exit code; `command` is how a person calls the script. */
-export function runScript({ command, main }: { command: string; main: (words: string[]) => number }): void {
+/** `main` returns the exit code; `command` is how a person calls the script. */
+export function runScript({ command, main }: { command: string; main: (args: string[]) => number }): void {
   try {
     process.exitCode = main(process.argv.slice(2));
   } catch (thrown) {

@@ -1,161 +1,146 @@
-/** Compares what the project assumes of AWS, without having seen it on an account, with what a stage shows. */
+/** What the project assumes of AWS without having seen it on an account, and whether a stage shows it. */
+import { hasData, isOfAgentCore, metricText, type SmokeFacts } from "./checks.ts";
 
-import { type AssumptionCheck, hasData, isOfAgentCore, metricText } from "./checks.ts";
-import type { SmokeFacts } from "./facts.ts";
+/** `differs`: what was observed is not what was assumed. Undefined where this stage cannot show it. */
+export type AssumptionCheck = {
+  point: string;
+  assumed: string;
+  observed: string;
+  differs: boolean | undefined;
+  todo: string;
+};
+
+type Observation = Pick<AssumptionCheck, "observed" | "differs" | "todo">;
+type Assumption = { point: string; assumed: string; observe: (facts: SmokeFacts) => Observation };
 
 export function checkAssumptions(facts: SmokeFacts): AssumptionCheck[] {
+  return assumptions(facts).map(({ observe, ...row }) => ({ ...row, ...observe(facts) }));
+}
+
+function seen(observed: string, differs: boolean, todo: string): Observation {
+  return { observed, differs, todo: differs ? todo : "" };
+}
+
+function notShown(why: string): Observation {
+  return { observed: `Not shown by this stage. ${why}`, differs: undefined, todo: "" };
+}
+
+/** New accounts have it, and a stage's defaults fit it. */
+const minConcurrency = 10;
+
+function assumptions({ wakes }: SmokeFacts): Assumption[] {
   return [
-    availability(facts),
-    loopDetection(facts),
-    runtimeMetrics(facts),
-    concurrentInvokes(facts),
-    policies(facts),
-    creation(facts),
-    concurrency(facts),
+    {
+      point: "AgentCore Runtime in the region",
+      assumed: "it is available",
+      observe: ofAgentCore((facts) => {
+        const count = countPolled(facts);
+        const todo = "Look at doctor's destinations; choose another region, or the kind lambda.";
+        return seen(`${count} tasks were accepted by the runtime (${facts.region})`, count === 0, todo);
+      }),
+    },
+    {
+      point: "loop detection of Lambda",
+      assumed: `RecursiveLoop: Allow lets a task wake itself more than ${wakes} times`,
+      observe({ stories, verification }) {
+        const polls = stories.find(({ story }) => story === "wakes")?.polls ?? 0;
+        const drops = verification.metrics.filter(({ metric }) => metric.name === "RecursiveInvocationsDropped");
+        const dropped = drops.reduce((total, { sum = 0 }) => total + sum, 0);
+        const todo = "Look at the alarms LoopStopped, and at RecursiveLoop of the worker's function.";
+        return seen(`${polls} wake-ups, ${dropped} invocations dropped`, polls <= wakes || dropped > 0, todo);
+      },
+    },
+    {
+      point: "names, dimensions and account of AgentCore's metrics",
+      assumed: "those that the alarms watch, in the account of the runtime or of the caller",
+      observe: ofAgentCore(observeRuntimeMetrics),
+    },
+    {
+      point: "several invocations of one AgentCore session at once",
+      assumed: "polls and a cancel are answered while the agent runs",
+      observe: ofAgentCore(({ stories, execution, verification }) => {
+        const zones = "skipped" in execution ? [verification] : [verification, execution];
+        const errors = zones.flatMap((zone) => zone.errors.flatMap(({ lines }) => [...lines.keys()]));
+        const canceled = stories.find(({ story }) => story === "cancel")?.ok === true;
+        const polls = stories.reduce((sum, story) => sum + story.polls, 0);
+        return seen(
+          `${polls} polls; the cancel was ${canceled ? "" : "not "}answered; log lines of errors: ${errors.join(", ") || "none"}`,
+          !canceled || polls === 0,
+          "Look at call_failed in the worker's log, by its cause_kind.",
+        );
+      }),
+    },
+    {
+      point: "policies that match a principal which did not exist when they were made",
+      assumed: "they let the Verification role in",
+      observe(facts) {
+        if (facts.kind === "external") return notShown("It deploys no Execution zone.");
+        const count = countPolled(facts);
+        const what = `${count} of ${facts.stories.length} tasks were accepted by the stage's own Execution zone`;
+        return seen(what, count === 0, "npx sekisho destinations check says whether the role is refused.");
+      },
+    },
+    {
+      point: "errors when resources are created",
+      assumed: "none",
+      observe({ verification: { alarms } }) {
+        const what = `the stack is there, with ${alarms.length} alarms; CloudFormation's events show earlier failures`;
+        return seen(what, alarms.length === 0, "Look at the events of the stack in CloudFormation.");
+      },
+    },
+    {
+      point: "Lambda's concurrency in the Verification account",
+      assumed: `at least ${minConcurrency}`,
+      observe({ lambdaConcurrency: allowed }) {
+        if (allowed === undefined) return notShown("The credentials lack lambda:GetAccountSettings.");
+        const todo = allowed <= minConcurrency ? "Ask for more in Service Quotas before people use the stage." : "";
+        return { observed: String(allowed), differs: allowed < minConcurrency, todo };
+      },
+    },
     {
       point: "errors of the AgentCore platform in A2A mode",
       assumed: "they carry x-amzn-ErrorType, as in HTTP mode",
-      ...createHiddenResult(
-        "A stage's runtime speaks HTTP mode, and the platform's errors cannot be caused from here.",
-      ),
+      observe: () => notShown("A stage's runtime uses HTTP mode, and nothing here can cause errors of the platform."),
     },
     {
       point: "a token of GetWebIdentityToken at a runtime with an inbound JWT authorizer",
       assumed: "it is accepted",
-      ...createHiddenResult("A stage's runtime is called with SigV4."),
+      observe: () => notShown("A stage's runtime is called with SigV4."),
     },
     {
       point: "durable functions in the region",
       assumed: "not needed",
-      ...createHiddenResult("Sekisho uses none."),
+      observe: () => notShown("Sekisho uses none."),
     },
     {
       point: "prices",
       assumed: "as npx sekisho cost has them",
-      ...createHiddenResult("Cost Explorer shows them a day later: compare it with npx sekisho cost."),
+      observe: () => notShown("Cost Explorer shows them a day later: compare it with npx sekisho cost."),
     },
   ];
 }
 
-function createHiddenResult(observed: string): Pick<AssumptionCheck, "observed" | "differs" | "todo"> {
-  return { observed: `Not shown by this stage. ${observed}`, differs: undefined, todo: "" };
+function ofAgentCore(observe: Assumption["observe"]): Assumption["observe"] {
+  return (facts) =>
+    facts.kind === "agentcore" ? observe(facts) : notShown(`Its Execution zone is of kind ${facts.kind}.`);
 }
 
-function countPolledStories({ stories }: SmokeFacts): number {
+function countPolled({ stories }: SmokeFacts): number {
   return stories.filter(({ polls }) => polls > 0).length;
 }
 
-function availability(facts: SmokeFacts): AssumptionCheck {
-  const { kind, region } = facts;
-  const point = "AgentCore Runtime in the region";
-  const assumed = "it is available";
-  if (kind !== "agentcore") return { point, assumed, ...createHiddenResult(`Its Execution zone is of kind ${kind}.`) };
-  const count = countPolledStories(facts);
-  return {
-    point,
-    assumed,
-    observed: `${count} tasks were accepted by the runtime (${region})`,
-    differs: count === 0,
-    todo: count === 0 ? "Look at doctor's destinations; choose another region, or the kind lambda." : "",
-  };
-}
-
-function loopDetection({ stories, wakes, verification }: SmokeFacts): AssumptionCheck {
-  const polls = stories.find(({ story }) => story === "wakes")?.polls ?? 0;
-  const dropped = verification.metrics
-    .filter(({ metric }) => metric.name === "RecursiveInvocationsDropped")
-    .reduce((sum, { sum: value = 0 }) => sum + value, 0);
-  const differs = polls <= wakes || dropped > 0;
-  return {
-    point: "loop detection of Lambda",
-    assumed: `RecursiveLoop: Allow lets a task wake itself more than ${wakes} times`,
-    observed: `${polls} wake-ups, ${dropped} invocations dropped`,
-    differs,
-    todo: differs ? "Look at the alarms LoopStopped, and at RecursiveLoop of the worker's function." : "",
-  };
-}
-
-function runtimeMetrics({ kind, execution, verification }: SmokeFacts): AssumptionCheck {
-  const point = "names, dimensions and account of AgentCore's metrics";
-  const assumed = "those that the alarms watch, in the account of the runtime or of the caller";
-  if (kind !== "agentcore") return { point, assumed, ...createHiddenResult(`Its Execution zone is of kind ${kind}.`) };
-  if ("skipped" in execution) return { point, assumed, ...createHiddenResult(execution.skipped) };
+function observeRuntimeMetrics({ execution, verification }: SmokeFacts): Observation {
+  if ("skipped" in execution) return notShown(execution.skipped);
   const zones = [execution, verification];
   const watched = execution.metrics.filter(({ metric }) => isOfAgentCore(metric));
-  const silent = watched.filter(({ metric }) => !hasData({ metric, zones }));
-  const what = silent.map(({ metric }) => metricText(metric)).join("; ");
-  const differs = watched.length === 0 || silent.length > 0;
+  const silent = watched.filter(({ metric }) => !hasData(metric, zones)).map(({ metric }) => metricText(metric));
+  if (watched.length === 0 || silent.length > 0) {
+    const todo = "aws cloudwatch list-metrics shows under which names there is data; let the alarms watch those.";
+    return seen(`no data under: ${silent.join("; ") || "no alarm watches any"}`, true, todo);
+  }
   const counts = zones.map(({ zone, metrics }) => {
     const known = metrics.filter(({ metric, sum }) => isOfAgentCore(metric) && sum !== undefined);
     return `${known.length} in the account of the ${zone} zone`;
   });
-  return {
-    point,
-    assumed,
-    observed: differs ? `no data under: ${what || "no alarm watches any"}` : `with data: ${counts.join(", ")}`,
-    differs,
-    todo: differs
-      ? "aws cloudwatch list-metrics shows under which names there is data; let the alarms watch those."
-      : "",
-  };
-}
-
-function concurrentInvokes({ kind, stories, execution, verification }: SmokeFacts): AssumptionCheck {
-  const point = "several invocations of one AgentCore session at once";
-  const assumed = "polls and a cancel are answered while the agent runs";
-  if (kind !== "agentcore") return { point, assumed, ...createHiddenResult(`Its Execution zone is of kind ${kind}.`) };
-  const zones = [verification, ...("skipped" in execution ? [] : [execution])];
-  const errors = zones.flatMap((zone) => zone.errors.flatMap(({ lines }) => [...lines.keys()]));
-  const canceled = stories.find(({ story }) => story === "cancel")?.ok === true;
-  const polls = stories.reduce((sum, story) => sum + story.polls, 0);
-  return {
-    point,
-    assumed,
-    observed: `${polls} polls; the cancel was ${canceled ? "" : "not "}answered; log lines of errors: ${errors.join(", ") || "none"}`,
-    differs: !canceled || polls === 0,
-    todo: canceled && polls > 0 ? "" : "Look at call_failed in the worker's log, by its cause_kind.",
-  };
-}
-
-function policies(facts: SmokeFacts): AssumptionCheck {
-  const point = "policies that match a principal which did not exist when they were made";
-  const assumed = "they let the Verification role in";
-  if (facts.kind === "external") return { point, assumed, ...createHiddenResult("It deploys no Execution zone.") };
-  const count = countPolledStories(facts);
-  return {
-    point,
-    assumed,
-    observed: `${count} of ${facts.stories.length} tasks were accepted by the stage's own Execution zone`,
-    differs: count === 0,
-    todo: count === 0 ? "npx sekisho destinations check says whether the role is refused." : "",
-  };
-}
-
-function creation({ verification }: SmokeFacts): AssumptionCheck {
-  const count = verification.alarms.length;
-  return {
-    point: "errors when resources are created",
-    assumed: "none",
-    observed: `the stack is there, with ${count} alarms; what failed before is in CloudFormation's events`,
-    differs: count === 0,
-    todo: count === 0 ? "Look at the events of the stack in CloudFormation." : "",
-  };
-}
-
-/** New accounts have it; the defaults of a stage are made for it. */
-const leastConcurrency = 10;
-
-function concurrency({ lambdaConcurrency }: SmokeFacts): AssumptionCheck {
-  const point = "Lambda's concurrency in the Verification account";
-  const assumed = `at least ${leastConcurrency}`;
-  if (lambdaConcurrency === undefined)
-    return { point, assumed, ...createHiddenResult("The credentials lack lambda:GetAccountSettings.") };
-  const differs = lambdaConcurrency < leastConcurrency;
-  return {
-    point,
-    assumed,
-    observed: String(lambdaConcurrency),
-    differs,
-    todo: lambdaConcurrency <= leastConcurrency ? "Ask for more in Service Quotas before people use the stage." : "",
-  };
+  return seen(`with data: ${counts.join(", ")}`, false, "");
 }

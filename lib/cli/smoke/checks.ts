@@ -1,128 +1,138 @@
-/** Compares what a smoke test found with what is expected of a healthy stage, and with what the project assumes of AWS. */
+/** Checks the facts of a smoke test against what a healthy stage shows. */
+import type { ExecutionKind } from "../../../lambdas/shared/config/stage-schema.ts";
+import type { Found } from "../doctor/check.ts";
+import type { SmokeAlarm, WatchedMetric } from "./cloudwatch.ts";
+import type { StoryResult } from "./run-story.ts";
 
-import type { WatchedMetric } from "./alarms.ts";
-import type { SmokeFacts, ZoneFacts } from "./facts.ts";
-
-/** `failed` is a finding that a healthy stage does not have. */
-export type SmokeCheck = { name: string; ok: boolean; what: string };
-
-/** `differs`: what was observed is not what was assumed. `undefined`: this stage cannot show it. */
-export type AssumptionCheck = {
-  point: string;
-  assumed: string;
-  observed: string;
-  differs: boolean | undefined;
-  todo: string;
+/** One stack as CloudWatch in its account shows it. */
+export type ZoneFacts = {
+  zone: "Verification" | "Execution";
+  alarms: SmokeAlarm[];
+  /**
+   * Every metric that an alarm watches. `sum` is undefined where it has no value. `isIdle`: AWS writes no value of it while
+   * nothing happens, and nothing has.
+   */
+  metrics: { metric: WatchedMetric; alarm: string; sum: number | undefined; isIdle: boolean }[];
+  /** By log group: the names of its lines of level `error`. */
+  errors: { group: string; lines: Map<string, number> }[];
 };
 
-/** Metrics that have a value only once something rare has happened, or that AWS writes only then. */
-const rare: readonly RegExp[] = [
-  /^RecursiveInvocationsDropped$/,
-  /^ApproximateNumberOfMessagesNotVisible$/,
-  /^sekisho_/,
-];
+export type SmokeFacts = {
+  stageName: string;
+  kind: ExecutionKind;
+  region: string;
+  stories: StoryResult[];
+  wakes: number;
+  doctor: Found[];
+  verification: ZoneFacts;
+  execution: ZoneFacts | { skipped: string };
+  /** The Verification zone's own metrics, with the least that the tasks must have counted. */
+  own: { metric: WatchedMetric; atLeast: number; sum: number | undefined }[];
+  /** How many log lines of the Verification zone name each task's request id. */
+  lines: { requestId: string; count: number }[];
+  /** The concurrent Lambda executions that the account allows. Undefined where the credentials may not ask. */
+  lambdaConcurrency: number | undefined;
+};
+
+export type SmokeCheck = { name: string; ok: boolean; what: string };
+
+/** These metrics have a value only once something rare has happened. */
+const rare = /^(RecursiveInvocationsDropped$|ApproximateNumberOfMessagesNotVisible$|sekisho_)/;
 
 export function checkFacts(facts: SmokeFacts): SmokeCheck[] {
-  const { stories, verification, execution, own, lines } = facts;
-  const zones = [verification, ...("skipped" in execution ? [] : [execution])];
+  const { stories, verification, execution, own, lines, doctor } = facts;
+  const zones = "skipped" in execution ? [verification] : [verification, execution];
+  const missed = own.filter(({ sum = 0, atLeast }) => sum < atLeast);
+  const unnamed = lines.filter(({ count }) => count === 0).map(({ requestId }) => requestId);
+  const lineCount = lines.reduce((sum, { count }) => sum + count, 0);
+  const wrong = doctor.filter(
+    ({ status, name }) => status === "failed" || (name === "dead letters" && status !== "ok"),
+  );
   return [
     ...stories.map(({ story, ok, what }) => ({ name: `task: ${story}`, ok, what })),
-    ...zones.flatMap((zone) => [alarmsCheck(zone), metricsCheck({ zone, zones }), errorsCheck(zone)]),
+    ...zones.flatMap((zone) => [checkAlarms(zone), checkMetrics(zone, zones), checkErrors(zone)]),
     ...("skipped" in execution
       ? [{ name: "Execution zone", ok: true, what: `not looked at: ${execution.skipped}` }]
       : []),
-    ownCheck(own),
-    linesCheck(lines),
-    doctorCheck(facts),
+    toCheck(
+      "metrics of the zone's own",
+      missed
+        .map(({ metric, sum = 0, atLeast }) => `${metricText(metric)} is ${sum}, and should be ${atLeast}`)
+        .join("; "),
+      own.map(({ metric, sum }) => `${metric.name} ${sum}`).join(", "),
+    ),
+    toCheck(
+      "log lines by request id",
+      unnamed.length === 0 ? "" : `no line names ${unnamed.join(", ")}`,
+      `${lineCount} lines name the ${lines.length} tasks`,
+    ),
+    toCheck("doctor", wrong.map(({ name, what }) => `${name}: ${what}`).join(" "), "nothing failed, no dead letters"),
   ];
 }
 
-function alarmsCheck({ zone, alarms }: ZoneFacts): SmokeCheck {
-  const name = `alarms: ${zone}`;
-  const bad = alarms.filter(({ state }) => state === "ALARM" || state === "missing");
-  if (alarms.length === 0) return { name, ok: false, what: "the stack has no alarms" };
-  if (bad.length === 0) return { name, ok: true, what: `all ${alarms.length} are there, and none is in ALARM` };
-  return { name, ok: false, what: bad.map((alarm) => `${alarm.name} is ${alarm.state}`).join(", ") };
+/** A check that passes where there is no problem. */
+function toCheck(name: string, problem: string, otherwise: string): SmokeCheck {
+  return problem === "" ? { name, ok: true, what: otherwise } : { name, ok: false, what: problem };
 }
 
-function metricsCheck({ zone: { zone, metrics }, zones }: { zone: ZoneFacts; zones: ZoneFacts[] }): SmokeCheck {
+function checkAlarms({ zone, alarms }: ZoneFacts): SmokeCheck {
+  const bad = alarms.filter(({ state }) => state === "ALARM" || state === "missing");
+  const problem = bad.map(({ name, state }) => `${name} is ${state}`).join(", ");
+  return toCheck(
+    `alarms: ${zone}`,
+    alarms.length === 0 ? "the stack has no alarms" : problem,
+    `all ${alarms.length} are there, and none is in ALARM`,
+  );
+}
+
+export function checkMetrics({ zone, metrics }: ZoneFacts, zones: readonly ZoneFacts[]): SmokeCheck {
   const name = `metrics that alarms watch: ${zone}`;
+  if (metrics.length > 0 && metrics.every(({ sum }) => sum === undefined)) {
+    return { name, ok: false, what: "none has data" };
+  }
+  const others = zones.filter((other) => other.zone !== zone);
   const silent = metrics.filter(
     ({ metric, sum, isIdle }) =>
-      sum === undefined && !isIdle && !isRare(metric) && !isCountedElsewhere({ metric, zone, zones }),
+      sum === undefined && !isIdle && !rare.test(metric.name) && !isCountedElsewhere(metric, others),
   );
-  const known = metrics.length - silent.length;
-  if (metrics.length > 0 && metrics.every(({ sum }) => sum === undefined))
-    return { name, ok: false, what: "none has data" };
-  if (silent.length === 0) return { name, ok: true, what: `${known} have data, or are of what did not happen` };
   const named = silent.map(({ alarm, metric }) => `${alarm}: ${metricText(metric)}`).join("; ");
-  return { name, ok: false, what: `no data, so the alarm hears of nothing: ${named}` };
+  return toCheck(
+    name,
+    named === "" ? "" : `no data, so the alarm cannot fire: ${named}`,
+    `${metrics.length} have data, or are of what did not happen`,
+  );
 }
 
-function errorsCheck({ zone, errors }: ZoneFacts): SmokeCheck {
-  const name = `log lines of errors: ${zone}`;
-  // AgentCore itself makes the log group of a runtime, so the stack of the Execution zone has none.
-  if (errors.length === 0) return { name, ok: true, what: "not looked at: the stack has no log groups of its own" };
+function checkErrors({ zone, errors }: ZoneFacts): SmokeCheck {
   const found = errors.flatMap(({ group, lines }) =>
     [...lines].map(([line, count]) => `${line} (${count}) in ${group}`),
   );
-  return found.length === 0
-    ? { name, ok: true, what: `none in ${errors.length} log groups` }
-    : { name, ok: false, what: found.join(", ") };
-}
-
-function ownCheck(own: SmokeFacts["own"]): SmokeCheck {
-  const short = own.filter(({ sum = 0, atLeast }) => sum < atLeast);
-  const name = "metrics of the zone's own";
-  const what = short.map(
-    ({ metric, sum = 0, atLeast }) => `${metricText(metric)} is ${sum}, and ought to be ${atLeast}`,
+  // AgentCore itself creates the log group of a runtime, so the stack of the Execution zone has none.
+  const none = "not looked at: the stack has no log groups of its own";
+  return toCheck(
+    `log lines of errors: ${zone}`,
+    found.join(", "),
+    errors.length === 0 ? none : `none in ${errors.length} log groups`,
   );
-  return short.length === 0
-    ? { name, ok: true, what: own.map(({ metric, sum }) => `${metric.name} ${sum}`).join(", ") }
-    : { name, ok: false, what: what.join("; ") };
-}
-
-function linesCheck(lines: SmokeFacts["lines"]): SmokeCheck {
-  const name = "log lines by request id";
-  const without = lines.filter(({ count }) => count === 0).map(({ requestId }) => requestId);
-  const total = lines.reduce((sum, { count }) => sum + count, 0);
-  return without.length === 0
-    ? { name, ok: true, what: `${total} lines name the ${lines.length} tasks` }
-    : { name, ok: false, what: `no line names ${without.join(", ")}` };
-}
-
-function doctorCheck({ doctor }: SmokeFacts): SmokeCheck {
-  const bad = doctor.filter(
-    ({ verdict, name }) => verdict === "failed" || (name === "dead letters" && verdict !== "ok"),
-  );
-  const what = bad.map((each) => `${each.name}: ${each.what}`).join(" ");
-  return { name: "doctor", ok: bad.length === 0, what: bad.length === 0 ? "nothing failed, no dead letters" : what };
 }
 
 /**
- * AWS does not say for every platform version whether AgentCore counts a call from another account there or in the account of
- * the runtime. Both have alarms, of which one has no data. An account that was not looked at may be the one that has.
+ * AWS does not say for every platform version whether AgentCore counts a call from another account in the caller's account or
+ * in the runtime's. Both have alarms, and one of them has no data. An account that was not looked at may have it.
  */
-function isCountedElsewhere(found: { metric: WatchedMetric; zone: string; zones: ZoneFacts[] }): boolean {
-  if (!isOfAgentCore(found.metric)) return false;
-  const others = found.zones.filter(({ zone }) => zone !== found.zone);
-  return others.length === 0 || hasData({ metric: found.metric, zones: others });
+function isCountedElsewhere(metric: WatchedMetric, others: readonly ZoneFacts[]): boolean {
+  return isOfAgentCore(metric) && (others.length === 0 || hasData(metric, others));
 }
 
 export function isOfAgentCore({ namespace }: WatchedMetric): boolean {
   return namespace === "AWS/Bedrock-AgentCore";
 }
 
-/** Whether one of the accounts has data of the metric. */
-export function hasData({ metric, zones }: { metric: WatchedMetric; zones: readonly ZoneFacts[] }): boolean {
+export function hasData(metric: WatchedMetric, zones: readonly ZoneFacts[]): boolean {
   const text = metricText(metric);
   return zones.some(({ metrics }) =>
     metrics.some((each) => each.sum !== undefined && metricText(each.metric) === text),
   );
-}
-
-function isRare({ name }: WatchedMetric): boolean {
-  return rare.some((pattern) => pattern.test(name));
 }
 
 export function metricText({ namespace, name, dimensions }: WatchedMetric): string {

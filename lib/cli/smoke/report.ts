@@ -1,13 +1,8 @@
 /** The result of a smoke test, for a person or for a script. */
-import type { AssumptionCheck, SmokeCheck } from "./checks.ts";
+import type { AssumptionCheck } from "./assumptions.ts";
+import type { SmokeCheck } from "./checks.ts";
 
 export type SmokeReport = { ok: boolean; checks: SmokeCheck[]; assumptions: AssumptionCheck[] };
-
-/** Well where every check is, and nothing that was observed differs from what is assumed. */
-export function createSmokeReport({ checks, assumptions }: Omit<SmokeReport, "ok">): SmokeReport {
-  const ok = checks.every((check) => check.ok) && assumptions.every(({ differs }) => differs !== true);
-  return { ok, checks, assumptions };
-}
 
 export function formatSmokeReport({ ok, checks, assumptions }: SmokeReport, stageName: string): string {
   const lines = checks.map((check) => `  ${check.ok ? "✓" : "✗"} ${check.name}\n      ${check.what}`);
@@ -17,11 +12,10 @@ export function formatSmokeReport({ ok, checks, assumptions }: SmokeReport, stag
     `      observed: ${observed}`,
     ...(todo === "" ? [] : [`      to do:    ${todo}`]),
   ]);
-  const summary = ok ? "The stage works as assumed." : "Something is wrong, or is not as assumed.";
   return [
     `sekisho smoke: stage ${stageName}`,
     ["What was tried", ...lines].join("\n"),
     ["What was assumed, and what was observed", ...points].join("\n"),
-    summary,
+    ok ? "The stage works as assumed." : "Something is wrong, or is not as assumed.",
   ].join("\n\n");
 }

@@ -1,9 +1,9 @@
-/** Whether the tasks of a smoke test go to the stage's own Execution zone. */
+/** Whether the routes lead the tasks of a smoke test to the stage's own Execution zone. */
 import { isOwnExecution } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { findRoute } from "../../../lambdas/verification/gate/route.ts";
+import { findRoute } from "../../../lambdas/verification/gate/rules.ts";
 
-/** Says where the first text leads that is not routed to the stage's own Execution zone; undefined where all are. */
+/** Says where the first text leads that does not lead there. Undefined where all do. */
 export function routeElsewhere({
   config,
   routes,
@@ -12,7 +12,7 @@ export function routeElsewhere({
   texts,
 }: {
   config: Pick<Config, "destinations">;
-  /** The routes in force. */
+  /** The routes in effect. */
   routes: Config["routes"];
   team: string;
   channel: string;

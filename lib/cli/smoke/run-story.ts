@@ -1,6 +1,6 @@
-/** The tasks of the smoke test: each is a message that a person seems to have sent, followed in the stage's table to its end. */
+/** The tasks of the smoke test. Each is a message that a person seems to have sent, followed in the stage's table to its end. */
 import { setTimeout as wait } from "node:timers/promises";
-import { requestIdOf } from "../../../lambdas/verification/task/ids.ts";
+import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { hasFailedDelivery, type Task } from "../../../lambdas/verification/task/task.ts";
 import { type Delivery, sendEvent } from "../../local/signed-events.ts";
 import { sendCancel } from "../tasks/cancel-task.ts";
@@ -9,8 +9,8 @@ import { describeOutcome } from "../tasks/text.ts";
 import type { BotOfStage, SlackThread } from "./slack-thread.ts";
 
 /**
- * Groups run one after the other, the stories of a group at once. A stage of kind `lambda` runs two agents at once by default;
- * `wakes` and `long` hold one each for minutes, longer than the other stories wait.
+ * The stories of a group run at once, and the groups follow each other. A stage of kind `lambda` runs two agents at once by
+ * default, and `wakes` and `long` each hold one for minutes, longer than the other stories wait.
  */
 export const storyGroups = [
   ["question", "file", "cancel"],
@@ -20,15 +20,15 @@ export const stories = storyGroups.flat();
 export type Story = (typeof stories)[number];
 
 /** `what` is for a person. */
-export type StoryResult = { story: Story; ok: boolean; what: string; requestId: string | undefined; polls: number };
+export type StoryResult = { story: Story; ok: boolean; what: string; requestId: string; polls: number };
 
 export type StorySettings = {
-  /** More polls than that, one wake-up each: Lambda stops a chain of about 16 invocations that allows no loops. */
+  /** The task must poll more often, with one wake-up each. Lambda stops a loop after about 16 invocations, unless allowed. */
   wakes: number;
   /** How long the agent of that task takes, unless it is canceled before. */
   wakeTaskMs: number;
   longTaskMs: number;
-  /** For each story, beside what its agent takes. */
+  /** The time for each story, besides what its agent takes. */
   patienceMs: number;
   pollMs: number;
 };
@@ -42,27 +42,86 @@ export type StoryDependencies = {
   user: string;
   settings: StorySettings;
   /**
-   * Called once for each task that the entry took, so that the caller can cancel it. `isAmbiguous`: the delivery was interrupted
-   * or had no clear answer, so the entry may have taken the task or not.
+   * Called once per task that the entry took, so that the caller can cancel it. `isAmbiguous`: the delivery was interrupted or
+   * had no clear answer, so the entry may have taken the task or not.
    */
   onBegun: (begun: { requestId: string; isAmbiguous: boolean }) => void;
   note: (text: string) => void;
   signal: AbortSignal;
 };
 
-/** The messages to the agent `echo`. */
-export function storyTexts({
-  wakeTaskMs,
-  longTaskMs,
-}: Pick<StorySettings, "wakeTaskMs" | "longTaskMs">): Record<Story, string> {
-  const slow = (ms: number) => `slow ${Math.ceil(ms / 1000)}s`;
-  return {
-    wakes: slow(wakeTaskMs),
-    long: slow(longTaskMs),
-    question: "ask me",
-    file: "file",
-    cancel: slow(wakeTaskMs),
-  };
+/** What a story does with its task. */
+type Steps = {
+  settings: StorySettings;
+  /** Follows the task until it is as `wanted`. `what` names that for a person; `moreMs` is what its agent takes. */
+  until(wanted: (task: Task) => boolean, what: string, moreMs?: number): Promise<Task>;
+  cancel(): Promise<void>;
+  /** Posts the message and sends its event. */
+  reply(text: string): Promise<void>;
+  hasFile(): Promise<boolean>;
+  polls(): number;
+};
+
+/** `text` is the message to the agent `echo`. `run` resolves to what happened, for a person. */
+type StoryRow = { title: string; text(settings: StorySettings): string; run(steps: Steps): Promise<string> };
+
+const slow = (ms: number) => `slow ${Math.ceil(ms / 1000)}s`;
+
+const storyTable: Record<Story, StoryRow> = {
+  wakes: {
+    title: "a task that wakes itself again and again",
+    text: ({ wakeTaskMs }) => slow(wakeTaskMs),
+    async run({ settings: { wakes, wakeTaskMs }, until, cancel, polls }) {
+      await until(({ wait }) => (wait?.polls ?? 0) > wakes, `more than ${wakes} wake-ups`, wakeTaskMs);
+      await cancel();
+      await until(isOver, "its end");
+      return `woke itself ${polls()} times, and was canceled then`;
+    },
+  },
+  long: {
+    title: "a task that takes minutes",
+    text: ({ longTaskMs }) => slow(longTaskMs),
+    async run({ settings: { longTaskMs }, until, polls }) {
+      requireAnswer(await until(isOver, "its answer", longTaskMs));
+      return `answered after ${longTaskMs / 1000} s, with ${polls()} polls`;
+    },
+  },
+  question: {
+    title: "a question",
+    text: () => "ask me",
+    async run({ until, reply }) {
+      await until(({ state, question }) => state === "asking" && question?.ts !== undefined, "its question");
+      await reply("yes");
+      const task = await until(isOver, "its answer");
+      requireAnswer(task);
+      if (task.answeredBy?.length !== 1) throw new StoryFailure("it ended without the reply");
+      return "asked, was replied to, and answered";
+    },
+  },
+  file: {
+    title: "a file",
+    text: () => "file",
+    async run({ until, hasFile }) {
+      requireAnswer(await until(isOver, "its answer"));
+      if (!(await hasFile())) throw new StoryFailure("it answered without the file");
+      return "answered with a file, which is in the thread";
+    },
+  },
+  cancel: {
+    title: "a task that is canceled",
+    text: ({ wakeTaskMs }) => slow(wakeTaskMs),
+    async run({ until, cancel }) {
+      await until(({ state, wait }) => state === "waiting" && (wait?.polls ?? 0) > 0, "its first poll");
+      await cancel();
+      const outcome = describeOutcome(await until(isOver, "its end"));
+      if (outcome !== "canceled") throw new StoryFailure(`it ended otherwise: ${outcome ?? "unknown"}`);
+      return "was canceled while its agent was working";
+    },
+  },
+};
+
+export function storyTexts(settings: StorySettings): string[] {
+  return Object.values(storyTable).map(({ text }) => text(settings));
 }
 
 /** Why a story did not end as it should. */
@@ -70,80 +129,86 @@ class StoryFailure extends Error {
   override name = "StoryFailure";
 }
 
-/** Rejects where it is interrupted, or where AWS or Slack refuses; else the result says how it went. */
-export async function runStory({ story, ...dependencies }: StoryDependencies & { story: Story }): Promise<StoryResult> {
-  const { settings, slack } = dependencies;
-  const texts = storyTexts(settings);
+/** Rejects where it is interrupted, or where AWS or Slack refuses. */
+export async function runStory({
+  story,
+  place,
+  slack,
+  eventsUrl,
+  signingSecret,
+  channel,
+  user,
+  settings,
+  onBegun,
+  note,
+  signal,
+}: StoryDependencies & { story: Story }): Promise<StoryResult> {
+  const { title, text, run } = storyTable[story];
   let latest: Task | undefined;
-  let requestId: string | undefined;
-  const result = (ok: boolean, what: string): StoryResult => {
-    return { story, ok, what, requestId, polls: latest?.wait?.polls ?? 0 };
+  const { ts, bot } = await slack.post({ text: `Sekisho smoke test: ${title}` });
+  const requestId = requestIdOf({ appId: bot.appId, channel, ts });
+  const polls = () => latest?.wait?.polls ?? 0;
+
+  async function deliver(message: Message): Promise<Delivery> {
+    // An interrupted fetch looks like a lost answer, although nothing was sent.
+    signal.throwIfAborted();
+    const payload = createPayload({ ...message, bot, channel, user });
+    return sendEvent({ eventsUrl, signingSecret, payload, retryDelaysMs: [0, 2000], signal });
+  }
+
+  function requireAccepted({ status }: Delivery): void {
+    if (status === 200) return;
+    signal.throwIfAborted();
+    throw new StoryFailure(status === undefined ? "the entry does not answer" : `the entry answers HTTP ${status}`);
+  }
+
+  const { patienceMs, pollMs } = settings;
+  let shown = "";
+  const steps: Steps = {
+    settings,
+    polls,
+    async until(wanted, what, moreMs = 0) {
+      const endMs = performance.now() + patienceMs + moreMs;
+      for (;;) {
+        signal.throwIfAborted();
+        latest = (await place.store.get({ id: requestId }))?.task;
+        if (latest !== undefined) {
+          const line = `${story}: ${latest.state}${polls() < 5 ? "" : `, ${polls() - (polls() % 5)} polls`}`;
+          if (line !== shown) note(line);
+          shown = line;
+          if (wanted(latest)) return latest;
+          const outcome = describeOutcome(latest) ?? "unknown";
+          if (isOver(latest)) throw new StoryFailure(`it was over before ${what}: ${outcome}`);
+        }
+        if (performance.now() > endMs) {
+          const state = latest === undefined ? "the worker has not begun it" : `it is ${latest.state}`;
+          throw new StoryFailure(`there was not ${what} in time (${state})`);
+        }
+        await wait(pollMs, undefined, { signal });
+      }
+    },
+    async cancel() {
+      if (latest !== undefined) await sendCancel({ place, task: latest });
+    },
+    async reply(text) {
+      const reply = await slack.post({ text: `Sekisho smoke test: the reply is ${text}.`, threadTs: ts });
+      requireAccepted(await deliver({ type: "message", ts: reply.ts, threadTs: ts, text }));
+    },
+    hasFile: () => slack.hasFile({ threadTs: ts }),
   };
+
+  const result = (ok: boolean, what: string): StoryResult => ({ story, ok, what, requestId, polls: polls() });
   try {
-    const { ts, bot } = await slack.post({ text: `Sekisho smoke test: ${titles[story]}` });
-    requestId = requestIdOf({ appId: bot.appId, channel: dependencies.channel, ts });
-    const id = requestId;
-    const text = `<@${bot.botUser}> ${texts[story]}`;
-    const delivery = await deliverEvent({ ...dependencies, bot, ts, text, type: "app_mention" });
-    if (isAccepted(delivery) || delivery.isAmbiguous) {
-      dependencies.onBegun({ requestId: id, isAmbiguous: delivery.isAmbiguous });
-    }
-    requireAccepted({ ...dependencies, delivery });
-    const until = async (wanted: (task: Task) => boolean, what: string, moreMs = 0) => {
-      latest = await followStory({ ...dependencies, story, requestId: id, wanted, what, moreMs });
-      return latest;
-    };
-    switch (story) {
-      case "wakes": {
-        const { wakes, wakeTaskMs } = settings;
-        const task = await until(({ wait }) => (wait?.polls ?? 0) > wakes, `more than ${wakes} wake-ups`, wakeTaskMs);
-        await sendCancel({ place: dependencies.place, task });
-        await until(isOver, "its end");
-        return result(true, `woke itself ${latest?.wait?.polls ?? 0} times, and was canceled then`);
-      }
-      case "long": {
-        const task = await until(isOver, "its answer", settings.longTaskMs);
-        requireAnswer(task);
-        return result(true, `answered after ${settings.longTaskMs / 1000} s, with ${task.wait?.polls ?? 0} polls`);
-      }
-      case "question": {
-        await until(({ state, question }) => state === "asking" && question?.ts !== undefined, "its question");
-        const reply = await slack.post({ text: "Sekisho smoke test: the reply is yes.", threadTs: ts });
-        const replied = { ts: reply.ts, threadTs: ts, text: "yes", type: "message" } as const;
-        requireAccepted({ ...dependencies, delivery: await deliverEvent({ ...dependencies, bot, ...replied }) });
-        const task = await until(isOver, "its answer");
-        requireAnswer(task);
-        if (task.answeredBy?.length !== 1) throw new StoryFailure("it ended without the reply");
-        return result(true, "asked, was replied to, and answered");
-      }
-      case "file": {
-        requireAnswer(await until(isOver, "its answer"));
-        const { hasFile } = await slack.read({ threadTs: ts });
-        if (!hasFile) throw new StoryFailure("it answered without the file");
-        return result(true, "answered with a file, which is in the thread");
-      }
-      case "cancel": {
-        const task = await until(({ state, wait }) => state === "waiting" && (wait?.polls ?? 0) > 0, "its first poll");
-        await sendCancel({ place: dependencies.place, task });
-        const ended = await until(isOver, "its end");
-        const outcome = describeOutcome(ended);
-        if (outcome !== "canceled") throw new StoryFailure(`it ended otherwise: ${outcome ?? "unknown"}`);
-        return result(true, "was canceled while its agent was at work");
-      }
-    }
+    const delivery = await deliver({ type: "app_mention", ts, text: `<@${bot.botUser}> ${text(settings)}` });
+    const { isAmbiguous } = delivery;
+    if (delivery.status === 200 || isAmbiguous) onBegun({ requestId, isAmbiguous });
+    requireAccepted(delivery);
+    return result(true, await run(steps));
   } catch (thrown) {
     if (thrown instanceof StoryFailure) return result(false, thrown.message);
     throw thrown;
   }
 }
-
-const titles: Record<Story, string> = {
-  wakes: "a task that wakes itself again and again",
-  long: "a task that takes minutes",
-  question: "a question",
-  file: "a file",
-  cancel: "a task that is canceled",
-};
 
 function isOver({ state }: Task): boolean {
   return state === "done";
@@ -155,98 +220,31 @@ function requireAnswer(task: Task): void {
   if (hasFailedDelivery(task)) throw new StoryFailure("Slack did not take its answer");
 }
 
-function isAccepted({ status }: Delivery): boolean {
-  return status === 200;
-}
+type Message = { type: "app_mention" | "message"; ts: string; threadTs?: string; text: string };
 
-function requireAccepted({ delivery, signal }: Pick<StoryDependencies, "signal"> & { delivery: Delivery }): void {
-  if (isAccepted(delivery)) return;
-  signal.throwIfAborted();
-  const { status } = delivery;
-  throw new StoryFailure(status === undefined ? "the entry does not answer" : `the entry answers HTTP ${status}`);
-}
-
-/** A task that is over before it is as wanted, or not in time, fails its story. */
-async function followStory({
-  place,
-  story,
-  requestId,
-  wanted,
-  what,
-  moreMs,
-  settings: { patienceMs, pollMs },
-  note,
-  signal,
-}: Pick<StoryDependencies, "place" | "settings" | "note" | "signal"> & {
-  story: Story;
-  requestId: string;
-  wanted: (task: Task) => boolean;
-  what: string;
-  moreMs: number;
-}): Promise<Task> {
-  const endMs = performance.now() + patienceMs + moreMs;
-  let shown = "";
-  for (;;) {
-    signal.throwIfAborted();
-    const task = (await place.store.get({ id: requestId }))?.task;
-    if (task !== undefined) {
-      const { polls } = task.wait ?? { polls: 0 };
-      const line = `${story}: ${task.state}${polls < 5 ? "" : `, ${polls - (polls % 5)} polls`}`;
-      if (line !== shown) note(line);
-      shown = line;
-      if (wanted(task)) return task;
-      if (isOver(task)) throw new StoryFailure(`it was over before ${what}: ${describeOutcome(task) ?? "unknown"}`);
-    }
-    if (performance.now() > endMs) {
-      const state = task === undefined ? "the worker has not begun it" : `it is ${task.state}`;
-      throw new StoryFailure(`there was not ${what} in time (${state})`);
-    }
-    await wait(pollMs, undefined, { signal });
-  }
-}
-
-async function deliverEvent({
-  eventsUrl,
-  signingSecret,
-  channel,
-  user,
-  bot,
+/** The payload of an event as Slack posts it (https://docs.slack.dev/apis/events-api). */
+function createPayload({
+  type,
   ts,
   threadTs,
   text,
-  type,
-  signal,
-}: StoryDependencies & {
-  bot: BotOfStage;
-  ts: string;
-  threadTs?: string;
-  text: string;
-  type: "app_mention" | "message";
-}): Promise<Delivery> {
-  // An interrupted fetch looks like a lost answer, but nothing has left yet.
-  signal.throwIfAborted();
-  const event = {
-    type,
-    user,
-    channel,
-    ts,
-    event_ts: ts,
-    text,
-    team: bot.team,
-    ...(threadTs !== undefined && { thread_ts: threadTs }),
-    ...(type === "message" && { channel_type: channel.startsWith("D") ? "im" : "channel" }),
-  };
-  const payload = {
+  bot,
+  channel,
+  user,
+}: Message & { bot: BotOfStage; channel: string; user: string }) {
+  const { team, appId, botUser } = bot;
+  const thread = threadTs !== undefined && { thread_ts: threadTs };
+  const channelType = type === "message" && { channel_type: channel.startsWith("D") ? "im" : "channel" };
+  return {
     type: "event_callback",
-    api_app_id: bot.appId,
-    team_id: bot.team,
-    context_team_id: bot.team,
+    api_app_id: appId,
+    team_id: team,
+    context_team_id: team,
     event_id: `EvSMOKE${ts.replace(".", "")}`,
     event_time: Math.floor(Number(ts)),
     authorizations: [
-      { enterprise_id: null, team_id: bot.team, user_id: bot.botUser, is_bot: true, is_enterprise_install: false },
+      { enterprise_id: null, team_id: team, user_id: botUser, is_bot: true, is_enterprise_install: false },
     ],
-    event,
+    event: { type, user, channel, ts, event_ts: ts, text, team, ...thread, ...channelType },
   };
-  return sendEvent({ eventsUrl, signingSecret, payload, retryDelaysMs: [0, 2000], signal });
 }

@@ -118,6 +118,6 @@ function newestInTable({
     const shown = found.slice(0, limit);
     const ids = shown.map(({ id }) => id);
     const last = shown.at(-1);
-    return found.length > limit && last !== undefined ? { ids, cursor: last.place } : { ids };
+    return found.length > limit && last !== undefined ? { ids, cursor: last.position } : { ids };
   };
 }

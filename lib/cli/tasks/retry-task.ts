@@ -1,6 +1,6 @@
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { retryIdOf } from "../../../lambdas/verification/task/ids.ts";
 import type { AskMessage } from "../../../lambdas/verification/task/messages.ts";
+import { retryIdOf } from "../../../lambdas/verification/task/routing.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { TaskPlace } from "./stored-task.ts";
 

@@ -44,7 +44,7 @@ export function toTaskView({ task, nowMs }: { task: Task; nowMs: number }) {
       textLength: message.text.length,
       files: message.files?.length,
     },
-    place: task.place,
+    threadRef: task.threadRef,
     locale: task.locale,
     retryOf: task.retryOf,
     receivedAtMs: task.receivedAtMs,

@@ -55,7 +55,7 @@ const names: Record<EventName | "asked", string> = {
   redriven: "operator wants the task to go on",
 };
 
-const verdicts: Record<Extract<TaskEvent, { type: "reply_given" }>["verdict"], string> = {
+const decisions: Record<Extract<TaskEvent, { type: "reply_given" }>["decision"], string> = {
   taken: "it is the answer that the thread waits for",
   none: "the thread waits for no answer",
   not_yours: "the thread waits for somebody else's answer",
@@ -65,7 +65,7 @@ const verdicts: Record<Extract<TaskEvent, { type: "reply_given" }>["verdict"], s
 const known: Known = {
   woken: ({ resumed }) => (resumed ? "worker takes over from one that died" : names.woken),
   permitted: ({ allowed }) => (allowed ? "the person may ask" : "the person may not ask"),
-  reply_given: ({ verdict }) => verdicts[verdict],
+  reply_given: ({ decision }) => decisions[decision],
   charged: ({ over }) => (over === undefined ? names.charged : `over the limit of that ${over.by}`),
   prepared: ({ context: { history = [], attachments = [] } }) =>
     `goes with ${history.length} earlier messages and ${attachments.length} files`,

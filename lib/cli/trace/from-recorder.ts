@@ -1,20 +1,11 @@
 /** What the local run saw of a task's way, frames included. */
-import type { RecordedStep } from "../../local/recorder/step-recorder.ts";
+import { type RecordedStep, zoneOfStep } from "../../local/recorder/step-recorder.ts";
 import { callKey, decisionKey } from "./from-task.ts";
 import { hideTexts } from "./hide-texts.ts";
-import type { PictureStep, PictureZone, SourceStep } from "./picture-step.ts";
-
-const zones: Record<RecordedStep["kind"], PictureZone> = {
-  event: "slack",
-  delivery: "slack",
-  claim: "verification",
-  decision: "verification",
-  request: "transport",
-  response: "transport",
-};
+import type { PictureStep, SourceStep } from "./picture-step.ts";
 
 export function toRecorderStep({ atMs, kind, title, detail, failed }: RecordedStep): SourceStep {
-  const step: PictureStep = { atMs, zone: zones[kind], title, detail: {}, ...(failed === true && { failed }) };
+  const step: PictureStep = { atMs, zone: zoneOfStep[kind], title, detail: {}, ...(failed === true && { failed }) };
   switch (kind) {
     case "request":
       return { key: callKey(title), step: { ...step, frame: hideTexts(detail) } };

@@ -1,7 +1,7 @@
 /** The Verification zone that a command is about: the local run's file or a stage on AWS. Its options, and how it is opened. */
 import { join, resolve } from "node:path";
 import { type CommandRun, UsageError } from "../../../bin/commands/command.ts";
-import { type ConfigPlace, loadConfig } from "../../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, loadConfig } from "../../../lambdas/shared/config/load.ts";
 import { stageOptions } from "../aws/stage.ts";
 import { openLocalZone } from "./local-zone.ts";
 import type { OpenZone } from "./open-zone.ts";
@@ -36,7 +36,7 @@ async function openZone(
   { stage, store, config: configFile }: ZoneValues,
 ): Promise<OpenZone> {
   if (stage !== undefined && store !== undefined) throw new UsageError("--stage or --store, not both.");
-  const place: ConfigPlace = { directory, file: configFile };
+  const place: ConfigLocation = { directory, file: configFile };
   if (stage === undefined) {
     return openLocalZone({ file: zoneFile({ directory, store }), config: () => loadConfig(place) });
   }

@@ -1,91 +1,82 @@
-/** The destinations with their health: checked when somebody looks, each at most once a minute unless it is asked for. */
+/** The health of each destination. A check runs when somebody looks, at most once a minute unless somebody asks for it. */
 import type { DestinationCheck } from "../../../lambdas/verification/checks/check-destination.ts";
 import { type DestinationRow, toDestinationRow } from "../../cli/destinations/describe.ts";
 import type { EffectiveConfig } from "../../cli/destinations/effective-config.ts";
 import { formatRouteKey, orderText } from "../../cli/destinations/route-key.ts";
 
-type Health = { checkedAtMs: number; checked: DestinationCheck } | undefined;
+type Health = { checkedAtMs: number; health: Omit<DestinationCheck, "name" | "address"> };
 
-export type DestinationsView = {
-  destinations: (DestinationRow & {
-    checking: boolean;
-    checkedAtMs?: number;
-    health?: Omit<DestinationCheck, "name" | "address">;
-  })[];
+type DestinationsView = {
+  destinations: (DestinationRow & { checking: boolean } & Partial<Health>)[];
   routes: { place: number; fits: string; leads: string }[];
   routesFromFile: boolean;
 };
 
 export type HealthBoard = {
-  /** What is known now; begins the checks that are due. */
+  /** What is known now. Starts the checks that are due. */
   view(): Promise<DestinationsView>;
-  /** Checks now, but none twice within `minMs`. */
+  /** Checks the named destinations now, or all of them, but none twice within `minMs`. */
   check(names: readonly string[] | undefined): Promise<void>;
 };
+
+const dueMs = 60_000;
+const minMs = 5000;
 
 export function createHealthBoard({
   read,
   check,
   own,
-  dueMs = 60_000,
-  minMs = 5000,
   now = Date.now,
 }: {
-  /** What is in force; asked for at most every `dueMs`. */
+  /** Reads the configuration in force. Called at most every `dueMs`. */
   read: () => Promise<EffectiveConfig>;
   /** Never rejects. */
-  check: (request: { inForce: EffectiveConfig; name: string }) => Promise<DestinationCheck>;
+  check: (request: { effective: EffectiveConfig; name: string }) => Promise<DestinationCheck>;
   /** Where a destination without an address of its own leads. */
-  own: (inForce: EffectiveConfig) => Parameters<typeof toDestinationRow>[0]["own"];
-  dueMs?: number;
-  minMs?: number;
+  own: (effective: EffectiveConfig) => Parameters<typeof toDestinationRow>[0]["own"];
   now?: () => number;
 }): HealthBoard {
   const healths = new Map<string, Health>();
   const checking = new Set<string>();
-  let known: { atMs: number; inForce: Promise<EffectiveConfig> } | undefined;
+  let cached: { atMs: number; effective: Promise<EffectiveConfig> } | undefined;
 
-  function inForce(): Promise<EffectiveConfig> {
-    if (known === undefined || now() - known.atMs >= dueMs) {
-      known = { atMs: now(), inForce: read() };
-      // What failed is tried again at the next look.
-      known.inForce.catch(() => {
-        known = undefined;
+  function readCached(): Promise<EffectiveConfig> {
+    if (cached === undefined || now() - cached.atMs >= dueMs) {
+      cached = { atMs: now(), effective: read() };
+      // After a failure the next look tries again.
+      cached.effective.catch(() => {
+        cached = undefined;
       });
     }
-    return known.inForce;
+    return cached.effective;
   }
 
-  function begin(found: EffectiveConfig, names: readonly string[], olderThanMs: number): void {
+  function startChecks(effective: EffectiveConfig, names: readonly string[], olderThanMs: number): void {
     for (const name of names) {
-      const health = healths.get(name);
-      const isDue = health === undefined || now() - health.checkedAtMs >= olderThanMs;
-      if (!isDue || checking.has(name) || !Object.hasOwn(found.config.destinations, name)) continue;
+      const { checkedAtMs = Number.NEGATIVE_INFINITY } = healths.get(name) ?? {};
+      const isDue = now() - checkedAtMs >= olderThanMs;
+      if (!isDue || checking.has(name) || !Object.hasOwn(effective.config.destinations, name)) continue;
       checking.add(name);
-      void check({ inForce: found, name }).then((checked) => {
+      void check({ effective, name }).then(({ name: _name, address: _address, ...health }) => {
         checking.delete(name);
-        healths.set(name, { checkedAtMs: now(), checked });
+        healths.set(name, { checkedAtMs: now(), health });
       });
     }
   }
 
   return {
     async view() {
-      const found = await inForce();
-      const { config, notDeployed, routesFromFile } = found;
-      begin(found, Object.keys(config.destinations), dueMs);
+      const effective = await readCached();
+      const { config, notDeployed, routesFromFile } = effective;
+      const { destinations, routes } = config;
+      startChecks(effective, Object.keys(destinations), dueMs);
       return {
-        destinations: Object.entries(config.destinations).map(([name, destination]) => {
-          const row = {
-            name,
-            destination,
-            routes: config.routes,
-            own: own(found),
-            needsDeploy: notDeployed.includes(name),
-          };
-          return { ...toDestinationRow(row), checking: checking.has(name), ...healthOf(healths.get(name)) };
+        destinations: Object.entries(destinations).map(([name, destination]) => {
+          const needsDeploy = notDeployed.includes(name);
+          const row = toDestinationRow({ name, destination, routes, own: own(effective), needsDeploy });
+          return { ...row, checking: checking.has(name), ...healths.get(name) };
         }),
-        routes: config.routes.map((route, index) => ({
+        routes: routes.map((route, index) => ({
           place: index + 1,
           fits: formatRouteKey(route),
           leads: orderText(route.destination),
@@ -94,14 +85,8 @@ export function createHealthBoard({
       };
     },
     async check(names) {
-      const found = await inForce();
-      begin(found, names ?? Object.keys(found.config.destinations), minMs);
+      const effective = await readCached();
+      startChecks(effective, names ?? Object.keys(effective.config.destinations), minMs);
     },
   };
-}
-
-function healthOf(health: Health) {
-  if (health === undefined) return {};
-  const { name: _name, address: _address, ...said } = health.checked;
-  return { checkedAtMs: health.checkedAtMs, health: said };
 }

@@ -1,28 +1,37 @@
-/** The operators' page as a handler of requests: who may, which file, what is read, what is done. */
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { readRequestBody } from "../../../lambdas/shared/http/read-body.ts";
+/** The operators' page: its documents, what it reads, and what it does. */
+import * as z from "zod";
+import { uuidPattern } from "../../../contracts/envelope.ts";
+import { EngineFileError, toFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
 import type { Log } from "../../../lambdas/shared/log.ts";
-import { commonHeaders, respondJson } from "../web/common-headers.ts";
-import { readToken } from "../web/door.ts";
-import { hasContentType, parseJson } from "../web/request.ts";
-import type { Admission, AdmissionRefusal, AdmittedOperator } from "./admission/admission.ts";
-import { createApi } from "./api.ts";
-import { type Asset, contentSecurityPolicy, loadAssets } from "./assets.ts";
-import { createExplain } from "./explain.ts";
-import { handleSignIn } from "./handle-sign-in.ts";
-import { apiPath, base, documentPaths, signInPath } from "./paths.ts";
-import type { ConsoleSource } from "./source.ts";
-import { createLiveStream } from "./tasks/live-stream.ts";
-import { createLiveTasks } from "./tasks/live-tasks.ts";
+import { errorKind } from "../../../lambdas/shared/telemetry/error-kind.ts";
+import { AwsFailure } from "../../cli/aws/aws-failure.ts";
+import { NoSuchTask } from "../../cli/tasks/find-task.ts";
+import { type Admission, Refusal } from "../web/admission.ts";
+import { createEventStreams } from "../web/event-streams.ts";
+import { documentHandler, fileRoutes, sharedRoutes } from "../web/files.ts";
+import { createSite, type Handler, type Routes, redirect, type Site } from "../web/site.ts";
+import { createLiveTasks } from "./live-tasks.ts";
+import type { ConsoleSource } from "./open-source.ts";
+import { createTaskRoutes } from "./task-routes.ts";
 
-const maxBodyBytes = 64 * 1024;
-
-export type OperatorsPage = {
-  /** False, and nothing is done, where the address is none of the page's. */
-  handle(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
+export type OperatorsPage = Site & {
   /** Ends open streams, so that a server can close. */
   close(): void;
 };
+
+const folder = new URL("./page/", import.meta.url);
+const home = "/operate/";
+const path = `${home}page/`;
+const signInPath = `${home}sign-in`;
+/** An open list must ask for admission again after this time. Its token may have been revoked. */
+const streamMs = 5 * 60_000;
+
+const signInSchema = z.object({ token: z.string().trim().min(1).max(8192) });
+const checkSchema = z.object({ names: z.array(z.string().max(64)).max(100).optional() });
+const redriveSchema = z.union([
+  z.object({ all: z.literal(true) }),
+  z.object({ requestIds: z.array(z.string().regex(uuidPattern)).min(1).max(1000) }),
+]);
 
 export function createOperatorsPage({
   source,
@@ -35,117 +44,112 @@ export function createOperatorsPage({
   pollMs?: number | undefined;
   log: Log;
 }): OperatorsPage {
-  const assets = loadAssets();
+  const { place, health, deadLetters } = source;
   const explain = createExplain({ log });
-  const api = createApi({ source, signsIn: admission.signsIn, explain, log });
-  const live = createLiveTasks({ place: source.place, explain, ...(pollMs !== undefined && { pollMs }) });
-  const stream = createLiveStream({ live });
+  const live = createLiveTasks({ place, explain, ...(pollMs !== undefined && { pollMs }) });
+  const streams = createEventStreams();
 
-  async function answer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
-    const path = url.pathname;
-    const asset = assets.get(path);
-    const token = documentPaths.includes(path) ? readToken(request) : undefined;
-    if (token !== undefined) return enter(request, response, token);
-    const isOpen = path === signInPath || (request.method === "GET" && asset?.isPublic === true);
-    const admitted: AdmissionRefusal | AdmittedOperator = isOpen
-      ? { operator: "anyone" }
-      : await admission.admit(request);
-    if ("status" in admitted) return refuse(request, response, { path, refusal: admitted, signsIn: admission.signsIn });
-    if (request.method === "POST") return post(request, response, { path, admitted });
-    if (request.method !== "GET") return respondPlain(response.setHeader("allow", "GET, POST"), 405, "GET or POST.");
-    if (path === signInPath && !admission.signsIn) return redirect(response, base);
-    if (asset !== undefined) return respondAsset(response, asset);
-    if (documentPaths.includes(path)) return redirect(response, base);
-    if (path === `${apiPath}live`) {
-      if (!stream.open(response, { endsInMs: admission.streamMs, ended: admitted.ended }))
-        respondPlain(response, 503, "Too many look at it already.");
-      return;
-    }
-    if (!path.startsWith(apiPath)) return respondPlain(response, 404, "There is nothing at this address.");
-    const outcome = await api.read({ path: path.slice(apiPath.length), query: url.searchParams });
-    return respondOutcome(response, outcome);
-  }
+  const api: Routes = {
+    "GET where": () => ({ name: source.name, signsIn: admission.signIn !== undefined }),
+    "GET live": (exchange) => streams.open(exchange, { watch: live.watch, endsInMs: streamMs }),
+    "GET destinations": () => health.view(),
+    "POST destinations/check": async ({ json }) => {
+      const asked = checkSchema.safeParse(await json()).data;
+      if (asked === undefined) throw new Refusal(400, "Names of destinations are needed, or none for all.");
+      await health.check(asked.names);
+      return health.view();
+    },
+    "GET dead-letters": async () => ({ about: deadLetters.about, rows: await deadLetters.list() }),
+    "POST dead-letters/redrive": async ({ json, visitor: { operator } }) => {
+      const asked = redriveSchema.safeParse(await json()).data;
+      if (asked === undefined) throw new Refusal(400, "Request ids are needed, or all: true.");
+      const redriven = await deadLetters.redrive("all" in asked ? undefined : asked.requestIds);
+      for (const { requestId } of redriven) {
+        log.info("operator_asked", { operation: "redrive", request_id: requestId, operator });
+      }
+      return { redriven };
+    },
+    ...createTaskRoutes({ source, log }),
+  };
 
-  /** The address without the token is the one that the browser keeps. A token that is none leads to the form. */
-  function enter(request: IncomingMessage, response: ServerResponse, token: string): void {
-    const cookie = admission.enter?.(request, token);
-    if (cookie !== undefined) response.setHeader("set-cookie", cookie);
-    redirect(response, cookie === undefined && admission.signsIn ? signInPath : base);
-  }
-
-  async function post(
-    request: IncomingMessage,
-    response: ServerResponse,
-    { path, admitted: { operator, ended } }: { path: string; admitted: AdmittedOperator },
-  ): Promise<void> {
-    if (!hasContentType(request, "application/json"))
-      return respondPlain(response, 415, "application/json is taken here.");
-    const bytes = await readRequestBody({ request, maxBytes: maxBodyBytes });
-    if (typeof bytes === "string") return respondPlain(response, 413, "That is too long.");
-    // A body may take its time, and somebody may have signed out meanwhile.
-    if (ended?.aborted) return respondPlain(response, 401, "The session has ended. Sign in again.");
-    const body = parseJson(bytes);
-    if (path === signInPath) return handleSignIn({ admission, request, response, body });
-    if (path === `${base}sign-out` && admission.signOut !== undefined) {
-      response.setHeader("set-cookie", admission.signOut(request));
-      return respondJson(response, 200, {});
-    }
-    if (!path.startsWith(apiPath)) return respondPlain(response, 404, "There is nothing at this address.");
-    return respondOutcome(response, await api.act({ path: path.slice(apiPath.length), body, operator }));
-  }
+  const form = documentHandler({ folder, path, name: "sign-in", title: "Sign in to Sekisho" });
+  const { signOut } = admission;
+  const site = createSite({
+    home,
+    signInPath,
+    isOwn: (address) => address === "/" || /^\/(operate|web)(\/|$)/.test(address),
+    admission,
+    openRoutes: {
+      ...sharedRoutes(),
+      [`GET ${signInPath}`]: (exchange) =>
+        admission.signIn === undefined ? redirect(exchange.response, home) : form(exchange),
+      [`POST ${signInPath}`]: signIn({ admission }),
+      ...fileRoutes({ folder, path, names: ["sign-in.js", "page.css"] }),
+    },
+    routes: {
+      "GET /": ({ response }) => redirect(response, home),
+      "GET /operate": ({ response }) => redirect(response, home),
+      [`GET ${home}`]: documentHandler({ folder, path, name: "main", title: "Sekisho operators" }),
+      ...fileRoutes({ folder, path }),
+      ...(signOut && {
+        [`POST ${home}sign-out`]: async ({ request, response, json }) => {
+          await json();
+          response.setHeader("set-cookie", signOut(request));
+          return {};
+        },
+      }),
+      ...Object.fromEntries(
+        Object.entries(api).map(([name, handler]) => [name.replace(" ", ` ${home}api/`), explaining(handler, explain)]),
+      ),
+    },
+  });
 
   return {
-    async handle(request, response) {
-      const url = URL.parse(request.url ?? "", "http://page.invalid");
-      if (url === null) return false;
-      const isOurs = documentPaths.includes(url.pathname) || url.pathname.startsWith(base) || assets.has(url.pathname);
-      if (isOurs) await answer(request, response, url);
-      return isOurs;
-    },
+    ...site,
     close() {
-      stream.close();
+      streams.close();
       live.close();
     },
   };
 }
 
-type Outcome = Awaited<ReturnType<ReturnType<typeof createApi>["read"]>>;
-
-function respondOutcome(response: ServerResponse, outcome: Outcome): void {
-  if (outcome === undefined) respondJson(response, 404, { words: "There is nothing at this address." });
-  else if ("done" in outcome) respondJson(response, 200, outcome.done);
-  else respondJson(response, outcome.refused.status, { words: outcome.refused.words });
+/** From then on the browser sends the token's session as a cookie that no script can read. */
+function signIn({ admission }: { admission: Admission }): Handler {
+  return async ({ request, response, json }) => {
+    const given = signInSchema.safeParse(await json()).data;
+    if (admission.signIn === undefined) throw new Refusal(404, "Nobody signs in here.");
+    if (given === undefined) throw new Refusal(400, "A token is needed.");
+    response.setHeader("set-cookie", await admission.signIn(request, given.token));
+    return {};
+  };
 }
 
-/** A person is led to the form; whatever else asks reads why. */
-function refuse(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { path, refusal, signsIn }: { path: string; refusal: AdmissionRefusal; signsIn: boolean },
-): void {
-  const { status, words, retryAfterSeconds } = refusal;
-  if (signsIn && status === 401 && request.method === "GET" && documentPaths.includes(path)) {
-    redirect(response, signInPath);
-    return;
-  }
-  if (retryAfterSeconds !== undefined) response.setHeader("retry-after", String(retryAfterSeconds));
-  if (status === 401) response.setHeader("www-authenticate", "Bearer");
-  if (path.startsWith(apiPath)) respondJson(response, status, { words });
-  else respondPlain(response, status, words);
+type Explain = (thrown: unknown) => string;
+
+/**
+ * Turns what was thrown into a text for a person: the message of our own error classes only. Logs anything else, the same kind once
+ * in a row.
+ */
+function createExplain({ log }: { log: Log }): Explain {
+  const forPeople = [AwsFailure, EngineFileError, NoSuchTask];
+  let last: string | undefined;
+  return (error) => {
+    const thrown = toFileError({ error, file: "The file of tasks" }) ?? error;
+    if (thrown instanceof Error && forPeople.some((kind) => thrown instanceof kind)) return thrown.message;
+    const cause = errorKind(thrown);
+    if (cause !== last) log.warn("operator_page_failed", { cause_kind: cause });
+    last = cause;
+    return "That cannot be read or done now. The page's log, in the terminal where it was started, says more.";
+  };
 }
 
-function respondAsset(response: ServerResponse, { type, text }: Asset): void {
-  response.setHeader("content-security-policy", contentSecurityPolicy);
-  response.writeHead(200, { ...commonHeaders, "content-type": type });
-  response.end(text);
-}
-
-function redirect(response: ServerResponse, location: string): void {
-  response.writeHead(303, { ...commonHeaders, location });
-  response.end();
-}
-
-function respondPlain(response: ServerResponse, status: number, words: string): void {
-  response.writeHead(status, { ...commonHeaders, "content-type": "text/plain; charset=utf-8" });
-  response.end(`${words}\n`);
+function explaining(handler: Handler, explain: Explain): Handler {
+  return async (exchange) => {
+    try {
+      return await handler(exchange);
+    } catch (thrown) {
+      if (thrown instanceof Refusal) throw thrown;
+      throw new Refusal(thrown instanceof NoSuchTask ? 404 : 502, explain(thrown));
+    }
+  };
 }

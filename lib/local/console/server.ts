@@ -1,16 +1,21 @@
-/** The operators' page on a listener of its own: a tunnel to the zone's port never leads to it. */
-
+/** Where the operators' page is served: on a listener of its own, or beside the local page. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { closeServer, startListening } from "../../../lambdas/shared/http/server.ts";
 import type { Log } from "../../../lambdas/shared/log.ts";
 import { errorKind } from "../../../lambdas/shared/telemetry/error-kind.ts";
-import type { OperatorsPage } from "./operators-page.ts";
+import type { Door } from "../web/door.ts";
+import type { Site } from "../web/site.ts";
+import { type LocalRun, openLocalSource } from "./open-source.ts";
+import { createOperatorsPage, type OperatorsPage } from "./operators-page.ts";
 
 const maxConnections = 256;
 
 export type OperateServer = { url: string; close(): Promise<void> };
 
-/** Rejects with a message for a person where the port is taken. */
+/**
+ * Starts a listener for the page alone, so that a tunnel to the zone's port never leads to it. Rejects with a message for a person if
+ * the port is taken.
+ */
 export async function startOperateServer({
   page,
   hostname,
@@ -31,7 +36,7 @@ export async function startOperateServer({
   server.maxConnections = maxConnections;
   server.on("request", (request, response) => {
     answer(request, response).catch((error: unknown) => {
-      // A browser that left is no fault of ours, and there is nobody to answer.
+      // A browser that went away is not a failure, and there is nobody to answer.
       if (request.destroyed && !request.complete) return;
       log.error("request_failed", { cause_kind: errorKind(error) });
       if (response.headersSent) response.destroy();
@@ -44,6 +49,24 @@ export async function startOperateServer({
     async close() {
       page.close();
       await closeServer(server);
+    },
+  };
+}
+
+/** Call `close` before the server's, so that open streams do not hold it up. */
+export type PageBesideRun = Site & { close(): Promise<void> };
+
+/** Opens the page for the server of the local page. The run must have created the `store`. */
+export function openPageBesideRun({ door, log, ...run }: LocalRun & { door: Door; log: Log }): PageBesideRun {
+  const stop = new AbortController();
+  const source = openLocalSource({ ...run, signal: stop.signal });
+  const { handle, close } = createOperatorsPage({ source, admission: door, log });
+  return {
+    handle,
+    async close() {
+      close();
+      stop.abort();
+      await source.close();
     },
   };
 }

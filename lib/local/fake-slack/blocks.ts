@@ -1,71 +1,61 @@
-/** Which blocks Slack takes (https://docs.slack.dev/reference/block-kit/blocks), for the kinds that are used here. */
+/** Checks blocks as Slack does (https://docs.slack.dev/reference/block-kit/blocks), for the kinds that the app uses. */
 import * as z from "zod";
 
 export type FakeSlackBlock = Readonly<{ type: string } & Record<string, unknown>>;
 
 const maxBlocks = 50;
-/** Of all markdown blocks of a message together. */
+/** All markdown blocks of a message together. */
 const maxMarkdownLength = 12_000;
 
-const blockId = z.string().min(1).max(255).optional();
+const name = z.string().min(1).max(255).optional();
+const textUpTo = (max: number) => z.string().min(1).max(max);
 const plainText = (max: number) =>
-  z.strictObject({ type: z.literal("plain_text"), text: z.string().min(1).max(max), emoji: z.boolean().optional() });
-const anyText = z.discriminatedUnion("type", [
-  plainText(3000),
-  z.strictObject({ type: z.literal("mrkdwn"), text: z.string().min(1).max(3000), verbatim: z.boolean().optional() }),
-]);
+  z.strictObject({ type: z.literal("plain_text"), text: textUpTo(max), emoji: z.boolean().optional() });
+const mrkdwn = z.strictObject({ type: z.literal("mrkdwn"), text: textUpTo(3000), verbatim: z.boolean().optional() });
+const anyText = z.discriminatedUnion("type", [plainText(3000), mrkdwn]);
+const style = z.enum(["primary", "danger"]).optional();
+const confirm = { title: plainText(100), text: anyText, confirm: plainText(30), deny: plainText(30), style };
 const buttonSchema = z.strictObject({
   type: z.literal("button"),
   text: plainText(75),
-  action_id: z.string().min(1).max(255).optional(),
+  action_id: name,
   value: z.string().max(2000).optional(),
   url: z.url().max(3000).optional(),
-  style: z.enum(["primary", "danger"]).optional(),
+  style,
   accessibility_label: z.string().max(75).optional(),
-  confirm: z
-    .strictObject({
-      title: plainText(100),
-      text: anyText,
-      confirm: plainText(30),
-      deny: plainText(30),
-      style: z.enum(["primary", "danger"]).optional(),
-    })
-    .optional(),
+  confirm: z.strictObject(confirm).optional(),
 });
 export type FakeSlackButton = z.infer<typeof buttonSchema>;
 
+const buttonsSchema = z
+  .array(buttonSchema)
+  .min(1)
+  .max(25)
+  .refine((buttons) => new Set(buttons.map((button) => button.action_id ?? button)).size === buttons.length);
+const rowsSchema = z.array(z.array(z.unknown()).max(20)).min(1).max(100);
+
+function kind<Type extends string>(type: Type) {
+  return { type: z.literal(type), block_id: name };
+}
 const blockSchema = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("markdown"), block_id: blockId, text: z.string().min(1).max(maxMarkdownLength) }),
+  z.strictObject({ ...kind("markdown"), text: textUpTo(maxMarkdownLength) }),
   z.strictObject({
-    type: z.literal("section"),
-    block_id: blockId,
+    ...kind("section"),
     text: anyText,
     accessory: buttonSchema.optional(),
     expand: z.boolean().optional(),
   }),
-  z.strictObject({ type: z.literal("context"), block_id: blockId, elements: z.array(anyText).min(1).max(10) }),
-  z.strictObject({
-    type: z.literal("actions"),
-    block_id: blockId,
-    elements: z
-      .array(buttonSchema)
-      .min(1)
-      .max(25)
-      .refine((buttons) => new Set(buttons.map((button) => button.action_id ?? button)).size === buttons.length),
-  }),
-  z.strictObject({ type: z.literal("divider"), block_id: blockId }),
-  z.strictObject({ type: z.literal("header"), block_id: blockId, text: plainText(150) }),
-  z.looseObject({ type: z.literal("rich_text"), block_id: blockId, elements: z.array(z.unknown()) }),
-  z.looseObject({
-    type: z.literal("table"),
-    block_id: blockId,
-    rows: z.array(z.array(z.unknown()).max(20)).min(1).max(100),
-  }),
+  z.strictObject({ ...kind("context"), elements: z.array(anyText).min(1).max(10) }),
+  z.strictObject({ ...kind("actions"), elements: buttonsSchema }),
+  z.strictObject(kind("divider")),
+  z.strictObject({ ...kind("header"), text: plainText(150) }),
+  z.looseObject({ ...kind("rich_text"), elements: z.array(z.unknown()) }),
+  z.looseObject({ ...kind("table"), rows: rowsSchema }),
 ]);
 
 const blocksSchema = z.array(blockSchema).max(maxBlocks);
 
-/** The blocks, or what is wrong with them in a sentence. Without the argument there are none. */
+/** The blocks, or a sentence that says what is wrong with them. */
 export function parseBlocks({
   json,
   refusesMarkdown,
@@ -89,7 +79,7 @@ export function parseBlocks({
   return { blocks };
 }
 
-/** All buttons of a message, with the block that each is in. */
+/** All buttons of a message, each with its block. */
 export function listButtons(blocks: readonly FakeSlackBlock[]): { blockId: string; button: FakeSlackButton }[] {
   return blocks.flatMap((block, index) => {
     const found = block.type === "actions" ? block.elements : block.type === "section" ? [block.accessory] : [];

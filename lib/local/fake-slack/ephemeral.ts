@@ -1,6 +1,6 @@
-/** What Slack shows beside messages: whispers, the assistant's status, and prompts that it suggests. */
+/** What Slack shows beside messages: ephemeral messages, the assistant's status, and suggested prompts. */
 
-/** Seen by `user` alone, and in no history. */
+/** Only `user` sees it, and it is in no history. */
 export type EphemeralMessage = {
   channel: string;
   threadTs: string | undefined;
@@ -8,64 +8,43 @@ export type EphemeralMessage = {
   user: string;
   text: string;
 };
-export type Status = { channel: string; threadTs: string; status: string };
-export type Prompts = { channel: string; threadTs: string; prompts: readonly { title: string; message: string }[] };
+type Status = { channel: string; threadTs: string; status: string };
+type Prompts = { channel: string; threadTs: string; prompts: readonly { title: string; message: string }[] };
 
 export type EphemeralChange =
   | ({ type: "ephemeral" } & EphemeralMessage)
   | ({ type: "status" } & Status)
   | ({ type: "prompts" } & Prompts);
 
-export type EphemeralState = {
-  postEphemeral(postEphemeral: EphemeralMessage): void;
-  /** An empty status removes it. */
-  setStatus(status: Status): void;
-  setPrompts(prompts: Prompts): void;
-  ephemeralMessages(): EphemeralMessage[];
-  statuses(): Status[];
-  prompts(): Prompts[];
-  onChange(listener: (change: EphemeralChange) => void): () => void;
-};
-
-/** Keeps the latest few hundred whispers. */
+/** Older ephemeral messages are forgotten. */
 const maxEphemeralMessages = 300;
 
-export function createEphemeralState(): EphemeralState {
-  let ephemeralMessages: EphemeralMessage[] = [];
+/** `tell` is called with each change. */
+export function createEphemeralState(tell: (change: EphemeralChange) => void) {
+  let ephemeralMessages: readonly EphemeralMessage[] = [];
   const statuses = new Map<string, Status>();
   const prompts = new Map<string, Prompts>();
-  const listeners = new Set<(change: EphemeralChange) => void>();
-
-  function tell(change: EphemeralChange): void {
-    for (const listener of listeners) listener(change);
-  }
+  const keyOf = ({ channel, threadTs }: { channel: string; threadTs: string }) => `${channel}/${threadTs}`;
 
   return {
-    postEphemeral(message) {
+    postEphemeral(message: EphemeralMessage): void {
       ephemeralMessages = [...ephemeralMessages, message].slice(-maxEphemeralMessages);
       tell({ type: "ephemeral", ...message });
     },
-    setStatus(status) {
+    /** An empty status removes the thread's status. */
+    setStatus(status: Status): void {
       const key = keyOf(status);
       if (status.status === "" && !statuses.has(key)) return;
       if (status.status === "") statuses.delete(key);
       else statuses.set(key, status);
       tell({ type: "status", ...status });
     },
-    setPrompts(suggested) {
+    setPrompts(suggested: Prompts): void {
       prompts.set(keyOf(suggested), suggested);
       tell({ type: "prompts", ...suggested });
     },
     ephemeralMessages: () => ephemeralMessages,
     statuses: () => [...statuses.values()],
     prompts: () => [...prompts.values()],
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
   };
-}
-
-function keyOf({ channel, threadTs }: { channel: string; threadTs: string }): string {
-  return `${channel}/${threadTs}`;
 }

@@ -1,81 +1,71 @@
-/** The fake Slack's messages, and whoever wants to know when they change. */
-
+/** The fake Slack's messages, and the file that keeps them. */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import * as z from "zod";
-import type { FakeSlackBlock } from "./blocks.ts";
-import { type FakeSlackFile, fileSchema } from "./files.ts";
+import { createListeners } from "../listeners.ts";
+import { fileSchema } from "./files.ts";
 
-/** A message that is written piece by piece; `open` until the bot or Slack itself ends it. */
-export type FakeSlackStream = { state: "open" | "closed"; startedAtMs: number };
-
-/** `metadata` is what was posted with it; `reactions` are the bot's. A changed message is a new object. */
-export type FakeSlackMessage = {
-  channel: string;
-  ts: string;
-  threadTs: string | undefined;
-  user: string;
-  text: string;
-  metadata: unknown;
-  edited: boolean;
-  reactions: readonly string[];
-  blocks?: readonly FakeSlackBlock[] | undefined;
-  files?: readonly FakeSlackFile[] | undefined;
-  stream?: FakeSlackStream | undefined;
-  /** A call let Slack add previews of the addresses in it. */
-  unfurls?: true | undefined;
-};
+const messageSchema = z.object({
+  channel: z.string(),
+  ts: z.string(),
+  threadTs: z.string().optional(),
+  user: z.string(),
+  text: z.string(),
+  metadata: z.unknown().optional(),
+  edited: z.boolean(),
+  /** The bot's reactions. */
+  reactions: z.array(z.string()).readonly(),
+  blocks: z
+    .array(z.looseObject({ type: z.string() }))
+    .readonly()
+    .optional(),
+  files: z.array(fileSchema).readonly().optional(),
+  /** A message that is written piece by piece. `open` until the bot or Slack ends it. */
+  stream: z.object({ state: z.enum(["open", "closed"]), startedAtMs: z.number() }).optional(),
+  /** A call let Slack add previews of the text's links. */
+  unfurls: z.literal(true).optional(),
+});
+/** A changed message is a new object. */
+export type FakeSlackMessage = z.infer<typeof messageSchema>;
 
 export type MessageChange =
   | { type: "message"; message: FakeSlackMessage }
   | { type: "removed"; channel: string; ts: string };
 
-/** `lastMicros` is the latest `ts` that was given out, its message removed or not. */
-export type StoredMessages = { lastMicros: number; messages: readonly FakeSlackMessage[] };
+/** `lastMicros` is the latest `ts` ever used, so that no `ts` is used twice, even after its message is removed. */
+const storedSchema = z.object({ lastMicros: z.int().nonnegative(), messages: z.array(messageSchema) });
+type StoredMessages = z.infer<typeof storedSchema>;
 
 type Place = { channel: string; ts: string };
+const keyOf = ({ channel, ts }: Place) => `${channel}/${ts}`;
 
-export type FakeSlackMessages = {
-  add(
-    message: Pick<
-      FakeSlackMessage,
-      "channel" | "threadTs" | "user" | "text" | "metadata" | "blocks" | "files" | "stream" | "unfurls"
-    >,
-  ): FakeSlackMessage;
-  find(place: Place): FakeSlackMessage | undefined;
-  change(message: FakeSlackMessage, changes: Partial<FakeSlackMessage>): FakeSlackMessage;
-  remove(place: Place): void;
-  /** The message and its replies, oldest first; none where it does not exist. */
-  thread(place: Place): FakeSlackMessage[];
-  all(): FakeSlackMessage[];
-  /** A `ts` of its own for what is no message. */
-  newTs(): string;
-  /** What a later `createFakeSlackMessages` goes on from. */
-  snapshot(): StoredMessages;
-  /** Calls back at each change, until the returned function is called. */
-  onChange(listener: (change: MessageChange) => void): () => void;
-};
+export type FakeSlackMessages = ReturnType<typeof createFakeSlackMessages>;
 
+/** `save` gets all messages at each change, for a later `stored`. */
 export function createFakeSlackMessages({
   now,
   stored = { lastMicros: 0, messages: [] },
+  save,
 }: {
   now: () => number;
   stored?: StoredMessages | undefined;
-}): FakeSlackMessages {
+  save?: (all: StoredMessages) => void;
+}) {
   const byPlace = new Map<string, FakeSlackMessage>();
-  /** Which messages each thread has beside its first one, so that reading one does not look at all. */
+  /** The keys of each thread's replies. Without it, each read of a thread would scan all messages. */
   const repliesOf = new Map<string, Set<string>>();
-  const listeners = new Set<(change: MessageChange) => void>();
+  const changes = createListeners<MessageChange>();
   let { lastMicros } = stored;
+  for (const message of stored.messages) put(message);
+  const all = () => [...byPlace.values()];
 
-  /** Slack's `ts`: seconds and microseconds, different for each message and growing. */
-  function nextTs(): string {
+  /** Slack's `ts`: seconds and microseconds, unique and increasing. */
+  function newTs(): string {
     lastMicros = Math.max(now() * 1000, lastMicros + 1);
     return `${Math.floor(lastMicros / 1_000_000)}.${String(lastMicros % 1_000_000).padStart(6, "0")}`;
   }
 
-  function keep(message: FakeSlackMessage): void {
+  function put(message: FakeSlackMessage): void {
     const key = keyOf(message);
     byPlace.set(key, message);
     const { channel, threadTs } = message;
@@ -84,111 +74,73 @@ export function createFakeSlackMessages({
     repliesOf.set(thread, (repliesOf.get(thread) ?? new Set()).add(key));
   }
 
-  function put(message: FakeSlackMessage): FakeSlackMessage {
-    keep(message);
-    for (const listener of listeners) listener({ type: "message", message });
-    return message;
+  function tell(change: MessageChange): void {
+    save?.({ lastMicros, messages: all() });
+    changes.tell(change);
   }
 
-  for (const message of stored.messages) keep(message);
+  function change(message: FakeSlackMessage, by: Partial<FakeSlackMessage>): FakeSlackMessage {
+    const changed = { ...message, ...by };
+    put(changed);
+    tell({ type: "message", message: changed });
+    return changed;
+  }
 
   return {
-    add: (message) => put({ ...message, ts: nextTs(), edited: false, reactions: [] }),
-    find: (place) => byPlace.get(keyOf(place)),
-    change: (message, changes) => put({ ...message, ...changes }),
-    remove({ channel, ts }) {
+    add: (message: Omit<FakeSlackMessage, "ts" | "edited" | "reactions">) =>
+      change({ ...message, ts: newTs(), edited: false, reactions: [] }, {}),
+    find: (place: Place) => byPlace.get(keyOf(place)),
+    change,
+    remove({ channel, ts }: Place): void {
       const key = keyOf({ channel, ts });
       const threadTs = byPlace.get(key)?.threadTs;
       if (threadTs !== undefined) repliesOf.get(keyOf({ channel, ts: threadTs }))?.delete(key);
       byPlace.delete(key);
-      for (const listener of listeners) listener({ type: "removed", channel, ts });
+      tell({ type: "removed", channel, ts });
     },
-    thread(place) {
+    /** The message and its replies, oldest first. Empty if there is no such message. */
+    thread(place: Place): FakeSlackMessage[] {
       const key = keyOf(place);
       return [key, ...(repliesOf.get(key) ?? [])].flatMap((each) => byPlace.get(each) ?? []);
     },
-    all: () => [...byPlace.values()],
-    newTs: nextTs,
-    snapshot: () => ({ lastMicros, messages: [...byPlace.values()] }),
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
+    all,
+    newTs,
+    onChange: changes.add,
+  };
+}
+
+/** The file holds the latest messages only, since each change writes all of it. */
+const maxMessages = 1000;
+
+/**
+ * Keeps messages in a file, so that threads outlive the process, as in Slack. `save` returns before the call that changed a
+ * message is answered: what Slack has confirmed survives kill -9. The file is private to the user. `onFailure` gets the
+ * error code if it cannot be written. Throws for a file with other content.
+ */
+export function openMessageFile(file: string, onFailure: (code: string) => void) {
+  const stored = readMessages(file);
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  return {
+    stored,
+    save({ lastMicros, messages }: StoredMessages): void {
+      try {
+        const next = `${file}.next`;
+        writeFileSync(next, JSON.stringify({ lastMicros, messages: messages.slice(-maxMessages) }), { mode: 0o600 });
+        // A reader, or the next start after kill -9, finds the old content or the new content.
+        renameSync(next, file);
+      } catch (error) {
+        onFailure(String(Object(error).code ?? "unknown"));
+      }
     },
   };
 }
 
-function keyOf({ channel, ts }: Place): string {
-  return `${channel}/${ts}`;
-}
-
-// Keeps the fake Slack's messages in a file, so that threads outlive the process, as they do in Slack.
-
-const storedSchema = z.object({
-  lastMicros: z.int().nonnegative(),
-  messages: z.array(
-    z.object({
-      channel: z.string(),
-      ts: z.string(),
-      threadTs: z.string().optional(),
-      user: z.string(),
-      text: z.string(),
-      metadata: z.unknown().optional(),
-      edited: z.boolean(),
-      reactions: z.array(z.string()),
-      blocks: z.array(z.looseObject({ type: z.string() })).optional(),
-      files: z.array(fileSchema).optional(),
-      stream: z.object({ state: z.enum(["open", "closed"]), startedAtMs: z.number() }).optional(),
-      unfurls: z.literal(true).optional(),
-    }),
-  ),
-});
-
-/** The latest that are kept: the whole file is written at each change. */
-const maxMessages = 1000;
-
-/** Undefined where there is no file yet. Throws, with what to do, for a file that holds something else. */
-export function readStoredMessages({ file }: { file: string }): StoredMessages | undefined {
+function readMessages(file: string): StoredMessages | undefined {
   try {
-    const { lastMicros, messages } = storedSchema.parse(JSON.parse(readFileSync(file, "utf8")));
-    return {
-      lastMicros,
-      messages: messages.map((message) => ({ threadTs: undefined, metadata: undefined, ...message })),
-    };
+    return storedSchema.parse(JSON.parse(readFileSync(file, "utf8")));
   } catch (cause) {
-    if (codeOf(cause) === "ENOENT") return undefined;
-    throw new Error(`The fake Slack's messages in ${file} cannot be read. Delete the file to start without them.`, {
-      cause,
-    });
+    if (Object(cause).code === "ENOENT") return undefined;
+    const remedy = "Delete the file to start without them.";
+    throw new Error(`The fake Slack's messages in ${file} cannot be read. ${remedy}`, { cause });
   }
-}
-
-/**
- * Writes at each change, before the call that made it is answered: what Slack has confirmed survives kill -9. The file is
- * replaced as a whole, and private to the user. `onFailure` gets the error's code where it cannot be written.
- */
-export function persistMessages({
-  messages,
-  file,
-  onFailure,
-}: {
-  messages: FakeSlackMessages;
-  file: string;
-  onFailure: (code: string) => void;
-}): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const next = `${file}.next`;
-  messages.onChange(() => {
-    const { lastMicros, messages: all } = messages.snapshot();
-    try {
-      writeFileSync(next, JSON.stringify({ lastMicros, messages: all.slice(-maxMessages) }), { mode: 0o600 });
-      renameSync(next, file);
-    } catch (error) {
-      onFailure(codeOf(error) ?? "unknown");
-    }
-  });
-}
-
-function codeOf(error: unknown): string | undefined {
-  const { code } = Object(error) as { code?: unknown };
-  return typeof code === "string" ? code : undefined;
 }

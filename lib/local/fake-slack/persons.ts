@@ -1,77 +1,40 @@
-/** What people do in the fake Slack: each deed changes the workspace and goes to the app as a signed request. */
-
+/** What people do in the fake Slack. Each action changes the workspace and reaches the app as a signed request. */
 import { metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
 import { escapeMrkdwn } from "../../../lambdas/verification/slack/markdown/characters.ts";
-import { requestIdOf } from "../../../lambdas/verification/task/ids.ts";
-import { createAssistantPayload, createEventPayload } from "../event-payload.ts";
+import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { type Delivery, sendEvent, sendForm } from "../signed-events.ts";
 import { listButtons } from "./blocks.ts";
 import type { FakeSlackFile } from "./files.ts";
-import { createClickForm, createCommandForm } from "./form-payload.ts";
 import type { FakeSlackMessage } from "./messages.ts";
+import { createAssistantPayload, createClickForm, createCommandForm, createEventPayload } from "./payloads.ts";
 import type { FakeSlackState } from "./state.ts";
 import {
   channels,
   type FakeSlackChannel,
   findFakeChannel,
   findFakePerson,
-  findFakeTeam,
+  findTeamOfChannel,
   workspace,
 } from "./workspace.ts";
 
 export type PostedByFakePerson = {
   message: FakeSlackMessage;
   requestId: string;
-  /** Resolves when Slack would be done with the event: taken, or given up. */
+  /** Resolves when Slack is done with the event: acknowledged, or given up. */
   delivered: Promise<Delivery>;
 };
 
 export type FileOfPerson = { name: string; mimetype?: string; bytes: Uint8Array };
 
-/** `files` are brought along; `fileIds` are of those that were `uploaded` before. */
+/** `files` are uploaded with it, `fileIds` were `uploaded` before. `channel` is the first channel by default. */
 type Post = {
   eventsUrl: string;
   text: string;
   channel?: string;
   user?: string;
+  threadTs?: string | undefined;
   files?: readonly FileOfPerson[];
   fileIds?: readonly string[];
-};
-/** `mention` is the bot's user that is mentioned; in a channel of Slack Connect it may be that of either workspace. */
-type Mention = { mention?: string | undefined };
-
-export type Persons = {
-  /**
-   * A person posts `text` (in a channel with a mention of the bot before it), and the event goes to `eventsUrl` as Slack
-   * would send it. `channel` is the fake Slack's channel if it is left out. Throws where channel or thread do not exist.
-   */
-  ask(request: Post & Mention & { threadTs?: string | undefined }): PostedByFakePerson;
-  /** The same in a thread, without the mention. */
-  reply(request: Post & { threadTs: string }): PostedByFakePerson;
-  /** A file that a person has chosen and not posted yet. */
-  upload(file: FileOfPerson & { user?: string }): FakeSlackFile;
-  /** A person presses a button of a message. Throws where it has none such. */
-  press(
-    request: { eventsUrl: string; channel: string; ts: string; user?: string } & (
-      | { actionId: string }
-      | { label: string }
-    ),
-  ): {
-    /** Of the message's task, where it is one of ours. */ requestId: string | undefined;
-    delivered: Promise<Delivery>;
-  };
-  /** `text` is what follows the command. */
-  command(request: { eventsUrl: string; text: string; command?: string; channel?: string; user?: string }): {
-    requestId: string;
-    triggerId: string;
-    delivered: Promise<Delivery>;
-  };
-  /** A person opens a conversation with the assistant: `ask` in that thread is what they say in it. */
-  openAssistant(request: { eventsUrl: string; user?: string }): {
-    channel: string;
-    threadTs: string;
-    delivered: Promise<Delivery>;
-  };
 };
 
 export function createPersons({
@@ -84,128 +47,119 @@ export function createPersons({
   signingSecret: string;
   retryDelaysMs: readonly number[] | undefined;
   signal: AbortSignal;
-}): Persons {
+}) {
   const { messages, files: store, now } = state;
+  const signed = { signingSecret, now, signal };
   let triggers = 0;
 
-  function nextTriggerId(): string {
+  function newTriggerId(): string {
     triggers++;
     return `${messages.newTs()}.${triggers}.${crypto.randomUUID().replaceAll("-", "")}`;
   }
 
   function deliver(eventsUrl: string, payload: unknown): Promise<Delivery> {
-    const retries = retryDelaysMs === undefined ? {} : { retryDelaysMs };
-    return sendEvent({ eventsUrl, signingSecret, payload, now, signal, ...retries });
+    return sendEvent({ ...signed, eventsUrl, payload, ...(retryDelaysMs !== undefined && { retryDelaysMs }) });
   }
 
-  function upload({
-    name,
-    mimetype = "application/octet-stream",
-    bytes,
-    user = workspace.person,
-  }: FileOfPerson & { user?: string }) {
-    return store.add({ name, mimetype, bytes, user, team: findFakePerson(user)?.team ?? workspace.team });
+  /** Stores a file that a person has chosen but not posted yet. */
+  function upload({ user = workspace.person, ...file }: FileOfPerson & { user?: string }): FakeSlackFile {
+    const team = findFakePerson(user)?.team ?? workspace.team;
+    return store.add({ mimetype: "application/octet-stream", ...file, user, team });
   }
 
-  function post({
-    eventsUrl,
-    text,
-    place,
-    threadTs,
-    user = place.people[0] ?? workspace.person,
-    files = [],
-    fileIds = [],
-    mentions,
-    mention = findFakeTeam(place.team)?.user ?? workspace.botUser,
-  }: Post &
-    Mention & { place: FakeSlackChannel; threadTs: string | undefined; mentions: boolean }): PostedByFakePerson {
-    const channel = place.id;
-    if (threadTs !== undefined && messages.find({ channel, ts: threadTs }) === undefined) {
+  /** `mention`: the bot user that the text mentions. */
+  function post({ eventsUrl, text, threadTs, ...given }: Post, mention?: string): PostedByFakePerson {
+    const channel = findChannel(given.channel);
+    const { user = firstPerson(channel), files = [], fileIds = [] } = given;
+    if (threadTs !== undefined && messages.find({ channel: channel.id, ts: threadTs }) === undefined) {
       throw new Error("The fake Slack has no such thread.");
     }
+    const known = fileIds.flatMap((id) => store.find(id) ?? []);
+    const attached = [...files.map((file) => upload({ ...file, user })), ...known].map(withoutBytes);
     const typed = escapeMrkdwn(text);
-    const attached = [
-      ...files.map((file) => upload({ ...file, user })),
-      ...fileIds.flatMap((id) => store.find(id) ?? []),
-    ];
-    const shown = attached.map(({ id, name, title, mimetype, size, team, user: owner }) => {
-      return { id, name, title, mimetype, size, team, user: owner };
-    });
     const message = messages.add({
-      channel,
+      channel: channel.id,
       threadTs,
       user,
-      text: mentions ? `<@${mention}> ${typed}`.trimEnd() : typed,
-      metadata: undefined,
-      ...(shown.length === 0 ? {} : { files: shown }),
+      text: mention === undefined ? typed : `<@${mention}> ${typed}`.trimEnd(),
+      ...(attached.length > 0 && { files: attached }),
     });
-    const event = mentions ? "app_mention" : "message";
+    const event = mention === undefined ? "message" : "app_mention";
     return {
       message,
-      requestId: requestIdOf({ appId: workspace.app, channel, ts: message.ts }),
-      delivered: deliver(eventsUrl, createEventPayload({ event, message, filesUrl: state.filesUrl() })),
+      requestId: requestIdOf({ appId: workspace.app, channel: channel.id, ts: message.ts }),
+      delivered: deliver(eventsUrl, createEventPayload({ event, message, filesUrl: state.url })),
     };
   }
 
   return {
-    ask({ channel = workspace.channel.id, threadTs, ...rest }) {
-      const place = placeOf(channel);
-      return post({ ...rest, place, threadTs, mentions: !place.direct });
+    /**
+     * Posts `text`, in a channel with a mention of the bot before it. In a Slack Connect channel `mention` may be the bot of
+     * either workspace. Throws if the channel or the thread does not exist.
+     */
+    ask({ mention, ...request }: Post & { mention?: string | undefined }): PostedByFakePerson {
+      const { id, direct } = findChannel(request.channel);
+      return post(request, direct ? undefined : (mention ?? findTeamOfChannel(id).user));
     },
-    reply({ channel = workspace.channel.id, ...rest }) {
-      return post({ ...rest, place: placeOf(channel), mentions: false });
-    },
+    /** Posts in a thread, without a mention. */
+    reply: (request: Post & { threadTs: string }) => post(request),
     upload,
-    press({ eventsUrl, channel, ts, user, ...which }) {
-      const place = placeOf(channel);
-      const message = messages.find({ channel, ts });
-      const pressed = listButtons(message?.blocks ?? []).find(({ button }) =>
-        "actionId" in which ? button.action_id === which.actionId : button.text.text === which.label,
+    /** Clicks a button of a message. Throws if the message has no such button. */
+    clickButton(
+      request: { eventsUrl: string; channel: string; ts: string; user?: string } & (
+        | { actionId: string }
+        | { label: string }
+      ),
+    ) {
+      const channel = findChannel(request.channel);
+      const message = messages.find(request);
+      const found = listButtons(message?.blocks ?? []).find(({ button }) =>
+        "actionId" in request ? button.action_id === request.actionId : button.text.text === request.label,
       );
-      if (message === undefined || pressed === undefined) throw new Error("The fake Slack has no such button.");
-      const form = createClickForm({
-        channel: place,
-        message,
-        pressed,
-        user: user ?? place.people[0] ?? workspace.person,
-        triggerId: nextTriggerId(),
-        actionTs: messages.newTs(),
-        filesUrl: state.filesUrl(),
-      });
-      const requestId = metadataSchema.parse(message.metadata)?.event_payload.request_id;
-      return { requestId, delivered: sendForm({ url: eventsUrl, signingSecret, form, now, signal }) };
-    },
-    command({ eventsUrl, text, command = "/sekisho", channel = workspace.channel.id, user }) {
-      const place = placeOf(channel);
-      const triggerId = nextTriggerId();
-      const who = user ?? place.people[0] ?? workspace.person;
-      const form = createCommandForm({ channel: place, user: who, command, text: escapeMrkdwn(text), triggerId });
+      if (message === undefined || found === undefined) throw new Error("The fake Slack has no such button.");
+      const { user = firstPerson(channel) } = request;
+      const ids = { triggerId: newTriggerId(), actionTs: messages.newTs() };
+      const form = createClickForm({ channel, message, ...found, user, ...ids, filesUrl: state.url });
       return {
-        requestId: requestIdOf({ appId: workspace.app, channel, ts: triggerId }),
-        triggerId,
-        delivered: sendForm({ url: eventsUrl, signingSecret, form, now, signal }),
+        /** The task that the message belongs to, if it is the app's. */
+        requestId: metadataSchema.parse(message.metadata)?.event_payload.request_id,
+        delivered: sendForm({ ...signed, url: request.eventsUrl, form }),
       };
     },
-    openAssistant({ eventsUrl, user = workspace.person }) {
-      const place = channels.find(({ direct, people }) => direct && people.includes(user));
-      if (place === undefined) throw new Error("The fake Slack has no such person.");
-      const bot = findFakeTeam(place.team)?.user ?? workspace.botUser;
-      const opening = {
-        channel: place.id,
-        threadTs: undefined,
-        user: bot,
-        text: "New conversation",
-        metadata: undefined,
+    /** Types a slash command. `text` is what follows the command. */
+    command(request: { eventsUrl: string; text: string; command?: string; channel?: string; user?: string }) {
+      const channel = findChannel(request.channel);
+      const { eventsUrl, command = "/sekisho", user = firstPerson(channel) } = request;
+      const triggerId = newTriggerId();
+      const form = createCommandForm({ channel, user, command, text: escapeMrkdwn(request.text), triggerId });
+      return {
+        requestId: requestIdOf({ appId: workspace.app, channel: channel.id, ts: triggerId }),
+        triggerId,
+        delivered: sendForm({ ...signed, url: eventsUrl, form }),
       };
-      const { ts: threadTs } = messages.add(opening);
-      const payload = createAssistantPayload({ channel: place.id, threadTs, user });
-      return { channel: place.id, threadTs, delivered: deliver(eventsUrl, payload) };
+    },
+    /** Opens a conversation with the assistant. A later `ask` in that thread is what the person says in it. */
+    openAssistant({ eventsUrl, user = workspace.person }: { eventsUrl: string; user?: string }) {
+      const found = channels.find(({ direct, people }) => direct && people.includes(user));
+      if (found === undefined) throw new Error("The fake Slack has no such person.");
+      const { id: channel } = found;
+      const { ts } = messages.add({ channel, user: findTeamOfChannel(channel).user, text: "New conversation" });
+      const payload = createAssistantPayload({ channel, ts, user });
+      return { channel, threadTs: ts, delivered: deliver(eventsUrl, payload) };
     },
   };
 }
 
-function placeOf(channel: string): FakeSlackChannel {
-  const place = findFakeChannel(channel);
-  if (place === undefined) throw new Error("The fake Slack has no such channel.");
-  return place;
+function findChannel(id: string = workspace.channel.id): FakeSlackChannel {
+  const channel = findFakeChannel(id);
+  if (channel === undefined) throw new Error("The fake Slack has no such channel.");
+  return channel;
+}
+
+function firstPerson({ people }: FakeSlackChannel): string {
+  return people[0] ?? workspace.person;
+}
+
+function withoutBytes({ id, name, title, mimetype, size, team, user }: FakeSlackFile): FakeSlackFile {
+  return { id, name, title, mimetype, size, team, user };
 }

@@ -1,10 +1,10 @@
-/** A message of the fake Slack as the Web API and events tell of it. */
+/** Messages and files as the Web API and events show them. */
 import type { FakeSlackFile } from "./files.ts";
 import type { FakeSlackMessage } from "./messages.ts";
 import type { MethodArgs } from "./reply.ts";
 import { findFakeChannel, findFakePerson, isOwnBot, otherBot, workspace } from "./workspace.ts";
 
-/** `filesUrl` is where the fake Slack serves files from, ending with a slash. */
+/** `filesUrl` is the fake Slack's address, and ends with a slash. */
 export function toSlackMessage({
   message: { channel, ts, threadTs, user, text, metadata, blocks, files, stream, edited, unfurls },
   withMetadata = true,
@@ -60,14 +60,12 @@ function botFields(user: string, team: string) {
   return { bot_id: bot.bot, app_id: bot.app, bot_profile: profile };
 }
 
-// Previews of addresses that a message names: Slack adds them unless a call says that it does not want any.
-
-/** `unfurls` says that a call let Slack add previews. */
+/** Slack adds previews of links unless a call refuses them. `unfurls`: this call let it. */
 export function readUnfurling({ unfurl_links: links, unfurl_media: media }: MethodArgs): { unfurls?: true } {
   return links === "false" && media === "false" ? {} : { unfurls: true };
 }
 
-/** Attachments as Slack adds them: one per address. */
+/** Slack's previews: one attachment per link. */
 function previews({ text, unfurls }: { text: string; unfurls?: true | undefined }): { attachments?: unknown[] } {
   const addresses = unfurls === undefined ? [] : (text.match(/https?:\/\/[^\s|<>()]+/g) ?? []);
   return addresses.length === 0 ? {} : { attachments: addresses.map((address) => ({ from_url: address })) };

@@ -1,61 +1,69 @@
-/** All that the fake Slack's methods work on. */
-import { createEphemeralState, type EphemeralState } from "./ephemeral.ts";
-import { createFakeSlackFiles, type FakeSlackFiles, type FileFolder } from "./files.ts";
-import type { FakeSlackMessages } from "./messages.ts";
-import { createFakeSlackTokens, type FakeSlackTokens } from "./tokens.ts";
+/** Everything that the fake Slack's methods read and change. */
+import { createListeners } from "../listeners.ts";
+import { createEphemeralState, type EphemeralChange } from "./ephemeral.ts";
+import { createFakeSlackFiles, openFileFolder } from "./files.ts";
+import { createFakeSlackMessages, type MessageChange, openMessageFile } from "./messages.ts";
+import { createFakeSlackTokens } from "./tokens.ts";
 
-/** How strict this Slack is, where the real one leaves it open or changes its mind. */
+export type FakeSlackChange = MessageChange | EphemeralChange;
+
+/** How strict this Slack is where the real one is undocumented, or may change. */
 export type Rules = {
-  /** The most messages on one page. */
+  /** The most messages on one page of `conversations.replies` and `conversations.history`. */
   pageSize: number;
-  /** After that Slack ends a stream by itself. */
+  /** Slack ends a stream after this time. */
   streamLifeMs: number;
-  /** Markdown blocks are no blocks. */
+  /** Refuses markdown blocks, as Slack did before it had them. */
   refusesMarkdown: boolean;
-  /** What comes of `files.completeUploadExternal` for a file that is completed: an error, or one more message. */
+  /** The result of a second `files.completeUploadExternal` for one file: an error, or one more message. */
   completesUploadTwice: "refuse" | "share";
-  /** What the tokens may, as every answer says of them; without it no answer does. */
+  /** Refuses calls beyond the rate limits of the table of methods. */
+  limitsRates: boolean;
+  /** The scopes of every token, which each response then names. Undefined: every scope, and no response says so. */
   scopes?: readonly string[] | undefined;
-  /** The app's own, for the installation by OAuth. */
+  /** The app's credentials for its installation by OAuth. */
   install?: { clientId: string; clientSecret: string } | undefined;
 };
 
-/** `filesUrl()` is where files are served from and uploaded to, ending with a slash. */
-export type FakeSlackState = {
-  messages: FakeSlackMessages;
-  files: FakeSlackFiles;
-  ephemeral: EphemeralState;
-  tokens: FakeSlackTokens;
-  rules: Rules;
-  filesUrl: () => string;
-  now: () => number;
+const defaultRules: Rules = {
+  pageSize: 5,
+  streamLifeMs: 300_000,
+  refusesMarkdown: false,
+  completesUploadTwice: "refuse",
+  limitsRates: false,
 };
 
+export type FakeSlackState = ReturnType<typeof createState>;
+
+/** `file` keeps the messages, and the folder `FILE.files` beside it the files. Throws if `file` has other content. */
 export function createState({
-  messages,
   botToken,
-  otherTokens = {},
-  rules,
-  fileFolder,
-  filesUrl = () => "http://127.0.0.1/",
+  otherTokens,
+  file,
+  onFailure = () => {},
   now = Date.now,
+  ...rules
 }: {
-  messages: FakeSlackMessages;
   botToken: string;
+  /** Installs the app in the second workspace and in the organization too, with these tokens. */
   otherTokens?: { second?: string; organization?: string };
-  rules: Partial<Rules> & { pageSize: number };
-  fileFolder?: FileFolder | undefined;
-  filesUrl?: () => string;
+  file?: string | undefined;
+  /** Gets the error code if something cannot be written to `file`. */
+  onFailure?: (code: string) => void;
   now?: () => number;
-}): FakeSlackState {
-  const defaults = { streamLifeMs: 300_000, refusesMarkdown: false, completesUploadTwice: "refuse" } as const;
+} & Partial<Rules>) {
+  const changes = createListeners<FakeSlackChange>();
+  const messages = createFakeSlackMessages({ now, ...(file !== undefined && openMessageFile(file, onFailure)) });
+  messages.onChange(changes.tell);
   return {
     messages,
-    files: createFakeSlackFiles({ folder: fileFolder }),
-    ephemeral: createEphemeralState(),
-    tokens: createFakeSlackTokens({ botToken, otherTokens }),
-    rules: { ...defaults, ...rules },
-    filesUrl,
+    files: createFakeSlackFiles(file === undefined ? undefined : openFileFolder(`${file}.files`, onFailure, now)),
+    ephemeral: createEphemeralState(changes.tell),
+    tokens: createFakeSlackTokens(botToken, otherTokens),
+    rules: { ...defaultRules, ...rules },
+    /** The server sets it once it listens. Files are below it; it ends with a slash. */
+    url: "http://127.0.0.1/",
+    onChange: changes.add,
     now,
   };
 }

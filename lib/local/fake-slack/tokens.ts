@@ -1,29 +1,11 @@
-/** Where the app is installed, and with which tokens; OAuth codes become further ones. */
+/** The app's installations and their tokens. OAuth codes turn into further tokens. */
 import type { FakeSlackCaller } from "./reply.ts";
 import { organization, workspace } from "./workspace.ts";
 
 export type FakeSlackInstallation = { token: string; caller: FakeSlackCaller };
 
-export type FakeSlackTokens = {
-  /** `revoked`: the token was good until the app was uninstalled there. */
-  of(token: string): FakeSlackCaller | "revoked" | undefined;
-  all(): FakeSlackInstallation[];
-  /** A code that `redeem` takes once. */
-  authorize(caller: FakeSlackCaller): string;
-  redeem(code: string): FakeSlackInstallation | undefined;
-  revoke(caller: FakeSlackCaller): void;
-};
-
-export function createFakeSlackTokens({
-  botToken,
-  otherTokens = {},
-  newToken = () => `xoxb-${crypto.randomUUID()}`,
-}: {
-  /** Of the workspace itself. */
-  botToken: string;
-  otherTokens?: { second?: string; organization?: string };
-  newToken?: () => string;
-}): FakeSlackTokens {
+/** `botToken` is the first workspace's token. */
+export function createFakeSlackTokens(botToken: string, otherTokens: { second?: string; organization?: string } = {}) {
   const codes = new Map<string, FakeSlackCaller>();
   const revoked = new Set<string>();
   const callers = new Map<string, FakeSlackCaller>([[botToken, { team: workspace.team }]]);
@@ -31,22 +13,24 @@ export function createFakeSlackTokens({
   if (otherTokens.organization !== undefined) callers.set(otherTokens.organization, { enterprise: organization.id });
 
   return {
-    of: (token) => (revoked.has(token) ? "revoked" : callers.get(token)),
-    all: () => [...callers].map(([token, caller]) => ({ token, caller })),
-    authorize(caller) {
+    /** `revoked`: the token was valid until the app was uninstalled. */
+    find: (token: string) => (revoked.has(token) ? "revoked" : callers.get(token)),
+    all: (): FakeSlackInstallation[] => [...callers].map(([token, caller]) => ({ token, caller })),
+    /** Makes a code that `redeem` takes once. */
+    authorize(caller: FakeSlackCaller): string {
       const code = crypto.randomUUID();
       codes.set(code, caller);
       return code;
     },
-    redeem(code) {
+    redeem(code: string): FakeSlackInstallation | undefined {
       const caller = codes.get(code);
       if (caller === undefined) return undefined;
       codes.delete(code);
-      const token = newToken();
+      const token = `xoxb-${crypto.randomUUID()}`;
       callers.set(token, caller);
       return { token, caller };
     },
-    revoke(caller) {
+    revoke(caller: FakeSlackCaller): void {
       for (const [token, owner] of callers) {
         if (JSON.stringify(owner) !== JSON.stringify(caller)) continue;
         callers.delete(token);

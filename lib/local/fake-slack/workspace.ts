@@ -1,6 +1,6 @@
-/** The Slack that the fake Slack consists of: a workspace, a second one, and an organization of two more. */
+/** The workspaces of the fake Slack: a first one, a second one, and an organization with two more. */
 
-/** `team` is the workspace whose channel it is; people of `sharedWith` are in it too, by Slack Connect. */
+/** `team` owns the channel. People of `sharedWith` are in it too, through Slack Connect. */
 export type FakeSlackChannel = {
   id: string;
   name: string;
@@ -10,7 +10,7 @@ export type FakeSlackChannel = {
   people: readonly string[];
 };
 
-/** `user` is the bot's user where the app is installed; an organization has one for all of its workspaces. */
+/** `user` is the bot user of the installation. An organization has one for all its workspaces. */
 export type FakeSlackTeam = { id: string; name: string; domain: string; enterprise?: string; user: string };
 export type FakeSlackPerson = { id: string; name: string; locale: string; team: string };
 
@@ -24,13 +24,13 @@ export const workspace = {
   directMessages: { id: "DSTANDIN", name: "Sekisho", direct: true, team: "TSTANDIN", people: ["UPERSON"] },
 } as const satisfies Record<string, string | FakeSlackChannel>;
 
-/** The organization in which the app is installed as a whole (Enterprise Grid). */
+/** The Enterprise Grid organization, in which the app is installed as a whole. */
 export const organization = { id: "ESTANDIN", name: "Fake Slack Grid", user: "UBOTGRID" } as const;
 
-/** Another app, which posts in the same channels. */
+/** Another app, with a bot in the same channels. */
 export const otherBot = { user: "UOTHERBOT", bot: "BOTHERBOT", app: "AOTHERBOT" } as const;
 
-const teams: readonly FakeSlackTeam[] = [
+const teams: readonly [FakeSlackTeam, ...FakeSlackTeam[]] = [
   { id: workspace.team, name: "Fake Slack", domain: "fake-slack", user: workspace.botUser },
   { id: "TSECOND", name: "Second", domain: "second", user: "UBOTSECOND" },
   { id: "TGRID", name: "Grid one", domain: "grid-one", enterprise: organization.id, user: organization.user },
@@ -44,7 +44,7 @@ export const people: readonly FakeSlackPerson[] = [
   { id: "UGRID", name: "Gustav", locale: "de-DE", team: "TGRID" },
 ];
 
-/** User groups and who is in them. */
+/** User groups and their members. */
 export const groups: readonly { id: string; team: string; users: readonly string[] }[] = [
   { id: "SDEPLOYERS", team: workspace.team, users: ["UHANAKO"] },
   { id: "SNOBODY", team: workspace.team, users: [] },
@@ -84,7 +84,12 @@ export function findFakeTeam(id: string | undefined): FakeSlackTeam | undefined 
   return teams.find((each) => each.id === id);
 }
 
-/** Whether the user is the app's own bot, wherever it is installed. */
+/** The workspace that owns the channel; the first one for a channel that does not exist. */
+export function findTeamOfChannel(id: string): FakeSlackTeam {
+  return findFakeTeam(findFakeChannel(id)?.team) ?? teams[0];
+}
+
+/** Whether the user is the app's own bot, in any installation. */
 export function isOwnBot(user: string): boolean {
   return teams.some((each) => each.user === user);
 }

@@ -1,91 +1,92 @@
-/** What somebody does on the page, done by the fake Slack's person: each becomes a signed request to the app. */
+/** What somebody does on the page. The fake Slack's person does it, and each action becomes a signed request to the app. */
 import * as z from "zod";
-import type { FakeSlack } from "../fake-slack/fake-slack.ts";
 import { workspace } from "../fake-slack/workspace.ts";
-import { recordPost, recordSignedRequest } from "../recorder/slack-steps.ts";
-import type { StepRecorder } from "../recorder/step-recorder.ts";
-import type { PageRefusal } from "./respond.ts";
-
-/** What was done, or why it was not. */
-export type PageActionResult = { done: object } | { refused: PageRefusal };
-export type PageAction = (body: unknown, eventsUrl: string) => PageActionResult;
+import { type RecordedSlack, recordPost, recordSignedRequest } from "../recorder/slack-steps.ts";
+import { Refusal } from "../web/admission.ts";
+import type { Handler, Routes } from "../web/site.ts";
 
 const personSchema = z.string().default(workspace.person);
 const messageSchema = z
   .object({
     text: z.string().trim().max(40_000),
-    channel: z.string().optional(),
+    channel: z.string().default(workspace.channel.id),
     thread_ts: z.string().optional(),
     user: personSchema,
     file_ids: z.array(z.string()).max(10).default([]),
   })
   .refine(({ text, file_ids }) => text !== "" || file_ids.length > 0);
-const pressSchema = z.object({ channel: z.string(), ts: z.string(), action_id: z.string(), user: personSchema });
+const clickSchema = z.object({ channel: z.string(), ts: z.string(), action_id: z.string(), user: personSchema });
 const conversationSchema = z.object({ user: personSchema });
 
-/** A slash command as it is typed, and what follows it. */
+/** A slash command at the beginning of what somebody typed. */
 const command = /^(\/[a-z0-9_-]+)(?:\s+|$)/;
-/** A mention as it is typed; in a thread it may be left out. */
+/** A mention as somebody types it. In a thread it may be left out. */
 const mention = /^@sekisho\b[,:]?\s*/i;
 
-/** By the last part of the address. */
-export function createPageActions({
-  fakeSlack,
-  stepRecorder,
-}: {
-  fakeSlack: FakeSlack;
-  stepRecorder: StepRecorder;
-}): Record<string, PageAction> {
-  function post(body: unknown, eventsUrl: string): PageActionResult {
-    const parsed = messageSchema.safeParse(body).data;
-    if (parsed === undefined) return { refused: "unreadable" };
-    const { text, channel = workspace.channel.id, thread_ts: threadTs, user, file_ids: fileIds } = parsed;
+export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): Routes {
+  function post(body: z.output<typeof messageSchema>, eventsUrl: string): object {
+    const { text, channel, thread_ts: threadTs, user, file_ids: fileIds } = body;
     const [typed, name] = command.exec(text) ?? [];
     if (typed !== undefined && name !== undefined && threadTs === undefined && fileIds.length === 0) {
       const sent = fakeSlack.command({ eventsUrl, command: name, text: text.slice(typed.length), channel, user });
-      const what = { title: `Slack sends the command ${name}`, detail: { channel, user, command: name } };
-      recordSignedRequest({ ...sent, ...what, stepRecorder });
-      return { done: { request_id: sent.requestId } };
+      const shown = { title: `Slack sends the command ${name}`, detail: { channel, user, command: name } };
+      recordSignedRequest({ ...sent, ...shown, stepRecorder });
+      return { request_id: sent.requestId };
     }
-    const words = text.replace(mention, "");
-    const place = { eventsUrl, text: words, channel, user, fileIds };
-    const isReply = threadTs !== undefined && words === text;
-    const asked = isReply ? fakeSlack.reply({ ...place, threadTs }) : fakeSlack.ask({ ...place, threadTs });
+    const unaddressed = text.replace(mention, "");
+    const message = { eventsUrl, text: unaddressed, channel, user, fileIds };
+    const isReply = threadTs !== undefined && unaddressed === text;
+    const asked = isReply ? fakeSlack.reply({ ...message, threadTs }) : fakeSlack.ask({ ...message, threadTs });
     recordPost({ asked, stepRecorder });
-    return { done: { request_id: asked.requestId, ts: asked.message.ts } };
+    return { request_id: asked.requestId, ts: asked.message.ts };
   }
 
-  function press(body: unknown, eventsUrl: string): PageActionResult {
-    const parsed = pressSchema.safeParse(body).data;
-    if (parsed === undefined) return { refused: "no_button" };
-    const { channel, ts, action_id: actionId, user } = parsed;
-    const { delivered, requestId } = fakeSlack.press({ eventsUrl, channel, ts, actionId, user });
+  function click(body: z.output<typeof clickSchema>, eventsUrl: string): object {
+    const { channel, ts, action_id: actionId, user } = body;
+    const { delivered, requestId } = fakeSlack.clickButton({ eventsUrl, channel, ts, actionId, user });
     if (requestId !== undefined) {
-      const what = { title: "Slack sends a pressed button", detail: { channel, user, action_id: actionId } };
-      recordSignedRequest({ requestId, delivered, ...what, stepRecorder });
+      const shown = { title: "Slack sends a pressed button", detail: { channel, user, action_id: actionId } };
+      recordSignedRequest({ requestId, delivered, ...shown, stepRecorder });
     }
-    return { done: {} };
+    return {};
   }
 
+  function converse({ user }: z.output<typeof conversationSchema>, eventsUrl: string): object {
+    const { channel, threadTs } = fakeSlack.openAssistant({ eventsUrl, user });
+    return { channel, thread_ts: threadTs };
+  }
+
+  const noPlace = "There is no such channel or thread.";
+  const noButton = "The message has no such button any more.";
+  const noText = "A text of 1 to 40,000 characters is needed.";
   return {
-    messages: refuseOnThrow(post, "no_place"),
-    presses: refuseOnThrow(press, "no_button"),
-    conversations: refuseOnThrow((body, eventsUrl) => {
-      const parsed = conversationSchema.safeParse(body).data;
-      if (parsed === undefined) return { refused: "no_place" };
-      const { channel, threadTs } = fakeSlack.openAssistant({ eventsUrl, user: parsed.user });
-      return { done: { channel, thread_ts: threadTs } };
-    }, "no_place"),
+    "POST /local/messages": action({ schema: messageSchema, invalid: noText, impossible: noPlace, run: post }),
+    "POST /local/clicks": action({ schema: clickSchema, invalid: noButton, impossible: noButton, run: click }),
+    "POST /local/conversations": action({
+      ...{ schema: conversationSchema, invalid: noPlace, impossible: noPlace, run: converse },
+    }),
   };
 }
 
-/** The fake Slack throws where a place or a button does not exist. */
-function refuseOnThrow(deed: PageAction, refused: PageRefusal): PageAction {
-  return (body, eventsUrl) => {
+/** `impossible` is said where the fake Slack throws: it has no such place or button. */
+function action<Schema extends z.ZodType>({
+  schema,
+  invalid,
+  impossible,
+  run,
+}: {
+  schema: Schema;
+  invalid: string;
+  impossible: string;
+  run: (body: z.output<Schema>, eventsUrl: string) => object;
+}): Handler {
+  return async ({ request, json }) => {
+    const body = schema.safeParse(await json());
+    if (!body.success) throw new Refusal(400, invalid);
     try {
-      return deed(body, eventsUrl);
+      return run(body.data, `http://127.0.0.1:${request.socket.localPort}/slack/events`);
     } catch {
-      return { refused };
+      throw new Refusal(400, impossible);
     }
   };
 }

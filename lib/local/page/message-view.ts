@@ -1,15 +1,11 @@
 /** A message of the fake Slack as the page shows it. */
-
-import { metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
-import { requestIdOf } from "../../../lambdas/verification/task/ids.ts";
 import { type FakeSlackBlock, listButtons } from "../fake-slack/blocks.ts";
 import type { FakeSlackMessage } from "../fake-slack/messages.ts";
-import { findFakeChannel, findFakePerson, isOwnBot, otherBot, workspace } from "../fake-slack/workspace.ts";
-import { createNode, type DisplayNode, findEmoji } from "./display-node.ts";
-import { createMarkdownTree } from "./markdown-tree.ts";
-import { createMrkdwnTree } from "./mrkdwn-tree.ts";
+import { findFakeChannel, findFakePerson, isOwnBot, otherBot } from "../fake-slack/workspace.ts";
+import { requestIdOfMessage } from "../recorder/slack-steps.ts";
+import { createMarkdownTree, createMrkdwnTree, createNode, type DisplayNode, findEmoji } from "./display-tree.ts";
 
-/** A message's parts, one below the other. `style` is Slack's. */
+/** One part of a message. The page shows them one below the other. `style` is Slack's. */
 type Part =
   | { type: "text" | "context"; shown: readonly DisplayNode[] }
   | { type: "buttons"; buttons: readonly { actionId: string; label: string; style: string | undefined }[] };
@@ -19,8 +15,6 @@ export type MessageView = {
   ts: string;
   threadTs: string | undefined;
   author: { name: string; kind: "person" | "bot" };
-  /** Of a person the page is one of. */
-  user: string;
   edited: boolean;
   streaming: boolean;
   reactions: readonly { name: string; shown: string }[];
@@ -29,37 +23,25 @@ export type MessageView = {
   requestId: string | undefined;
 };
 
-/** Images that a browser shows and that cannot hold a script. */
+/** Image types that a browser shows and that cannot contain a script. */
 export const imageTypes: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 export function createMessageView(message: FakeSlackMessage): MessageView {
   const { channel, ts, threadTs, user, text, edited, reactions, blocks, files = [], stream } = message;
-  const parts: Part[] =
-    blocks === undefined
-      ? text === ""
-        ? []
-        : [{ type: "text", shown: createMrkdwnTree(text, findDisplayName) }]
-      : blocks.flatMap((block) => partOf(block));
+  const plain: Part[] = text === "" ? [] : [{ type: "text", shown: createMrkdwnTree(text, findDisplayName) }];
   return {
     channel,
     ts,
     threadTs,
     author: { name: findDisplayName(user), kind: findFakePerson(user) === undefined ? "bot" : "person" },
-    user,
-    // As in Slack: an edit of blocks is not marked.
+    // As in Slack, an edit of blocks is not marked.
     edited: edited && blocks === undefined,
     streaming: stream?.state === "open",
     reactions: reactions.map((name) => ({ name, shown: findEmoji(name) })),
-    parts,
+    parts: blocks?.flatMap(partOf) ?? plain,
     files: files.map(({ id, name, size, mimetype }) => ({ id, name, size, isImage: imageTypes.includes(mimetype) })),
     requestId: requestIdOfMessage(message),
   };
-}
-
-/** A person's message is a task's own; the bot's say which task they belong to. */
-function requestIdOfMessage({ user, channel, ts, metadata }: FakeSlackMessage): string | undefined {
-  if (findFakePerson(user) !== undefined) return requestIdOf({ appId: workspace.app, channel, ts });
-  return metadataSchema.parse(metadata)?.event_payload.request_id;
 }
 
 function partOf(block: FakeSlackBlock): Part[] {
@@ -104,7 +86,7 @@ function tableOf({ rows }: FakeSlackBlock): DisplayNode {
   );
 }
 
-/** Of a user or a channel. */
+/** The name of a user or a channel. */
 export function findDisplayName(id: string): string {
   if (isOwnBot(id)) return "Sekisho";
   if (id === otherBot.user) return "Another app";

@@ -1,136 +1,87 @@
-/** The local page: what a Slack user would see, and beside it the way of each task. Served by the Verification zone's own server. */
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { readRequestBody } from "../../../lambdas/shared/http/read-body.ts";
-import type { Page } from "../../../lambdas/verification/ingress/server.ts";
+/** The local page: what a Slack user would see, and beside it the timeline of each task. The Verification zone's own server serves it. */
+
 import type { FakeSlack } from "../fake-slack/fake-slack.ts";
-import { watchFakeSlack } from "../recorder/slack-steps.ts";
-import type { StepRecorder } from "../recorder/step-recorder.ts";
-import { commonHeaders, respondJson } from "../web/common-headers.ts";
-import { type Door, readToken } from "../web/door.ts";
-import { hasContentType, parseJson } from "../web/request.ts";
-import { createPageActions, type PageAction } from "./actions.ts";
-import { filePath, loadDocument } from "./document.ts";
-import { createEventStream } from "./event-stream.ts";
-import { receiveFile, serveFile } from "./page-files.ts";
-import { respondRefusal } from "./respond.ts";
+import { findFakePerson } from "../fake-slack/workspace.ts";
+import { type RecordedSlack, watchFakeSlack } from "../recorder/slack-steps.ts";
+import { Refusal } from "../web/admission.ts";
+import type { Door } from "../web/door.ts";
+import { createEventStreams } from "../web/event-streams.ts";
+import { documentHandler, fileRoutes, sharedRoutes } from "../web/files.ts";
+import { createSite, type Handler, respond, type Site } from "../web/site.ts";
+import { createActionRoutes } from "./actions.ts";
+import { createChangeFeed } from "./changes.ts";
+import { imageTypes } from "./message-view.ts";
 
-/** `handle` is for `startVerificationServer`; `close` before the server's, so that open streams do not hold it up. */
-export type LocalPage = { handle: Page; close(): void };
+/** `handle` is for `startVerificationServer`. Call `close` before the server's, so that open streams do not hold it up. */
+export type LocalPage = Site & { close(): void };
 
-type Route = {
-  method: "GET" | "POST";
-  answer: (request: IncomingMessage, response: ServerResponse, ended: AbortSignal) => unknown;
-};
-
-/** Slack's limit for a message, and then some for the JSON around it. */
-const maxBodyBytes = 256 * 1024;
-const eventsPath = "/local/events";
+const maxFileBytes = 25 * 1024 * 1024;
+const maxNameLength = 255;
+const folder = new URL("./client/", import.meta.url);
+const path = "/local/client/";
 
 /**
- * `GET /`, its scripts, `GET /local/events` (server-sent events), files in both directions, and `POST` of what a person does:
- * `/local/messages`, `/local/presses`, `/local/conversations`. The page makes the fake Slack sign requests, so everything is
- * refused to everyone but its own tab, in a browser that came by
- * the printed address. Every other path is a 404. Requests go to `/slack/events` of the server that
- * serves the page.
+ * The page makes the fake Slack sign requests to the `/slack/events` of the same server. So it answers only its own tab, in a browser
+ * that came by the printed address.
  */
-export function createPage({
-  fakeSlack,
-  stepRecorder,
-  door,
-}: {
-  fakeSlack: FakeSlack;
-  stepRecorder: StepRecorder;
-  door: Door;
-}): LocalPage {
-  const document = loadDocument();
-  const stream = createEventStream({ fakeSlack, stepRecorder });
+export function createPage({ fakeSlack, stepRecorder, door }: RecordedSlack & { door: Door }): LocalPage {
+  const streams = createEventStreams();
+  const watch = createChangeFeed({ fakeSlack, stepRecorder });
   watchFakeSlack({ fakeSlack, stepRecorder });
+  const site = createSite({
+    home: "/",
+    isOwn: (address) => address === "/" || /^\/(local|web)\//.test(address),
+    admission: door,
+    openRoutes: sharedRoutes(),
+    routes: {
+      "GET /": documentHandler({
+        ...{ folder, path, name: "client", title: "Sekisho on this machine" },
+        // Not 'self', because this host also serves files that people attached.
+        sources: (host) => ({
+          code: `http://${host}${path} http://${host}/web/`,
+          images: `data: http://${host}/local/files/`,
+        }),
+      }),
+      ...fileRoutes({ folder, path }),
+      "GET /local/events": (exchange) => streams.open(exchange, { watch }),
+      "POST /local/files": receiveFile(fakeSlack),
+      "GET /local/files/*": serveFile(fakeSlack),
+      ...createActionRoutes({ fakeSlack, stepRecorder }),
+    },
+  });
+  return { ...site, close: streams.close };
+}
 
-  function taking(deed: PageAction): Route {
-    return {
-      method: "POST",
-      async answer(request, response) {
-        if (!hasContentType(request, "application/json")) return respondRefusal(response, "not_json");
-        const body = await readRequestBody({ request, maxBytes: maxBodyBytes });
-        if (typeof body === "string") return respondRefusal(response, "too_large");
-        const outcome = deed(parseJson(body), eventsUrlOf(request));
-        if ("refused" in outcome) return respondRefusal(response, outcome.refused);
-        return respondJson(response, 202, outcome.done);
-      },
-    };
-  }
-
-  const deeds = Object.entries(createPageActions({ fakeSlack, stepRecorder }));
-  const routes = new Map<string, Route>([
-    [
-      "/",
-      {
-        method: "GET",
-        answer(request, response) {
-          response.setHeader("content-security-policy", document.contentSecurityPolicy(request.headers.host ?? ""));
-          response.writeHead(200, { ...commonHeaders, "content-type": "text/html; charset=utf-8" });
-          response.end(document.html);
-        },
-      },
-    ],
-    [eventsPath, { method: "GET", answer: (_request, response, ended) => stream.open(response, { ended }) }],
-    ["/local/files", { method: "POST", answer: (request, response) => receiveFile({ fakeSlack, request, response }) }],
-    ...deeds.map(([name, deed]): [string, Route] => [`/local/${name}`, taking(deed)]),
-    ...[...document.scripts].map(([path, script]): [string, Route] => [path, scriptRoute(script)]),
-  ]);
-
-  function routeOf(path: string): Route | undefined {
-    if (!path.startsWith(filePath)) return routes.get(path);
-    const id = path.slice(filePath.length);
-    return { method: "GET", answer: (_request, response) => serveFile({ fakeSlack, id, response }) };
-  }
-
-  /** The address without the token is the one that the browser keeps. */
-  function enter(request: IncomingMessage, response: ServerResponse, token: string): void {
-    const cookie = door.enter(request, token);
-    if (cookie === undefined) {
-      respondRefusal(response, "no_session");
-      return;
+/** `POST /local/files?name=…&type=…&user=…` with the bytes. Answers with the id for a message that brings the file along. */
+function receiveFile(fakeSlack: FakeSlack): Handler {
+  return async ({ query, bytes: read }) => {
+    const bytes = await read({ type: "application/octet-stream", maxBytes: maxFileBytes });
+    const name = query.get("name") ?? "";
+    if (name === "" || name.length > maxNameLength || bytes.byteLength === 0) {
+      throw new Refusal(400, "A file with a name and at least one byte is needed.");
     }
-    response.writeHead(303, { ...commonHeaders, "set-cookie": cookie, location: "/" });
-    response.end();
-  }
-
-  return {
-    async handle(request, response) {
-      const path = request.url?.split("?", 1)[0] ?? "";
-      const route = routeOf(path);
-      if (route === undefined) {
-        respondRefusal(response, "not_found");
-        return true;
-      }
-      const token = path === "/" ? readToken(request) : undefined;
-      if (token !== undefined) {
-        enter(request, response, token);
-        return true;
-      }
-      const admitted = door.admit(request, { isDocument: path === "/", isActivity: path !== eventsPath });
-      if ("refused" in admitted)
-        respondRefusal(response, admitted.refused === "no_session" ? "no_session" : "not_own_page");
-      else if (request.method !== route.method)
-        respondRefusal(response.setHeader("allow", route.method), "other_method");
-      else await route.answer(request, response, admitted.ended);
-      return true;
-    },
-    close: stream.close,
+    const user = findFakePerson(query.get("user") ?? undefined)?.id;
+    const mimetype = query.get("type") || "application/octet-stream";
+    const { id } = fakeSlack.upload({ name, mimetype, bytes, ...(user !== undefined && { user }) });
+    return { id };
   };
 }
 
-function scriptRoute(script: string): Route {
-  return {
-    method: "GET",
-    answer(_request, response) {
-      response.writeHead(200, { ...commonHeaders, "content-type": "text/javascript; charset=utf-8" });
-      response.end(script);
-    },
+/** Images are shown. Everything else can only be saved, whatever type it claims, so that a file never becomes a page of this server. */
+function serveFile(fakeSlack: FakeSlack): Handler {
+  return ({ parts: [id = ""], response }) => {
+    const file = fakeSlack.file(id);
+    if (file === undefined) throw new Refusal(404, "There is no such file.");
+    const isImage = imageTypes.includes(file.mimetype);
+    respond(response, {
+      type: isImage ? file.mimetype : "application/octet-stream",
+      body: file.bytes,
+      headers: {
+        // A file never changes, and each drawing of the page asks for its images again.
+        "cache-control": "private, max-age=3600, immutable",
+        "content-disposition": `${isImage ? "inline" : "attachment"}; filename*=UTF-8''${encodeURIComponent(file.name)}`,
+        "content-security-policy": "default-src 'none'; sandbox",
+      },
+    });
   };
-}
-
-function eventsUrlOf({ socket }: IncomingMessage): string {
-  return `http://127.0.0.1:${socket.localPort}/slack/events`;
 }

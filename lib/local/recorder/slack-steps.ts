@@ -1,23 +1,20 @@
-/** What goes on between Slack and us, as steps of a task's way: the signed requests, and the calls that bring the answer. */
-
+/** Records what happens between Slack and the Verification zone as steps: the signed requests, and the calls that post the answer. */
 import { metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
-import { requestIdOf } from "../../../lambdas/verification/task/ids.ts";
+import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import type { FakeSlack } from "../fake-slack/fake-slack.ts";
+import type { FakeSlackMessage } from "../fake-slack/messages.ts";
 import type { PostedByFakePerson } from "../fake-slack/persons.ts";
-import { readJson } from "../fake-slack/reply.ts";
-import type { FakeSlackCall } from "../fake-slack/web-api-server.ts";
+import type { FakeSlackCall } from "../fake-slack/server.ts";
 import { findFakePerson, workspace } from "../fake-slack/workspace.ts";
+import { readJson } from "../read-json.ts";
 import type { Delivery } from "../signed-events.ts";
 import type { StepRecorder } from "./step-recorder.ts";
 
-/** From now on the calls that the fake Slack answers are steps. */
-export function watchFakeSlack({
-  fakeSlack,
-  stepRecorder,
-}: {
-  fakeSlack: FakeSlack;
-  stepRecorder: StepRecorder;
-}): void {
+/** The fake Slack of a local run, and the recorder of what happens in it. */
+export type RecordedSlack = { fakeSlack: FakeSlack; stepRecorder: StepRecorder };
+
+/** Records each call that the fake Slack answers from now on. */
+export function watchFakeSlack({ fakeSlack, stepRecorder }: RecordedSlack): void {
   fakeSlack.onCall(({ method, args, reply }) => {
     const requestId = requestIdOfCall({ fakeSlack, args });
     if (requestId === undefined) return;
@@ -31,7 +28,7 @@ export function watchFakeSlack({
   });
 }
 
-/** The event of a message that was asked, and how it was taken. */
+/** Records the event of a message to the bot, and the ingress's answer to it. */
 export function recordPost({ asked, stepRecorder }: { asked: PostedByFakePerson; stepRecorder: StepRecorder }): void {
   const { requestId, message, delivered } = asked;
   const { channel, user, ts, threadTs, files } = message;
@@ -39,7 +36,7 @@ export function recordPost({ asked, stepRecorder }: { asked: PostedByFakePerson;
   recordSignedRequest({ requestId, delivered, title: "Slack sends a signed event", detail, stepRecorder });
 }
 
-/** A signed request of Slack that belongs to the task, and how it was taken. */
+/** Records one of Slack's signed requests that belongs to the task, and the ingress's answer to it. */
 export function recordSignedRequest({
   requestId,
   delivered,
@@ -60,35 +57,29 @@ export function recordSignedRequest({
   });
 }
 
-/** By metadata, else by the message that the call is about, else by what was asked last in its thread. */
+/** The task that a call belongs to: by its metadata, else by the message that it is about, else by the last question in its thread. */
 function requestIdOfCall({
   fakeSlack,
   args: { channel: named, channel_id, ts, timestamp, oldest, thread_ts, metadata },
 }: Pick<FakeSlackCall, "args"> & { fakeSlack: FakeSlack }): string | undefined {
   const channel = named ?? channel_id ?? "";
-  const posted = metadataSchema.parse(metadata === undefined ? undefined : readJson(metadata));
+  const posted = metadataSchema.parse(readJson(metadata));
   if (posted !== undefined) return posted.event_payload.request_id;
   const message = fakeSlack.messages().find((each) => each.channel === channel && each.ts === ts);
   const known = metadataSchema.parse(message?.metadata);
   if (known !== undefined) return known.event_payload.request_id;
-  const asked = timestamp ?? oldest;
-  if (asked !== undefined) return requestIdOf({ appId: workspace.app, channel, ts: asked });
+  const askedTs = timestamp ?? oldest;
+  if (askedTs !== undefined) return requestIdOf({ appId: workspace.app, channel, ts: askedTs });
   const threadTs = thread_ts ?? message?.threadTs;
-  return threadTs === undefined ? undefined : requestIdOfThread({ fakeSlack, channel, threadTs });
+  if (threadTs === undefined) return undefined;
+  const thread = fakeSlack.thread({ channel, ts: threadTs });
+  // The thread of a slash command has no message of a person, and begins with a post of the bot.
+  const question = thread.findLast(({ user }) => findFakePerson(user) !== undefined) ?? thread[0];
+  return question && requestIdOfMessage(question);
 }
 
-/** Of the latest message of a person; the thread of a slash command begins with a post of ours. */
-function requestIdOfThread({
-  fakeSlack,
-  channel,
-  threadTs,
-}: {
-  fakeSlack: FakeSlack;
-  channel: string;
-  threadTs: string;
-}): string | undefined {
-  const thread = fakeSlack.thread({ channel, ts: threadTs });
-  const asked = thread.findLast(({ user }) => findFakePerson(user) !== undefined);
-  if (asked !== undefined) return requestIdOf({ appId: workspace.app, channel, ts: asked.ts });
-  return metadataSchema.parse(thread[0]?.metadata)?.event_payload.request_id;
+/** A person's message asks for a task. The bot's messages name their task in the metadata. */
+export function requestIdOfMessage({ user, channel, ts, metadata }: FakeSlackMessage): string | undefined {
+  if (findFakePerson(user) !== undefined) return requestIdOf({ appId: workspace.app, channel, ts });
+  return metadataSchema.parse(metadata)?.event_payload.request_id;
 }

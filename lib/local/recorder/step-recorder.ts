@@ -1,19 +1,31 @@
+/** Records the steps of each task's timeline, for the pages. */
 import { redact } from "../../../lambdas/verification/transport/tap.ts";
 import type { WatchedStep } from "../task-watch.ts";
-/** `event` and `delivery` are what passes between Slack and us. */
+
+/** `event` and `delivery` happen between Slack and the Verification zone. */
 export type RecordedStep = Omit<WatchedStep, "kind"> & { kind: WatchedStep["kind"] | "event" | "delivery" };
+
+/** Where a step happens. */
+export const zoneOfStep = {
+  event: "slack",
+  delivery: "slack",
+  claim: "verification",
+  decision: "verification",
+  request: "transport",
+  response: "transport",
+} as const satisfies Record<RecordedStep["kind"], string>;
 
 export type StepRecorder = {
   add(step: Omit<RecordedStep, "atMs"> & { atMs?: number }): void;
-  /** Of all tasks that are kept, each task's in order. */
+  /** All steps, task by task, in order. */
   steps(): RecordedStep[];
-  /** Calls back at each new step, until the returned function is called. */
+  /** Calls back for each new step, until the returned function is called. */
   onStep(listener: (step: RecordedStep) => void): () => void;
 };
 
 /**
- * Keeps the latest `maxTasks` tasks and of each the first `maxSteps` steps. Tokens and signed URLs are masked by their form
- * and their names, and each of `secrets` wherever it stands.
+ * Keeps the first `maxSteps` steps of each of the latest `maxTasks` tasks. Masks tokens and signed URLs by their form and their names,
+ * and each of `secrets` wherever it occurs.
  */
 export function createStepRecorder({
   secrets = [],
@@ -43,7 +55,7 @@ export function createStepRecorder({
     add({ atMs = now(), title, detail, ...rest }) {
       const steps = stepsOf(rest.requestId);
       if (steps.length >= maxSteps) return;
-      // By way of JSON, so that what a watcher gets is a copy and nothing changes under it.
+      // Masking goes through JSON, so each listener gets a copy that does not change later.
       const step: RecordedStep = { ...rest, atMs, ...withoutSecrets({ title, detail }, secrets) };
       steps.push(step);
       for (const listener of listeners) listener(step);

@@ -1,69 +1,59 @@
-/** Lets only those use a page on loopback who have its printed address. */
+/** Admission on loopback: for whoever opens the printed address, which holds a token. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { checkOrigin, type OriginRefusal } from "./guard.ts";
-import { joinHeader } from "./request.ts";
-import { expiredCookie, readSessionIds, sessionCookie } from "./session-cookie.ts";
-import { createSessions, type Session, type Sessions } from "./sessions.ts";
+import { type Admission, isActivity, isForDocument, Refusal } from "./admission.ts";
+import { isFromOwnPage, loopbackHosts } from "./guard.ts";
+import { createSessions } from "./sessions.ts";
 
 /** A working day: the page is one's own. */
 const idleMs = 8 * 3600_000;
 const lifeMs = 24 * 3600_000;
 
 /** The parameter of the printed address. */
-const parameter = "token";
+export const tokenParameter = "token";
 
-export type Door = {
-  /** The address to print: it holds the token, which the browser exchanges for a cookie. */
+export type Door = Required<Admission> & {
+  /** The address to print. The browser exchanges its token for a cookie. */
   address(url: string): string;
-  /** `isDocument`: a link of another site may lead there. */
-  admit(
-    request: IncomingMessage,
-    about: { isDocument: boolean; isActivity: boolean },
-  ): Session<"loopback"> | DoorRefusal;
-  /** The cookie of a new session; undefined where the token is another. */
-  enter(request: IncomingMessage, token: string): string | undefined;
-  /** Ends the session, and takes the cookie back. */
-  leave(request: IncomingMessage): string;
 };
 
-export type DoorRefusal = { refused: OriginRefusal | "no_session" };
+export function createDoor({ token = randomBytes(32).toString("base64url") }: { token?: string } = {}): Door {
+  const sessions = createSessions<"loopback">({ idleMs, lifeMs });
 
-export function createDoor({
-  token = randomBytes(32).toString("base64url"),
-  sessions = createSessions<"loopback">({ idleMs, lifeMs }),
-}: {
-  token?: string;
-  sessions?: Sessions<"loopback">;
-} = {}): Door {
+  function requireOwnPage(request: IncomingMessage): void {
+    const { method, headers, socket } = request;
+    const hosts = loopbackHosts(socket.localPort);
+    if (isFromOwnPage({ method, headers, hosts, isDocument: isForDocument(request) })) return;
+    throw new Refusal(
+      403,
+      "Only the page of this server may ask this, under its own address: http://127.0.0.1 or http://localhost.",
+    );
+  }
+
+  function enter(request: IncomingMessage, given: string): string | undefined {
+    return isSame(given, token) ? sessions.open(request, "loopback") : undefined;
+  }
+
   return {
-    address: (url) => `${url}?${parameter}=${token}`,
-    admit(request, { isDocument, isActivity }) {
-      const { host, origin, "sec-fetch-site": fetchSite } = request.headers;
-      const site = isDocument ? undefined : joinHeader(fetchSite);
-      const { method, socket } = request;
-      const refused = checkOrigin({ method, host, origin, fetchSite: site, port: socket.localPort });
-      if (refused !== undefined) return { refused };
-      const found = readSessionIds(request).map((id) => sessions.find(id, { isActivity }));
-      return found.find((session) => session !== undefined) ?? { refused: "no_session" };
+    address: (url) => `${url}?${tokenParameter}=${token}`,
+    async admit(request) {
+      requireOwnPage(request);
+      const [session] = sessions.find(request, { isActivity: isActivity(request) });
+      if (session !== undefined) return { operator: session.grant, ended: session.ended };
+      throw new Refusal(401, "Open the address that the command printed: it holds a token.");
     },
-    enter(request, given) {
-      return isSame(given, token) ? sessionCookie(request, sessions.open("loopback")) : undefined;
+    async signIn(request, given) {
+      requireOwnPage(request);
+      const cookie = enter(request, given);
+      if (cookie === undefined) throw new Refusal(401, "That token lets nobody in.");
+      return cookie;
     },
-    leave(request) {
-      for (const id of readSessionIds(request)) sessions.close(id);
-      return expiredCookie(request);
-    },
+    enter,
+    signOut: sessions.close,
   };
 }
 
-/** The token of a printed address that is being opened. */
-export function readToken(request: IncomingMessage): string | undefined {
-  if (request.method !== "GET") return undefined;
-  return URL.parse(request.url ?? "", "http://page.invalid")?.searchParams.get(parameter) ?? undefined;
-}
-
-/** Digests are of one length, and comparing them tells nothing of the token by its time. */
+/** Compares digests, which have one length, so that the time says nothing about the token. */
 function isSame(given: string, token: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(given), digest(token));

@@ -1,29 +1,33 @@
-/** Who may use the page: the browser tab that this server gave it to, and no other site in the same browser. */
-
-export type OriginRefusal = "other_host" | "other_origin";
+/** Tells requests of the page's own tab from those that another site makes the same browser send. */
+import type { IncomingHttpHeaders } from "node:http";
 
 /**
- * `host` must name this server literally: a name that an attacker's DNS points to 127.0.0.1 is another host (DNS rebinding).
- * `origin`, which a browser sends with every POST and every request across sites, must be this server's; a POST without one is
- * refused, since no browser sends it (CSRF). `fetchSite` is Sec-Fetch-Site, where the browser sends it.
+ * - `Host` must be one of `hosts`, where they are given: a name that an attacker's DNS points to this machine is another host
+ *   (DNS rebinding).
+ * - `Origin`, which a browser sends with every POST and every request across sites, must be that host.
+ * - A POST without `Origin` is refused (CSRF), unless a script sends it with an `Authorization` that no browser would add by itself.
+ * - `Sec-Fetch-Site` must not name another site, unless a document is asked for: a link may lead there from anywhere.
  */
-export function checkOrigin({
+export function isFromOwnPage({
   method,
-  host,
-  origin,
-  fetchSite,
-  port,
+  headers,
+  hosts,
+  isDocument = false,
 }: {
   method: string | undefined;
-  host: string | undefined;
-  origin: string | undefined;
-  fetchSite: string | undefined;
-  port: number | undefined;
-}): OriginRefusal | undefined {
-  const hosts = [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`];
-  if (host === undefined || !hosts.includes(host)) return "other_host";
-  const isOwnOrigin = origin === `http://${host}`;
-  if (origin !== undefined ? !isOwnOrigin : method !== "GET") return "other_origin";
-  if (fetchSite !== undefined && fetchSite !== "same-origin" && fetchSite !== "none") return "other_origin";
-  return undefined;
+  headers: IncomingHttpHeaders;
+  hosts?: readonly string[] | undefined;
+  isDocument?: boolean;
+}): boolean {
+  const { host, origin, authorization } = headers;
+  const site = isDocument ? undefined : headers["sec-fetch-site"]?.toString();
+  if (host === undefined || hosts?.includes(host.toLowerCase()) === false) return false;
+  if (site !== undefined && site !== "same-origin" && site !== "none") return false;
+  if (origin === undefined) return method === "GET" || (authorization !== undefined && site === undefined);
+  return URL.parse(origin)?.host === host.toLowerCase();
+}
+
+/** The names under which a browser on this machine reaches the port. */
+export function loopbackHosts(port: number | undefined): readonly string[] {
+  return ["127.0.0.1", "localhost", "[::1]"].map((name) => `${name}:${port}`);
 }

@@ -1,5 +1,6 @@
-/** Sessions of browsers: a random id in a cookie, and on the server what it stands for. Nothing of it outlives the process. */
+/** Browser sessions: a random id in a cookie stands for a value that stays on the server. Nothing outlives the process. */
 import { createHash, randomBytes } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 
 export type Session<T> = {
   grant: T;
@@ -8,29 +9,32 @@ export type Session<T> = {
 };
 
 export type Sessions<T> = {
-  /** Resolves to the id, which only the browser keeps. */
-  open(grant: T): string;
-  /** `isActivity`: somebody uses it now, which puts the idle time-out off. */
-  find(id: string, use: { isActivity: boolean }): Session<T> | undefined;
-  close(id: string): void;
+  /** Returns the cookie that holds the id. Only the browser keeps it. */
+  open(request: IncomingMessage, grant: T): string;
+  /** The sessions that the request's cookies name. `isActivity` restarts the idle timeout. */
+  find(request: IncomingMessage, use: { isActivity: boolean }): Session<T>[];
+  /** Ends the request's sessions. Returns the cookie that deletes the browser's. */
+  close(request: IncomingMessage): string;
 };
 
 const maxSessions = 100;
 
 type Entry<T> = Session<T> & { endsAtMs: number; usedAtMs: number; end(): void };
 
-/** A session ends `idleMs` after its last use, and `lifeMs` after it began at the latest. The one unused for longest makes room. */
+/**
+ * A session ends `idleMs` after its last use, and at the latest `lifeMs` after it began. When there are too many, the least recently
+ * used one ends.
+ */
 export function createSessions<T>({
   idleMs,
   lifeMs,
   now = Date.now,
-  newId = () => randomBytes(32).toString("base64url"),
 }: {
   idleMs: number;
   lifeMs: number;
   now?: () => number;
-  newId?: () => string;
 }): Sessions<T> {
+  /** Least recently used first. */
   const entries = new Map<string, Entry<T>>();
 
   function remove(key: string): void {
@@ -45,11 +49,11 @@ export function createSessions<T>({
   }
 
   return {
-    open(grant) {
+    open(request, grant) {
       dropEnded();
       const [leastUsed] = entries.keys();
       if (leastUsed !== undefined && entries.size >= maxSessions) remove(leastUsed);
-      const id = newId();
+      const id = randomBytes(32).toString("base64url");
       const key = keyOf(id);
       const controller = new AbortController();
       const timer = setTimeout(() => remove(key), lifeMs).unref();
@@ -58,24 +62,58 @@ export function createSessions<T>({
         controller.abort();
       };
       entries.set(key, { grant, ended: controller.signal, endsAtMs: now() + lifeMs, usedAtMs: now(), end });
-      return id;
+      return formatCookie(request, id);
     },
-    find(id, { isActivity }) {
+    find(request, { isActivity }) {
       dropEnded();
-      const key = keyOf(id);
-      const entry = entries.get(key);
-      if (entry === undefined || !isActivity) return entry;
-      entry.usedAtMs = now();
-      // The map's order is that of the last use.
-      entries.delete(key);
-      entries.set(key, entry);
-      return entry;
+      return keysIn(request).flatMap((key) => {
+        const entry = entries.get(key);
+        if (entry === undefined) return [];
+        if (isActivity) {
+          entry.usedAtMs = now();
+          entries.delete(key);
+          entries.set(key, entry);
+        }
+        return [entry];
+      });
     },
-    close: (id) => remove(keyOf(id)),
+    close(request) {
+      keysIn(request).forEach(remove);
+      return formatCookie(request, "", "; Max-Age=0");
+    },
   };
 }
 
-/** The time that a look-up takes tells nothing of an id. */
+/** Sessions are looked up by a digest, so that the time of a look-up says nothing about an id. */
 function keyOf(id: string): string {
   return createHash("sha256").update(id).digest("base64url");
+}
+
+/**
+ * All ports of a host share their cookies. So another port's page can set any number of cookies with our name, and the browser may
+ * send those first. Each is looked up, at the price of a hash; Node limits the size of the headers.
+ */
+function keysIn(request: IncomingMessage): string[] {
+  const { name } = cookieFor(request);
+  return (request.headers.cookie ?? "").split(";").flatMap((pair) => {
+    const [key, value = ""] = pair.trim().split("=");
+    return key === name && /^[\w-]{1,100}$/.test(value) ? [keyOf(value)] : [];
+  });
+}
+
+/** No script reads it, no other site sends it, and the browser drops it when it closes. */
+function formatCookie(request: IncomingMessage, value: string, lifetime = ""): string {
+  const { name, attributes } = cookieFor(request);
+  return `${name}=${value}${lifetime}; Path=/; HttpOnly; SameSite=Strict${attributes}`;
+}
+
+/**
+ * Browsers refuse a `__Host-` cookie without Secure, with a Domain, or below another path. It needs https. On loopback there is no
+ * TLS, and Safari keeps no Secure cookie there. So the name is a plain one, with the port, because browsers do not tell ports apart.
+ */
+function cookieFor({ headers, socket }: IncomingMessage): { name: string; attributes: string } {
+  // Behind a proxy this is the proxy's name, and the proxy has TLS.
+  const isLoopback = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(:\d+)?$/.test(headers.host ?? "");
+  if (isLoopback) return { name: `sekisho-page-${socket.localPort}`, attributes: "" };
+  return { name: "__Host-sekisho-page", attributes: "; Secure" };
 }

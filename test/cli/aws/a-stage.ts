@@ -1,4 +1,4 @@
-/** A configuration with a stage in two accounts, and that stage as it is when it is deployed. */
+/** A configuration with a stage in two accounts, and that stage as it is deployed. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFingerprints } from "../../../lambdas/shared/config/live-settings.ts";
@@ -11,7 +11,7 @@ export const executionAccount = "222222222222";
 
 export const twoAccounts = {
   destinations: {
-    // On one machine it is called with a token; in a stage it is the stage's own Execution zone.
+    // On one machine it is called with a token. In a stage it is the stage's own Execution zone.
     local: { transport: "https", authorizer: { type: "bearer", token: { env: "LOCAL_TOKEN" } } },
     far: {
       transport: "https",
@@ -45,7 +45,7 @@ export function writeConfig({ folder, name, json }: { folder: string; name: stri
 const stackName = "Sekisho-prod-Verification";
 export const routesParameter = "/sekisho/prod/routes";
 
-/** What the Verification stack publishes once `json` has been deployed. */
+/** Publishes the outputs of the Verification stack of a deployed `json`. */
 export function deploy({
   aws,
   json,

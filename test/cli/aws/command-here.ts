@@ -1,9 +1,9 @@
-/** A command in the test's own process: the same entry, without the time that a process takes to start. */
+/** Runs a command in the test's own process, which saves the start of a process. */
 import { jest } from "@jest/globals";
 import { main } from "../../../bin/sekisho.ts";
 import type { Run } from "../../e2e/processes.ts";
 
-/** With nothing of this process's environment but the path, and `env`; and without a terminal. */
+/** The environment holds only the path and `env`. There is no terminal. */
 export async function commandHere(words: string[], env: Record<string, string>): Promise<Run> {
   const written = { stdout: "", stderr: "" };
   const { isTTY } = process.stdin;

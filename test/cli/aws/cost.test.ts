@@ -4,9 +4,9 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { defaultIdleSeconds } from "../../../lambdas/shared/config/stage-schema.ts";
 import { assumptions } from "../../../lib/cli/aws/cost/assumptions.ts";
-import { type MeasuredKind, readMeasuredCalls } from "../../../lib/cli/aws/cost/calls.ts";
 import { countPolls, type Estimate, estimate, type Scenario } from "../../../lib/cli/aws/cost/estimate.ts";
 import { costTable, withSection } from "../../../lib/cli/aws/cost/table.ts";
+import { type MeasuredKind, readMeasuredCalls } from "../../../lib/cli/aws/cost/task-cost.ts";
 import { commandsInFolder } from "../commands-in-folder.ts";
 import { twoAccounts, writeConfig } from "./a-stage.ts";
 
@@ -24,26 +24,23 @@ function monthOf({ months }: Estimate, kind: MeasuredKind) {
   return month;
 }
 
-const schedule = { syncBudgetMs: 20_000, pollAfterMs: 1000, stepMs: 100 };
-const polls = (taskMs: number) => countPolls({ ...schedule, taskMs });
-
 describe("the polls of a task", () => {
   it("are none where the first call brings the result, and else the last comes after the end", () => {
-    expect(polls(20_000)).toBe(0);
-    expect(polls(20_001)).toBe(1);
+    expect(countPolls(20_000)).toBe(0);
+    expect(countPolls(20_001)).toBe(1);
   });
 
   it("are more for a longer task", () => {
     const anyMs = fc.integer({ min: 1, max: 8 * 3600_000 });
     fc.assert(
       fc.property(anyMs, anyMs, (one, other) => {
-        expect(polls(Math.max(one, other))).toBeGreaterThanOrEqual(polls(Math.min(one, other)));
+        expect(countPolls(Math.max(one, other))).toBeGreaterThanOrEqual(countPolls(Math.min(one, other)));
       }),
     );
   });
 
   it("are about 30 in ten minutes, 40 in an hour and 90 in eight hours", () => {
-    const counts = [10, 60, 480].map((minutes) => polls(minutes * 60_000));
+    const counts = [10, 60, 480].map((minutes) => countPolls(minutes * 60_000));
     expect(counts).toEqual([27, 39, 95]);
   });
 });
@@ -60,7 +57,7 @@ describe("the estimate", () => {
 
   it("adds the polls of a longer task, and the renewals of its lease where the Execution zone is ours", () => {
     const taskSeconds = 600;
-    const times = polls(taskSeconds * 1000);
+    const times = countPolls(taskSeconds * 1000);
     const long = estimateOf({ taskSeconds });
     expect(long.polls).toBe(times);
     for (const kind of ["agentcore", "external"] as const) {
@@ -105,7 +102,7 @@ describe("the estimate", () => {
   it("has one task of eight hours for each kind that can run it, and none for Lambda", () => {
     const { lengths } = estimateOf();
     const eightHours = lengths.find(({ taskSeconds }) => taskSeconds === 8 * 3600);
-    expect(eightHours?.polls).toBe(polls(8 * 3600_000));
+    expect(eightHours?.polls).toBe(countPolls(8 * 3600_000));
     expect(Object.keys(eightHours?.dollars ?? {})).toEqual(["agentcore", "external"]);
     expect(estimateOf({ kind: "lambda", taskSeconds: 3600 }).headline).toBe("A task of 1 h is too long for Lambda.");
   });

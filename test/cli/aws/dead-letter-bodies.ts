@@ -1,4 +1,4 @@
-/** Bodies as the verification queue carries them. */
+/** Bodies of messages of the verification queue. */
 
 export function requestIdOf(number: number): string {
   return `00000000-0000-5000-8000-${String(number).padStart(12, "0")}`;

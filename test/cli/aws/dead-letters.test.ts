@@ -1,5 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { type DeadLetter, readLetter } from "../../../lib/cli/aws/dead-letters/archive.ts";
+import { redrive } from "../../../lib/cli/aws/dead-letters/redrive.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { commandsInFolder } from "../commands-in-folder.ts";
 import { deploy, twoAccounts, verificationAccount, writeConfig } from "./a-stage.ts";
@@ -94,7 +96,7 @@ describe("sekisho dead-letters redrive", () => {
     expect(ended.code).toBe(0);
     const redriven = JSON.stringify({ type: "redrive", requestId: second });
     expect(await bodiesIn(queues.main)).toEqual([never, redriven].sort());
-    // Read off the call, since the emulator gives no group back.
+    // Read from the call, because the emulator does not return the group.
     const sends = aws.calls.filter(({ action }) => action === "sqs:SendMessage").map(({ body }) => JSON.parse(body));
     expect(sends).toContainEqual({ QueueUrl: queues.main, MessageBody: never, MessageGroupId: "T1" });
     expect(await bodiesIn(queues.archive)).toEqual([left]);
@@ -123,5 +125,60 @@ describe("sekisho dead-letters redrive", () => {
     expect(await deadLetters("redrive", first)).toMatchObject({ code: 1, stderr: expect.stringContaining(first) });
     expect((await deadLetters("redrive")).code).toBe(2);
     expect((await deadLetters("redrive", "--all", first)).code).toBe(2);
+  });
+});
+
+function letter({ body, group }: { body: string; group?: string }): DeadLetter {
+  return { messageId: `m-${body.length}`, receipt: "r", body, group, archivedAtMs: 0 };
+}
+
+/** Returns what happened, in order. */
+async function redriven(
+  letters: DeadLetter[],
+  { states = {}, fails = false }: { states?: Record<string, string>; fails?: boolean } = {},
+) {
+  const happened: unknown[] = [];
+  const ended = redrive({
+    letters: letters.map(readLetter),
+    stateOfTask: async ({ requestId }) => states[requestId],
+    async send({ body, group }) {
+      if (fails) throw new Error("away");
+      happened.push({ sent: body, group });
+    },
+    remove: async ({ body }) => void happened.push({ removed: body }),
+    done: ({ requestId }) => happened.push({ done: requestId }),
+  });
+  await ended.catch((thrown: Error) => happened.push(thrown.message));
+  return happened;
+}
+
+const id = requestIdOf(1);
+const redriveBody = JSON.stringify({ type: "redrive", requestId: id });
+
+describe("a redriven dead letter", () => {
+  it("is sent as it is where its task was never begun, in its team's group, and removed only then", async () => {
+    const body = anAsk({ requestId: id, team: "T7" });
+    expect(await redriven([letter({ body })])).toEqual([{ sent: body, group: "T7" }, { removed: body }, { done: id }]);
+  });
+
+  it("stays where it is when it cannot be sent", async () => {
+    expect(await redriven([letter({ body: anAsk({ requestId: id }) })], { fails: true })).toEqual(["away"]);
+  });
+
+  it("is a redrive of a task that is in the table, whatever it was itself, in the group that it came with", async () => {
+    for (const body of [anAsk({ requestId: id }), aWake({ requestId: id })]) {
+      const happened = await redriven([letter({ body, group: "T9" })], { states: { [id]: "done" } });
+      expect(happened[0]).toEqual({ sent: redriveBody, group: "T9" });
+    }
+  });
+
+  it("is one message for all letters of a task", async () => {
+    const [ask, wake] = [anAsk({ requestId: id }), aWake({ requestId: id })];
+    const happened = await redriven([letter({ body: wake }), letter({ body: ask })]);
+    expect(happened).toEqual([{ sent: ask, group: "T1" }, { removed: wake }, { removed: ask }, { done: id }]);
+  });
+
+  it("is left alone where it cannot be read", async () => {
+    expect(await redriven([letter({ body: "{" }), letter({ body: '{"type":"other"}' })])).toEqual([]);
   });
 });

@@ -51,16 +51,16 @@ function federation(words: string[], json: unknown = federated) {
 const iamCalls = () => aws.calls.filter(({ action }) => action.startsWith("iam:")).map(({ action }) => action.slice(4));
 
 describe("sekisho federation enable", () => {
-  it("switches it on once, shows the account first, and is content where it is on already", async () => {
+  it("switches it on once, shows the account first, and changes nothing where it is on already", async () => {
     const first = await federation(["enable"]);
     expect(first).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/^Account 111111111111, .*stage prod\.\nNow/),
+      stderr: expect.stringMatching(/^Account 111111111111, .*stage prod\.\nIt now/),
     });
     expect(first.stdout).toContain(aws.federation.issuer);
     expect(iamCalls()).toEqual(["EnableOutboundWebIdentityFederation"]);
     const again = await federation(["enable"]);
-    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining("already; nothing changed") });
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining("nothing changed") });
     expect(again.stdout).toBe(first.stdout);
   });
 
@@ -179,7 +179,7 @@ describe("sekisho federation show", () => {
 
   it("says so where no destination needs it", async () => {
     aws.federation.state = "on";
-    expect((await federation(["show"], twoAccounts)).stdout).toContain("nobody needs to be told yet");
+    expect((await federation(["show"], twoAccounts)).stdout).toContain("nobody needs to know yet");
   });
 });
 

@@ -1,4 +1,4 @@
-/** SQS for one test file, with what a test wants to do and to know. */
+/** SQS for one test file. */
 import { CreateQueueCommand, ReceiveMessageCommand, SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { emulatorAccess, startSqsEmulator } from "../../doubles/aws/emulators.ts";
 
@@ -14,7 +14,7 @@ export async function startSqs() {
     async send({ queueUrl, body }: { queueUrl: string; body: string }): Promise<void> {
       await client.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: body }));
     },
-    /** The bodies of everything that can be received now; hidden from then on. */
+    /** Receives everything that is visible now, and returns the bodies. */
     async take(queueUrl: string): Promise<string[]> {
       const { Messages = [] } = await client.send(
         new ReceiveMessageCommand({ QueueUrl: queueUrl, MaxNumberOfMessages: 10 }),

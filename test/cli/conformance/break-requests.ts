@@ -1,4 +1,4 @@
-/** Endpoints that are wrong about a request itself: its envelope, its params, its size, its headers, its sender. */
+/** Endpoints that handle a request wrongly: its envelope, params, size, headers or sender. */
 import { json, raw, result } from "../../doubles/answers.ts";
 import { type Break, error } from "./break.ts";
 import { token } from "./endpoint.ts";

@@ -1,4 +1,4 @@
-/** Endpoints that are wrong about what they answer a good request with. */
+/** Endpoints that answer a good request wrongly. */
 import { gzipSync } from "node:zlib";
 import { result, success } from "../../doubles/answers.ts";
 import { type Break, error } from "./break.ts";
@@ -188,7 +188,7 @@ export const resultBreaks: readonly Break[] = [
   },
 ];
 
-/** A clock that goes on by so much at every look. */
+/** A clock that advances by `stepMs` at each reading. */
 function clockOf({ stepMs }: { stepMs: number }): () => number {
   let nowMs = 0;
   return () => {

@@ -1,4 +1,4 @@
-/** Endpoints that are wrong about tasks that go on in the background. */
+/** Endpoints that handle accepted tasks wrongly. */
 import { result, silence } from "../../doubles/answers.ts";
 import { type Break, error } from "./break.ts";
 

@@ -1,4 +1,4 @@
-/** What a deliberate break of an endpoint is: the host's own answer is changed, or another one is given. */
+/** A deliberate break of an endpoint: it changes the host's answer, or gives another one. */
 import type { Host } from "../../../lambdas/execution/host.ts";
 import { json } from "../../doubles/answers.ts";
 import type { Received } from "../../doubles/web-server.ts";
@@ -7,18 +7,18 @@ import type { Received } from "../../doubles/web-server.ts";
 export type Json = any;
 
 export type Exchange = {
-  /** What was sent, where it is JSON; else an empty object. */
+  /** The request's JSON. An empty object where it is not JSON. */
   sent: Json;
   request: Request;
   bytes: number;
-  /** The host's own answer, to the request as it is or with other headers. */
+  /** The host's answer to the request, with headers replaced by `over`. */
   kept(over?: Record<string, string>): Promise<Response>;
-  /** The host's own answer with its JSON changed in place. */
+  /** The host's answer with its JSON changed in place. */
   changed(change: (answer: Json) => void): Promise<Response>;
 };
 
 export type Break = {
-  /** What the endpoint does, as a sentence goes on after "an endpoint that". */
+  /** What the endpoint does. Completes "an endpoint that". */
   what: string;
   /** The beginning of the names of the cases that are run. */
   theme: string;

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { Host } from "../../../lambdas/execution/host.ts";
-import { conformanceCases } from "../../../lib/cli/conformance/cases.ts";
 import { createPeerUnderTest } from "../../../lib/cli/conformance/peer.ts";
+import { conformanceCases } from "../../../lib/cli/conformance/run-cases.ts";
 import { raw, result, success } from "../../doubles/answers.ts";
 import { minimalEndpoint } from "../../doubles/minimal-endpoint.ts";
 import { type Break, broken, error } from "./break.ts";
@@ -49,7 +49,7 @@ describe("an endpoint that keeps the contract", () => {
     expect(namesOf(reports, "failed")).toEqual([]);
   });
 
-  it("is not blamed for a task that is over before its time", async () => {
+  it("does not fail for a task that ends early", async () => {
     const asked = { handle: endpoint(({ kept }) => kept()), theme: "execute/timeout", slow: "slow 300ms" };
     const reports = await conform({ ...asked, now: () => performance.now() });
     expect(reports).toMatchObject([{ outcome: "skipped", came: '"slow 300ms" takes too little time to tell' }]);
@@ -62,7 +62,7 @@ describe("an endpoint that keeps the contract", () => {
     expect(await conform({ ...asked, isIdempotent: true })).toMatchObject([{ level: "required", outcome: "failed" }]);
   });
 
-  it("is asked about what it may leave out where it has it: ids of questions, and answers that are told while they are written", async () => {
+  it("is checked for optional fields where it sends them: ids of questions, and partial answers", async () => {
     const question = { handle: endpoint(({ kept }) => kept()), theme: "tasks/question", ask: "ask me" };
     const answer = { handle: endpoint(({ kept }) => kept()), theme: "accepted/partial", slow: "stream, slow 5s" };
     const reports = [...(await conform(question)), ...(await conform(answer))];
@@ -85,7 +85,7 @@ describe("the command", () => {
     expect(await conform({ handle, theme: "execute/answers" })).toMatchObject([{ outcome: "failed" }]);
   });
 
-  it("waits no longer than it says, even for a way there that forgets its signal", async () => {
+  it("waits no longer than its time limit, even for a transport that ignores its signal", async () => {
     const transport = { send: () => new Promise<never>(() => {}) };
     const signal = new AbortController().signal;
     const timing = { timeoutMs: 50, signal };
@@ -123,7 +123,7 @@ describe("an endpoint that", () => {
     },
   );
 
-  it("does otherwise in any way that a case is about is among these", () => {
+  it("fails each case is among these", () => {
     const found = new Set(breaks.flatMap((one) => one.found));
     expect(conformanceCases.map(({ name }) => name).filter((name) => !found.has(name))).toEqual([]);
   });

@@ -182,10 +182,10 @@ describe("sekisho conformance with wrong words", () => {
     [[url, "--auth", "sigv4::eu-central-1"], "--auth: sigv4 is written sigv4:SERVICE:REGION."],
     [[url, "--auth", "web-identity"], "--auth: web-identity is written web-identity:AUDIENCE."],
     [[url, "--dialect", "klingon"], "--dialect: "],
-    [[url, ...auth, "--call-timeout", "soon"], '"soon" is no number of seconds'],
+    [[url, ...auth, "--call-timeout", "soon"], '"soon" is not a number of seconds'],
     [[url, ...auth, "--junit", "/no/such/folder/x.xml"], "no folder /no/such/folder"],
-    [[url, ...auth, "--junit", folder], `${folder} is no file that can be written (EISDIR)`],
-    [[url, ...auth, "--junit", join(__filename, "x.xml")], "is no file that can be written (ENOTDIR)"],
+    [[url, ...auth, "--junit", folder], `${folder} cannot be written (EISDIR)`],
+    [[url, ...auth, "--junit", join(__filename, "x.xml")], "cannot be written (ENOTDIR)"],
   ])("exits with 2 for %j", async (words, text) => {
     const ended = await conformance(words);
     expect(ended).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(text) });

@@ -1,4 +1,4 @@
-/** `sekisho conformance --auth web-identity:…` where AWS gives no token: why, and what to do about it. */
+/** `sekisho conformance --auth web-identity:…` where AWS issues no token: the reason and the remedy. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => aws.close());
 
-/** Nobody listens there: nothing is sent without a credential. */
+/** Nobody listens at the address, because nothing is sent without a credential. */
 async function conformance(env: Record<string, string>) {
   const url = `http://127.0.0.1:${await freePort()}/`;
   return commandHere(["conformance", url, "--auth", "web-identity:agents"], env);

@@ -1,21 +1,18 @@
-/** Our own host behind a socket, kept or broken on purpose, and the cases that are run against it. */
+/** Our own host behind a socket, intact or broken on purpose, and the cases that run against it. */
 import { randomUUID } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
 import { createHost, type Host } from "../../../lambdas/execution/host.ts";
 import { createBearerAuthorizer } from "../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
 import { createHttpsTransport } from "../../../lambdas/verification/transport/http/transport.ts";
-import { conformanceCases } from "../../../lib/cli/conformance/cases.ts";
 import { createPeerUnderTest, type Strangers } from "../../../lib/cli/conformance/peer.ts";
-import { type CaseReport, runCases } from "../../../lib/cli/conformance/run-cases.ts";
-import { createSlowTasks } from "../../../lib/cli/conformance/slow-tasks.ts";
+import { type CaseReport, conformanceCases, runCases } from "../../../lib/cli/conformance/run-cases.ts";
 import { type Received, startWebServer } from "../../doubles/web-server.ts";
 import { memoryStore } from "../../execution/test-host.ts";
 
 export const token = "a-token-of-this-test";
 
-/** Waits a twentieth of a second itself; what the agent needs longer for is accepted. */
+/** Answers `accepted` where the agent needs longer than `syncBudgetMs`. */
 export function ownHost({ syncBudgetMs = 50 } = {}): Host {
   return createHost({
     agent: createEchoAgent(),
@@ -28,7 +25,7 @@ export function ownHost({ syncBudgetMs = 50 } = {}): Host {
 
 type Asked = {
   handle: (received: Received) => Promise<Response>;
-  /** Which cases, by the beginning of their names; all where absent. */
+  /** Runs only the cases whose names begin with it. */
   theme?: string;
   slow?: string;
   ask?: string;
@@ -38,7 +35,7 @@ type Asked = {
   timeOver?: AbortSignal;
 };
 
-/** The reports of the cases, run against a server with that handler. */
+/** Runs the cases against a server with that handler. */
 export async function conform(asked: Asked): Promise<CaseReport[]> {
   const {
     handle,
@@ -70,14 +67,9 @@ export async function conform(asked: Asked): Promise<CaseReport[]> {
   });
   try {
     return await runCases({
-      run: {
-        peer,
-        texts: { plain: "Good morning.", slow, fail: "fail", ask },
-        slowTasks: createSlowTasks({ peer, text: slow, newId: randomUUID }),
-        newId: randomUUID,
-        now,
-        sleep: (ms) => delay(ms),
-      },
+      peer,
+      texts: { plain: "Good morning.", slow, fail: "fail", ask },
+      now,
       cases: conformanceCases.filter(({ name }) => name.startsWith(theme)),
       isIdempotent,
       interrupt,

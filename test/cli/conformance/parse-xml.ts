@@ -1,11 +1,11 @@
-/** Reads the XML that reports are written in, strictly: elements and attributes, and no text between them. */
+/** A strict parser of the reports' XML: elements and attributes without text between them. */
 
 export type Element = { name: string; attributes: Record<string, string>; children: Element[] };
 
 const declaration = '<?xml version="1.0" encoding="UTF-8"?>';
 const tag = /\s*<(\/?)([a-z]+)((?: [a-z]+="[^"<&\t\n\r]*(?:&(?:amp|lt|gt|quot|#\d+);[^"<&\t\n\r]*)*")*)(\/?)>/y;
 
-/** Throws for anything else. */
+/** Throws on anything else. */
 export function parseXml(text: string): Element[] {
   if (!text.startsWith(declaration)) throw new Error("no declaration");
   const root: Element = { name: "", attributes: {}, children: [] };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { readPeerAnswer } from "../../../lib/cli/conformance/peer-answer.ts";
+import { readPeerAnswer } from "../../../lib/cli/conformance/peer.ts";
 import { formatJsonReport, formatJunitReport, formatTextReport } from "../../../lib/cli/conformance/reports.ts";
 import { type CaseReport, isConformant } from "../../../lib/cli/conformance/run-cases.ts";
 import { parseXml } from "./parse-xml.ts";

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { noStoredRules, parseStoredRules, storedRulesId } from "../../../lambdas/verification/gate/allowlist.ts";
+import { noStoredRules, parseStoredRules, storedRulesId } from "../../../lambdas/verification/gate/rules.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { createHistoryEntry, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
 import { parseRecord } from "../../../lib/cli/data/person.ts";

@@ -1,4 +1,4 @@
-/** `sekisho destinations check` of A2A agents over real sockets: what the card says, and whether calls are taken. */
+/** `sekisho destinations check` of A2A agents over real sockets: their cards, and whether they accept calls. */
 import "reflect-metadata";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ const token = "a-token-of-this-test";
 
 let peer: WebServer;
 let received: Received[] = [];
-/** By the second part of the path: what stands at `/NAME/card`, and what `/NAME` answers to a call. */
+/** The card at `/NAME/card`, and the answer of `/NAME` to a call. */
 type Answer = (call: { id: string; base: string; asked: string }) => Response;
 const rpc = (call: { id: string }, answer: object) => json({ jsonrpc: "2.0", id: call.id, ...answer });
 const unknownTask: Answer = (call) => rpc(call, { error: { code: -32001, message: "Task not found" } });

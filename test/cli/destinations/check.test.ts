@@ -1,4 +1,4 @@
-/** `sekisho destinations check` against peers over real sockets, each right or wrong in its own way. */
+/** `sekisho destinations check` against peers over real sockets, healthy and faulty ones. */
 import "reflect-metadata";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ const document = {
   methods: [{ name: "execute_task" }],
 };
 
-/** By the last part of the address. */
+/** The peers by the last part of their address. */
 const answers: Record<string, (call: { id: string; signal: AbortSignal }) => Response | Promise<Response>> = {
   healthy: (call) => result(call, document),
   "knows-no-discover": (call) => failure(call, "method_not_found"),
@@ -236,7 +236,7 @@ describe("sekisho destinations check with credentials of AWS", () => {
     expect(without.code).toBe(1);
     expect(rowsOf(without.stdout)[1].words).toMatch(/^Its secret sekisho\/prod\/FAR_TOKEN cannot be read/);
     aws.secrets.all.set("sekisho/prod/FAR_TOKEN", { value: token });
-    // The person may not read it.
+    // The operator may not read it.
     aws.refusals.set("secretsmanager:GetSecretValue", { status: 400, name: "AccessDeniedException" });
     const ended = await run();
     expect(ended.code).toBe(0);

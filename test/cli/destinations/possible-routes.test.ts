@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { findRoute } from "../../../lambdas/verification/gate/route.ts";
+import { findRoute } from "../../../lambdas/verification/gate/rules.ts";
 import { listPossibleRoutes } from "../../../lib/cli/destinations/possible-routes.ts";
 
 const routes = [

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { configSchema } from "../../../lambdas/shared/config/cross-checks.ts";
 import type { Route } from "../../../lambdas/shared/config/schema.ts";
-import { findRoute } from "../../../lambdas/verification/gate/route.ts";
+import { findRoute } from "../../../lambdas/verification/gate/rules.ts";
 import type { RouteKey } from "../../../lib/cli/destinations/route-key.ts";
 import { setRoute } from "../../../lib/cli/destinations/set-route.ts";
 

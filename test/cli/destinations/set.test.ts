@@ -1,4 +1,4 @@
-/** `sekisho destinations set` on real files, and towards a stage over real sockets. */
+/** `sekisho destinations set` on real files, and to a stage over real sockets. */
 import {
   chmodSync,
   mkdtempSync,
@@ -44,7 +44,7 @@ const content = () => readFileSync(file, "utf8");
 describe("sekisho destinations set", () => {
   it("changes the one route, shows from where to where, and says what becomes of tasks", async () => {
     const ended = await set("near,far", "--channel", "C1");
-    expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining("tasks that are under way are kept") });
+    expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining("Tasks under way stay where they are") });
     expect(ended.stdout).toContain("route 1, channel C1: far -> near, then far");
     expect(content()).toBe(text.replace('"C1", "destination": "far"', '"C1", "destination": ["near", "far"]'));
     expect(await set("near,far", "--channel", "C1")).toMatchObject({ code: 0, stderr: "" });

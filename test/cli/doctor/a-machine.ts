@@ -1,4 +1,4 @@
-/** A machine for one test file: a folder, a Slack whose clock can be wrong, and `sekisho doctor` with what it found. */
+/** A machine for one test file: a folder, a Slack whose clock can be wrong, and `sekisho doctor` with its findings. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,15 +7,15 @@ import { jest } from "@jest/globals";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { botScopes } from "../../../lambdas/verification/slack/api/manifest.ts";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
-import { json } from "../../doubles/answers.ts";
-import { type Received, startWebServer } from "../../doubles/web-server.ts";
+import { json, result } from "../../doubles/answers.ts";
+import { type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import type { Run } from "../../e2e/processes.ts";
 import { commandHere } from "../aws/command-here.ts";
 
-export type ToldCheck = { group: string; name: string; verdict: string; what: string; remedy: string | null };
+export type ToldCheck = { group: string; name: string; status: string; what: string; remedy: string | null };
 export type Doctored = Run & { ok: boolean; checks: ToldCheck[] };
 
-/** Canaries: none of them may ever be printed. */
+/** Canaries. None of them may be printed. */
 export const secrets = {
   SLACK_SIGNING_SECRET: randomBytes(16).toString("hex"),
   SLACK_BOT_TOKEN: `xoxb-${randomBytes(12).toString("hex")}`,
@@ -23,7 +23,7 @@ export const secrets = {
   PEER_TOKEN: `peer-${randomBytes(12).toString("hex")}`,
 };
 
-/** What a configuration without anything special needs. */
+/** The scopes that the default configuration needs. */
 const allScopes = botScopes(parseConfig({ json: {} }));
 
 export async function startSlack() {
@@ -35,9 +35,9 @@ export async function startSlack() {
   });
   const slack = {
     apiUrl: "",
-    /** How far its clock is ahead. */
+    /** How far Slack's clock is ahead. */
     aheadMs: 0,
-    /** What answers there is no Slack. */
+    /** Answers as a web page instead of as Slack. */
     isPage: false,
     inject: fakeSlack.inject,
     calls: [] as string[],
@@ -73,6 +73,19 @@ export async function startSlack() {
   return slack;
 }
 
+/** A destination that answers rpc.discover. `calls` gets each call's authorization. */
+export function startPeer(calls: string[] = []): Promise<WebServer> {
+  return startWebServer({
+    async handle({ request, body }) {
+      const given = request.headers.get("authorization") ?? "";
+      calls.push(given);
+      if (given !== `Bearer ${secrets.PEER_TOKEN}` && !given.startsWith("AWS4-HMAC")) return json({}, { status: 401 });
+      const document = { openrpc: "1.3.2", info: { title: "A peer", version: "7" }, methods: [] };
+      return result(JSON.parse(Buffer.from(body).toString()), document);
+    },
+  });
+}
+
 export function openMachine() {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-doctor-"));
   const printed: string[] = [];
@@ -90,7 +103,7 @@ export function openMachine() {
   return {
     folder,
     run,
-    /** All that was printed so far. */
+    /** Everything printed so far. */
     printed: () => printed.join(""),
     write: (config: unknown) => writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify(config)),
     async doctor(env: Record<string, string> = {}, ...words: string[]): Promise<Doctored> {
@@ -102,10 +115,10 @@ export function openMachine() {
   };
 }
 
-/** The check of that name, as `verdict: what → remedy`. */
+/** Formats the check of that name as `status: what → remedy`. */
 export function told({ checks }: Doctored, name: string, group?: string): string {
   const found = checks.filter((check) => check.name === name && (group === undefined || check.group === group));
   return found
-    .map(({ verdict, what, remedy }) => `${verdict}: ${what}${remedy === null ? "" : ` → ${remedy}`}`)
+    .map(({ status, what, remedy }) => `${status}: ${what}${remedy === null ? "" : ` → ${remedy}`}`)
     .join("\n");
 }

@@ -1,14 +1,9 @@
-/** The entry for Slack's events as the doctor sees it: a zone that runs here, one made for the moment, and what is none. */
+/** The doctor's checks of the entry for Slack's events: a running zone, one started for the checks, and other servers. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-
 import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
 import { startVerificationServer, type VerificationServer } from "../../../lambdas/verification/ingress/server.ts";
-import { entry } from "../../../lib/cli/doctor/checks/entry.ts";
-import { signingSecret } from "../../../lib/cli/doctor/checks/secrets.ts";
-import type { Entry } from "../../../lib/cli/doctor/entry-under-test.ts";
-import { openSlackSide } from "../../../lib/cli/doctor/slack-side.ts";
+import { type Entry, entryChecks } from "../../../lib/cli/doctor/slack.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import { freePort } from "../../e2e/processes.ts";
 import { openMachine, secrets, told } from "./a-machine.ts";
@@ -19,7 +14,7 @@ const machine = openMachine();
 const queue = { send: jest.fn(async () => {}) };
 let zone: VerificationServer;
 let inFront: WebServer;
-/** What stands there instead of an entry. */
+/** The answer of a server that is not an entry. */
 let answer: (request: Request) => Response | Promise<Response> = () => new Response(null, { status: 404 });
 
 beforeAll(async () => {
@@ -39,41 +34,42 @@ afterAll(async () => {
 
 const entryAt = (url: string): Entry => ({
   url: `${url}/slack/events`,
-  where: "The entry",
-  isGone: "Start it.",
-  giveSecret: "Give it the secret.",
-  lookAtLog: "Look at its log.",
+  name: "The entry",
+  start: "Start it.",
+  setSecret: "Give it the secret.",
+  readLog: "Look at its log.",
   mayLackSecret: false,
 });
 
-/** What both checks say of what is at that address, where `known` is the secret in hand. */
+/** Runs both checks at an address. `known` is the secret that the doctor has. */
 async function looked(url: string, { known = secret, now = Date.now }: { known?: string; now?: () => number } = {}) {
-  const slack = openSlackSide({ config: parseConfig({ json: {} }), readSecret: async () => known, signal });
-  const open = async () => entryAt(url);
-  const found = await Promise.all([
-    entry({ open }).run({ signal }),
-    signingSecret({ slack, open, now }).run({ signal }),
-  ]);
+  const { entry, signingSecret } = entryChecks({
+    reference: { env: "SLACK_SIGNING_SECRET" },
+    readSecret: async () => known,
+    open: async () => entryAt(url),
+    now,
+  });
+  const found = await Promise.all([entry.run(signal), signingSecret.run(signal)]);
   expect(JSON.stringify(found)).not.toContain(known);
-  return found.map((one) => `${one.verdict}: ${one.what}${"remedy" in one ? ` → ${one.remedy}` : ""}`);
+  return found.map((one) => `${one.status}: ${one.what}${"remedy" in one ? ` → ${one.remedy}` : ""}`);
 }
 
 describe("the doctor at an entry", () => {
-  it("finds it well where it takes what is signed, and refuses what is unsigned or old", async () => {
+  it("passes an entry that accepts signed requests and refuses unsigned and old ones", async () => {
     expect(await looked(zone.url)).toEqual([
-      "ok: The entry refuses what is unsigned.",
-      "ok: The entry takes what is signed with SLACK_SIGNING_SECRET, unless it is old.",
+      "ok: The entry refuses an unsigned request.",
+      "ok: The entry accepts what is signed with SLACK_SIGNING_SECRET, unless it is old.",
     ]);
   });
 
-  it("says what to do where it has another secret, or our clock is wrong", async () => {
+  it("explains an entry with another secret, and a wrong clock", async () => {
     const [, another] = await looked(zone.url, { known: "0".repeat(32) });
-    expect(another).toMatch(/^failed: The entry does not take what is signed .* → Give it the secret\..*clock\?$/);
+    expect(another).toMatch(/^failed: The entry does not accept what is signed .* → Give it the secret\..*clock\.$/);
     const [, early] = await looked(zone.url, { now: () => Date.now() - 400_000 });
-    expect(early).toMatch(/^failed: The entry does not take what is signed/);
+    expect(early).toMatch(/^failed: The entry does not accept what is signed/);
   });
 
-  it("says what to do where it takes what was signed ten minutes ago", async () => {
+  it("explains an entry that accepts a request signed ten minutes ago", async () => {
     answer = async (request) => {
       const { challenge } = (await request.json()) as { challenge: string };
       return new Response(request.headers.has("x-slack-signature") ? challenge : null, {
@@ -82,7 +78,7 @@ describe("the doctor at an entry", () => {
     };
     const [, careless] = await looked(inFront.url);
     expect(careless).toMatch(
-      /^failed: The entry takes what was signed ten minutes ago \(HTTP 200\)\. → Look at its log/,
+      /^failed: The entry accepts what was signed ten minutes ago \(HTTP 200\)\. → Look at its log/,
     );
   });
 
@@ -90,7 +86,7 @@ describe("the doctor at an entry", () => {
     [
       "takes everything",
       () => new Response("yes"),
-      /takes what nobody signed.* → Take it off/,
+      /accepts an unsigned request.* → Take it off/,
       /does not know Slack's events/,
     ],
     [
@@ -106,7 +102,7 @@ describe("the doctor at an entry", () => {
       /answers HTTP 404 to a signed event/,
     ],
     ["leads elsewhere", () => new Response(null, { status: 302, headers: { location: "/" } }), /HTTP 302/, /HTTP 302/],
-  ])("says what to do where what is there %s", async (_name, answered, unsigned, signed) => {
+  ])("explains a server that %s", async (_name, answered, unsigned, signed) => {
     answer = answered;
     const found = await looked(inFront.url);
     expect(found[0]).toMatch(unsigned);
@@ -114,7 +110,7 @@ describe("the doctor at an entry", () => {
     for (const one of found) expect(one).toMatch(/^failed: .* → /);
   });
 
-  it("says what to do where nothing answers", async () => {
+  it("explains that nothing answers", async () => {
     const found = await looked(`http://127.0.0.1:${await freePort()}`);
     for (const one of found) expect(one).toMatch(/^failed: Nothing answers at http.* → Start it\.$/);
   });
@@ -122,24 +118,26 @@ describe("the doctor at an entry", () => {
 
 describe("sekisho doctor where a zone runs", () => {
   const env = () => ({ SEKISHO_PORT: String(zone.port), SEKISHO_EXECUTION_PORT: "0", SLACK_SIGNING_SECRET: secret });
-  // Slack itself is nobody's business here.
+  // Slack itself does not matter here.
   const words = { slack: { apiUrl: "http://127.0.0.1:1/api/" }, destinations: {}, routes: [] };
 
-  it("asks that one", async () => {
+  it("checks that zone", async () => {
     machine.write(words);
     const found = await machine.doctor({ ...env(), SLACK_BOT_TOKEN });
     expect(told(found, `port ${zone.port}`)).toBe("ok: The Verification zone runs here.");
-    expect(told(found, "entry")).toBe("ok: The zone that runs here refuses what is unsigned.");
-    expect(told(found, "signing secret")).toMatch(/^ok: The zone that runs here takes what is signed/);
+    expect(told(found, "entry")).toBe("ok: The zone that runs here refuses an unsigned request.");
+    expect(told(found, "signing secret")).toMatch(/^ok: The zone that runs here accepts what is signed/);
   });
 
-  it("says what to do where it was started with other secrets, such as the fake Slack's", async () => {
+  it("explains a zone that was started with other secrets, such as the fake Slack's", async () => {
     machine.write(words);
     const found = await machine.doctor({ ...env(), SLACK_SIGNING_SECRET: "0".repeat(32) });
-    expect(told(found, "signing secret")).toMatch(/^failed: The zone that runs here does not take .* → Start it again/);
+    expect(told(found, "signing secret")).toMatch(
+      /^failed: The zone that runs here does not accept .* → Start it again/,
+    );
   });
 
-  it("expects its Execution zone to answer, which it does not of a machine where nothing runs", async () => {
+  it("expects its Execution zone to answer, but not on a machine where nothing runs", async () => {
     const local = { ...words, destinations: { local: { transport: "https" } } };
     machine.write(local);
     const executionPort = String(await freePort());
@@ -149,10 +147,10 @@ describe("sekisho doctor where a zone runs", () => {
     expect(told(stopped, "local")).toMatch(/^skipped/);
   });
 
-  it("sees that it refuses what is unsigned, also without its secret; or that it takes nothing over HTTP", async () => {
+  it("sees without its secret that it refuses unsigned requests, or accepts nothing over HTTP", async () => {
     machine.write(words);
     const bare = { SEKISHO_PORT: String(zone.port), SEKISHO_EXECUTION_PORT: "0" };
-    expect(told(await machine.doctor(bare), "entry")).toBe("ok: The zone that runs here refuses what is unsigned.");
+    expect(told(await machine.doctor(bare), "entry")).toBe("ok: The zone that runs here refuses an unsigned request.");
     const none = createCachedSecret({ readSecret: async () => "" });
     const overSocket = await startVerificationServer({
       ingress: createIngress({ signingSecret: none, queue }),
@@ -160,7 +158,7 @@ describe("sekisho doctor where a zone runs", () => {
     });
     const found = await machine.doctor({ ...bare, SEKISHO_PORT: String(overSocket.port) });
     await overSocket.close();
-    expect(told(found, "entry")).toMatch(/^ok: .*takes nothing over HTTP/);
+    expect(told(found, "entry")).toMatch(/^ok: .*accepts nothing over HTTP/);
   });
 
   it("needs no signing secret over Socket Mode", async () => {

@@ -1,17 +1,16 @@
-/** `sekisho doctor --stage`: what it finds of a stage on AWS, and of each failure what to do. */
+/** `sekisho doctor --stage`: a healthy stage on AWS, and the remedy for each failure. */
 import { setTimeout } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 
 import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
 import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
 import { startVerificationServer, type VerificationServer } from "../../../lambdas/verification/ingress/server.ts";
-import { json, result } from "../../doubles/answers.ts";
 import { type DeployedWorker, deployWorker } from "../../doubles/aws/deployed-worker.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
-import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
+import type { WebServer } from "../../doubles/web-server.ts";
 import { deploy, executionAccount, routesParameter, twoAccounts, verificationAccount } from "../aws/a-stage.ts";
 import { startSqs } from "../aws/queues.ts";
-import { type Doctored, openMachine, secrets, startSlack, told } from "./a-machine.ts";
+import { type Doctored, openMachine, secrets, startPeer, startSlack, told } from "./a-machine.ts";
 
 const { SLACK_SIGNING_SECRET, SLACK_BOT_TOKEN, PEER_TOKEN } = secrets;
 const stackName = "Sekisho-prod-Verification";
@@ -23,10 +22,10 @@ let peer: WebServer;
 let aws: AwsServices;
 let queues: { main: string; archive: string };
 let worker: DeployedWorker;
-/** How the peer was called. */
+/** The authorization of each call to the peer. */
 const peerCalls: string[] = [];
 let count = 0;
-/** What the file says. */
+/** The configuration file. */
 let file: typeof twoAccounts & { slack: object };
 
 beforeAll(async () => {
@@ -34,15 +33,7 @@ beforeAll(async () => {
   const signing = createCachedSecret({ readSecret: async () => SLACK_SIGNING_SECRET });
   const ingress = createIngress({ signingSecret: signing, queue: { send: () => Promise.reject(new Error("none")) } });
   entry = await startVerificationServer({ ingress, port: 0 });
-  peer = await startWebServer({
-    async handle({ request, body }) {
-      const given = request.headers.get("authorization") ?? "";
-      peerCalls.push(given);
-      if (given !== `Bearer ${PEER_TOKEN}` && !given.startsWith("AWS4-HMAC")) return json({}, { status: 401 });
-      const document = { openrpc: "1.3.2", info: { title: "A peer", version: "7" }, methods: [] };
-      return result(JSON.parse(Buffer.from(body).toString()), document);
-    },
-  });
+  peer = await startPeer(peerCalls);
 });
 afterAll(async () => {
   await Promise.all([peer.close(), entry.close(), sqs.close(), slack.close()]);
@@ -80,10 +71,10 @@ afterEach(async () => {
 });
 
 const doctor = (): Promise<Doctored> => machine.doctor(aws.env, "--stage", "prod");
-const notOk = ({ checks }: Doctored) => checks.filter(({ verdict }) => verdict !== "ok").map(({ name }) => name);
+const notOk = ({ checks }: Doctored) => checks.filter(({ status }) => status !== "ok").map(({ name }) => name);
 
 describe("sekisho doctor --stage", () => {
-  it("finds a stage well, puts nothing into its queue, and writes nothing", async () => {
+  it("passes a healthy stage, and writes nothing", async () => {
     const found = await doctor();
     expect(notOk(found)).toEqual(["secret MODEL_KEY", "who may ask"]);
     expect(told(found, "who may ask")).toMatch(/^warning: Nobody.* --stage prod/);
@@ -92,7 +83,7 @@ describe("sekisho doctor --stage", () => {
     );
     expect(found).toMatchObject({ code: 0, ok: true, stderr: "" });
     expect(told(found, "credentials")).toContain(`${verificationAccount}:user/operator`);
-    expect(told(found, "signing secret")).toMatch(/^ok: The deployed entry takes what is signed/);
+    expect(told(found, "signing secret")).toMatch(/^ok: The deployed entry accepts what is signed/);
     expect(told(found, "bot token")).toMatch(/^ok: @sekisho/);
     expect(told(found, "worker")).toMatch(/^ok: .*could read its table/);
     expect(told(found, "local")).toMatch(/^ok: A peer/);
@@ -100,36 +91,36 @@ describe("sekisho doctor --stage", () => {
     expect(actions.filter((action) => !/^(Get|Describe|Invoke)/.test(action ?? ""))).toEqual([]);
   });
 
-  it("says so to a person, with the stage's name above", async () => {
+  it("prints the stage's name above the findings", async () => {
     const ended = await machine.run(["--stage", "prod"], aws.env);
     expect(ended.stdout).toMatch(/^sekisho doctor: stage prod\n/);
     expect(ended.stdout).toContain(" ✓ store ");
   });
 
-  it("says of credentials of another account which are needed, and skips what they are needed for", async () => {
+  it("names the account whose credentials are needed, and skips the checks that need them", async () => {
     aws.account = executionAccount;
     const found = await doctor();
     expect(told(found, "credentials")).toMatch(/^failed: .*these credentials are of 2{12}.* → Set AWS_PROFILE/);
     for (const name of ["stack", "queue", "store", "live settings", "entry"]) {
       expect(told(found, name)).toMatch(/^skipped/);
     }
-    expect(found.checks.filter(({ verdict }) => verdict === "failed").map(({ name }) => name)).toEqual([
+    expect(found.checks.filter(({ status }) => status === "failed").map(({ name }) => name)).toEqual([
       "credentials",
       "secret MODEL_KEY",
     ]);
   });
 
-  it("says what to do where there are no credentials at all", async () => {
+  it("explains missing credentials", async () => {
     const { AWS_ENDPOINT_URL = "" } = aws.env;
     const without = { AWS_ENDPOINT_URL, AWS_EC2_METADATA_DISABLED: "true", HOME: machine.folder };
     const found = await machine.doctor(without, "--stage", "prod");
     expect(told(found, "credentials")).toMatch(/^failed: .*no AWS credentials\. → Set AWS_PROFILE/);
     expect(told(found, "signing secret")).toMatch(/^skipped: .*no AWS credentials/);
-    expect(told(found, "bot token")).toMatch(/^skipped: .*when the deployed worker answers/);
-    expect(found.checks.filter(({ verdict }) => verdict === "failed")).toHaveLength(1);
+    expect(told(found, "bot token")).toMatch(/^skipped: The deployed worker does not answer/);
+    expect(found.checks.filter(({ status }) => status === "failed")).toHaveLength(1);
   });
 
-  it("says what to deploy", async () => {
+  it("names what must be deployed", async () => {
     const other = { ...file.destinations.far, idempotent: true };
     machine.write({ ...file, destinations: { ...file.destinations, new: other } });
     const found = await doctor();
@@ -139,7 +130,7 @@ describe("sekisho doctor --stage", () => {
     expect(told(await doctor(), "stack")).toMatch(/^failed: There is no stack .* → Run npx cdk deploy/);
   });
 
-  it("says what to do about live settings that cannot be read", async () => {
+  it("explains live settings that cannot be read", async () => {
     aws.parameters.all.set("/sekisho/prod/routes", { value: "no json", tier: "Standard" });
     const found = await doctor();
     expect(told(found, "live settings")).toMatch(/^failed: .* → .*config push/);
@@ -147,7 +138,7 @@ describe("sekisho doctor --stage", () => {
     expect(told(found, "queue")).toMatch(/^ok/);
   });
 
-  it("says what to do about live settings that were pushed for another peer or credential", async () => {
+  it("explains live settings that were pushed for another peer or credential", async () => {
     const value = JSON.stringify({ destinations: { far: { fingerprint: "another", url: "https://other.example/" } } });
     aws.parameters.all.set(routesParameter, { value, tier: "Standard" });
     const found = await doctor();
@@ -155,7 +146,7 @@ describe("sekisho doctor --stage", () => {
     expect(told(found, "far")).toMatch(/^ok: A peer/);
   });
 
-  it("counts what waits, and says what to do about dead letters", async () => {
+  it("counts waiting messages, and explains dead letters", async () => {
     await sqs.send({ queueUrl: queues.main, body: "one" });
     for (const body of ["two", "three"]) await sqs.send({ queueUrl: queues.archive, body });
     const found = await doctor();
@@ -164,7 +155,7 @@ describe("sekisho doctor --stage", () => {
     expect(found.code).toBe(0);
   });
 
-  it("says what to do where its credentials may not look, and looks at the rest", async () => {
+  it("explains missing permissions, and runs the other checks", async () => {
     for (const action of ["sqs:GetQueueAttributes", "dynamodb:GetItem", "secretsmanager:DescribeSecret"]) {
       aws.refusals.set(action, { status: 400, name: "AccessDeniedException" });
     }
@@ -175,7 +166,7 @@ describe("sekisho doctor --stage", () => {
     expect(told(found, "stack")).toMatch(/^ok/);
   });
 
-  it("says of each secret that is not there what to do", async () => {
+  it("explains each missing secret", async () => {
     aws.secrets.all.delete("sekisho/prod/FAR_TOKEN");
     aws.secrets.all.set("sekisho/prod/SLACK_BOT_TOKEN", {});
     aws.secrets.all.set("sekisho/prod/SLACK_SIGNING_SECRET", { value: "x", deleted: true });
@@ -187,23 +178,23 @@ describe("sekisho doctor --stage", () => {
     );
   });
 
-  it("where secrets may not be read, says so, and still sees that the entry refuses what is unsigned", async () => {
+  it("reports secrets that may not be read, and still checks that the entry refuses unsigned requests", async () => {
     aws.refusals.set("secretsmanager:GetSecretValue", { status: 400, name: "AccessDeniedException" });
     const found = await doctor();
     expect(told(found, "entry")).toMatch(/^ok/);
     expect(told(found, "signing secret")).toMatch(/^skipped: .*cannot be read with these credentials/);
-    // The worker reads that one, with its own role.
+    // The worker reads the bot token with its own role.
     expect(told(found, "bot token")).toMatch(/^ok/);
   });
 
-  it("says what to do where the entry knows another signing secret", async () => {
+  it("explains an entry with another signing secret", async () => {
     aws.secrets.all.set("sekisho/prod/SLACK_SIGNING_SECRET", { value: "0".repeat(32) });
     expect(told(await doctor(), "signing secret")).toMatch(
       /^failed: .* → npx sekisho secrets put --only SLACK_SIGNING_SECRET --overwrite --stage prod/,
     );
   });
 
-  it("asks the destinations by the worker alone, since the person's credentials may not", async () => {
+  it("calls the destinations only by the worker, because the operator's credentials may not", async () => {
     const { AWS_ACCESS_KEY_ID = "" } = aws.env;
     const found = await doctor();
     expect(told(found, "local")).toMatch(/^ok: A peer/);
@@ -212,7 +203,7 @@ describe("sekisho doctor --stage", () => {
     for (const authorization of peerCalls) expect(authorization).not.toContain(AWS_ACCESS_KEY_ID);
   });
 
-  it("says what the worker's role does not reach, and what to do", async () => {
+  it("explains what the worker's role cannot reach", async () => {
     worker.canReach.store = false;
     expect(told(await doctor(), "worker")).toMatch(/^failed: .*table \(AccessDeniedException\)\. → npx cdk deploy/);
     worker.canReach.store = true;
@@ -232,7 +223,7 @@ describe("sekisho doctor --stage", () => {
     [{ status: 403, name: "AccessDeniedException" }, /lack lambda:InvokeFunction on arn:aws:lambda:.*worker/],
     [{ status: 429, name: "TooManyRequestsException" }, /concurrency.* → Try again in a minute/],
     [{ status: 404, name: "ResourceNotFoundException" }, /there is no function .* → Run npx cdk deploy/],
-  ])("says what to do where the worker cannot be asked: %j", async (refusal, words) => {
+  ])("explains why the worker cannot be asked: %j", async (refusal, words) => {
     aws.refusals.set("lambda:Invoke", refusal);
     const found = await doctor();
     expect(told(found, "worker")).toMatch(/^failed: Could not ask the deployed worker/);
@@ -240,7 +231,7 @@ describe("sekisho doctor --stage", () => {
     for (const name of ["local", "far", "bot token"]) expect(told(found, name)).toMatch(/^skipped/);
   });
 
-  it("asks the worker one thing after the other, and fails each destination that it could not check", async () => {
+  it("asks the worker one thing at a time, and fails each destination that it could not check", async () => {
     const answer = aws.functions.get(worker.arn);
     let underWay = 0;
     let most = 0;
@@ -264,7 +255,7 @@ describe("sekisho doctor --stage", () => {
     expect(found).toMatchObject({ code: 1, ok: false });
   });
 
-  it("says what to deploy where the worker is of another version, or there is no word of it", async () => {
+  it("asks for a deploy where the worker is of another version, or is not published", async () => {
     aws.functions.set(worker.arn, async () => {
       throw Object.assign(new Error("a text with a secret"), { name: "ZodError" });
     });

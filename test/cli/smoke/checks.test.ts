@@ -1,9 +1,9 @@
-/** What a smoke test makes of what it saw: a healthy stage, and each thing that can be wrong or other than assumed. */
+/** The report of a smoke test: a healthy stage, and each fact that is wrong or differs from an assumption. */
 import { describe, expect, it } from "@jest/globals";
 import { checkAssumptions } from "../../../lib/cli/smoke/assumptions.ts";
-import { checkFacts } from "../../../lib/cli/smoke/checks.ts";
-import type { SmokeFacts, ZoneFacts } from "../../../lib/cli/smoke/facts.ts";
-import { createSmokeReport, formatSmokeReport } from "../../../lib/cli/smoke/report.ts";
+import { checkFacts, type SmokeFacts, type ZoneFacts } from "../../../lib/cli/smoke/checks.ts";
+import { formatSmokeReport } from "../../../lib/cli/smoke/report.ts";
+import { createSmokeReport } from "../../../lib/cli/smoke/run-smoke.ts";
 import { stories } from "../../../lib/cli/smoke/run-story.ts";
 
 const runtime = "arn:aws:bedrock-agentcore:eu-central-1:222222222222:runtime/r";
@@ -30,14 +30,14 @@ function zone(changes: Partial<ZoneFacts> = {}): ZoneFacts {
         sum: undefined,
         isIdle: false,
       },
-      // SQS has a value of it only while a message is being handled.
+      // SQS writes a value only while a message is being handled.
       {
         metric: metric("AWS/SQS", "ApproximateNumberOfMessagesNotVisible", { QueueName: "dead" }),
         alarm: "DeadLettersStuck",
         sum: undefined,
         isIdle: false,
       },
-      // Of the handler of dead letters, which had nothing to do.
+      // The handler of dead letters had nothing to do.
       {
         metric: metric("AWS/Lambda", "Errors", { FunctionName: "idle" }),
         alarm: "IdleErrors",
@@ -63,7 +63,7 @@ function healthy(changes: Partial<SmokeFacts> = {}): SmokeFacts {
     region: "eu-central-1",
     stories: stories.map((story) => ({ story, ok: true, what: "well", requestId: story, polls: 21 })),
     wakes: 20,
-    doctor: [{ group: "Stage", name: "dead letters", verdict: "ok", what: "None are kept." }],
+    doctor: [{ group: "Stage", name: "dead letters", status: "ok", what: "None are kept." }],
     verification: zone(),
     execution: zone({ zone: "Execution", metrics: [watched] }),
     own: [{ metric: metric("Sekisho/dev", "sekisho_tasks_total"), atLeast: 5, sum: 5 }],
@@ -75,11 +75,10 @@ function healthy(changes: Partial<SmokeFacts> = {}): SmokeFacts {
 
 const bad = (facts: SmokeFacts) => checkFacts(facts).filter(({ ok }) => !ok);
 const differing = (facts: SmokeFacts) => checkAssumptions(facts).filter(({ differs }) => differs === true);
-const report = (facts: SmokeFacts) =>
-  createSmokeReport({ checks: checkFacts(facts), assumptions: checkAssumptions(facts) });
+const report = createSmokeReport;
 
 describe("a smoke test", () => {
-  it("finds a healthy stage well, and says of each open point what it saw or why it cannot", () => {
+  it("passes a healthy stage, and says for each assumption what it saw or why it cannot", () => {
     const facts = healthy();
     expect(bad(facts)).toEqual([]);
     expect(differing(facts)).toEqual([]);
@@ -94,7 +93,7 @@ describe("a smoke test", () => {
     expect(said.map(({ what }) => what)).toEqual(["none in 1 log groups", expect.stringMatching(/^not looked at/)]);
   });
 
-  it("lets AgentCore count calls in one of the two accounts, and misses what neither has", () => {
+  it("accepts that AgentCore counts calls in one of the two accounts, and reports metrics that neither has", () => {
     const of = (sum: number | undefined) => ({
       metric: metric("AWS/Bedrock-AgentCore", "SystemErrors", { Resource: runtime }),
       alarm: "RuntimeErrors",
@@ -146,16 +145,12 @@ describe("a smoke test", () => {
       { verification: zone({ errors: [{ group: "g", lines: new Map([["call_failed", 2]]) }] }) },
       /call_failed \(2\) in g/,
     ],
-    [
-      "too few tasks counted",
-      { own: [{ metric: metric("S", "tasks"), atLeast: 5, sum: 4 }] },
-      /is 4, and ought to be 5/,
-    ],
+    ["too few tasks counted", { own: [{ metric: metric("S", "tasks"), atLeast: 5, sum: 4 }] }, /is 4, and should be 5/],
     ["no metric of its own", { own: [{ metric: metric("S", "tasks"), atLeast: 5, sum: undefined }] }, /is 0/],
     ["a task without a line", { lines: [{ requestId: "r1", count: 0 }] }, /no line names r1/],
     [
       "a dead letter",
-      { doctor: [{ group: "S", name: "dead letters", verdict: "warning", what: "1 are kept.", remedy: "x" }] },
+      { doctor: [{ group: "S", name: "dead letters", status: "warning", what: "1 are kept.", remedy: "x" }] },
       /1 are kept/,
     ],
     [

@@ -1,4 +1,4 @@
-/** A smoke test that is interrupted, or that Slack refuses: what it began is canceled. */
+/** A smoke test that is interrupted, or that Slack refuses, cancels the tasks that it began. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { AwsFailure } from "../../../lib/cli/aws/aws-failure.ts";
@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => entry.close());
 
-/** Every task that has a record is at work for ever. A task is in `followed` once its story looks for its record. */
+/** A task with a record never ends. A task is in `followed` once its story has read its record. */
 function smoke({
   signal,
   slack,
@@ -83,7 +83,7 @@ let posts = 0;
 const slack: SlackThread = {
   team: async () => bot.team,
   post: async () => ({ ts: `1800000000.${String(++posts).padStart(6, "0")}`, bot }),
-  read: async () => ({ replies: 0, hasFile: false }),
+  hasFile: async () => false,
 };
 
 async function until(isTrue: () => boolean): Promise<void> {

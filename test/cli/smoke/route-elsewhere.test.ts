@@ -1,11 +1,12 @@
-/** A smoke test judges the route that its tasks will take, with their workspace. */
+/** A smoke test checks the route that its tasks will take, with their workspace. */
 import { describe, expect, it } from "@jest/globals";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { routeElsewhere } from "../../../lib/cli/smoke/route-elsewhere.ts";
+import { defaultSettings } from "../../../lib/cli/smoke/run-smoke.ts";
 import { storyTexts } from "../../../lib/cli/smoke/run-story.ts";
 import { twoAccounts } from "../aws/a-stage.ts";
 
-const texts = Object.values(storyTexts({ wakeTaskMs: 780_000, longTaskMs: 120_000 }));
+const texts = storyTexts(defaultSettings);
 
 function judged({ team, routes }: { team: string; routes: object[] }) {
   const config = parseConfig({ json: { ...twoAccounts, routes } });

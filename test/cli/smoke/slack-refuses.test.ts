@@ -1,4 +1,4 @@
-/** What the smoke test says where Slack refuses a call. */
+/** The remedies of the smoke test where Slack refuses a call. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { openSlackThread } from "../../../lib/cli/smoke/slack-thread.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
@@ -17,7 +17,7 @@ describe("a refusal by Slack", () => {
     ["invalid_auth", "bot token is not valid"],
     ["is_archived", "another channel"],
     ["team_access_not_granted", "says what team_access_not_granted means"],
-  ])("%s comes with what fits", async (name, remedy) => {
+  ])("%s comes with its remedy", async (name, remedy) => {
     error = name;
     const signal = new AbortController().signal;
     const thread = openSlackThread({ slack: { apiUrl: `${slack.url}/` }, token: "t", channel: "C1", signal });

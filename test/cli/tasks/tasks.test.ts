@@ -1,7 +1,7 @@
 /** The commands about tasks against what a zone has stored, the same on both engines. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { retryIdOf } from "../../../lambdas/verification/task/ids.ts";
 import { type AskMessage, queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
+import { retryIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { emptyThread, threadIdOf } from "../../../lambdas/verification/task/thread.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";

@@ -1,35 +1,64 @@
-/** Every command line of every fenced block for a shell in README.md and below docs/, and every command within a sentence. */
+/** README.md and the pages below docs/: their text, their fenced blocks, and every command in a shell's block or within a sentence. */
 import { globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { commandLines } from "./shell-line.ts";
 
 export const root = resolve(import.meta.dirname, "../../..");
+export const pages = ["README.md", ...globSync(["docs/*.md", "docs/decisions/*.md"], { cwd: root }).sort()];
+export const textOf = (page: string) => readFileSync(join(root, page), "utf8");
 
 export type Documented = { page: string; command: string };
 
-const pages = ["README.md", ...globSync(["docs/*.md", "docs/decisions/*.md"], { cwd: root }).sort()];
-const textOf = (page: string) => readFileSync(join(root, page), "utf8");
-
 export function documentedCommands(): Documented[] {
-  return pages.flatMap((page) => shellBlocks(textOf(page)).flatMap((block) => named(page, block)));
+  const shells = ["sh", "bash", "shell", "console"];
+  const blocksOf = (page: string) => shells.flatMap((language) => blocksIn(textOf(page), language));
+  return pages.flatMap((page) =>
+    blocksOf(page)
+      .flatMap(commandLines)
+      .map((command) => ({ page, command })),
+  );
 }
 
 /** What stands between two `, and begins with a program that readers type. */
 export function inlineCommands(): Documented[] {
   const typed = /^(?:(?:npx )?sekisho [a-z<…]|npx cdk |node [a-z]+\/|(?:npm|docker|aws|ssh|git|gcloud|curl) \S)/;
   return pages.flatMap((page) => {
-    const sentences = textOf(page).replaceAll(/^ *```[\s\S]*?^ *```$/gm, "");
-    const spans = [...sentences.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code.replaceAll(/\s+/g, " "));
+    const spans = [...proseOf(textOf(page)).matchAll(/`([^`]+)`/g)].map(([, code = ""]) =>
+      code.replaceAll(/\s+/g, " "),
+    );
     return spans.filter((code) => typed.test(code)).map((code) => ({ page, command: code.replaceAll("\\|", "|") }));
   });
 }
 
-function named(page: string, block: string): Documented[] {
-  return commandLines(block).map((command) => ({ page, command }));
+/** The text without its fenced blocks. */
+export function proseOf(text: string): string {
+  return text.replaceAll(/^ *```[\s\S]*?^ *```$/gm, "");
 }
 
-function shellBlocks(text: string): string[] {
-  return [...text.matchAll(/^( *)```(?:sh|bash|shell|console)\n([\s\S]*?)^ *```$/gm)].map(
-    ([, indent = "", block = ""]) => block.replaceAll(new RegExp(`^${indent}`, "gm"), ""),
-  );
+/** The fenced blocks of a language. One in a list loses its indent. */
+export function blocksIn(text: string, language: string): string[] {
+  return [...text.matchAll(/^( *)```(\w*)\n([\s\S]*?)^ *```$/gm)]
+    .filter(([, , given]) => given === language)
+    .map(([, indent = "", , block = ""]) => block.replaceAll(new RegExp(`^${indent}`, "gm"), ""));
+}
+
+/** The section below a heading, up to the next heading of its level or a higher one. */
+export function sectionOf(text: string, heading: string): string {
+  const [hashes = "#"] = /^#+/.exec(heading) ?? [];
+  const [, after = ""] = text.split(`\n${heading}\n`);
+  return after.split(new RegExp(`^#{1,${hashes.length}} `, "m"))[0] ?? "";
+}
+
+/** The rows of each table: their cells without the spaces around them. */
+export function tablesIn(text: string): string[][][] {
+  const tables = text.match(/^\|.*\n\|[-| ]+\n(?:\|.*\n)+/gm) ?? [];
+  return tables.map((table) => {
+    const [, , ...rows] = table.trim().split("\n");
+    return rows.map((row) =>
+      row
+        .split(/(?<!\\)\|/)
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+  });
 }

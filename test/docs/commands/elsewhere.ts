@@ -32,7 +32,7 @@ function lookAtRun(parts: ShellCommand[]): void {
   expect(page).toContain(`"tokens": [{ "env": "${wordAfter("-e")}" }]`);
 }
 
-/** Its help knows the option; what it does is held by the tests in test/bin/release/. */
+/** Checks that the help names the option; `test/cli/release/` runs the command. */
 function lookAtRelease([part]: ShellCommand[]): void {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const [node, file = ""] = String(scripts.release).split(" ");

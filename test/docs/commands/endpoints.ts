@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
-import { createNoneAuthenticator } from "../../../lambdas/execution/http/admission.ts";
+import { createNoneAuthenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { startA2aPeer } from "../../doubles/a2a-peer.ts";
 import { failure, result } from "../../doubles/answers.ts";
 import type { PeerCall } from "../../doubles/execution-peer.ts";

@@ -2,7 +2,7 @@
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import { createHost } from "../../../lambdas/execution/host.ts";
-import type { Authenticator } from "../../../lambdas/execution/http/admission.ts";
+import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
 import { memoryStore } from "../../execution/test-host.ts";
 import type { Machine } from "./machine.ts";

@@ -55,7 +55,7 @@ async function lookAtOurs(words: string[]): Promise<void> {
   }
 }
 
-const npmOwn: Record<string, string[]> = { ci: ["--omit"], version: ["--no-git-tag-version"] };
+const npmOwn: Record<string, string[]> = { ci: ["--omit"], version: ["--no-git-tag-version"], sbom: [] };
 
 function lookAtNpm(words: string[]): void {
   const [verb = "", ...rest] = words;

@@ -1,5 +1,5 @@
 /** What is looked at where a document says `npm …`: that the script is there, and that the lock file fits. */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
 import { root } from "./documented.ts";
@@ -25,16 +25,6 @@ export const packages: LookEntry[] = [
       if (install !== undefined) lookAtInstall([install]);
       expect(test?.words).toEqual(["npm", "test"]);
       expect(readJson("package.json").scripts.test).toBe("jest");
-    },
-  },
-  {
-    command: "npm run docs",
-    because:
-      "the site is built, and looked at in a browser, by test/docs/site.test.ts; here it would be left in the project",
-    look([part]) {
-      expect(part?.words).toEqual(["npm", "run", "docs"]);
-      const [node, file = ""] = String(readJson("package.json").scripts.docs).split(" ");
-      expect([node, existsSync(join(root, file))]).toEqual(["node", true]);
     },
   },
 ];

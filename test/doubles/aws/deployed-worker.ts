@@ -1,4 +1,4 @@
-/** The worker of a stage that a test has deployed, as far as an operator asks it: with secrets of its account, over real sockets. */
+/** The worker function of a deployed stage, as far as operators invoke it, with the secrets of its account. */
 import { AwsCallError } from "../../../lambdas/shared/aws/json-call.ts";
 import { withLiveSettings } from "../../../lambdas/shared/config/live-settings.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
@@ -13,14 +13,14 @@ import { readOperatorRequest } from "../../../lambdas/verification/checks/operat
 import { executionAddressSchema } from "../../../lambdas/verification/config/worker-environment.ts";
 import type { AwsServices } from "./json-services.ts";
 
-/** What the test can change: what the role reaches, and what it may read. */
+/** The test can change what the role reaches and may read. */
 export type DeployedWorker = {
-  /** Of the alias that operators invoke. */
+  /** The ARN of the alias that operators invoke. */
   arn: string;
   canReach: { store: boolean; queue: boolean; liveSettings: boolean };
 };
 
-/** `json` is the file that was deployed. */
+/** `json` is the deployed configuration. */
 export function deployWorker({
   aws,
   json,

@@ -1,4 +1,4 @@
-/** Tables and queues in the emulators as the stacks would create them, with names of their own. */
+/** Creates tables and queues in the emulators as the stacks do, with unique names. */
 import { randomUUID } from "node:crypto";
 import { CreateTableCommand, type DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { CreateQueueCommand, GetQueueAttributesCommand, type SQSClient } from "@aws-sdk/client-sqs";
@@ -29,7 +29,7 @@ export async function createTaskTable({ client }: { client: DynamoDBClient }): P
   return TableName;
 }
 
-/** A queue, and the one that a message goes to after it was received `maxReceiveCount` times. */
+/** A queue and its dead-letter queue. */
 export async function createQueuePair({
   client,
   maxReceiveCount,

@@ -1,4 +1,4 @@
-/** SQS and DynamoDB on this machine: emulators as processes of their own, on loopback, which end with who started them. */
+/** Emulators of SQS and DynamoDB as child processes on loopback. They end with the process that started them. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -7,19 +7,19 @@ import { createInterface } from "node:readline";
 
 export type Emulator = { endpoint: string; close(): Promise<void> };
 
-/** What the emulators accept from anybody. */
+/** The emulators accept any credentials. */
 export const emulatorAccess = {
   region: "eu-central-1",
   credentials: { accessKeyId: "emulator", secretAccessKey: "emulator" },
 };
 
 /**
- * Where DynamoDB's emulator is missing: why a suite that needs it is left out. Undefined where it is there. Throws where it
- * ought to be there: an installation that left it out must not pass for one that was tested.
+ * Why DynamoDB's emulator is missing, for suites that skip themselves then. Undefined if it is installed. Throws on a
+ * platform that has it: an incomplete installation must not look tested.
  */
 export const whyNoDynamoDb = reasonWithoutDynamoDb();
 
-/** Empty; queues are kept in memory. */
+/** Starts empty, in memory. */
 export async function startSqsEmulator(): Promise<Emulator> {
   const child = spawn(process.execPath, [join(__dirname, "children/sqs.ts")], { stdio: ["pipe", "pipe", "inherit"] });
   const line = await readFirstLine(child);
@@ -27,18 +27,18 @@ export async function startSqsEmulator(): Promise<Emulator> {
   return { endpoint: line, close: () => endEmulator(child) };
 }
 
-/** Empty; tables are kept in memory. Rejects where the platform has no binary. */
+/** Starts empty, in memory. Rejects if the platform has no binary. */
 export async function startDynamoDbEmulator({ triesLeft = 4 }: { triesLeft?: number } = {}): Promise<Emulator> {
   const binary = dynamoDbBinary();
   if (binary === undefined) throw new Error(`DynamoDB's emulator cannot be started: ${whyNoDynamoDb}.`);
   const port = await freePort();
-  // A shell that waits for the end of its input ends the binary then, whatever became of this process.
+  // The shell ends the binary when its input ends, even if this process was killed.
   const script = '"$0" --host 127.0.0.1 --port "$1" 2>&1 & read -r _; kill $!; wait';
   const child = spawn("/bin/sh", ["-c", script, binary, String(port)], { stdio: ["pipe", "pipe", "inherit"] });
   const line = await readFirstLine(child);
   if (line?.includes("listening")) return { endpoint: `http://127.0.0.1:${port}`, close: () => endEmulator(child) };
   await endEmulator(child);
-  // Somebody else may have taken the port meanwhile.
+  // Another process may have taken the port meanwhile.
   if (triesLeft === 0) throw new Error(`DynamoDB's emulator did not start: ${line}`);
   return startDynamoDbEmulator({ triesLeft: triesLeft - 1 });
 }
@@ -61,7 +61,7 @@ function dynamoDbBinary(): string | undefined {
   }
 }
 
-/** The binary cannot tell which port it got, so it is given one. */
+/** The binary cannot report a port that it chose itself. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -71,7 +71,7 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-/** Undefined where the output ends without one. */
+/** Undefined if the output ends without a line. */
 export async function readFirstLine(child: ChildProcess): Promise<string | undefined> {
   if (child.stdout === null) return undefined;
   const lines = createInterface({ input: child.stdout });

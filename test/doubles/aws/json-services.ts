@@ -1,40 +1,28 @@
 /**
- * Secrets Manager, Systems Manager, STS, IAM, Lambda and CloudFormation at one address over a real socket, as far as the command line
- * uses them, and a task table. What is for SQS, and for DynamoDB where it has one, goes on to its emulator. Every request
- * must be signed right for its service.
+ * Secrets Manager, Systems Manager, STS, IAM, Lambda, CloudFormation and a task table at one address, as far as the command
+ * line uses them. Calls to SQS and DynamoDB go to their emulators if there are any. Every request must have a valid
+ * signature for its service.
  */
-
 import { type KnownCredentials, sigv4Problem } from "../sigv4-check.ts";
 import { type Received, startWebServer, type WebServer } from "../web-server.ts";
-import { createFederation, type Federation } from "./json-services-federation.ts";
-import { type Functions, invoke, invokedFunction, lambdaError } from "./json-services-lambda.ts";
-import { createParameters, type Parameters } from "./json-services-parameters.ts";
-import { createSecrets, type Secrets } from "./json-services-secrets.ts";
-import { describeStacks, type Stacks } from "./json-services-stacks.ts";
-import { getTaskItem, type TaskStates } from "./json-services-tasks.ts";
+import {
+  createFederation,
+  createParameters,
+  createSecrets,
+  describeStacks,
+  type Functions,
+  getTaskItem,
+  invoke,
+  invokedFunction,
+  lambdaError,
+  type Stacks,
+  type TaskStates,
+} from "./json-services-handlers.ts";
 import { jsonError, xml, xmlError } from "./json-services-wire.ts";
 
 export type ServiceCall = { action: string; region: string; body: string };
 
-export type AwsServices = {
-  /** For a command: credentials, and where AWS is. */
-  env: Record<string, string>;
-  /** The account that the credentials are of. */
-  account: string;
-  secrets: Secrets;
-  parameters: Parameters;
-  stacks: Stacks;
-  federation: Federation;
-  tasks: TaskStates;
-  functions: Functions;
-  /** All calls so far, in order. */
-  calls: ServiceCall[];
-  /** By `service:Action`: the answer is this error, whose text repeats the request as AWS's own may. */
-  refusals: Map<string, { status: number; name: string }>;
-  /** By `service:Action`: these are never answered. */
-  unanswered: Set<string>;
-  close(): Promise<void>;
-};
+export type AwsServices = Awaited<ReturnType<typeof startAwsServices>>;
 
 const credentials: KnownCredentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "secret-of-the-person" };
 
@@ -45,7 +33,7 @@ const servicesByTarget: Record<string, string> = {
   DynamoDB_20120810: "dynamodb",
 };
 
-/** Of the query protocol, where the form says no service; the rest is STS. */
+/** Services of the query protocol, whose form names only the action. The rest is STS. */
 const queryServices: Record<string, string> = {
   DescribeStacks: "cloudformation",
   EnableOutboundWebIdentityFederation: "iam",
@@ -59,9 +47,9 @@ export async function startAwsServices({
 }: {
   account: string;
   sqsUrl?: string;
-  /** Without it `tasks` is the table. */
+  /** Without it, `tasks` is the table. */
   dynamoUrl?: string;
-}): Promise<AwsServices> {
+}) {
   const secrets = createSecrets();
   const parameters = createParameters();
   const stacks: Stacks = new Map();
@@ -69,7 +57,7 @@ export async function startAwsServices({
   const tasks: TaskStates = new Map();
   const functions: Functions = new Map();
   const calls: ServiceCall[] = [];
-  const refusals: AwsServices["refusals"] = new Map();
+  const refusals = new Map<string, { status: number; name: string }>();
   const unanswered = new Set<string>();
 
   async function handle(received: Received): Promise<Response> {
@@ -86,35 +74,37 @@ export async function startAwsServices({
     if (service === "dynamodb" && dynamoUrl !== undefined) return forward({ received, url: dynamoUrl });
     switch (service) {
       case "secretsmanager":
-        return secrets.handle({ action, input: JSON.parse(body) });
+        return secrets.handle(action, JSON.parse(body));
       case "ssm":
-        return parameters.handle({ action, input: JSON.parse(body) });
+        return parameters.handle(action, JSON.parse(body));
       case "dynamodb":
-        return getTaskItem({ tasks, action, input: JSON.parse(body) });
+        return getTaskItem(tasks, action, JSON.parse(body));
       case "sts":
         return xml({
           action,
           result: `<Account>${services.account}</Account><Arn>arn:aws:iam::${services.account}:user/operator</Arn>`,
         });
       case "lambda":
-        return invoke({ functions, arn: functionArn, body });
+        return invoke(functions, functionArn, body);
       case "iam":
-        return federation.handle({ action });
+        return federation.handle(action);
       case "cloudformation":
-        return describeStacks({ stacks, stack: new URLSearchParams(body).get("StackName") ?? "" });
+        return describeStacks(stacks, new URLSearchParams(body).get("StackName") ?? "");
     }
     return refuse({ status: 400, name: "UnknownOperationException", message: action });
   }
 
   const server: WebServer = await startWebServer({ handle });
-  const env = {
+  const env: Record<string, string> = {
     AWS_ENDPOINT_URL: server.url,
     AWS_MAX_ATTEMPTS: "1",
     AWS_ACCESS_KEY_ID: credentials.accessKeyId,
     AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
   };
-  const services: AwsServices = {
+  const services = {
+    /** For a command: the credentials, and AWS's address. */
     env,
+    /** The account of the credentials. */
     account,
     secrets,
     parameters,
@@ -122,17 +112,20 @@ export async function startAwsServices({
     federation,
     tasks,
     functions,
+    /** All calls, in order. */
     calls,
+    /** By `service:Action`: answers with this error, whose text repeats the request, as AWS's own may. */
     refusals,
+    /** By `service:Action`: never answers. */
     unanswered,
     close: server.close,
   };
   return services;
 }
 
-/** The JSON protocol names the operation in a header, the query protocol in the form that is its body. */
+/** The JSON protocol names the operation in a header, and the query protocol in its form. */
 function readCall({ request, target, body }: Received) {
-  const functionArn = invokedFunction({ method: request.method, target }) ?? "";
+  const functionArn = invokedFunction(request.method, target) ?? "";
   const text = Buffer.from(body).toString("utf8");
   const [prefix = "", action = ""] = (request.headers.get("x-amz-target") ?? "").split(".");
   const service = servicesByTarget[prefix];

@@ -1,15 +1,11 @@
-/** Both emulators, each with a client: what a test of something that keeps tasks on AWS starts from. */
+/** Both emulators, each with a client. */
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
-import { type Emulator, emulatorAccess, startDynamoDbEmulator, startSqsEmulator } from "./emulators.ts";
+import { emulatorAccess, startDynamoDbEmulator, startSqsEmulator } from "./emulators.ts";
 
-export type OpenEmulators = {
-  emulators: { dynamo: Emulator; queues: Emulator };
-  clients: { dynamo: DynamoDBClient; queues: SQSClient };
-  close(): Promise<void>;
-};
+export type OpenEmulators = Awaited<ReturnType<typeof openEmulators>>;
 
-export async function openEmulators(): Promise<OpenEmulators> {
+export async function openEmulators() {
   const [dynamo, queues] = await Promise.all([startDynamoDbEmulator(), startSqsEmulator()]);
   const clients = {
     dynamo: new DynamoDBClient({ ...emulatorAccess, endpoint: dynamo.endpoint }),

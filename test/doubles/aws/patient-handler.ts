@@ -1,7 +1,7 @@
-/** The requests of an AWS client to an emulator, which may answer late on a busy machine. */
+/** An AWS client's request handler for emulators, which may answer late on a busy machine. */
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 
-/** For `requestHandler` of a client. Waits for a late answer: what is sent again would be in the queue twice. */
+/** For `requestHandler` of a client. Waits for a late answer, since a retry would put a message in the queue twice. */
 export function patientHandler() {
   const handler = new NodeHttpHandler();
   return {

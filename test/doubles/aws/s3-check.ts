@@ -1,12 +1,11 @@
-/** Checks a presigned URL of S3 as S3 does, from the specification and independently of any signing library. */
-import { createHash, createHmac } from "node:crypto";
-import type { KnownCredentials } from "../sigv4-check.ts";
+/** Checks a presigned URL as S3 does: by the specification, without any signing library. */
+import { encode, type KnownCredentials, msOf, sign } from "../sigv4-check.ts";
 import type { Received } from "../web-server.ts";
 
 const maxExpiresSeconds = 7 * 24 * 3600;
 
 /**
- * The problem found, or undefined for a URL that is signed right and not expired
+ * The problem, or undefined if the signature is valid and the URL has not expired
  * (https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html).
  */
 export function presignedProblem({
@@ -31,8 +30,7 @@ export function presignedProblem({
   if (of("X-Amz-Credential") !== `${credentials.accessKeyId}/${scope}`) return "wrong scope";
   if ((given.get("X-Amz-Security-Token") ?? undefined) !== credentials.sessionToken) return "wrong session token";
   if (!(expiresSeconds >= 1 && expiresSeconds <= maxExpiresSeconds)) return "no time";
-  const sinceMs = Date.parse(at.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z"));
-  if (!(nowMs < sinceMs + expiresSeconds * 1000)) return "expired";
+  if (!(nowMs < msOf(at) + expiresSeconds * 1000)) return "expired";
 
   const pairs = [...given].filter(([name]) => name !== "X-Amz-Signature");
   const signedHeaders = of("X-Amz-SignedHeaders").split(";");
@@ -49,15 +47,6 @@ export function presignedProblem({
     signedHeaders.join(";"),
     "UNSIGNED-PAYLOAD",
   ].join("\n");
-  const hash = createHash("sha256").update(canonicalRequest).digest("hex");
-  const key = [day, region, "s3", "aws4_request"].reduce<string | Buffer>(
-    (secret, part) => createHmac("sha256", secret).update(part).digest(),
-    `AWS4${credentials.secretAccessKey}`,
-  );
-  const expected = createHmac("sha256", key).update(["AWS4-HMAC-SHA256", at, scope, hash].join("\n")).digest("hex");
+  const expected = sign({ credentials, at, scope, canonicalRequest });
   return of("X-Amz-Signature") === expected ? undefined : "wrong signature";
-}
-
-function encode(text: string): string {
-  return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }

@@ -1,23 +1,23 @@
-/** S3 as far as files are put there, read by presigned URLs, listed and deleted, the bucket in the path: every request must be signed right. */
+/** S3 with path-style buckets: put, delete, list, and reads by presigned URL. Every request must have a valid signature. */
 import { createHash } from "node:crypto";
 import { type KnownCredentials, sigv4Problem } from "../sigv4-check.ts";
 import type { Received } from "../web-server.ts";
 import { presignedProblem } from "./s3-check.ts";
 
-/** `checksum`: the one that came with it, if any; it was right. */
+/** `checksum`: the request's own, which was right. */
 export type S3Object = { bytes: Uint8Array<ArrayBuffer>; headers: Record<string, string>; checksum: string | null };
 export type S3Double = {
   /** By `bucket/key`. */
   objects: Map<string, S3Object>;
-  /** Why requests were refused, in order. */
+  /** The problems of refused requests, in order. */
   problems: string[];
   handle(received: Received): Promise<Response>;
 };
 
-/** Headers of the request that come back with the object. */
+/** Headers that are stored with the object. */
 const keptHeaders = ["content-type", "content-disposition"];
 
-/** `credentialsOf` knows the secret of an access key; whoever asks for a gateway has checked permissions by itself. */
+/** `credentialsOf` returns an access key's secret. Permissions are not checked here. */
 export function createS3Double({
   buckets,
   region,
@@ -87,7 +87,7 @@ export function createS3Double({
 
 const keysPerPage = 2;
 
-/** ListObjectsV2, in small pages. */
+/** ListObjectsV2 with small pages. */
 function listed({
   objects,
   bucket,
@@ -109,7 +109,7 @@ function listed({
   return new Response(body, { headers: { "content-type": "application/xml" } });
 }
 
-/** The code of the refusal. Both hashes are of the body as it came. */
+/** S3's error code if one of both hashes is not the body's. */
 function wrongChecksum({ request: { headers }, body }: Received): string | undefined {
   const hash = createHash("sha256").update(body);
   const checksum = headers.get("x-amz-checksum-sha256");

@@ -1,6 +1,6 @@
 /**
- * In front of DynamoDB's emulator, which is always consistent: a GetItem without `ConsistentRead` returns the item as it was
- * before its last write, as DynamoDB may. Reads of other kinds that may be stale are refused, except those of an index.
+ * A proxy that makes DynamoDB's emulator eventually consistent: a GetItem without `ConsistentRead` returns the item as it was
+ * before its last write, as DynamoDB may. Other reads that may be stale are refused, except reads of an index.
  */
 import type { Received } from "../web-server.ts";
 import { startWebServer } from "../web-server.ts";
@@ -14,7 +14,7 @@ const reads = ["Query", "Scan", "BatchGetItem", "TransactGetItems", "ExecuteStat
 
 /** `close` leaves the emulator running. */
 export async function startStaleReads({ endpoint }: Pick<Emulator, "endpoint">): Promise<Emulator> {
-  /** By table and id; null where there was no item. */
+  /** By table and id. Null if there was no item. */
   const before = new Map<string, Attributes | null>();
 
   async function forward({ request, body }: Pick<Received, "request" | "body">, target?: string): Promise<Response> {

@@ -1,4 +1,4 @@
-/** SQS's emulator with a clock that only a test sets on, so that nothing becomes due on a busy machine before it is looked for. */
+/** SQS's emulator with a clock that only the test moves, so that nothing becomes due early on a busy machine. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -10,9 +10,9 @@ const startMs = 1_762_750_300_000;
 
 export type StillSqs = Emulator & {
   nowMs(): number;
-  /** Receivers that wait are at the emulator before their time passes. */
+  /** Waits until all watched receivers are at the emulator, then moves the clock. */
   advance(request: { ms: number }): Promise<void>;
-  /** The same queue, whose waiting receivers `advance` knows. */
+  /** The same queue; `advance` waits for its receivers. */
   watch(queue: Queue): Queue;
 };
 
@@ -28,7 +28,7 @@ export async function startStillSqs(): Promise<StillSqs> {
     close: () => endEmulator(child),
     nowMs: () => nowMs,
     async advance({ ms }) {
-      // A receiver whose time is over asks this clock whether it is.
+      // A receiver reads this clock to see whether its time is over.
       nowMs += ms;
       const done = once(child, "message");
       child.send({ ms, receivers } satisfies SetOn);

@@ -1,8 +1,8 @@
-/** A peer that answers the n-th path with the n-th of the given answers, whatever it is asked, under the id that it was sent. */
+/** A peer that answers path `/n` with the n-th of the given answers, whatever the request, and with the request's id. */
 import { json } from "../answers.ts";
 import { startWebServer, type WebServer } from "../web-server.ts";
 
-/** `response` is a JSON-RPC response; where its `id` is null or missing, so it is on the wire. */
+/** `response` is a JSON-RPC response. A null or missing `id` stays as it is. */
 export type Answer = {
   status: number;
   headers?: Readonly<Record<string, string>>;

@@ -1,8 +1,8 @@
-/** A server that speaks CleverAgents' dialect: HTTP 200, JSON-RPC errors with numbers of its own, nothing in `data`. */
+/** A server that speaks CleverAgents' dialect: always HTTP 200, JSON-RPC errors with its own codes, and no `data`. */
 import { json } from "../answers.ts";
 import { startWebServer, type WebServer } from "../web-server.ts";
 
-/** What its domain may refuse, by the name that `text` asks for it with. */
+/** Its failures. A call whose `text` is one of these names gets that failure. */
 const failures: Readonly<Record<string, { code: number; message: string }>> = {
   PARSE_ERROR: { code: -32700, message: "Parse error" },
   INVALID_REQUEST: { code: -32600, message: "Invalid request" },
@@ -20,8 +20,8 @@ const failures: Readonly<Record<string, { code: number; message: string }>> = {
 };
 
 /**
- * Its one method is `execute_task`; a text that is the name of a failure meets it. `codes: "names"` is the defect that such
- * servers have shown: the name in the place of the number.
+ * Its only method is `execute_task`. `codes: "names"` is a defect seen in such servers: `code` holds the name, not the
+ * number.
  */
 export function startCleverAgents({ codes = "numbers" }: { codes?: "numbers" | "names" } = {}): Promise<WebServer> {
   return startWebServer({

@@ -4,7 +4,7 @@ import { startWebServer, type WebServer } from "../web-server.ts";
 
 type Failure = { status: number; code: number; message: string };
 
-/** Names as VAPORA's own code has them. */
+/** The names are VAPORA's own. */
 const failures = {
   TaskNotFound: { status: 404, code: -32000, message: "Task not found" },
   InvalidStateTransition: { status: 409, code: -32000, message: "Invalid state transition" },
@@ -16,10 +16,10 @@ const failures = {
 } as const satisfies Record<string, Failure>;
 export type VaporaFailure = keyof typeof failures;
 
-/** One answer in the place of the next call's own: a failure of its own, or a bare status of whoever stands before it. */
+/** Answers the next call instead: one of VAPORA's failures, or a bare status from a proxy in front of it. */
 export type Outage = VaporaFailure | number;
 
-/** It takes every task and keeps it under the id of its request. `outages` are used up first; `ids` are those of all calls. */
+/** It accepts every task under its request's id. `outages` come first. `ids` are the JSON-RPC ids of all calls. */
 export async function startVapora({
   outages = [],
 }: {

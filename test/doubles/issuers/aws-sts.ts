@@ -1,4 +1,4 @@
-/** AWS STS, which checks who asks as AWS does, issues real tokens, and lends a role to who knows its external id. */
+/** AWS STS. It checks signatures, issues real tokens, and lets a caller with the external id assume a role. */
 import { awsFailure, element, queryAnswer } from "../../rehearsal/aws/failure.ts";
 import { readQueryCall } from "../../rehearsal/aws/read-call.ts";
 import { startTokenIssuer, type TokenIssuer } from "../../rehearsal/aws/token-issuer.ts";
@@ -12,9 +12,9 @@ export const externalId = "external-id-of-nobody";
 
 export type AwsSts = Issuer & {
   tokens: Pick<TokenIssuer, "issued" | "url">;
-  /** What was lent, the latest last. */
+  /** The credentials of assumed roles, latest last. */
   lent: Required<KnownCredentials>[];
-  /** What was asked, as STS understood it. */
+  /** The parsed requests. */
   inputs: Record<string, unknown>[];
 };
 
@@ -73,7 +73,7 @@ export async function startAwsSts({
   });
 }
 
-/** As STS words it. */
+/** An error in STS's form. */
 export function refuse(name: string, message = "words that nobody should repeat", status = 403): Response {
   return awsFailure({ service: "sts", name, message, status });
 }

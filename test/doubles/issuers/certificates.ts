@@ -1,4 +1,4 @@
-/** An authority that issues certificates, made at run time. Whoever uses it imports "reflect-metadata" first. */
+/** A certificate authority, made at run time. Import "reflect-metadata" before this file. */
 import "reflect-metadata";
 import { BasicConstraintsExtension, SubjectAlternativeNameExtension, X509CertificateGenerator } from "@peculiar/x509";
 
@@ -10,7 +10,7 @@ export type Certified = { cert: string; key: string };
 export type Authority = {
   /** Its own certificate, in PEM. */
   ca: string;
-  /** Good for 127.0.0.1, and for an hour from now unless `notAfter` says otherwise. */
+  /** Valid for 127.0.0.1, and for an hour by default. */
   issue(request: { name: string; notAfter?: Date }): Promise<Certified>;
 };
 

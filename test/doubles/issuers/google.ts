@@ -1,4 +1,4 @@
-/** Google's STS and IAM Credentials in one server, which refuse whatever is not asked as their references say. */
+/** Google's STS and IAM Credentials in one server. They refuse every request that differs from their reference. */
 import { SignJWT } from "jose";
 import { type Asked, type Issuer, oauthError, startIssuer } from "./issuer.ts";
 
@@ -31,7 +31,7 @@ export async function startGoogle({ isSubject }: { isSubject: (token: string) =>
     if (headers.get("authorization") !== `Bearer ${federatedToken}`) return apiError(401, "UNAUTHENTICATED");
     const { audience, includeEmail } = JSON.parse(text) as Record<string, unknown>;
     const email = includeEmail === true ? { email: serviceAccount, email_verified: true } : {};
-    // The clock of the other side is an hour off.
+    // The issuer's clock is an hour off.
     const iat = Math.floor(Date.now() / 1000) - 3600;
     const claims = { iss: "https://accounts.google.com", aud: String(audience), iat, exp: iat + 3600, ...email };
     return Response.json({ token: await new SignJWT(claims).setProtectedHeader({ alg: "HS256" }).sign(key) });

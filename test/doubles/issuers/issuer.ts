@@ -1,4 +1,4 @@
-/** A server in an issuer's place: what it was asked, and whatever a test wants it to answer instead. */
+/** An issuer's server. It keeps all requests, and a test can replace its answers. */
 import { type Received, startWebServer } from "../web-server.ts";
 
 export type Asked = { target: string; headers: Headers; form: Record<string, string>; text: string };
@@ -6,7 +6,7 @@ export type Answer = (asked: Asked) => Response | Promise<Response>;
 export type Issuer = {
   url: URL;
   asked: Asked[];
-  /** Answers in place of the issuer, where it is set. */
+  /** If set, it may answer instead of the issuer. */
   instead: Answer | undefined;
   close(): Promise<void>;
 };

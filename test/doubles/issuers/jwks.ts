@@ -1,25 +1,10 @@
-/** An issuer of tokens on loopback: discovery document, keys that rotate, and answers as bad as a test wants them. */
+/** A token issuer on loopback with a discovery document, key rotation, and bad answers on request. */
 import { exportJWK, type GenerateKeyPairResult, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import { startWebServer } from "../web-server.ts";
 
 export type SigningKey = GenerateKeyPairResult & { kid: string; alg: string };
 
-export type JwksIssuer = {
-  /** The `iss` of its tokens. */
-  issuer: string;
-  jwksUrl: string;
-  /** The paths that were asked for, in their order. */
-  fetched: string[];
-  /** The key that signs. */
-  key(): SigningKey;
-  /** Another key takes the place of all that were published. */
-  rotate(alg?: string): Promise<void>;
-  /** Answers of the tests' own by path; undefined leaves it to the issuer. */
-  misbehave(answer: (path: string) => Response | Promise<Response> | undefined): void;
-  /** Signed with the present key, from this issuer, with five minutes to live, unless `claims` says otherwise. */
-  sign(claims: Record<string, unknown>, header?: Record<string, unknown>): Promise<string>;
-  close(): Promise<void>;
-};
+export type JwksIssuer = Awaited<ReturnType<typeof startJwksIssuer>>;
 
 let keys = 0;
 
@@ -27,7 +12,7 @@ export async function newKey(alg = "ES256"): Promise<SigningKey> {
   return { ...(await generateKeyPair(alg, { extractable: true })), kid: `key-${++keys}`, alg };
 }
 
-export async function startJwksIssuer({ alg = "ES256" } = {}): Promise<JwksIssuer> {
+export async function startJwksIssuer({ alg = "ES256" } = {}) {
   let current = await newKey(alg);
   let answer: (path: string) => Response | Promise<Response> | undefined = () => undefined;
   const fetched: string[] = [];
@@ -45,17 +30,23 @@ export async function startJwksIssuer({ alg = "ES256" } = {}): Promise<JwksIssue
   });
 
   return {
+    /** The `iss` of its tokens. */
     issuer: server.url,
     jwksUrl: server.url + jwksPath,
+    /** The requested paths, in order. */
     fetched,
+    /** The key that signs. */
     key: () => current,
-    async rotate(next = alg) {
+    /** Replaces all published keys with a new one. */
+    async rotate(next = alg): Promise<void> {
       current = await newKey(next);
     },
-    misbehave(next) {
+    /** Replaces answers by path. Undefined leaves the answer to the issuer. */
+    misbehave(next: typeof answer): void {
       answer = next;
     },
-    async sign(claims, header = {}) {
+    /** Signs with the current key. By default the issuer is this one, and the token lives for five minutes. */
+    async sign(claims: Record<string, unknown>, header: Record<string, unknown> = {}): Promise<string> {
       const nowSeconds = Math.floor(Date.now() / 1000);
       const payload = { iss: server.url, iat: nowSeconds, exp: nowSeconds + 300, ...claims };
       return signWith({ key: current, payload, header });

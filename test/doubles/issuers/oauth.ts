@@ -1,4 +1,4 @@
-/** Token endpoints of the grant client_credentials: Entra ID's, and that of any issuer that speaks OAuth 2. */
+/** Token endpoints for client_credentials: Entra ID's, and a generic OAuth 2 issuer's. */
 import { type Asked, type Issuer, oauthError, startIssuer } from "./issuer.ts";
 
 export const tenantId = "7b2c4f06-4b59-4a3e-9d1f-1f2b3c4d5e6f";
@@ -26,7 +26,7 @@ export function startEntra({ isAssertion }: { isAssertion: (token: string) => bo
   });
 }
 
-/** RFC 6749, section 4.4. `secret` may change under way; who authenticates in both ways at once is refused (section 2.3). */
+/** RFC 6749, section 4.4. `secret` may change. A client that authenticates in both ways at once is refused (section 2.3). */
 export async function startOAuth({
   id,
   secrets,

@@ -1,4 +1,4 @@
-/** A server that asks for a client's certificate, and tells who came. */
+/** A server that requests client certificates, and keeps who connected. */
 import { createServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
@@ -7,18 +7,18 @@ import type { Authority } from "./certificates.ts";
 export type TlsPeer = {
   url: string;
   port: number;
-  /** The common name of each request's client; undefined where it showed none. */
+  /** Each client's common name. Undefined without a certificate. */
   clients: (string | undefined)[];
-  /** Connections that came to be. */
+  /** The number of established connections. */
   handshakes: number;
-  /** What the next requests are answered with. */
+  /** The status of the next responses. */
   status: number;
   close(): Promise<void>;
 };
 
 /**
- * Its own certificate and those of its clients are of `authority`. `required`: without one, or with that of another, there is no
- * connection; else the request comes through, and the peer answers 403 itself.
+ * `authority` issues its own certificate and those of its clients. `required`: the handshake fails without a valid client
+ * certificate. Otherwise the request comes through, and the peer itself answers 403.
  */
 export async function startTlsPeer({
   authority,

@@ -4,7 +4,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { type Cards, createCards } from "../../../lambdas/execution/a2a/cards.ts";
 import { handleFunctionUrlRequests } from "../../../lambdas/execution/handlers/function-url-handler.ts";
-import { createPlatformAuthenticator } from "../../../lambdas/execution/http/admission.ts";
+import { createPlatformAuthenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { a2aSchema } from "../../../lambdas/shared/config/a2a-schema.ts";
 import { callerRoleArn, functionUrlEvent } from "../handlers/payloads/function-url.ts";
 import { createTestHost, hello, post } from "../test-host.ts";

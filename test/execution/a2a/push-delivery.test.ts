@@ -1,8 +1,8 @@
 /** The delivery of push notifications to real receivers: what arrives, and who is never asked. */
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { v03EventSchema } from "../../../contracts/a2a/v03/task.ts";
 import { toA2aTask } from "../../../lambdas/execution/a2a/view.ts";
 import { createPublicPost } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
+import { v03EventSchema } from "../../contracts/a2a/v03/event-schema.ts";
 import { connectionReset } from "../../doubles/web-server.ts";
 import { eventually, yielding } from "../test-host.ts";
 import { configOf, principal, secrets, startReceiver, statesOf, zoneWithReceiver } from "./push-zone.ts";

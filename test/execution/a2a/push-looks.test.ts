@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import { createA2aAgent, startPushLoop } from "../../../lambdas/execution/a2a/a2a-agent.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createHost } from "../../../lambdas/execution/host.ts";
-import { createNoneAuthenticator } from "../../../lambdas/execution/http/admission.ts";
+import { createNoneAuthenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
 import { type ExecutionTask, parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { encodeExecutionMessage } from "../../../lambdas/execution/tasks/task-message.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import type { A2aTask } from "../../../contracts/a2a/task.ts";
-import type { Authenticator } from "../../../lambdas/execution/http/admission.ts";
+import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";

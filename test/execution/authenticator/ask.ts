@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { afterEach } from "@jest/globals";
-import type { Authenticator } from "../../../lambdas/execution/http/admission.ts";
+import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
 import { createTestHost, hello } from "../test-host.ts";
 

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { handleFunctionUrlRequests } from "../../../lambdas/execution/handlers/function-url-handler.ts";
 import type { HostOptions } from "../../../lambdas/execution/host.ts";
-import { createPlatformAuthenticator } from "../../../lambdas/execution/http/admission.ts";
+import { createPlatformAuthenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { toExchange, toRolePrincipal } from "../../../lambdas/execution/http/function-url-event.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { type Answer, createGate, createTestHost, hello } from "../test-host.ts";

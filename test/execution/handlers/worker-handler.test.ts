@@ -76,6 +76,23 @@ describe("a batch", () => {
     expect(gate.started).toHaveLength(1);
   });
 
+  it("reads a task again where the store does not answer at once", async () => {
+    const { bodies, store } = await submitted({ texts: ["a"], agent: createEchoAgent() });
+    let reads = 0;
+    const flaky = {
+      ...store,
+      async get(request: { id: string }) {
+        reads += 1;
+        if (reads <= 2) throw new Error("throttled");
+        return store.get(request);
+      },
+    };
+    const worker = createExecutionWorker({ store: flaky, agent: createEchoAgent(), log: silentLog, random: () => 0 });
+    const handler = handleExecutionBatches({ worker, log: silentLog });
+    expect(await handler(sqsEvent(...bodies), context)).toEqual({ batchItemFailures: [] });
+    expect((await store.get({ id: JSON.parse(bodies[0] ?? "").taskId }))?.state).toBe("completed");
+  });
+
   it("of an agent that fails has not failed: the task's outcome is its failure", async () => {
     const { bodies, handler, stateOf } = await submitted({ texts: ["fail"], agent: createEchoAgent() });
     expect(await handler(sqsEvent(...bodies), context)).toEqual({ batchItemFailures: [] });

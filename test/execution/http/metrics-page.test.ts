@@ -5,7 +5,7 @@ import {
   type Authenticator,
   createNoneAuthenticator,
   createPlatformAuthenticator,
-} from "../../../lambdas/execution/http/admission.ts";
+} from "../../../lambdas/execution/http/exchange.ts";
 import { type ExecutionServer, startExecutionServer } from "../../../lambdas/execution/http/server.ts";
 import { createPrometheusMetrics } from "../../../lambdas/shared/telemetry/prometheus-metrics.ts";
 import { noSpans } from "../../../lambdas/shared/telemetry/telemetry.ts";

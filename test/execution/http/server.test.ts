@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { createAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
-import { createPlatformAuthenticator } from "../../../lambdas/execution/http/admission.ts";
+import { createPlatformAuthenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { type ExecutionServer, startExecutionServer } from "../../../lambdas/execution/http/server.ts";
 import type { AuthenticatorConfig } from "../../../lambdas/shared/config/authenticator-schema.ts";
 import { type Answer, createGate, createTestHost, eventually, hello } from "../test-host.ts";

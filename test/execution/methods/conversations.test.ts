@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import type { A2aTask } from "../../../contracts/a2a/task.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import type { Authenticator } from "../../../lambdas/execution/http/admission.ts";
+import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { startA2aHost, userMessage } from "../a2a/a2a-host.ts";
 import { closedAfterEach } from "../a2a/closed-after-each.ts";
 import { createTestHost } from "../test-host.ts";

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import type { Authenticator } from "../../../lambdas/execution/http/admission.ts";
+import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { createGate, createTestHost, hello, yielding } from "../test-host.ts";
 
 /** Whoever the header names: so one host has several principals. */

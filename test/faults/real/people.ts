@@ -2,10 +2,10 @@
 
 import { setTimeout as wait } from "node:timers/promises";
 import { metadataSchema, readPostKey } from "../../../lambdas/verification/slack/api/posts.ts";
-import { createEventPayload } from "../../../lib/local/event-payload.ts";
 import { listButtons } from "../../../lib/local/fake-slack/blocks.ts";
 import type { FakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import type { FakeSlackMessage } from "../../../lib/local/fake-slack/messages.ts";
+import { createEventPayload } from "../../../lib/local/fake-slack/payloads.ts";
 import type { FileOfPerson, PostedByFakePerson } from "../../../lib/local/fake-slack/persons.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { type Delivery, sendEvent } from "../../../lib/local/signed-events.ts";
@@ -46,7 +46,7 @@ export function createPeople({
   const messages: Message[] = [];
   const filesUrl = new URL("/", fakeSlack.apiUrl).href;
   const over = new AbortController();
-  const pressing: Promise<void>[] = [];
+  const clicking: Promise<void>[] = [];
   const byPlan = new Map<PlannedAsk, Message>();
   const deliveries: Promise<Delivery>[] = [];
 
@@ -68,16 +68,22 @@ export function createPeople({
 
   return {
     ask(planned) {
-      const { kind, text, isReply, slackFault, press } = planned;
+      const { kind, text, isReply, slackFault, buttonClick } = planned;
       const channel = kind === "refused" ? workspace.directMessages.id : workspace.channel.id;
       const before = messages.findLast((each) => each.message.channel === channel && each.kind !== "asked")?.message;
       if (slackFault !== undefined) fakeSlack.inject(slackFault);
       const threadTs = isReply && before !== undefined ? threadOf(before) : undefined;
       const asked = post({ kind, text, channel, threadTs, ...(kind === "filed" ? { files: [notes] } : {}) });
       byPlan.set(planned, asked);
-      if (press !== undefined)
-        pressing.push(
-          clickUntilTaken({ fakeSlack, eventsUrl, asked, ...press, signal: AbortSignal.any([signal, over.signal]) }),
+      if (buttonClick !== undefined)
+        clicking.push(
+          clickUntilTaken({
+            fakeSlack,
+            eventsUrl,
+            asked,
+            ...buttonClick,
+            signal: AbortSignal.any([signal, over.signal]),
+          }),
         );
     },
     tellAgain(planned) {
@@ -93,7 +99,7 @@ export function createPeople({
     },
     async leave() {
       over.abort();
-      await Promise.all(pressing);
+      await Promise.all(clicking);
     },
     messages,
     delivered: () => Promise.all(deliveries),
@@ -147,6 +153,6 @@ async function clickUntilTaken({
     if (!isThere) await pause(afterMs);
     isThere = true;
     for (const each of question() === undefined ? [] : inTurn)
-      fakeSlack.press({ eventsUrl, channel, ts: found.ts, label: each });
+      fakeSlack.clickButton({ eventsUrl, channel, ts: found.ts, label: each });
   }
 }

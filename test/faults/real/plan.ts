@@ -18,7 +18,7 @@ export type PlannedAsk = {
   /** A fault of Slack that applies once from then on. */
   slackFault: Fault | undefined;
   /** Which button of the agent's question somebody clicks, and how long after it appeared. The other one follows. */
-  press: { label: "Yes" | "No"; afterMs: number } | undefined;
+  buttonClick: { label: "Yes" | "No"; afterMs: number } | undefined;
 };
 
 /** Both lists are in order of time. */
@@ -91,7 +91,7 @@ function planAsk({
     againAtMs: random.chance(0.3) ? atMs + random.upTo(4000) : undefined,
     cancelAtMs: kind === "canceled" ? atMs + 100 + random.upTo(2500) : undefined,
     slackFault: random.chance(0.15) ? planSlackFault({ random }) : undefined,
-    press: kind === "asked" ? { label: random.oneOf(["Yes", "No"]), afterMs: random.upTo(1500) } : undefined,
+    buttonClick: kind === "asked" ? { label: random.oneOf(["Yes", "No"]), afterMs: random.upTo(1500) } : undefined,
   };
 }
 

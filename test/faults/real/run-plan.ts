@@ -1,7 +1,7 @@
 /** Carries out a plan: people ask, zones are killed, and in the end every promise is checked. */
 import { setTimeout as wait } from "node:timers/promises";
 import { uuidPattern } from "../../../contracts/envelope.ts";
-import { abortable } from "../../../lambdas/shared/async/abortable.ts";
+import { abortable } from "../../../lambdas/shared/async/waiting.ts";
 import type { FakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import type { Books } from "./books.ts";
 import { type Evidence, isUnheard, leaksOf, outcomeOf, violationsOf } from "./checks.ts";

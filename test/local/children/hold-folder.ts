@@ -1,8 +1,8 @@
-/** Locks the folder that it is given and holds it until it is killed. */
+/** Locks the folder until this process is killed. */
 import { lockFolder } from "../../../lib/local/engine.ts";
 
 const [, , folder = ""] = process.argv;
 const lock = lockFolder({ folder });
 process.stdout.write("locked\n");
-// Held here, so that nothing collects it.
+// Keeps a reference, so that it is not collected.
 setInterval(() => lock, 1000);

@@ -10,7 +10,7 @@ const json = {
   },
   routes: [{ word: "far", destination: ["far", "here"] }, { destination: "here" }],
 };
-const inForce: EffectiveConfig = {
+const effective: EffectiveConfig = {
   config: parseConfig({ json }),
   named: undefined,
   notDeployed: ["far"],
@@ -29,7 +29,7 @@ beforeEach(() => {
     async read() {
       reads += 1;
       if (unreadable) throw new Error("AWS refuses.");
-      return inForce;
+      return effective;
     },
     async check({ name }) {
       checked.push(name);

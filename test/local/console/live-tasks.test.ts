@@ -5,7 +5,7 @@ import { localTaskPlace } from "../../../lib/cli/tasks/place.ts";
 import type { TaskPlace } from "../../../lib/cli/tasks/stored-task.ts";
 import { openLocalZone } from "../../../lib/cli/zone/local-zone.ts";
 import { zoneFile } from "../../../lib/cli/zone/zone.ts";
-import { createLiveTasks, type TaskListUpdate } from "../../../lib/local/console/tasks/live-tasks.ts";
+import { createLiveTasks, type TaskListUpdate } from "../../../lib/local/console/live-tasks.ts";
 import { openTasksInFile, requestIdOf, undelivered } from "./tasks-in-file.ts";
 
 let tasks: ReturnType<typeof openTasksInFile>;
@@ -105,7 +105,7 @@ describe("the live list", () => {
   it("sees an answer that is delivered after all", async () => {
     await tasks.add(1, undelivered);
     const { next } = look();
-    expect(await next()).toMatchObject({ rows: [{ kind: "bad", words: "answered, but not in the thread" }] });
+    expect(await next()).toMatchObject({ rows: [{ kind: "bad", text: "answered, but not in the thread" }] });
     await tasks.change(1, { delivery: undefined });
     expect(await next()).toMatchObject({ rows: [{ kind: "good" }] });
   });
@@ -156,7 +156,7 @@ describe("the live list", () => {
   it("says once that it cannot read, goes on trying, and then tells all again", async () => {
     broken = true;
     const { next, told } = look();
-    expect(await next()).toEqual({ type: "trouble", words: "It cannot be read." });
+    expect(await next()).toEqual({ type: "trouble", text: "It cannot be read." });
     while (lists < 4) await setTimeout(5);
     expect(told).toEqual([]);
     broken = false;

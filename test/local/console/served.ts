@@ -1,19 +1,15 @@
 /** The operators' page on a free port, over a local run's file. */
 
 import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
-import type { Admission } from "../../../lib/local/console/admission/admission.ts";
-import { createLoopbackAdmission } from "../../../lib/local/console/admission/loopback-admission.ts";
 import { openLocalSource } from "../../../lib/local/console/open-source.ts";
 import { createOperatorsPage } from "../../../lib/local/console/operators-page.ts";
 import { startOperateServer } from "../../../lib/local/console/server.ts";
+import type { Admission } from "../../../lib/local/web/admission.ts";
 import { createDoor } from "../../../lib/local/web/door.ts";
-
-/** In the printed address of a page on loopback. */
-export const pageToken = "a-token-of-this-page";
 
 export async function servePage({
   folder,
-  admission = createLoopbackAdmission({ door: createDoor({ token: pageToken }) }),
+  admission,
   hostname = "127.0.0.1",
   log = silentLog,
 }: {
@@ -22,12 +18,15 @@ export async function servePage({
   hostname?: string;
   log?: Log;
 }) {
+  const door = createDoor();
   const stop = new AbortController();
   const source = openLocalSource({ config: { directory: folder }, signal: stop.signal });
-  const page = createOperatorsPage({ source, admission, pollMs: 20, log });
+  const page = createOperatorsPage({ source, admission: admission ?? door, pollMs: 20, log });
   const server = await startOperateServer({ page, hostname, port: 0, log });
   return {
     url: server.url,
+    /** As it is printed on loopback. */
+    address: door.address(`${server.url}/operate/`),
     async close() {
       await server.close();
       stop.abort();

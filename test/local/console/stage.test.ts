@@ -4,18 +4,16 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from "@jes
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { createLoopbackAdmission } from "../../../lib/local/console/admission/loopback-admission.ts";
-import { openStageSource } from "../../../lib/local/console/open-source.ts";
+import { type ConsoleSource, openStageSource } from "../../../lib/local/console/open-source.ts";
 import { createOperatorsPage } from "../../../lib/local/console/operators-page.ts";
 import { type OperateServer, startOperateServer } from "../../../lib/local/console/server.ts";
-import type { ConsoleSource } from "../../../lib/local/console/source.ts";
 import { createDoor } from "../../../lib/local/web/door.ts";
 import { anAsk, aWake, requestIdOf } from "../../cli/aws/dead-letter-bodies.ts";
 import { openAwsPlace, type TestPlace } from "../../cli/tasks/places.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import type { AwsServices } from "../../doubles/aws/json-services.ts";
 import { sampleTask } from "../../verification/task/sample.ts";
-import { type Visitor, visit } from "./ask.ts";
+import { type Visitor, visit } from "../web/ask.ts";
 
 const describeWithDynamoDb = whyNoDynamoDb === undefined ? describe : describe.skip;
 
@@ -23,7 +21,6 @@ describeWithDynamoDb("the operators' page of a stage", () => {
   const stop = new AbortController();
   let place: TestPlace;
   let aws: AwsServices;
-  const token = "a-token-of-this-page";
   let source: ConsoleSource;
   let server: OperateServer;
   let ask: Visitor["ask"];
@@ -39,13 +36,10 @@ describeWithDynamoDb("the operators' page of a stage", () => {
     archive = place.engine.taskQueue({ maxReceiveCount: 5 }).deadLetters;
     const config = { directory: place.folder, file: join(place.folder, "two.json") };
     source = await openStageSource({ config, stage: "prod", signal: stop.signal });
-    const page = createOperatorsPage({
-      source,
-      admission: createLoopbackAdmission({ door: createDoor({ token }) }),
-      log: silentLog,
-    });
+    const door = createDoor();
+    const page = createOperatorsPage({ source, admission: door, log: silentLog });
     server = await startOperateServer({ page, hostname: "127.0.0.1", port: 0, log: silentLog });
-    ({ ask, post } = await visit({ url: server.url, token }));
+    ({ ask, post } = await visit(door.address(`${server.url}/operate/`)));
     const store = place.engine.taskStore({ parse: (json) => taskSchema.parse(json) });
     const expiresAtMs = Date.now() + 3600_000;
     for (const number of [1, 2, 3]) {
@@ -66,7 +60,7 @@ describeWithDynamoDb("the operators' page of a stage", () => {
     aws.calls.length = 0;
   });
 
-  const read = async (path: string) => JSON.parse((await ask(`${server.url}/operate/api/${path}`)).body);
+  const read = async (path: string) => JSON.parse((await ask(`/operate/api/${path}`)).body);
   const sent = () => aws.calls.filter(({ action }) => action === "sqs:SendMessage").map(({ body }) => JSON.parse(body));
 
   it("names the stage, and pages through what is over, newest first", async () => {
@@ -84,7 +78,7 @@ describeWithDynamoDb("the operators' page of a stage", () => {
   });
 
   it("cancels by a message to the worker, and writes nothing into the table", async () => {
-    expect((await post(server.url, `/operate/api/tasks/${requestIdOf(4)}/cancel`, {})).status).toBe(200);
+    expect((await post(`/operate/api/tasks/${requestIdOf(4)}/cancel`, {})).status).toBe(200);
     expect(sent().map(({ MessageBody }) => JSON.parse(MessageBody))).toEqual([
       { type: "cancel", requestId: requestIdOf(4) },
     ]);
@@ -103,10 +97,10 @@ describeWithDynamoDb("the operators' page of a stage", () => {
       { requestId: null, kind: "unreadable", reason: expect.stringContaining("--discard") },
     ]);
     expect(JSON.stringify(listed)).not.toContain("the text");
-    const one = await post(server.url, "/operate/api/dead-letters/redrive", { requestIds: [requestIdOf(1)] });
+    const one = await post("/operate/api/dead-letters/redrive", { requestIds: [requestIdOf(1)] });
     expect(JSON.parse(one.body)).toEqual({ redriven: [{ requestId: requestIdOf(1), task: "done" }] });
     expect((await read("dead-letters")).rows).toHaveLength(2);
-    const all = await post(server.url, "/operate/api/dead-letters/redrive", { all: true });
+    const all = await post("/operate/api/dead-letters/redrive", { all: true });
     expect(JSON.parse(all.body)).toEqual({ redriven: [{ requestId: requestIdOf(7), task: "none" }] });
     expect(sent().map(({ MessageBody }) => JSON.parse(MessageBody).type)).toEqual(["redrive", "ask"]);
     expect((await read("dead-letters")).rows).toMatchObject([{ requestId: null }]);
@@ -118,10 +112,7 @@ describeWithDynamoDb("the operators' page of a stage", () => {
     ["sqs:ReceiveMessage", "dead-letters"],
   ])("says what to do where %s is refused", async (action, path) => {
     aws.refusals.set(action, { status: 400, name: "AccessDeniedException" });
-    const { status, body } = await ask(`${server.url}/operate/api/${path}`);
-    expect({ status, words: JSON.parse(body).words }).toEqual({
-      status: 502,
-      words: expect.stringContaining("may not do that"),
-    });
+    const { status, body } = await ask(`/operate/api/${path}`);
+    expect({ status, body }).toEqual({ status: 502, body: expect.stringContaining("may not do that") });
   });
 });

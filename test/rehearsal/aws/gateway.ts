@@ -74,9 +74,9 @@ export async function startGateway({
     const needed = [...resources.map((resource) => ({ action, resource, context })), ...implied(call)];
     for (const need of needed) {
       const principal = { type: "role", arn: caller.roleArn, account: caller.account } as const;
-      const verdict = authority.check({ principal, ...need });
-      if (!verdict.allowed) {
-        const problem = `${caller.name} may not ${need.action} on ${need.resource}: ${verdict.why}.`;
+      const decision = authority.check({ principal, ...need });
+      if (!decision.allowed) {
+        const problem = `${caller.name} may not ${need.action} on ${need.resource}: ${decision.why}.`;
         return refuse(service, "AccessDeniedException", problem);
       }
     }

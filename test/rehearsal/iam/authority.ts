@@ -1,5 +1,5 @@
 /** Decides calls by the policies of the templates, and remembers which permissions were used. */
-import { type Call, decide, type Principal, type Verdict } from "./decide.ts";
+import { type Call, type Decision, decide, type Principal } from "./decide.ts";
 import { matches, matchesAction } from "./match.ts";
 import type { Policies } from "./policies.ts";
 import type { Statement } from "./policy.ts";
@@ -8,7 +8,7 @@ import type { Statement } from "./policy.ts";
 export type Permission = { source: string; action: string; resource: string };
 
 export type Authority = {
-  check(call: Call): Verdict;
+  check(call: Call): Decision;
   /** Deletes the role and creates it again, with the same name and policies. */
   recreate(roleArn: string): void;
   /** Returns the permissions of roles and resources that no call has needed so far. */
@@ -19,7 +19,7 @@ export function createAuthority({ policies }: { policies: Policies }): Authority
   const used = new Map<Statement, Set<string>>();
   const recreated = new Set<string>();
 
-  function check(call: Call): Verdict {
+  function check(call: Call): Decision {
     const { principal, action, resource } = call;
     const isTrust = action === "sts:AssumeRole";
     const complete = {
@@ -27,19 +27,19 @@ export function createAuthority({ policies }: { policies: Policies }): Authority
       principal: principal.type === "role" ? { ...principal, isRecreated: recreated.has(principal.arn) } : principal,
       context: { "aws:securetransport": "true", ...aboutCaller(principal), ...call.context },
     };
-    const verdict = decide({
+    const decision = decide({
       call: complete,
       identity: principal.type === "role" ? policies.ofRole(principal.arn) : [],
       ofResource: isTrust ? policies.trustOf(resource) : policies.ofResource(resource),
       resourceAccount: resource.split(":")[4] || (principal.type === "role" ? principal.account : ""),
       resourceRules: isTrust || action.startsWith("kms:"),
     });
-    for (const statement of verdict.allowed ? verdict.by : []) {
+    for (const statement of decision.allowed ? decision.by : []) {
       const keys = used.get(statement) ?? new Set();
       used.set(statement, keys);
       for (const key of usedKeys(statement, complete)) keys.add(key);
     }
-    return verdict;
+    return decision;
   }
 
   return {

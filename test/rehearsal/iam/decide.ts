@@ -10,7 +10,7 @@ export type Principal =
 
 export type Call = { principal: Principal; action: string; resource: string; context: Context };
 
-export type Verdict = { allowed: true; by: Statement[] } | { allowed: false; why: string };
+export type Decision = { allowed: true; by: Statement[] } | { allowed: false; why: string };
 
 /**
  * `identity` has the statements of the caller's role, `ofResource` those of the resource's policy. `resourceRules` is set for keys
@@ -28,7 +28,7 @@ export function decide({
   ofResource: readonly Statement[];
   resourceAccount: string;
   resourceRules?: boolean;
-}): Verdict {
+}): Decision {
   const { principal } = call;
   const own = identity.filter((statement) => applies({ statement, call }));
   const direct = ofResource.filter((statement) => names(statement, principal) && applies({ statement, call }));
@@ -86,6 +86,6 @@ function delegatesTo({ principals }: Statement, { account }: { account: string }
   return principals?.aws.some((arn) => arn === account || arn === `arn:aws:iam::${account}:root`) === true;
 }
 
-function noneOf(places: string[]): Verdict {
+function noneOf(places: string[]): Decision {
   return { allowed: false, why: `nothing in ${places.join(" or ")} allows it` };
 }

@@ -11,7 +11,7 @@ const queue = `arn:aws:sqs:eu-central-1:${account}:tasks`;
 type Json = Record<string, unknown>;
 type Case = {
   title: string;
-  verdict: "allowed" | string;
+  decision: "allowed" | string;
   identity?: Json[];
   ofResource?: Json[];
   resourceAccount?: string;
@@ -31,79 +31,83 @@ const forAudiences = {
 };
 
 const cases: Case[] = [
-  { title: "nothing", verdict: nothing },
-  { title: "its own policy", identity: [allow()], verdict: "allowed" },
-  { title: "an action in other letters", identity: [allow({ Action: "SQS:sendmessage" })], verdict: "allowed" },
-  { title: "another action", identity: [allow({ Action: "sqs:ReceiveMessage" })], verdict: nothing },
-  { title: "a wildcard of actions", identity: [allow({ Action: ["sqs:Send*"] })], verdict: "allowed" },
-  { title: "another resource", identity: [allow({ Resource: `${queue}-2` })], verdict: nothing },
-  { title: "a wildcard of resources", identity: [allow({ Resource: `${queue.slice(0, -3)}???` })], verdict: "allowed" },
-  { title: "a denial beside the permission", identity: [allow(), deny()], verdict: "a Deny of Role" },
-  { title: "the resource's policy alone", ofResource: [allow(toRole)], verdict: "allowed" },
-  { title: "the resource's policy for its account", ofResource: [allow(toAccount)], verdict: nothing },
+  { title: "nothing", decision: nothing },
+  { title: "its own policy", identity: [allow()], decision: "allowed" },
+  { title: "an action in other letters", identity: [allow({ Action: "SQS:sendmessage" })], decision: "allowed" },
+  { title: "another action", identity: [allow({ Action: "sqs:ReceiveMessage" })], decision: nothing },
+  { title: "a wildcard of actions", identity: [allow({ Action: ["sqs:Send*"] })], decision: "allowed" },
+  { title: "another resource", identity: [allow({ Resource: `${queue}-2` })], decision: nothing },
+  {
+    title: "a wildcard of resources",
+    identity: [allow({ Resource: `${queue.slice(0, -3)}???` })],
+    decision: "allowed",
+  },
+  { title: "a denial beside the permission", identity: [allow(), deny()], decision: "a Deny of Role" },
+  { title: "the resource's policy alone", ofResource: [allow(toRole)], decision: "allowed" },
+  { title: "the resource's policy for its account", ofResource: [allow(toAccount)], decision: nothing },
   {
     title: "another account's resource and only its own policy",
     identity: [allow()],
     resourceAccount: other,
-    verdict: "nothing in the resource's policy allows it",
+    decision: "nothing in the resource's policy allows it",
   },
   {
     title: "another account's resource and only that one's policy",
     ofResource: [allow(toRole)],
     resourceAccount: other,
-    verdict: "nothing in the role's policies allows it",
+    decision: "nothing in the role's policies allows it",
   },
   {
     title: "another account's resource and both policies",
     identity: [allow()],
     ofResource: [allow(toRole)],
     resourceAccount: other,
-    verdict: "allowed",
+    decision: "allowed",
   },
   {
     title: "another account's resource whose policy names the caller's account",
     identity: [allow()],
     ofResource: [allow(toAccount)],
     resourceAccount: other,
-    verdict: "allowed",
+    decision: "allowed",
   },
   {
     title: "a key without a word for the account",
     identity: [allow()],
     ofResource: [],
     resourceRules: true,
-    verdict: "nothing in the resource's policy allows it",
+    decision: "nothing in the resource's policy allows it",
   },
   {
     title: "a key that leaves it to the account",
     identity: [allow()],
     ofResource: [allow(toAccount)],
     resourceRules: true,
-    verdict: "allowed",
+    decision: "allowed",
   },
   {
     title: "a denial without TLS, with TLS",
     identity: [allow()],
     ofResource: [deny({ Principal: { AWS: "*" }, Condition: { Bool: { "aws:SecureTransport": "false" } } })],
-    verdict: "allowed",
+    decision: "allowed",
   },
   {
     title: "a denial without TLS, without TLS",
     identity: [allow()],
     ofResource: [deny({ Principal: "*", Condition: { Bool: { "aws:SecureTransport": "false" } } })],
     call: { context: { "aws:securetransport": "false" } },
-    verdict: "a Deny of Queue",
+    decision: "a Deny of Queue",
   },
   {
     title: "a condition on a key that the call does not have",
     identity: [allow({ Condition: { StringEquals: { "aws:SourceAccount": account } } })],
-    verdict: nothing,
+    decision: nothing,
   },
   ...[
-    { title: "tokens for an audience of the list", audiences: ["far"], verdict: "allowed" },
-    { title: "tokens for two of the list", audiences: ["far", "farther"], verdict: "allowed" },
-    { title: "tokens for one that is not in it", audiences: ["far", "elsewhere"], verdict: nothing },
-    { title: "tokens for nobody", audiences: undefined, verdict: nothing },
+    { title: "tokens for an audience of the list", audiences: ["far"], decision: "allowed" },
+    { title: "tokens for two of the list", audiences: ["far", "farther"], decision: "allowed" },
+    { title: "tokens for one that is not in it", audiences: ["far", "elsewhere"], decision: nothing },
+    { title: "tokens for nobody", audiences: undefined, decision: nothing },
   ].map(({ audiences, ...rest }) => ({
     ...rest,
     identity: [allow({ Condition: forAudiences })],
@@ -112,29 +116,29 @@ const cases: Case[] = [
   {
     title: "tokens for nobody, where no condition says that there must be an audience",
     identity: [allow({ Condition: { "ForAllValues:StringEquals": forAudiences["ForAllValues:StringEquals"] } })],
-    verdict: "allowed",
+    decision: "allowed",
   },
   {
     title: "several values where the operator is for one",
     identity: [allow({ Condition: { StringEquals: { "sts:IdentityTokenAudience": "far" } } })],
     call: { context: { "sts:identitytokenaudience": ["far"] } },
-    verdict: nothing,
+    decision: nothing,
   },
   ...[
-    { seconds: "300", verdict: "allowed" },
-    { seconds: "60", verdict: "allowed" },
-    { seconds: "301", verdict: nothing },
-  ].map(({ seconds, verdict }) => ({
+    { seconds: "300", decision: "allowed" },
+    { seconds: "60", decision: "allowed" },
+    { seconds: "301", decision: nothing },
+  ].map(({ seconds, decision }) => ({
     title: `${seconds} where at most 300 are allowed`,
     identity: [allow({ Condition: { NumericLessThanEquals: { "sts:DurationSeconds": 300 } } })],
     call: { context: { "sts:durationseconds": seconds } },
-    verdict,
+    decision,
   })),
   {
     title: "a service that the resource's policy names",
     ofResource: [allow({ Principal: { Service: "events.amazonaws.com" } })],
     call: { principal: { type: "service", service: "events.amazonaws.com" } },
-    verdict: "allowed",
+    decision: "allowed",
   },
   {
     title: "a service for another source",
@@ -148,7 +152,7 @@ const cases: Case[] = [
       principal: { type: "service", service: "events.amazonaws.com" },
       context: { "aws:sourcearn": `arn:aws:events:eu-central-1:${account}:rule/b` },
     },
-    verdict: "nothing in the resource's policy allows it",
+    decision: "nothing in the resource's policy allows it",
   },
 ];
 
@@ -169,9 +173,9 @@ function judge({ identity = [], ofResource = [], call, resourceAccount = account
 }
 
 describe("a call is judged as IAM judges it, given", () => {
-  it.each(cases)("$title: $verdict", (example) => {
-    const verdict = judge(example);
-    expect(verdict.allowed ? "allowed" : verdict.why).toBe(example.verdict);
+  it.each(cases)("$title: $decision", (example) => {
+    const decision = judge(example);
+    expect(decision.allowed ? "allowed" : decision.why).toBe(example.decision);
   });
 
   it.each([
@@ -180,12 +184,12 @@ describe("a call is judged as IAM judges it, given", () => {
     { title: "a set operator", condition: { "ForAnyValue:StringEquals": { "aws:SourceAccount": "1" } } },
     { title: "a key", condition: { StringEquals: { "aws:Unheard": "1" } } },
   ])("$title that the rehearsal does not know, it says so instead of guessing", ({ condition }) => {
-    expect(() => judge({ title: "", verdict: "", identity: [allow({ Condition: condition })] })).toThrow("not known");
+    expect(() => judge({ title: "", decision: "", identity: [allow({ Condition: condition })] })).toThrow("not known");
   });
 
   it("a field that the rehearsal does not know, it says so instead of guessing", () => {
     for (const field of ["NotPrincipal", "NotAction", "NotResource"])
-      expect(() => judge({ title: "", verdict: "", ofResource: [allow({ [field]: "*" })] })).toThrow(field);
+      expect(() => judge({ title: "", decision: "", ofResource: [allow({ [field]: "*" })] })).toThrow(field);
   });
 });
 

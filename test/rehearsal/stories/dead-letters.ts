@@ -55,8 +55,8 @@ export async function redrive(world: World, requestId: string): Promise<void> {
 /**
  * The request to cancel cannot be sent: the button click becomes a dead letter, and the task goes on. A second click cancels it.
  */
-export async function pressInVain(world: World): Promise<void> {
-  const { message, requestId } = world.ask({ text: "slow 500s, pressed in vain" });
+export async function clickInVain(world: World): Promise<void> {
+  const { message, requestId } = world.ask({ text: "slow 500s, clicked in vain" });
   const isOurs = (body: string, type: string) => {
     const read = JSON.parse(body) as { type?: unknown; requestId?: unknown };
     return read.type === type && read.requestId === requestId;
@@ -69,13 +69,13 @@ export async function pressInVain(world: World): Promise<void> {
   const { channel, ts } = await world.until("button to cancel", () =>
     world.answersTo(message).find((post) => hasButton("Cancel", post)),
   );
-  const press = () => world.fakeSlack.press({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
-  press();
+  const click = () => world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
+  click();
   const archive = queueArnOf(world, "deadLettersUrl");
-  await world.skipUntil("press in the archive of dead letters", () =>
-    world.queues.peek(archive).some((body) => isOurs(body, "press")) ? true : undefined,
+  await world.skipUntil("button click in the archive of dead letters", () =>
+    world.queues.peek(archive).some((body) => isOurs(body, "button_click")) ? true : undefined,
   );
   world.gateway.faults.delete(noWish);
-  press();
+  click();
   await answer(world, message, /was canceled/);
 }

@@ -1,12 +1,12 @@
 /** Stories of people and the bot. Each resolves when it ended as it should, and rejects otherwise. */
-import { parseStoredRules } from "../../../lambdas/verification/gate/allowlist.ts";
+import { parseStoredRules } from "../../../lambdas/verification/gate/rules.ts";
 import { metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { changeRules } from "../../../lib/cli/allow/change-rules.ts";
 import { withRule } from "../../../lib/cli/allow/rule-set.ts";
-import { createEventPayload } from "../../../lib/local/event-payload.ts";
 import { listButtons } from "../../../lib/local/fake-slack/blocks.ts";
 import type { FakeSlackMessage } from "../../../lib/local/fake-slack/messages.ts";
+import { createEventPayload } from "../../../lib/local/fake-slack/payloads.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { sendEvent } from "../../../lib/local/signed-events.ts";
 import type { CollectedSpan, startOtlpCollector } from "../../doubles/otlp-collector.ts";
@@ -125,7 +125,7 @@ export async function converse(world: World): Promise<{ requestIds: [string, str
     world.until(`post like ${wanted} in the thread of a command`, () =>
       thread().find(({ user, text }) => user === workspace.botUser && wanted.test(text)),
     );
-  fakeSlack.press({ eventsUrl, channel, ts, label: "Yes" });
+  fakeSlack.clickButton({ eventsUrl, channel, ts, label: "Yes" });
   await told(/Shall I go on\? yes/);
   const reply = fakeSlack.reply({ eventsUrl, text: "and what then?", threadTs });
   await told(/and what then\?/);

@@ -22,7 +22,7 @@ export async function pollInOneChain(world: World): Promise<void> {
   const { channel, ts } = await world.until("button to cancel", () =>
     world.answersTo(message).find((post) => hasButton("Cancel", post)),
   );
-  world.fakeSlack.press({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
+  world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
   await answer(world, message, /was canceled/);
 }
 

@@ -1,7 +1,7 @@
 /** Backoff with full jitter: its bounds, its growth, its cap. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { backoffMs } from "../../../lambdas/shared/async/retry-delay.ts";
+import { backoffMs } from "../../../lambdas/shared/async/waiting.ts";
 
 const almostOne = 1 - Number.EPSILON;
 

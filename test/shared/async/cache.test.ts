@@ -5,6 +5,7 @@ import {
   createCachedValue,
   createCachedValues,
   type Loaded,
+  pauseAfterFailure,
 } from "../../../lambdas/shared/async/cache.ts";
 
 /** A clock and a source that the test moves. */
@@ -85,6 +86,38 @@ describe("a cached value", () => {
     expect(cached.get()).toBe("v2");
   });
 
+  it("stands in for its time even if it must be loaded anew for each caller", async () => {
+    const { world, cached } = cachedFrom({ keepMs: 0, staleMs: 5000 });
+    expect([await cached.get(), await cached.get()]).toEqual(["v1", "v2"]);
+    world.source = away;
+    expect(await cached.get()).toBe("v2");
+  });
+
+  it("is given to the load that replaces it, however old it is", async () => {
+    const given: (string | undefined)[] = [];
+    let nowMs = 0;
+    const load = async (last: string | undefined) => {
+      given.push(last);
+      return { value: `v${given.length}`, keepMs: 1000 };
+    };
+    const cached = createCachedValue({ load, now: () => nowMs });
+    await cached.get();
+    nowMs += 1_000_000;
+    await cached.get();
+    expect(given).toEqual([undefined, "v1"]);
+  });
+
+  it("is replaced by one that a caller has loaded, which ages from then on", async () => {
+    const { world, cached } = cachedFrom();
+    await cached.get();
+    world.nowMs += 900;
+    cached.set({ value: "given", keepMs: 500 });
+    world.nowMs += 499;
+    expect(cached.get()).toBe("given");
+    world.nowMs += 1;
+    expect(await cached.get()).toBe("v2");
+  });
+
   it("is forgotten where it is the refused one, and only then", async () => {
     const { cached } = cachedFrom();
     await cached.get();
@@ -92,6 +125,28 @@ describe("a cached value", () => {
     expect(cached.get()).toBe("v1");
     cached.forget((value) => value === "v1");
     expect(await cached.get()).toBe("v2");
+  });
+});
+
+describe("a load that pauses after a failure", () => {
+  it("fails with the same error until the pause is over, which begins when the load has failed", async () => {
+    const world = { nowMs: 0, loads: 0, isAway: true };
+    const load = pauseAfterFailure({
+      now: () => world.nowMs,
+      pauseMs: () => 2000,
+      async load() {
+        world.loads += 1;
+        world.nowMs += 5000;
+        if (world.isAway) throw new Error(`away ${world.loads}`);
+        return world.loads;
+      },
+    });
+    await expect(load()).rejects.toThrow("away 1");
+    world.isAway = false;
+    world.nowMs = 6999;
+    await expect(load()).rejects.toThrow("away 1");
+    world.nowMs = 7000;
+    expect([await load(), await load()]).toEqual([2, 3]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { parseRetryAfter } from "../../../lambdas/shared/async/retry-delay.ts";
+import { parseRetryAfter } from "../../../lambdas/shared/async/waiting.ts";
 
 const nowMs = Date.UTC(2026, 10, 21, 12, 0, 0);
 

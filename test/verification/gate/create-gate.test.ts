@@ -4,10 +4,10 @@ import { configSchema } from "../../../lambdas/shared/config/cross-checks.ts";
 import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
-import { noStoredRules, parseStoredRules } from "../../../lambdas/verification/gate/allowlist.ts";
 import { createGate, parseUsage } from "../../../lambdas/verification/gate/gate.ts";
 import { createLocales } from "../../../lambdas/verification/gate/people.ts";
 import { parseRefusalRecord } from "../../../lambdas/verification/gate/refusals.ts";
+import { noStoredRules, parseStoredRules } from "../../../lambdas/verification/gate/rules.ts";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 

@@ -1,6 +1,6 @@
 /** The gate: where a message goes, how old it may be. */
 import { describe, expect, it } from "@jest/globals";
-import { findRoute } from "../../../lambdas/verification/gate/route.ts";
+import { findRoute } from "../../../lambdas/verification/gate/rules.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { isTooOld, maxAgeMs } from "../../../lambdas/verification/task/step.ts";
 

@@ -143,7 +143,7 @@ describe("a refusal", () => {
 
   it("leaves a record that is gone when nobody was told for a while", async () => {
     await tell(process(), messages(1));
-    expect((await store.get({ id: "refusals:T1" }))?.told).toEqual([{ user: "U1", about: "C1", atMs: nowMs }]);
+    expect((await store.get({ id: "refusals:T1" }))?.shown).toEqual([{ user: "U1", about: "C1", atMs: nowMs }]);
     nowMs += refusalWindowMs + 60_000;
     expect(await store.get({ id: "refusals:T1" })).toBeUndefined();
   });

@@ -5,8 +5,8 @@ import {
   type FilteredEvent,
   filterEvent,
 } from "../../../lambdas/verification/ingress/interpret-payload.ts";
-import { requestIdOf } from "../../../lambdas/verification/task/ids.ts";
 import { userMessageSchema } from "../../../lambdas/verification/task/messages.ts";
+import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { botUser, fixture, type Payload } from "./slack-request.ts";
 
 function filter(payload: Payload): FilteredEvent {

@@ -4,13 +4,13 @@ import { setUp } from "./setup.ts";
 import { fixture, formOf, nowMs, secret, signed } from "./slack-request.ts";
 
 const command = formOf(fixture("slash-command"));
-const press = formOf({ payload: JSON.stringify(fixture("block-actions")) });
+const buttonClick = formOf({ payload: JSON.stringify(fixture("block-actions")) });
 const form = { more: [["content-type", "application/x-www-form-urlencoded"]] as const };
 
 describe("a signed form", () => {
   it.each([
     ["a slash command", command, { type: "ask", message: { command: true, text: "What is a sekisho? 1 < 2" } }],
-    ["a button", press, { type: "press", button: { type: "cancel" }, atMs: nowMs }],
+    ["a button", buttonClick, { type: "button_click", button: { type: "cancel" }, atMs: nowMs }],
   ])("reaches the queue as one message and is answered with an empty 200: %s", async (_what, body, expected) => {
     const { ingress, sent } = setUp();
     expect(await ingress(signed({ body, ...form }))).toEqual({
@@ -30,7 +30,9 @@ describe("a signed form", () => {
 
   it("gets 503 where the queue is away, so that Slack tells the person that it did not work", async () => {
     const { ingress } = setUp({ send: () => Promise.reject(new Error("down")) });
-    const statuses = await Promise.all([command, press].map(async (body) => (await ingress(signed({ body }))).status));
+    const statuses = await Promise.all(
+      [command, buttonClick].map(async (body) => (await ingress(signed({ body }))).status),
+    );
     expect(statuses).toEqual([503, 503]);
   });
 
@@ -49,7 +51,7 @@ describe("a signed form", () => {
 
   it("leaves neither its text, its token nor its response address in the log", async () => {
     const { ingress, lines } = setUp();
-    for (const body of [command, press]) await ingress(signed({ body }));
+    for (const body of [command, buttonClick]) await ingress(signed({ body }));
     expect(lines).toHaveLength(2);
     for (const text of ["sekisho?", "hooks.slack.com", "ZZZZZZ", secret]) expect(lines.join("")).not.toContain(text);
   });
@@ -58,7 +60,7 @@ describe("a signed form", () => {
 describe("an unsigned form", () => {
   it.each([
     ["a command", command],
-    ["a button", press],
+    ["a button", buttonClick],
     ["a challenge in a form", formOf({ type: "url_verification", challenge: "x" })],
   ])("is refused with 401 before it is read: %s", async (_what, body) => {
     const { ingress, sent } = setUp();

@@ -6,9 +6,9 @@ import {
   interpretPayload,
   type VerifiedPayload,
 } from "../../../lambdas/verification/ingress/interpret-payload.ts";
-import { encodeButton } from "../../../lambdas/verification/slack/messages/message-marks.ts";
-import { greetingIdOf, requestIdOf } from "../../../lambdas/verification/task/ids.ts";
+import { encodeButton } from "../../../lambdas/verification/slack/messages/blocks.ts";
 import { queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
+import { conversationOpenedIdOf, requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { fixture, nowMs } from "./slack-request.ts";
 
 const taskId = "b712cf0d-e876-58d0-ab39-23ec5761e80e";
@@ -22,7 +22,7 @@ function messageOf(type: VerifiedPayload["type"], payload: unknown) {
   return queueMessageSchema.parse(understood.message);
 }
 const command = (change: Record<string, unknown> = {}) => ({ ...fixture("slash-command"), ...change });
-const pressed = (change: Record<string, unknown> = {}) => ({ ...fixture("block-actions"), ...change });
+const clicked = (change: Record<string, unknown> = {}) => ({ ...fixture("block-actions"), ...change });
 
 describe("a slash command", () => {
   it("is a question of its own, at the time at which it came, in the text that the person typed", () => {
@@ -91,7 +91,7 @@ describe("a slash command", () => {
 
 describe("a button", () => {
   const expected = {
-    type: "press",
+    type: "button_click",
     requestId: taskId,
     team: "T0TEAM0001",
     channel: "C0CHAN0001",
@@ -102,38 +102,38 @@ describe("a button", () => {
   };
 
   it("that was pressed says who wants what of which task, and where", () => {
-    expect(messageOf("interactive", pressed())).toEqual(expected);
+    expect(messageOf("interactive", clicked())).toEqual(expected);
   });
 
   it("of a question says which question and which answer", () => {
     const button = { type: "answer", question: 1, option: 2 } as const;
     const actions = [encodeButton({ requestId: taskId, button })];
-    expect(messageOf("interactive", pressed({ actions }))).toEqual({ ...expected, button });
+    expect(messageOf("interactive", clicked({ actions }))).toEqual({ ...expected, button });
   });
 
   it("in an organization's installation has the workspace of the person who pressed, since Slack names no other", () => {
     const change = { team: null, enterprise: { id: "E0ORG00001", name: "Example" }, is_enterprise_install: true };
-    expect(messageOf("interactive", pressed(change))).toMatchObject({ team: "T0TEAM0001", enterprise: "E0ORG00001" });
+    expect(messageOf("interactive", clicked(change))).toMatchObject({ team: "T0TEAM0001", enterprise: "E0ORG00001" });
   });
 
   it("in the installation of a workspace is the workspace's, although that belongs to an organization", () => {
     const change = { enterprise: { id: "E0ORG00001", name: "Example" }, user: { id: "U1", team_id: "T0OTHER001" } };
-    expect(messageOf("interactive", pressed(change))).toEqual({ ...expected, user: "U1" });
+    expect(messageOf("interactive", clicked(change))).toEqual({ ...expected, user: "U1" });
   });
 
   it("is known by its container where Slack sends neither message nor channel", () => {
-    expect(messageOf("interactive", pressed({ message: undefined, channel: undefined }))).toEqual(expected);
+    expect(messageOf("interactive", clicked({ message: undefined, channel: undefined }))).toEqual(expected);
   });
 
   it.each([
-    ["a button of somebody else", pressed({ actions: [{ action_id: "other", value: "1" }] })],
-    ["a button without a value", pressed({ actions: [{ action_id: "sekisho_cancel" }] })],
-    ["a value that we did not write", pressed({ actions: [{ action_id: "sekisho_cancel", value: '{"r":"1"}' }] })],
-    ["no action", pressed({ actions: [] })],
-    ["no workspace", pressed({ team: null, user: { id: "U1" } })],
-    ["no channel", pressed({ channel: null, container: null })],
+    ["a button of somebody else", clicked({ actions: [{ action_id: "other", value: "1" }] })],
+    ["a button without a value", clicked({ actions: [{ action_id: "sekisho_cancel" }] })],
+    ["a value that we did not write", clicked({ actions: [{ action_id: "sekisho_cancel", value: '{"r":"1"}' }] })],
+    ["no action", clicked({ actions: [] })],
+    ["no workspace", clicked({ team: null, user: { id: "U1" } })],
+    ["no channel", clicked({ channel: null, container: null })],
     ["a shortcut", { type: "shortcut", callback_id: "x" }],
-    ["a modal", pressed({ type: "view_submission" })],
+    ["a modal", clicked({ type: "view_submission" })],
     ["nothing", null],
   ])("is not: %s", (_what, payload) => {
     expect(of("interactive", payload)).toEqual({ drop: "other_interaction" });
@@ -144,16 +144,16 @@ describe("a conversation with the assistant", () => {
   const thread = { appId: "A0APP00001", channel: "D0DIRECT01", threadTs: "1762750000.000100" };
 
   it("that was opened is greeted, by the same id however often Slack tells of it", () => {
-    const greet = messageOf("events_api", fixture("assistant-thread-started"));
-    expect(greet).toEqual({
-      type: "greet",
-      requestId: greetingIdOf(thread),
+    const opened = messageOf("events_api", fixture("assistant-thread-started"));
+    expect(opened).toEqual({
+      type: "conversation_opened",
+      requestId: conversationOpenedIdOf(thread),
       team: "T0TEAM0001",
       channel: "D0DIRECT01",
       threadTs: "1762750000.000100",
       user: "U0USER0001",
     });
-    expect(greetingIdOf(thread)).not.toBe(requestIdOf({ ...thread, ts: thread.threadTs }));
+    expect(conversationOpenedIdOf(thread)).not.toBe(requestIdOf({ ...thread, ts: thread.threadTs }));
   });
 
   it("in which the person only looks elsewhere is left alone", () => {

@@ -99,8 +99,8 @@ describe("the signature", () => {
   );
 
   it("allows five minutes between the clocks in both directions, and not one second more", () => {
-    const verdicts = [-301, -300, 0, 300, 301].map((away) => verifySignature(at(String(nowSeconds + away))));
-    expect(verdicts).toEqual(["stale", "valid", "valid", "valid", "stale"]);
+    const results = [-301, -300, 0, 300, 301].map((away) => verifySignature(at(String(nowSeconds + away))));
+    expect(results).toEqual(["stale", "valid", "valid", "valid", "stale"]);
   });
 
   it("refuses everything where the secret is empty, also what was signed with an empty one", () => {

@@ -40,7 +40,7 @@ const filled = {
   placeholder: { ts: "1.1", postedAtMs: askedAtMs },
   cancelReason: undefined,
   locale: "ja",
-  place: undefined,
+  threadRef: undefined,
   progress: { text: secret, partialText: secret, shownAtMs: askedAtMs },
   stream: { messages: [{ ts: "1.2", startedAtMs: askedAtMs }], length: 4 },
   question: {

@@ -179,7 +179,7 @@ describe("failures of Slack", () => {
     const { task } = play([woken, refused], { task: plain.task });
     expect(task).toMatchObject({ state: "delivering", outcome: { type: "failed", reason: "internal" } });
     const last = play([woken, refused], { task }).task;
-    expect(last).toMatchObject({ state: "delivering", delivery: { status: "last_words" } });
+    expect(last).toMatchObject({ state: "delivering", delivery: { status: "failure_notice" } });
     expect(play([woken, refused], { task: last }).task.state).toBe("done");
   });
 

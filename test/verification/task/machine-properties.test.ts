@@ -55,13 +55,13 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
     busy,
     fc
       .constantFrom("none", "none", "taken", "not_yours", "says_nothing")
-      .map((verdict) => ({ type: "reply_given", nowMs, verdict }) as TaskEvent),
+      .map((decision) => ({ type: "reply_given", nowMs, decision }) as TaskEvent),
   ),
   charge: fc
     .option(fc.constantFrom<{ by: "user"; retryAtMs?: number }>({ by: "user" }, { by: "user", retryAtMs: nowMs }))
     .map((over): TaskEvent => ({ type: "charged", over: over ?? undefined })),
   open_thread: fc.oneof(
-    always({ type: "thread_opened", place: { channel: "D1", threadTs: "5.5" } }),
+    always({ type: "thread_opened", threadRef: { channel: "D1", threadTs: "5.5" } }),
     slackFailure("open_thread"),
   ),
   join_thread: fc.oneof(
@@ -132,7 +132,7 @@ describe("whatever happens in whatever order", () => {
   it("a task that is not over has its wake-up, acts one at a time, and its record is one that can be stored", () => {
     const messages = fc.record({
       text: fc.constantFrom("What is it?", "cancel", ""),
-      place: fc.constantFrom<Partial<UserMessage>>(
+      threadRef: fc.constantFrom<Partial<UserMessage>>(
         {},
         { threadTs: "1.1" },
         { threadTs: "1.1", unaddressed: true as const },
@@ -141,9 +141,9 @@ describe("whatever happens in whatever order", () => {
       files: fc.constantFrom<Partial<UserMessage>>({}, { files: [file] }),
     });
     fc.assert(
-      fc.property(fc.gen(), fc.boolean(), messages, (gen, idempotent, { text, place, files }) => {
+      fc.property(fc.gen(), fc.boolean(), messages, (gen, idempotent, { text, threadRef, files }) => {
         const policy = samplePolicy({ idempotent, threadReplies: gen(fc.boolean) });
-        const message = { ...sampleTask().message, text, ...place, ...files };
+        const message = { ...sampleTask().message, text, ...threadRef, ...files };
         let task = sampleTask({ message, ...gen(() => fc.constantFrom({}, { retryOf: "older" })) });
         let clockMs = nowMs;
         const sends: boolean[] = [];
@@ -217,7 +217,7 @@ describe("whatever happens in whatever order", () => {
 function calm(act: TaskEffect, task: Task): TaskEvent {
   const ends: Partial<Record<TaskEffect["type"], TaskEvent>> = {
     permit: { type: "permitted", nowMs, allowed: true, locale: "en" },
-    give_reply: { type: "reply_given", nowMs, verdict: "none" },
+    give_reply: { type: "reply_given", nowMs, decision: "none" },
     charge: { type: "charged", over: undefined },
     join_thread: { type: "thread_joined", nowMs, queuePosition: 0, freeAtMs: nowMs },
     leave_thread: { type: "thread_left" },

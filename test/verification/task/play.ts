@@ -54,7 +54,7 @@ export function asking(
 /** What follows an act where nothing out of the way happens, and nobody else is there. */
 const dull: { [E in TaskEffect["type"]]?: (atMs: number) => TaskEvent } = {
   permit: (atMs) => ({ type: "permitted", nowMs: atMs, allowed: true, locale: "en" }),
-  give_reply: (atMs) => ({ type: "reply_given", nowMs: atMs, verdict: "none" }),
+  give_reply: (atMs) => ({ type: "reply_given", nowMs: atMs, decision: "none" }),
   charge: () => ({ type: "charged", over: undefined }),
   join_thread: (atMs) => ({ type: "thread_joined", nowMs: atMs, queuePosition: 0, freeAtMs: atMs }),
   hold_thread: () => ({ type: "thread_held" }),

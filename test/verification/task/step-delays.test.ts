@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { turnDelay } from "../../../lambdas/verification/task/queued.ts";
 import { pollDelay, taskRetryDelayMs } from "../../../lambdas/verification/task/step.ts";
+import { turnDelay } from "../../../lambdas/verification/task/unsent.ts";
 
 const minuteMs = 60_000;
 const longestMs = 10 * minuteMs;

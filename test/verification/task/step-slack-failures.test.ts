@@ -32,19 +32,19 @@ describe("what Slack does not take for now", () => {
     const task = sampleTask({ ...base, state: "delivering", outcome, ...givenUpAfter });
     const last = play([failedWith("deliver", "rate_limited")], { task });
     expect(last).toMatchObject({
-      task: { state: "delivering", delivery: { status: "last_words" }, outcome },
+      task: { state: "delivering", delivery: { status: "failure_notice" }, outcome },
       last: [{ type: "wake", delayMs: 0 }],
     });
     const said = play([woken, { type: "delivered" }], { task: last.task });
     expect(said.asked[0]).toEqual([{ type: "deliver", reconcile: false }]);
-    expect(said.task).toMatchObject({ state: "done", delivery: { status: "last_words" }, outcome });
+    expect(said.task).toMatchObject({ state: "done", delivery: { status: "failure_notice" }, outcome });
     const refused = play([woken, failedWith("deliver", "rate_limited")], { task: last.task });
-    expect(refused.task).toMatchObject({ state: "done", delivery: { status: "last_words" }, outcome });
+    expect(refused.task).toMatchObject({ state: "done", delivery: { status: "failure_notice" }, outcome });
   });
 
   it("is not uploaded any more when the last words are said", () => {
     const made = { ...outcome, artifacts: [{ name: "a.csv", text: "1" }] };
-    const task = sampleTask({ ...base, state: "delivering", outcome: made, delivery: { status: "last_words" } });
+    const task = sampleTask({ ...base, state: "delivering", outcome: made, delivery: { status: "failure_notice" } });
     expect(play([woken], { task }).last).toEqual([{ type: "deliver", reconcile: false }]);
   });
 
@@ -84,7 +84,7 @@ describe("what Slack refuses for good", () => {
       last: [{ type: "wake", delayMs: 0 }],
     });
     const last = play([failedWith("deliver", "refused")], { task: plain.task });
-    expect(last.task).toMatchObject({ state: "delivering", delivery: { status: "last_words" } });
+    expect(last.task).toMatchObject({ state: "delivering", delivery: { status: "failure_notice" } });
   });
 
   it("is said in plain text where it is the announcement, and told as a failure where that is refused as well", () => {

@@ -27,18 +27,18 @@ describe("the order of a thread", () => {
     const first = enter(empty, 1);
     const second = enter(first.thread, 2);
     const third = enter(second.thread, 3);
-    expect([first, second, third].map(({ place }) => place.queuePosition)).toEqual([0, 1, 2]);
+    expect([first, second, third].map(({ position }) => position.queuePosition)).toEqual([0, 1, 2]);
     const left = removeFromThread({ thread: third.thread, id: "task-1", nowMs });
     expect(left.next).toBe("task-2");
-    expect(enter(left.thread, 3).place.queuePosition).toBe(1);
-    expect(enter(left.thread, 2).place.queuePosition).toBe(0);
+    expect(enter(left.thread, 3).position.queuePosition).toBe(1);
+    expect(enter(left.thread, 2).position.queuePosition).toBe(0);
   });
 
   it("is that of the messages, whichever comes in first; but what has begun is not overtaken", () => {
     const waiting = enter(enter(enter(empty, 1).thread, 3).thread, 2);
-    expect(waiting.place.queuePosition).toBe(1);
+    expect(waiting.position.queuePosition).toBe(1);
     expect(waiting.thread.tasks.map(({ id }) => id)).toEqual(["task-1", "task-2", "task-3"]);
-    expect(enter(enter(empty, 2).thread, 1).place.queuePosition).toBe(1);
+    expect(enter(enter(empty, 2).thread, 1).position.queuePosition).toBe(1);
   });
 
   it("tells the next one as often as the leaving is repeated, until that has begun", () => {
@@ -48,16 +48,16 @@ describe("the order of a thread", () => {
   });
 
   it("passes one that holds it longer than it may, and says from when on that is", () => {
-    const { thread, place } = enter(enter(empty, 1).thread, 2);
-    expect(place.freeAtMs).toBe(nowMs + turnMs);
-    expect(enter(thread, 2, { atMs: nowMs + turnMs - 1 }).place.queuePosition).toBe(1);
-    expect(enter(thread, 2, { atMs: nowMs + turnMs }).place.queuePosition).toBe(0);
+    const { thread, position } = enter(enter(empty, 1).thread, 2);
+    expect(position.freeAtMs).toBe(nowMs + turnMs);
+    expect(enter(thread, 2, { atMs: nowMs + turnMs - 1 }).position.queuePosition).toBe(1);
+    expect(enter(thread, 2, { atMs: nowMs + turnMs }).position.queuePosition).toBe(0);
   });
 
   it("is nobody's business where tasks run in parallel, neither before nor behind others", () => {
     const beside = enter(enter(empty, 1).thread, 2, { parallel: true });
-    expect(beside.place.queuePosition).toBe(0);
-    expect(enter(beside.thread, 3).place.queuePosition).toBe(1);
+    expect(beside.position.queuePosition).toBe(0);
+    expect(enter(beside.thread, 3).position.queuePosition).toBe(1);
     expect(removeFromThread({ thread: beside.thread, id: "task-1", nowMs }).next).toBeUndefined();
   });
 
@@ -65,7 +65,7 @@ describe("the order of a thread", () => {
     let thread = empty;
     for (let n = 0; n < 200; n++) thread = enter(thread, n).thread;
     expect(addToThread({ thread, task: taskOf(200), parallel: false, turnMs, nowMs })).toBeUndefined();
-    expect(enter(thread, 199).place.queuePosition).toBe(199);
+    expect(enter(thread, 199).position.queuePosition).toBe(199);
     expect(Buffer.byteLength(JSON.stringify(threadSchema.parse(thread)))).toBeLessThan(100_000);
     expect(enter(thread, 200, { atMs: nowMs + 25 * 3600_000 }).thread.tasks).toHaveLength(1);
   });
@@ -84,9 +84,9 @@ describe("the order of a thread", () => {
             atWork.delete(n);
             over.add(n);
           } else {
-            const { place, thread: changed } = enter(thread, n);
+            const { position, thread: changed } = enter(thread, n);
             thread = changed;
-            if (place.queuePosition === 0) atWork.add(n);
+            if (position.queuePosition === 0) atWork.add(n);
           }
           expect(atWork.size).toBeLessThanOrEqual(1);
         }
@@ -108,10 +108,10 @@ describe("a task that asks", () => {
   });
 
   it("holds its place until its question has expired, and is known as one whose answer may come", () => {
-    expect(enter(asking, 2, { atMs: nowMs + turnMs + 1 }).place.queuePosition).toBe(1);
+    expect(enter(asking, 2, { atMs: nowMs + turnMs + 1 }).position.queuePosition).toBe(1);
     expect(findAskingTasks({ thread: asking, id: "reply", nowMs: nowMs + turnMs + 1 }).now).toEqual(["task-1"]);
     expect(findAskingTasks({ thread: asking, id: "reply", nowMs: nowMs + 3600_000 }).now).toEqual([]);
-    expect(enter(asking, 2, { atMs: nowMs + 3600_000 }).place.queuePosition).toBe(0);
+    expect(enter(asking, 2, { atMs: nowMs + 3600_000 }).position.queuePosition).toBe(0);
     expect(threadSchema.parse(JSON.parse(JSON.stringify(asking)))).toEqual(asking);
   });
 
@@ -138,7 +138,7 @@ it("knows of a task that asked also when that was passed, whoever took it out", 
     ...{ thread: asking, task: taskOf(2), parallel: false, turnMs, nowMs },
     releasedAtMs: new Map([["task-1", nowMs]]),
   });
-  expect(passed?.place.queuePosition).toBe(0);
+  expect(passed?.position.queuePosition).toBe(0);
   expect(passed?.thread.asked).toEqual(["task-1"]);
   const leftByOther = removeFromThread({ thread: enter(asking, 2).thread, id: "task-2", nowMs: nowMs + turnMs });
   expect(leftByOther.thread.asked).toEqual(["task-1"]);

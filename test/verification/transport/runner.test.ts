@@ -12,7 +12,7 @@ function recording() {
   const log = createLog({ service: "verification", write: (line) => events.push(JSON.parse(line).message) });
   return {
     events,
-    seams: {
+    options: {
       now,
       log,
       sleep: async ({ ms }: { ms: number }) => {
@@ -35,23 +35,23 @@ function recording() {
 
 describe("the order of the wrappers", () => {
   it("is: the pause between attempts, then a span, then the exchange, then the log line, for each attempt", async () => {
-    const { events, seams } = recording();
+    const { events, options } = recording();
     let count = 0;
     const client = clientOver((request) => {
       events.push("exchange");
       count += 1;
       if (count === 1) throw new SekishoError("unavailable");
       return done(request);
-    }, seams);
+    }, options);
     await execute(client);
     expect(events).toEqual(["span", "exchange", "call_failed", "sleep", "span", "exchange", "call_answered"]);
   });
 
   it("has the circuit breaker outside of everything: it counts calls, and when open nothing else happens", async () => {
-    const { events, seams } = recording();
+    const { events, options } = recording();
     const client = clientOver(() => {
       throw new SekishoError("unavailable");
-    }, seams);
+    }, options);
     for (let calls = 0; calls < 5; calls += 1) await expect(execute(client)).rejects.toThrow();
     expect(events.filter((event) => event === "span")).toHaveLength(15);
     expect(events.at(-1)).toBe("circuit_opened");

@@ -30,7 +30,7 @@ export function clientOver(
     idempotent = true,
     log = silentLog,
     transport = {},
-    ...seams
+    ...overrides
   }: {
     idempotent?: boolean;
     log?: Log;
@@ -45,7 +45,7 @@ export function clientOver(
     destination: { name: "peer", dialect: "zone", idempotent, callTimeoutMs: 30_000 },
     log,
     ...virtualTime(),
-    ...seams,
+    ...overrides,
   });
 }
 

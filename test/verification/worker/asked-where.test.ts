@@ -220,7 +220,11 @@ describe("a conversation with the assistant", () => {
 
   it("is opened with prompts, shows that the task is under way, and no more when it is over", async () => {
     const world = createWorld({ assistant });
-    world.greet({ type: "greet", requestId: "00000000-0000-5000-8000-0000000000aa", ...place });
+    world.openConversation({
+      type: "conversation_opened",
+      requestId: "00000000-0000-5000-8000-0000000000aa",
+      ...place,
+    });
     await world.run();
     expect(world.prompts).toEqual(["What can you do?"]);
     world.deliver(say(1, { direct: true, channel: "D1", threadTs: place.threadTs }));
@@ -233,7 +237,11 @@ describe("a conversation with the assistant", () => {
       assistant,
       fate: ({ name }) => (name === "setStatus" || name === "suggestPrompts" ? "refused" : "ok"),
     });
-    world.greet({ type: "greet", requestId: "00000000-0000-5000-8000-0000000000aa", ...place });
+    world.openConversation({
+      type: "conversation_opened",
+      requestId: "00000000-0000-5000-8000-0000000000aa",
+      ...place,
+    });
     world.deliver(say(1, { direct: true, channel: "D1", threadTs: place.threadTs }));
     await world.run();
     expect(world.answers()).toEqual(["A checkpoint."]);
@@ -241,23 +249,29 @@ describe("a conversation with the assistant", () => {
 });
 
 describe("the button to cancel", () => {
-  const press = { type: "press", requestId: ask.requestId, team: "T1", channel: "C1", atMs: askedAtMs } as const;
+  const buttonClick = {
+    type: "button_click",
+    requestId: ask.requestId,
+    team: "T1",
+    channel: "C1",
+    atMs: askedAtMs,
+  } as const;
   const button = { type: "cancel" } as const;
 
   it("is for whoever asked: the task ends; another is told that it is not theirs, and after the end that it is over", async () => {
     const world = createWorld({ pollsUntilDone: 1000, cancelable: true });
     world.deliver(ask);
     await world.run({ maxSteps: 4 });
-    world.press({ ...press, user: "U2", button });
+    world.clickButton({ ...buttonClick, user: "U2", button });
     await world.run({ until: () => world.ephemeralMessages.length > 0 });
     expect(world.ephemeralMessages).toEqual([
       { user: "U2", channel: "C1", threadTs: ask.message.ts, text: '{"type":"not_yours"}' },
     ]);
     expect(world.cancels).toEqual([]);
-    world.press({ ...press, user: "U1", button });
+    world.clickButton({ ...buttonClick, user: "U1", button });
     await world.run();
     expect(world.answers()).toEqual(['{"type":"failed","reason":"canceled","lost":false}']);
-    world.press({ ...press, user: "U1", button });
+    world.clickButton({ ...buttonClick, user: "U1", button });
     await world.run();
     expect(world.ephemeralMessages.at(-1)?.text).toBe('{"type":"over"}');
   });
@@ -266,8 +280,8 @@ describe("the button to cancel", () => {
     const world = createWorld({ pollsUntilDone: 3, cancelable: true });
     world.deliver(ask);
     await world.run({ maxSteps: 2 });
-    world.press({ ...press, user: "U1", channel: "C2", button });
-    world.press({ ...press, user: "U1", requestId: "00000000-0000-5000-8000-0000000000ff", button });
+    world.clickButton({ ...buttonClick, user: "U1", channel: "C2", button });
+    world.clickButton({ ...buttonClick, user: "U1", requestId: "00000000-0000-5000-8000-0000000000ff", button });
     await world.run();
     expect([world.cancels, world.ephemeralMessages, world.answers()]).toEqual([[], [], ["A checkpoint."]]);
   });

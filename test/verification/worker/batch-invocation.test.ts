@@ -26,8 +26,8 @@ it("aborts at once where there is less time than that, and lets go of its timer 
   const short = invocation(3000);
   jest.advanceTimersByTime(0);
   expect(short.signal.aborted).toBe(true);
-  const { signal, done } = invocation(75_000);
-  done();
+  const { signal, end } = invocation(75_000);
+  end();
   expect(jest.getTimerCount()).toBe(0);
   jest.advanceTimersByTime(75_000);
   expect(signal.aborted).toBe(false);

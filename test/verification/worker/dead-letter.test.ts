@@ -122,7 +122,7 @@ describe("a dead letter of a task at work", () => {
 describe("a dead letter of a task that asks", () => {
   const questions = [{ prompt: "Shall I?", options: [{ id: "yes", label: "Yes" }] }];
   const { channel, user, team } = ask.message;
-  const press = { type: "press", requestId: ask.requestId, team, channel, user } as const;
+  const buttonClick = { type: "button_click", requestId: ask.requestId, team, channel, user } as const;
   const button = { type: "answer", question: 0, option: 0 } as const;
 
   it("costs no answer: a question that was not asked yet is asked later", async () => {
@@ -132,7 +132,7 @@ describe("a dead letter of a task that asks", () => {
     await world.buryAll();
     expect(world.questions()).toEqual([]);
     await world.run({ until: () => world.questions().length > 0 });
-    world.press({ ...press, atMs: world.now(), button });
+    world.clickButton({ ...buttonClick, atMs: world.now(), button });
     await world.run();
     expect(world.answers()).toEqual(["A checkpoint."]);
     expect(world.cancels).toEqual([]);
@@ -144,10 +144,17 @@ describe("a dead letter of a task that asks", () => {
     await world.run({ until: () => world.questions().length > 0 });
     const wakes = world.loseMessages();
     expect(wakes).toBe(1);
-    world.press({ ...press, atMs: world.now(), button });
-    world.greet({ type: "greet", requestId: ask.requestId, team, channel, user, threadTs: ask.message.ts });
+    world.clickButton({ ...buttonClick, atMs: world.now(), button });
+    world.openConversation({
+      type: "conversation_opened",
+      requestId: ask.requestId,
+      team,
+      channel,
+      user,
+      threadTs: ask.message.ts,
+    });
     await world.buryAll();
-    expect(world.archive.map((body) => JSON.parse(body).type)).toEqual(["press"]);
+    expect(world.archive.map((body) => JSON.parse(body).type)).toEqual(["button_click"]);
     expect(world.records.get(ask.requestId)?.question?.answer).toBeUndefined();
   });
 });

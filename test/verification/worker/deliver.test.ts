@@ -5,7 +5,7 @@ import {
   openingPart,
   questionPart,
   replacedPart,
-} from "../../../lambdas/verification/slack/messages/message-marks.ts";
+} from "../../../lambdas/verification/slack/messages/blocks.ts";
 import type { SlackErrorKind } from "../../../lambdas/verification/task/events.ts";
 import type { AgentQuestion, Task } from "../../../lambdas/verification/task/task.ts";
 import { announceTask } from "../../../lambdas/verification/worker/acts.ts";
@@ -145,7 +145,7 @@ describe("a delivery", () => {
 });
 
 describe("the last words", () => {
-  const undelivered = { ...task, delivery: { status: "last_words" } } as const;
+  const undelivered = { ...task, delivery: { status: "failure_notice" } } as const;
 
   it("are one post, without an edit, also where the thread cannot be looked at", async () => {
     const { slack, posts } = slackThread({ replies: "rate_limited", update: "rate_limited", remove: "rate_limited" });
@@ -205,13 +205,13 @@ describe("the sweep", () => {
     expect(posts.filter(({ hasButtons }) => hasButtons)).toEqual([]);
   });
 
-  it.each([undefined, { channel, threadTs: "7.7" }])("leaves a command one opening: %j", async (place) => {
+  it.each([undefined, { channel, threadTs: "7.7" }])("leaves a command one opening: %j", async (threadRef) => {
     const { slack, posts, add } = slackThread({}, 1);
     posts.length = 0;
     for (const ts of ["7.7", "7.8"]) add({ ts, threadTs: undefined, key: key(openingPart) });
-    const command = { ...task, message: { ...task.message, command: true as const, ts: "7.6" }, place };
+    const command = { ...task, message: { ...task.message, command: true as const, ts: "7.6" }, threadRef };
     await cleanUpThread({ ...request, task: command, slack });
-    expect(posts.map(({ ts }) => ts)).toEqual(place === undefined ? [] : ["7.7"]);
+    expect(posts.map(({ ts }) => ts)).toEqual(threadRef === undefined ? [] : ["7.7"]);
   });
 
   it("deletes nothing where Slack does not let us look", async () => {

@@ -6,7 +6,7 @@ import {
   placeholderPart,
   questionPart,
   streamPart,
-} from "../../../lambdas/verification/slack/messages/message-marks.ts";
+} from "../../../lambdas/verification/slack/messages/blocks.ts";
 import type { OwnPost } from "../../../lambdas/verification/worker/own-posts.ts";
 import { type DeliveryAction, planDelivery } from "../../../lambdas/verification/worker/own-posts.ts";
 

@@ -16,10 +16,10 @@ const questions = [
 ];
 type World = ReturnType<typeof createWorld>;
 
-function press(index: number): ButtonClick {
+function buttonClick(index: number): ButtonClick {
   const button = { type: "answer", question: index, option: 0 } as const;
   const place = { team: "T1", channel: "C1", threadTs: ask.message.ts, user: "U1" };
-  return { type: "press", requestId: ask.requestId, ...place, atMs: askedAtMs + index, button };
+  return { type: "button_click", requestId: ask.requestId, ...place, atMs: askedAtMs + index, button };
 }
 
 const deaths = ["dies_before", "dies_after"] as const;
@@ -43,7 +43,7 @@ async function play(world: World, { times = 1, inText = false } = {}): Promise<v
     const reply = sampleAsk({ threadTs: ask.message.ts, ts: `${askedAtMs / 1000 + 100 + index}`, text: "Yes" });
     for (let time = 0; time < times; time++) {
       if (inText) world.deliver({ ...reply, requestId: `00000000-0000-5000-8000-00000000000${index}` });
-      else world.press(press(index));
+      else world.clickButton(buttonClick(index));
     }
   }
   await world.run();

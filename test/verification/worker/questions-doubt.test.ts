@@ -22,13 +22,13 @@ async function answer(world: World, index = 0): Promise<void> {
   const isAsked = () => record()?.question?.index === index && record()?.question?.ts !== undefined;
   await world.run({ until: () => isAsked() && record()?.lease === undefined });
   const place = { team: "T1", channel: "C1", threadTs: ask.message.ts, user: "U1", atMs: world.now() };
-  const press: ButtonClick = {
-    type: "press",
+  const buttonClick: ButtonClick = {
+    type: "button_click",
     requestId: ask.requestId,
     ...place,
     button: { type: "answer", question: index, option: 0 },
   };
-  world.press(press);
+  world.clickButton(buttonClick);
 }
 
 describe("a yes to a peer that does not know the repetition of a call", () => {

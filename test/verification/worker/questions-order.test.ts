@@ -25,10 +25,10 @@ function reply(n: number, message: Partial<AskMessage["message"]>): AskMessage {
   return { ...sampleAsk({ ...place, ...message }), requestId };
 }
 
-function press(index: number, atMs: number): ButtonClick {
+function buttonClick(index: number, atMs: number): ButtonClick {
   const place = { team: "T1", channel: "C1", threadTs: ask.message.ts, user: "U1" };
   const button = { type: "answer", question: index, option: 0 } as const;
-  return { type: "press", requestId: ask.requestId, ...place, atMs, button };
+  return { type: "button_click", requestId: ask.requestId, ...place, atMs, button };
 }
 
 function untilAsked(world: World, index = 0): Promise<void> {
@@ -50,7 +50,7 @@ describe("a reply that was written before the question was shown", () => {
     world.deliver(reply(1, { ts: tsAfter(0.5), text: "yes, and please hurry" }));
     await world.run({ until: () => world.records.get(reply(1, {}).requestId)?.state === "queued" });
     expect(world.given).toEqual([]);
-    world.press(press(0, world.now()));
+    world.clickButton(buttonClick(0, world.now()));
     await world.run();
     expect(world.given).toMatchObject([{ question: 0, params: { option_id: "yes" } }]);
     expect(world.sent.map(({ text }) => text)).toEqual([ask.message.text, "yes, and please hurry"]);
@@ -92,7 +92,7 @@ describe("a reply that was written before the question was shown", () => {
         await world.run({ until: () => world.threads.size > 0 });
         world.deliver(early);
         await untilAsked(world);
-        world.press(press(0, world.now()));
+        world.clickButton(buttonClick(0, world.now()));
         await world.run();
         const [ofQuestion, ...others] = world.given.map(({ params }) => params.option_id);
         expect({ nth, ofQuestion, others }).toEqual({ nth, ofQuestion: "yes", others: [] });
@@ -118,10 +118,10 @@ describe("a reply that was written before the question was shown", () => {
 describe("a click", () => {
   it("on the question before is told that it is answered, not that the task is over, however often Slack tells of it", async () => {
     const world = await askingWorld([staging, production]);
-    const click = press(0, world.now());
-    world.press(click);
+    const click = buttonClick(0, world.now());
+    world.clickButton(click);
     await untilAsked(world, 1);
-    for (let times = 0; times < 2; times++) world.press(click);
+    for (let times = 0; times < 2; times++) world.clickButton(click);
     await world.run({ maxSteps: 2 });
     expect(world.ephemeralMessages.map(({ text }) => JSON.parse(text).type)).toEqual(["past", "past"]);
     expect(world.given).toHaveLength(1);

@@ -12,9 +12,9 @@ const options = [
 const question = { prompt: "Shall I?", options };
 type World = ReturnType<typeof createWorld>;
 
-function press(changes: Partial<ButtonClick> = {}, option = 0, index = 0): ButtonClick {
+function buttonClick(changes: Partial<ButtonClick> = {}, option = 0, index = 0): ButtonClick {
   return {
-    type: "press",
+    type: "button_click",
     requestId: ask.requestId,
     team: "T1",
     channel: "C1",
@@ -55,7 +55,7 @@ function isFree(world: World): boolean {
 describe("a question", () => {
   it("is answered by a button: the agent gets the option, and its answer comes below the question", async () => {
     const world = await askingWorld();
-    world.press(press());
+    world.clickButton(buttonClick());
     await world.run();
     expect(world.given).toMatchObject([
       { question: 0, params: { task_id: "t-1", option_id: "yes", user_id: "U1", question_id: "q-0" } },
@@ -96,8 +96,8 @@ describe("a question", () => {
 
   it("is answered once: the second click is told by whom and when, and nobody else hears of it", async () => {
     const world = await askingWorld({ pollsUntilDone: 2, gate: { mayAnswer: async () => true } });
-    world.press(press({ user: "U2" }));
-    world.press(press({ user: "U3", atMs: askedAtMs + 61_000 }, 1));
+    world.clickButton(buttonClick({ user: "U2" }));
+    world.clickButton(buttonClick({ user: "U3", atMs: askedAtMs + 61_000 }, 1));
     await world.run();
     expect(world.given).toMatchObject([{ params: { option_id: "yes", user_id: "U2" } }]);
     const words = JSON.stringify({ type: "answered", by: "U2", atMs: askedAtMs + 60_000 });
@@ -106,7 +106,7 @@ describe("a question", () => {
 
   it("takes a repeated delivery of the click or the reply that answered it for the same", async () => {
     const clicked = await askingWorld();
-    for (let times = 0; times < 3; times++) clicked.press(press());
+    for (let times = 0; times < 3; times++) clicked.clickButton(buttonClick());
     await clicked.run();
     const written = await askingWorld();
     for (let times = 0; times < 3; times++) written.deliver(reply("Yes"));
@@ -120,7 +120,7 @@ describe("a question", () => {
 
   it("is not for everyone: whoever may not answer it is told alone, by a click or by a message to the bot", async () => {
     const world = await askingWorld();
-    world.press(press({ user: "U2" }));
+    world.clickButton(buttonClick({ user: "U2" }));
     world.deliver(reply("Do it", 1, { user: "U2" }));
     world.deliver(reply("Do it now", 2, { user: "U2", unaddressed: undefined }));
     await world.run({ until: () => world.ephemeralMessages.length > 1 });
@@ -150,7 +150,7 @@ describe("a question", () => {
 
   it("that has expired takes no answer: the click is told, the host is asked to cancel, and the person reads that nobody answered", async () => {
     const world = await askingWorld({ questionMs: 120_000, cancelable: true });
-    world.press(press());
+    world.clickButton(buttonClick());
     world.pass(121_000);
     await world.run();
     expect(world.given).toEqual([]);
@@ -162,11 +162,11 @@ describe("a question", () => {
 
   it("of a task that is over, or that was never asked, is over", async () => {
     const world = await askingWorld();
-    world.press(press());
+    world.clickButton(buttonClick());
     await world.run();
-    world.press(press({ atMs: askedAtMs + 900_000 }, 1));
-    world.press(press({}, 0, 7));
-    world.press(press({}, 9));
+    world.clickButton(buttonClick({ atMs: askedAtMs + 900_000 }, 1));
+    world.clickButton(buttonClick({}, 0, 7));
+    world.clickButton(buttonClick({}, 9));
     await world.run();
     expect(world.ephemeralMessages.map(({ text }) => JSON.parse(text).type)).toEqual(["answered", "past", "answered"]);
     expect(world.given).toHaveLength(1);
@@ -177,11 +177,11 @@ describe("a question", () => {
     world.deliver(reply("Yes", 1));
     await untilAsked(world, 1);
     world.deliver(reply("Yes", 1));
-    world.press(press({}, 0, 0));
+    world.clickButton(buttonClick({}, 0, 0));
     await world.run({ until: () => world.ephemeralMessages.length > 0 });
     expect(world.given).toHaveLength(1);
     expect(world.ephemeralMessages.map(({ text }) => text)).toEqual(['{"type":"past"}']);
-    world.press(press({}, 1, 1));
+    world.clickButton(buttonClick({}, 1, 1));
     await world.run();
     expect(world.given).toMatchObject([
       { question: 0, params: { text: "Yes", question_id: "q-0" } },
@@ -193,7 +193,7 @@ describe("a question", () => {
   it("may stay open far longer than the task may run: the time of the person is not the task's", async () => {
     const world = await askingWorld({ questionMs: 5 * 3600_000, deadlineMs: 60_000, pollsUntilDone: 3 });
     world.pass(4 * 3600_000);
-    world.press(press());
+    world.clickButton(buttonClick());
     await world.run();
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
@@ -207,7 +207,7 @@ describe("a question", () => {
     world.deliver(reply("And what about me?", 1, { user: "U2", unaddressed: undefined }));
     await world.run({ until: () => world.ephemeralMessages.length > 0 });
     expect(world.ephemeralMessages.map(({ text }) => text)).toEqual(['{"type":"not_yours"}']);
-    world.press(press());
+    world.clickButton(buttonClick());
     await world.run();
     expect(world.answers()).toEqual(["A checkpoint."]);
     expect(world.starts).toHaveLength(1);
@@ -217,7 +217,7 @@ describe("a question", () => {
   it("ends where the task is canceled, and its buttons say so", async () => {
     for (const how of ["button", "word"] as const) {
       const world = await askingWorld({ cancelable: true });
-      if (how === "button") world.press(press({ button: { type: "cancel" } }));
+      if (how === "button") world.clickButton(buttonClick({ button: { type: "cancel" } }));
       else world.deliver(reply("cancel"));
       await world.run();
       expect(world.cancels).toMatchObject([{ params: { task_id: "t-1", reason: "asked" } }]);
@@ -246,7 +246,7 @@ describe("a question", () => {
     const record = world.records.get(ask.requestId);
     if (record === undefined) throw new Error("no record");
     world.records.set(ask.requestId, { ...record, lease: { owner: "w", untilMs: world.now() + 5000 } });
-    world.press(press());
+    world.clickButton(buttonClick());
     await world.run({ maxSteps: 2 });
     expect(world.records.get(ask.requestId)?.question?.answer).toBeUndefined();
     await world.run();

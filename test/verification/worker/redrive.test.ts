@@ -134,7 +134,15 @@ describe("a redrive", () => {
       await world.run({ until: () => question()?.ts !== undefined });
       const button = { type: "answer", question: 0, option: 0 } as const;
       const { channel, user, team } = ask.message;
-      world.press({ type: "press", requestId: ask.requestId, team, channel, user, atMs: world.now(), button });
+      world.clickButton({
+        type: "button_click",
+        requestId: ask.requestId,
+        team,
+        channel,
+        user,
+        atMs: world.now(),
+        button,
+      });
       await world.run({ until: () => question()?.answer !== undefined });
       world.loseMessages();
       world.redrive(ask.requestId);

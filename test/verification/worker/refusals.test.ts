@@ -3,9 +3,9 @@ import { describe, expect, it } from "@jest/globals";
 import { configSchema } from "../../../lambdas/shared/config/cross-checks.ts";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
-import { parseStoredRules } from "../../../lambdas/verification/gate/allowlist.ts";
 import { createGate, parseUsage } from "../../../lambdas/verification/gate/gate.ts";
 import { maxNoticesPerUser, parseRefusalRecord, refusalWindowMs } from "../../../lambdas/verification/gate/refusals.ts";
+import { parseStoredRules } from "../../../lambdas/verification/gate/rules.ts";
 import type { ButtonClick, UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
@@ -188,25 +188,31 @@ describe("messages of a person who may ask, which become no task", () => {
 });
 
 describe("buttons", () => {
-  const press = { type: "press", team: "T1", channel: "C1", atMs: askedAtMs, button: { type: "cancel" } } as const;
+  const buttonClick = {
+    type: "button_click",
+    team: "T1",
+    channel: "C1",
+    atMs: askedAtMs,
+    button: { type: "cancel" },
+  } as const;
 
-  async function pressed(user: string): Promise<string[]> {
+  async function clicked(user: string): Promise<string[]> {
     const { world } = setUp({});
     const { requestId } = say(1);
     world.deliver(say(1, { user: "U1" }));
     await world.run();
-    const presses: ButtonClick[] = Array.from({ length: 10 }, () => ({ ...press, requestId, user }));
-    for (const each of presses) world.press(each);
+    const buttonClicks: ButtonClick[] = Array.from({ length: 10 }, () => ({ ...buttonClick, requestId, user }));
+    for (const each of buttonClicks) world.clickButton(each);
     await world.run();
     return world.ephemeralMessages.map(({ text }) => text);
   }
 
   it("that somebody presses who may not ask are answered once", async () => {
-    expect(await pressed("USTRANGER")).toEqual(['{"type":"not_yours"}']);
+    expect(await clicked("USTRANGER")).toEqual(['{"type":"not_yours"}']);
   });
 
   it("that somebody presses who may ask are answered once", async () => {
-    expect(await pressed("U1")).toEqual(['{"type":"over"}']);
-    expect(await pressed("U2")).toEqual(['{"type":"not_yours"}']);
+    expect(await clicked("U1")).toEqual(['{"type":"over"}']);
+    expect(await clicked("U2")).toEqual(['{"type":"not_yours"}']);
   });
 });

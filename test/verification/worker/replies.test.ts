@@ -21,7 +21,7 @@ describe("a reply in a slash command's thread, where our clock is ahead of Slack
     const world = createWorld({ pollsUntilDone: 8, cancelable: true });
     world.deliver(command);
     await world.run({ until: () => world.records.get(command.requestId)?.state === "waiting" });
-    const threadTs = world.records.get(command.requestId)?.place?.threadTs ?? "";
+    const threadTs = world.records.get(command.requestId)?.threadRef?.threadTs ?? "";
     expect(Number(threadTs)).toBeLessThan(Number(command.message.ts));
     world.deliver(reply(1, { threadTs, ts: (Number(threadTs) + 0.5).toFixed(6), text }));
     await world.run();

@@ -135,6 +135,29 @@ describe("a record that cannot be written", () => {
     expect(answers).toEqual([instead]);
     expect(tookMs).toBeLessThan(10_000);
   });
+
+  it("while the agent may be at work has it canceled", async () => {
+    const { world, answers } = await run({ pollsUntilDone: 2, unwritable: ({ state }) => state === "waiting" });
+    expect(answers).toEqual([internal]);
+    expect(world.cancels).toHaveLength(1);
+  });
+
+  it("with the words that stand for its answer is given up: that is logged, and its thread is free", async () => {
+    const { world, undelivered } = await run({
+      text: {
+        parts(task) {
+          if (task.outcome?.type === "answer") throw new TypeError(poison);
+          return worldText.parts(task);
+        },
+      },
+      unwritable: ({ state, outcome }) =>
+        state === "delivering" && outcome?.type === "failed" && outcome.insteadOfAnswer === true,
+    });
+    expect(world.answers()).toEqual([]);
+    expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", outcome: instead });
+    expect(undelivered).toMatchObject([{ reason: "internal", operation: "save" }]);
+    expect(world.threads.get("thread:C1/1760000000.000100")?.tasks ?? []).toEqual([]);
+  });
 });
 
 describe("a record that cannot be read", () => {

@@ -89,7 +89,7 @@ describe("an agent that writes, asks, and writes on", () => {
     world.pass(openMs);
     const place = { team: "T1", channel: "C1", threadTs: first.message.ts, user: "U1", atMs: world.now() };
     const button = { type: "answer", question: 0, option: 0 } as const;
-    world.press({ type: "press", requestId: first.requestId, ...place, button });
+    world.clickButton({ type: "button_click", requestId: first.requestId, ...place, button });
     return world;
   }
 

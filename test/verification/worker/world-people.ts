@@ -100,5 +100,5 @@ export const worldText: TaskText = {
   opening: ({ message }) => content(`${message.user} asks: ${message.text}`),
   status: () => "is working",
   replaced: () => ({ text: "Replaced." }),
-  pressRefused: ({ refusal }) => JSON.stringify(refusal),
+  buttonClickRefused: ({ refusal }) => JSON.stringify(refusal),
 };

@@ -201,8 +201,8 @@ export function createWorld({
     now,
     /** Slack delivers the message: the ingress puts it into the queue. */
     deliver: (ask: AskMessage) => enqueue(ask),
-    press: (press: ButtonClick) => enqueue(press),
-    greet: (greet: ConversationOpened) => enqueue(greet),
+    clickButton: (buttonClick: ButtonClick) => enqueue(buttonClick),
+    openConversation: (opened: ConversationOpened) => enqueue(opened),
     /** Somebody puts something into the queue that is none of ours. */
     queueRaw: (body: string) => messages.push({ body, visibleAtMs: clockMs }),
     /** Somebody's wish. */

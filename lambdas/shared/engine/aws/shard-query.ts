@@ -4,7 +4,7 @@ import { callLimits } from "./client.ts";
 import { listShardKeys, taskTable } from "./table.ts";
 
 /** An item's id, and its sort key in the index that it was found in. */
-export type IndexEntry = { id: string; place: string };
+export type IndexEntry = { id: string; position: string };
 
 /** `after` is where the next page begins. */
 export type EntryPage = { entries: IndexEntry[]; after: string; isLast: boolean };
@@ -38,24 +38,24 @@ export async function queryShards({
       const command = new QueryCommand({
         TableName: table,
         IndexName: indexName,
-        KeyConditionExpression: `#shard = :shard AND #place ${isNewestFirst ? "<" : ">"} :after`,
-        ExpressionAttributeNames: { "#shard": partitionKey, "#place": sortKey },
+        KeyConditionExpression: `#shard = :shard AND #position ${isNewestFirst ? "<" : ">"} :after`,
+        ExpressionAttributeNames: { "#shard": partitionKey, "#position": sortKey },
         ExpressionAttributeValues: { ":shard": { S: shard }, ":after": { S: start } },
         ScanIndexForward: !isNewestFirst,
         Limit: limit,
       });
       const { Items = [], LastEvaluatedKey } = await client.send(command, callLimits({ signal }));
-      const entries = Items.map((item) => ({ id: item.id?.S ?? "", place: item[sortKey]?.S ?? "" }));
+      const entries = Items.map((item) => ({ id: item.id?.S ?? "", position: item[sortKey]?.S ?? "" }));
       return { entries, isLast: LastEvaluatedKey === undefined };
     }),
   );
   const inOrder = (one: string, other: string) => (one < other === isNewestFirst ? 1 : -1);
-  const all = pages.flatMap(({ entries }) => entries).sort((one, other) => inOrder(one.place, other.place));
+  const all = pages.flatMap(({ entries }) => entries).sort((one, other) => inOrder(one.position, other.position));
   // Behind the last entry of a shard that has more, another entry of that shard may come first.
   const [horizon] = pages
-    .flatMap(({ entries, isLast }) => (isLast ? [] : (entries.at(-1)?.place ?? start)))
+    .flatMap(({ entries, isLast }) => (isLast ? [] : (entries.at(-1)?.position ?? start)))
     .sort(inOrder);
   const entries =
-    horizon === undefined ? all : all.filter(({ place }) => inOrder(place, horizon) <= 0 || place === horizon);
-  return { entries, after: horizon ?? entries.at(-1)?.place ?? start, isLast: horizon === undefined };
+    horizon === undefined ? all : all.filter(({ position }) => inOrder(position, horizon) <= 0 || position === horizon);
+  return { entries, after: horizon ?? entries.at(-1)?.position ?? start, isLast: horizon === undefined };
 }

@@ -74,8 +74,8 @@ export function createDynamoTaskStore<T extends TaskItem>({
       Limit: limit,
     });
     const { Items = [], LastEvaluatedKey } = await client.send(command, callLimits({ signal }));
-    const entries = Items.map((entry) => ({ id: entry.id?.S ?? "", place: entry[sortKey]?.S ?? "" }));
-    return { entries, after: entries.at(-1)?.place ?? "", isLast: LastEvaluatedKey === undefined };
+    const entries = Items.map((entry) => ({ id: entry.id?.S ?? "", position: entry[sortKey]?.S ?? "" }));
+    return { entries, after: entries.at(-1)?.position ?? "", isLast: LastEvaluatedKey === undefined };
   }
 
   /** Reads the whole table. For what an operator asks once in a while, and no zone does. */
@@ -86,18 +86,18 @@ export function createDynamoTaskStore<T extends TaskItem>({
       TableName: table,
       ConsistentRead: true,
       FilterExpression: "#index = :key",
-      ProjectionExpression: "#id, #place",
-      ExpressionAttributeNames: { "#index": index, "#id": taskTable.partitionKey, "#place": sortKey },
+      ProjectionExpression: "#id, #position",
+      ExpressionAttributeNames: { "#index": index, "#id": taskTable.partitionKey, "#position": sortKey },
       ExpressionAttributeValues: { ":key": { S: key } },
     };
     const all: IndexEntry[] = [];
     for await (const { Items = [] } of paginateScan({ client }, input, callLimits({ signal })))
-      for (const item of Items) all.push({ id: item.id?.S ?? "", place: item[sortKey]?.S ?? "" });
-    const isAhead = (place: string) => after === undefined || (isNewestFirst ? place < after : place > after);
+      for (const item of Items) all.push({ id: item.id?.S ?? "", position: item[sortKey]?.S ?? "" });
+    const isAhead = (position: string) => after === undefined || (isNewestFirst ? position < after : position > after);
     const entries = all
-      .filter(({ place }) => place !== "" && isAhead(place))
-      .sort((one, other) => (one.place < other.place === isNewestFirst ? 1 : -1));
-    return { entries, after: entries.at(-1)?.place ?? "", isLast: true };
+      .filter(({ position }) => position !== "" && isAhead(position))
+      .sort((one, other) => (one.position < other.position === isNewestFirst ? 1 : -1));
+    return { entries, after: entries.at(-1)?.position ?? "", isLast: true };
   }
 
   /** Entries of the listing behind `after`. They may be of other items as well, and of items that have moved since. */
@@ -176,7 +176,7 @@ export function createDynamoTaskStore<T extends TaskItem>({
       if (cursor !== undefined && !isSortKey({ index, text: cursor }))
         throw new RangeError("not a cursor of this store");
       if (key === "") return { items: [] };
-      const found: { item: T; place: string }[] = [];
+      const found: { item: T; position: string }[] = [];
       const wanted = limit + 1;
       let after = cursor;
       // One more than asked for tells whether there is a next page.
@@ -186,12 +186,12 @@ export function createDynamoTaskStore<T extends TaskItem>({
           const entries = page.entries.slice(next, next + wanted);
           next += entries.length;
           const records = await Promise.all(entries.map(({ id }) => read(id)));
-          for (const [number, { place }] of entries.entries()) {
+          for (const [number, { position }] of entries.entries()) {
             const record = records[number];
             // An index follows the items with a delay: what is returned is what the item itself says.
-            const isThere = record?.[index]?.S === key && record[sortKeys[index]]?.S === place;
+            const isThere = record?.[index]?.S === key && record[sortKeys[index]]?.S === position;
             const item = isThere ? live(record) : undefined;
-            if (item !== undefined) found.push({ item, place });
+            if (item !== undefined) found.push({ item, position });
           }
         }
         ({ after, isLast } = page);
@@ -199,7 +199,7 @@ export function createDynamoTaskStore<T extends TaskItem>({
       const shown = found.slice(0, limit);
       const items = shown.map(({ item }) => item);
       const last = shown.at(-1);
-      return found.length > limit && last !== undefined ? { items, cursor: last.place } : { items };
+      return found.length > limit && last !== undefined ? { items, cursor: last.position } : { items };
     },
   };
 }

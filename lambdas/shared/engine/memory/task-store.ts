@@ -18,10 +18,10 @@ export function createMemoryTaskStore<T extends TaskItem>({
     position: number;
     keys: Record<StoreIndex, string | undefined>;
     /** Where it stands in each index, as text that sorts; in none where it is undefined. */
-    places: Record<StoreIndex, string | undefined>;
+    sortKeys: Record<StoreIndex, string | undefined>;
   };
   const rows = new Map<string, Row>();
-  let positions = 0;
+  let sortKeys = 0;
 
   function live(id: string): Row | undefined {
     const row = rows.get(id);
@@ -35,8 +35,8 @@ export function createMemoryTaskStore<T extends TaskItem>({
     const created = padded(position);
     const listed = listedAtMs === undefined ? undefined : `${padded(listedAtMs)}.${id}`;
     const keys = { thread, principal, state };
-    const places = { thread: created, principal: listed, state: created };
-    rows.set(id, { json: writeItem(item), revision, expiresAtMs, position, keys, places });
+    const sortKeys = { thread: created, principal: listed, state: created };
+    rows.set(id, { json: writeItem(item), revision, expiresAtMs, position, keys, sortKeys });
     return item;
   }
 
@@ -46,7 +46,7 @@ export function createMemoryTaskStore<T extends TaskItem>({
       return row && readItem({ text: row.json, parse });
     },
     async create({ item }) {
-      return live(item.id) ? undefined : write({ item: { ...item, revision: 1 }, position: ++positions });
+      return live(item.id) ? undefined : write({ item: { ...item, revision: 1 }, position: ++sortKeys });
     },
     async replace({ item }) {
       const row = live(item.id);
@@ -58,26 +58,26 @@ export function createMemoryTaskStore<T extends TaskItem>({
       return row === undefined || (row.revision === revision && rows.delete(id));
     },
     async list({ index, key, cursor, limit }) {
-      if (cursor !== undefined && !placePatterns[index].test(cursor))
+      if (cursor !== undefined && !sortKeyPatterns[index].test(cursor))
         throw new RangeError("not a cursor of this store");
       const sign = index === "principal" ? -1 : 1;
       const found = [...rows.keys()]
         .flatMap((id) => live(id) ?? [])
-        .flatMap(({ keys, places, json }) => {
-          const place = places[index];
-          return keys[index] === key && place !== undefined ? { place, json } : [];
+        .flatMap(({ keys, sortKeys, json }) => {
+          const position = sortKeys[index];
+          return keys[index] === key && position !== undefined ? { position, json } : [];
         })
-        .filter(({ place }) => cursor === undefined || sign * compare(place, cursor) > 0)
-        .sort((a, b) => sign * compare(a.place, b.place));
+        .filter(({ position }) => cursor === undefined || sign * compare(position, cursor) > 0)
+        .sort((a, b) => sign * compare(a.position, b.position));
       const page = found.slice(0, limit);
       const last = page.at(-1);
       const items = page.map(({ json }) => readItem({ text: json, parse }));
-      return last !== undefined && found.length > limit ? { items, cursor: last.place } : { items };
+      return last !== undefined && found.length > limit ? { items, cursor: last.position } : { items };
     },
   };
 }
 
-const placePatterns: Record<StoreIndex, RegExp> = { thread: /^\d{15}$/, principal: /^\d{15}\../s, state: /^\d{15}$/ };
+const sortKeyPatterns: Record<StoreIndex, RegExp> = { thread: /^\d{15}$/, principal: /^\d{15}\../s, state: /^\d{15}$/ };
 
 function padded(count: number): string {
   return String(count).padStart(15, "0");

@@ -82,7 +82,7 @@ export function createSqliteTaskStore<T extends TaskItem>({
       const shown = rows.slice(0, limit);
       const items = shown.map((row) => readItem({ text: row.item, parse }));
       const last = shown.at(-1);
-      return rows.length > limit && last !== undefined ? { items, cursor: last.place } : { items };
+      return rows.length > limit && last !== undefined ? { items, cursor: last.position } : { items };
     },
   };
 }
@@ -94,7 +94,7 @@ function columnsOf(item: TaskItem): (string | number | null)[] {
 }
 
 /** `place` is the cursor by which the rows after this one are read. */
-type Row = { place: string; item: string };
+type Row = { position: string; item: string };
 
 /** Throws RangeError where `cursor` is none of the index; without one the page is the first. */
 type Page = (request: { key: string; cursor: string | undefined; nowMs: number; limit: number }) => Row[];
@@ -110,7 +110,7 @@ function createPages({ database }: { database: Database }): Record<StoreIndex, P
 /** In the order of creation. */
 function oldestFirst({ database, index }: { database: Database; index: "thread" | "state" }): Page {
   const select = database.prepare(
-    `SELECT CAST(seq AS TEXT) AS place, item FROM tasks
+    `SELECT CAST(seq AS TEXT) AS position, item FROM tasks
      WHERE ${index} = ? AND seq > ? AND expires_at_ms > ? ORDER BY seq LIMIT ?`,
   );
   return ({ key, cursor = "0", nowMs, limit }) => {
@@ -122,7 +122,7 @@ function oldestFirst({ database, index }: { database: Database; index: "thread" 
 /** By the time that the items say themselves, then by id. `IS NOT NULL` lets sqlite see that the partial index is enough. */
 function newestFirst({ database }: { database: Database }): Page {
   const select = database.prepare(
-    `SELECT listed_at_ms || '.' || id AS place, item FROM tasks
+    `SELECT listed_at_ms || '.' || id AS position, item FROM tasks
      WHERE principal = ? AND listed_at_ms IS NOT NULL AND (listed_at_ms, id) < (?, ?) AND expires_at_ms > ?
      ORDER BY listed_at_ms DESC, id DESC LIMIT ?`,
   );

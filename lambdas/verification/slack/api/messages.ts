@@ -20,14 +20,14 @@ type PostsRequest = Parameters<SlackApi["posts"]>[0];
 export function createMessageReads(call: SlackCall): Pick<SlackApi, "replies" | "posts"> {
   async function readAll({
     method,
-    place,
+    target,
     request: { oldestTs, appId, channel, ...common },
   }: {
     method: string;
-    place: { ts?: string };
+    target: { ts?: string };
     request: PostsRequest;
   }): Promise<PostedMessage[]> {
-    const args = { channel, ...place, oldest: oldestTs, inclusive: true, include_all_metadata: true };
+    const args = { channel, ...target, oldest: oldestTs, inclusive: true, include_all_metadata: true };
     const found = new Map<string, PostedMessage>();
     let [size, ...smaller]: readonly (number | undefined)[] = pageSizes;
     let cursor = "";
@@ -53,8 +53,8 @@ export function createMessageReads(call: SlackCall): Pick<SlackApi, "replies" | 
 
   return {
     replies: ({ threadTs, ...request }) =>
-      readAll({ method: "conversations.replies", place: { ts: threadTs }, request }),
-    posts: (request) => readAll({ method: "conversations.history", place: {}, request }),
+      readAll({ method: "conversations.replies", target: { ts: threadTs }, request }),
+    posts: (request) => readAll({ method: "conversations.history", target: {}, request }),
   };
 }
 

@@ -20,7 +20,7 @@ export type BotTokens = {
 /** Rides on every post (message metadata), so that a post whose answer was lost can be found again. */
 export type PostKey = {
   requestId: string;
-  /** 0 is the placeholder, 1 and up are the parts of the answer; `message-marks.ts` names the others. */
+  /** 0 is the placeholder, 1 and up are the parts of the answer; `blocks.ts` names the others. */
   part: number;
 };
 

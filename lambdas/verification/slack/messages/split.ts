@@ -162,11 +162,11 @@ function findCut({ text, budget }: { text: string; budget: number }): Cut {
   function last(pattern: RegExp): Cut | undefined {
     let before = whole.length - 1;
     for (const match of [...window.matchAll(pattern)].reverse()) {
-      const place = match.index + (match.groups?.kept ?? "").length;
-      if (place < least || place === 0) return undefined;
-      while ((whole[before]?.from ?? -1) >= place) before -= 1;
-      const isWithin = before >= 0 && place < (whole[before]?.to ?? 0);
-      if (place <= budget && !isWithin) return { end: place, next: match.index + match[0].length };
+      const end = match.index + (match.groups?.kept ?? "").length;
+      if (end < least || end === 0) return undefined;
+      while ((whole[before]?.from ?? -1) >= end) before -= 1;
+      const isWithin = before >= 0 && end < (whole[before]?.to ?? 0);
+      if (end <= budget && !isWithin) return { end, next: match.index + match[0].length };
     }
     return undefined;
   }
@@ -275,10 +275,10 @@ function findFenceClosing(line: string): { test(line: string): boolean } | undef
 }
 
 type Found = { block: Omit<TextBlock, "isApart">; next: number };
-type Place = { lines: readonly string[]; at: number };
+type Position = { lines: readonly string[]; at: number };
 
 /** One that nobody closed is closed. */
-function fenceAt({ lines, at }: Place): Found | undefined {
+function fenceAt({ lines, at }: Position): Found | undefined {
   const open = lines[at] ?? "";
   const closing = findFenceClosing(open);
   if (closing === undefined) return undefined;
@@ -292,7 +292,7 @@ function fenceAt({ lines, at }: Place): Found | undefined {
   };
 }
 
-function tableAt({ lines, at }: Place): Found | undefined {
+function tableAt({ lines, at }: Position): Found | undefined {
   const rule = lines[at + 1] ?? "";
   if (!lines[at]?.includes("|") || !isTableRule(rule)) return undefined;
   const end = findEnd({ lines, at: at + 2, ends: (line) => isEmpty(line) || !line.includes("|") });
@@ -309,7 +309,7 @@ function isTableRule(line: string): boolean {
   return cells.every((cell) => tableRuleCell.test(cell.trim()));
 }
 
-function textAt({ lines, at }: Place): Found {
+function textAt({ lines, at }: Position): Found {
   const first = lines[at] ?? "";
   const kind = listItem.test(first) ? "list" : heading.test(first) ? "heading" : "text";
   const ends = (line: string, index: number) =>
@@ -322,7 +322,7 @@ function textAt({ lines, at }: Place): Found {
   return { block: { kind, head: [], body: lines.slice(at, end), tail: [] }, next: end };
 }
 
-function findEnd({ lines, at, ends }: Place & { ends: (line: string, index: number) => boolean }): number {
+function findEnd({ lines, at, ends }: Position & { ends: (line: string, index: number) => boolean }): number {
   for (let index = at; index < lines.length; index += 1) if (ends(lines[index] ?? "", index)) return index;
   return lines.length;
 }

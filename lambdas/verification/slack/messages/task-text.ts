@@ -56,7 +56,7 @@ export function createTaskText(options: { locale: Locale; contact?: string | und
     replaced: (task) => ({ text: replacedText({ locale: localeOf(task) }) }),
     opening: (task) => ({ text: openingText({ task, locale: localeOf(task) }) }),
     status: (task) => statusText({ task, locale: localeOf(task) }),
-    pressRefused: ({ refusal, locale }) => replyRefusalText({ refusal, locale: locale ?? options.locale }),
+    buttonClickRefused: ({ refusal, locale }) => replyRefusalText({ refusal, locale: locale ?? options.locale }),
   };
 }
 
@@ -75,7 +75,7 @@ export type TaskText = {
   /** The assistant's status while the task is under way. */
   status(task: Task): string;
   /** In mrkdwn. */
-  pressRefused(request: { refusal: ButtonClickRefusal; locale: Locale | undefined }): string;
+  buttonClickRefused(request: { refusal: ButtonClickRefusal; locale: Locale | undefined }): string;
 };
 
 const maxOpeningLength = 300;
@@ -94,9 +94,9 @@ const nothing: Record<Locale, string> = { en: "(no text)", ja: "（テキスト�
 
 /** Of a direct message (`D…`) the reader is who asked. */
 function openingText({ task, locale }: { task: Task; locale: Locale }): string {
-  const { message, place } = task;
+  const { message, threadRef } = task;
   const text = escapeMrkdwn(shorten({ text: message.text, maxLength: maxOpeningLength })) || nothing[locale];
-  const isDirect = message.direct || (place?.channel ?? message.channel).startsWith("D");
+  const isDirect = message.direct || (threadRef?.channel ?? message.channel).startsWith("D");
   return isDirect ? inDirect[locale](text) : inChannel[locale](escapeMrkdwn(message.user), text);
 }
 

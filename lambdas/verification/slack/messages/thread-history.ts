@@ -6,7 +6,7 @@ import type { UserMessage } from "../../task/messages.ts";
 import type { Locale } from "../../task/task.ts";
 import type { PostedMessage, PostKey } from "../api/slack.ts";
 import { readUserText, unescapeMrkdwn } from "../api/user-text.ts";
-import { answerPart, insteadPart, plainPart } from "./message-marks.ts";
+import { answerPart, insteadPart, plainPart } from "./blocks.ts";
 import { referenceText } from "./outcome-text.ts";
 
 const locales: readonly Locale[] = ["en", "ja"];

@@ -49,7 +49,7 @@ export function createCallOperation({
     const post = (to: UsableInterface) => {
       const once = () => postOperation({ to, operation, params, call, http, maxResponseBytes });
       if (operation !== "SendMessage") return once();
-      return sent.send({ messageId: call.id, place: toInterfaceKey(to), post: once, isUntouched: isRefused });
+      return sent.send({ messageId: call.id, interfaceKey: toInterfaceKey(to), post: once, isUntouched: isRefused });
     };
     const card = await cards.current(call);
     const first = choose(card);

@@ -5,8 +5,8 @@
 import { type ReadCard, readCardSchema } from "../../../../contracts/a2a/card.ts";
 import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { abortable } from "../../../shared/async/abortable.ts";
 import { createCachedCredential } from "../../../shared/async/cached-credential.ts";
+import { abortable } from "../../../shared/async/waiting.ts";
 import { parseUrl } from "../../../shared/untrusted-input.ts";
 import { parseCheckedUrl } from "../authorizer/authorizer.ts";
 import type { AuthorizedSend, HttpResponse } from "../http/transport.ts";

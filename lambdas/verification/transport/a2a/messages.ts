@@ -64,7 +64,7 @@ export type SentMessages = {
   /** `isUntouched`: the answer says that nothing was processed. Rejects as `post` does, or with `ambiguous` instead of posting elsewhere. */
   send<T>(request: {
     messageId: string;
-    place: string;
+    interfaceKey: string;
     post: () => Promise<T>;
     isUntouched: (answer: T) => boolean;
   }): Promise<T>;
@@ -72,20 +72,20 @@ export type SentMessages = {
 
 /** Remembers in this process to which interface each message was sent, so that it never goes to two of them. */
 export function createSentMessages(): SentMessages {
-  const places = new Map<string, string>();
+  const interfaceKeys = new Map<string, string>();
 
   return {
-    async send({ messageId, place, post, isUntouched }) {
-      const earlier = places.get(messageId);
-      if (earlier !== undefined && earlier !== place) {
+    async send({ messageId, interfaceKey, post, isUntouched }) {
+      const earlier = interfaceKeys.get(messageId);
+      if (earlier !== undefined && earlier !== interfaceKey) {
         const cause = new Error("the message may have arrived at another interface of the agent");
         throw new SekishoError("ambiguous", { cause });
       }
-      const [oldest] = places.keys();
-      if (places.size >= maxKept && oldest !== undefined) places.delete(oldest);
-      places.set(messageId, place);
+      const [oldest] = interfaceKeys.keys();
+      if (interfaceKeys.size >= maxKept && oldest !== undefined) interfaceKeys.delete(oldest);
+      interfaceKeys.set(messageId, interfaceKey);
       // An earlier try may have arrived, so its place stays remembered.
-      const forget = () => earlier === undefined && places.delete(messageId);
+      const forget = () => earlier === undefined && interfaceKeys.delete(messageId);
       try {
         const answer = await post();
         if (isUntouched(answer)) forget();

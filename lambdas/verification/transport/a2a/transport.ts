@@ -51,7 +51,10 @@ export function createA2aTransport({
     const asked = await ask({ operation: "SendMessage", params, call });
     if ("passed" in asked) return asked.passed;
     const { result, shortened } = asked;
-    requireSameTask({ asked: params.message.taskId, told: "task" in result ? result.task.id : result.message.taskId });
+    requireSameTask({
+      asked: params.message.taskId,
+      answered: "task" in result ? result.task.id : result.message.taskId,
+    });
     return respond({ call, outcome: toZoneResult(asked), shortened });
   }
 
@@ -66,7 +69,7 @@ export function createA2aTransport({
     const asked = await ask({ operation: "GetTask", params: { id: found.taskId, historyLength }, call });
     if ("passed" in asked) return asked.passed;
     const { result: task, retryAfterMs, shortened } = asked;
-    requireSameTask({ asked: found.taskId, told: task.id });
+    requireSameTask({ asked: found.taskId, answered: task.id });
     return respond({ call, outcome: toZoneResult({ result: { task }, retryAfterMs }), shortened });
   }
 
@@ -75,7 +78,7 @@ export function createA2aTransport({
     if ("passed" in found) return found.passed;
     const asked = await ask({ operation: "CancelTask", params: { id: found.taskId }, call });
     if ("passed" in asked) return asked.passed;
-    requireSameTask({ asked: found.taskId, told: asked.result.id });
+    requireSameTask({ asked: found.taskId, answered: asked.result.id });
     return respond({ call, outcome: toCancelResult(asked.result), shortened: asked.shortened });
   }
 
@@ -111,8 +114,8 @@ export function createA2aTransport({
 }
 
 /** Refuses a response about another task: its answer may be for other people. */
-function requireSameTask({ asked, told }: { asked: string | undefined; told: string | undefined }): void {
-  if (asked === undefined || told === undefined || told === asked) return;
+function requireSameTask({ asked, answered }: { asked: string | undefined; answered: string | undefined }): void {
+  if (asked === undefined || answered === undefined || answered === asked) return;
   throw new SekishoError("invalid_response", { cause: new Error("the agent answered for another task") });
 }
 

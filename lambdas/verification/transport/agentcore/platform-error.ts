@@ -5,7 +5,7 @@
 import * as z from "zod";
 import { errorObjectSchema } from "../../../../contracts/envelope.ts";
 import { type ClientReason, SekishoError } from "../../../../contracts/errors.ts";
-import { parseRetryAfter } from "../../../shared/async/retry-delay.ts";
+import { parseRetryAfter } from "../../../shared/async/waiting.ts";
 
 /** The parts of an SDK error that count. `error` is the JSON-RPC error of a body in A2A mode, as the SDK leaves it there. */
 const sdkErrorSchema = z.object({

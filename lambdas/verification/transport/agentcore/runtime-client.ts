@@ -7,7 +7,7 @@ import type {
   StopRuntimeSessionCommand,
 } from "@aws-sdk/client-bedrock-agentcore";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { abortable } from "../../../shared/async/abortable.ts";
+import { abortable } from "../../../shared/async/waiting.ts";
 import type { AwsCredentialsProvider } from "../../../shared/aws/credentials.ts";
 import { classify } from "./platform-error.ts";
 

@@ -2,8 +2,8 @@
 
 import {
   type CachedCredential,
+  type CredentialCacheOptions,
   createCachedCredential,
-  type KeepSeams,
 } from "../../../shared/async/cached-credential.ts";
 import type { AwsCredentials } from "../../../shared/aws/credentials.ts";
 import { AwsCallError } from "../../../shared/aws/json-call.ts";
@@ -20,10 +20,10 @@ export function cacheAssumedRole({
   sts,
   roleArn,
   externalId,
-  ...seams
-}: KeepSeams & AssumedRole): CachedCredential<AwsCredentials> {
+  ...cacheOptions
+}: CredentialCacheOptions & AssumedRole): CachedCredential<AwsCredentials> {
   return createCachedCredential({
-    ...seams,
+    ...cacheOptions,
     async fetch({ signal }) {
       const credential = await sts.assumeRole({ roleArn, externalId, durationSeconds, signal }).catch(throwStsFailure);
       return { credential, lifetimeMs: durationSeconds * 1000 };

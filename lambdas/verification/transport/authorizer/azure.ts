@@ -4,7 +4,7 @@
  * (https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow, third case). No secret is stored.
  */
 
-import type { KeepSeams } from "../../../shared/async/cached-credential.ts";
+import type { CredentialCacheOptions } from "../../../shared/async/cached-credential.ts";
 import type { Sts } from "../../../shared/aws/sts.ts";
 import { throwStsFailure } from "./assumed-role.ts";
 import type { Authorizer } from "./authorizer.ts";
@@ -19,8 +19,8 @@ export function createAzureAuthorizer({
   scope,
   tokenAudience,
   loginBase = new URL("https://login.microsoftonline.com"),
-  ...seams
-}: KeepSeams & {
+  ...cacheOptions
+}: CredentialCacheOptions & {
   sts: Pick<Sts, "getWebIdentityToken">;
   tenantId: string;
   clientId: string;
@@ -30,7 +30,7 @@ export function createAzureAuthorizer({
 }): Authorizer {
   const url = new URL(`/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`, loginBase);
   return createTokenAuthorizer({
-    ...seams,
+    ...cacheOptions,
     async fetchToken({ signal }) {
       const assertion = await sts.getWebIdentityToken({ audience: tokenAudience, signal }).catch(throwStsFailure);
       const body = new URLSearchParams({

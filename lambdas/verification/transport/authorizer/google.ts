@@ -3,7 +3,7 @@
  * of AWS STS becomes a federated one, and that an ID token of a service account, as Cloud Run wants it. No secret is stored.
  */
 import { decodeJwt } from "jose";
-import type { KeepSeams } from "../../../shared/async/cached-credential.ts";
+import type { CredentialCacheOptions } from "../../../shared/async/cached-credential.ts";
 import type { Sts } from "../../../shared/aws/sts.ts";
 import { throwStsFailure } from "./assumed-role.ts";
 import { type Authorizer, createCredentialError } from "./authorizer.ts";
@@ -19,8 +19,8 @@ export function createGoogleAuthorizer({
   tokenAudience,
   stsBase = new URL("https://sts.googleapis.com"),
   iamCredentialsBase = new URL("https://iamcredentials.googleapis.com"),
-  ...seams
-}: KeepSeams & {
+  ...cacheOptions
+}: CredentialCacheOptions & {
   sts: Pick<Sts, "getWebIdentityToken">;
   /** `projects/NUMBER/locations/global/workloadIdentityPools/POOL/providers/PROVIDER`. */
   workloadIdentityProvider: string;
@@ -52,7 +52,7 @@ export function createGoogleAuthorizer({
   }
 
   return createTokenAuthorizer({
-    ...seams,
+    ...cacheOptions,
     async fetchToken({ signal }) {
       const subjectToken = await sts.getWebIdentityToken({ audience: tokenAudience, signal }).catch(throwStsFailure);
       const headers = { authorization: `Bearer ${await fetchFederatedToken({ subjectToken, signal })}` };

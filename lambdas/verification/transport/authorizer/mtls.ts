@@ -1,7 +1,7 @@
 /** The authorizer `mtls`: a client certificate, read by reference. */
 import { createSecureContext } from "node:tls";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { createCachedCredential, type KeepSeams } from "../../../shared/async/cached-credential.ts";
+import { type CredentialCacheOptions, createCachedCredential } from "../../../shared/async/cached-credential.ts";
 import { type AddedCredentials, type Authorizer, CredentialError, codeOf } from "./authorizer.ts";
 
 const rereadAfterMs = 5 * 60_000;
@@ -14,14 +14,14 @@ export function createMtlsAuthorizer({
   readCertificate,
   readKey,
   readCa,
-  ...seams
-}: KeepSeams & {
+  ...cacheOptions
+}: CredentialCacheOptions & {
   readCertificate: () => Promise<string>;
   readKey: () => Promise<string>;
   readCa?: (() => Promise<string>) | undefined;
 }): Authorizer {
   const cached = createCachedCredential<AddedCredentials>({
-    ...seams,
+    ...cacheOptions,
     async fetch() {
       const [cert, key, ca] = await Promise.all([readCertificate(), readKey(), readCa?.()]);
       const tls = { cert, key, ...(ca === undefined ? {} : { ca }) };

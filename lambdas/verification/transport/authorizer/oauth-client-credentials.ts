@@ -1,6 +1,6 @@
 /** The authorizer `oauth-client-credentials`: RFC 6749, section 4.4, for any other issuer that speaks OAuth 2. */
 
-import type { KeepSeams } from "../../../shared/async/cached-credential.ts";
+import type { CredentialCacheOptions } from "../../../shared/async/cached-credential.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { postToIssuer } from "./post-to-issuer.ts";
 import { createTokenAuthorizer, readTokenResponse } from "./token-authorizer.ts";
@@ -13,8 +13,8 @@ export function createOAuthClientCredentialsAuthorizer({
   scope,
   audience,
   clientAuthentication,
-  ...seams
-}: KeepSeams & {
+  ...cacheOptions
+}: CredentialCacheOptions & {
   tokenUrl: string;
   clientId: string;
   readClientSecret: () => Promise<string>;
@@ -23,7 +23,7 @@ export function createOAuthClientCredentialsAuthorizer({
   clientAuthentication: "basic" | "post";
 }): Authorizer {
   return createTokenAuthorizer({
-    ...seams,
+    ...cacheOptions,
     async fetchToken({ signal }) {
       const secret = await readClientSecret();
       const isBasic = clientAuthentication === "basic";

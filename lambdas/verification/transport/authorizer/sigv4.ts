@@ -1,6 +1,6 @@
 /** The authorizer `sigv4`: AWS Signature Version 4, for API Gateway, Function URLs and what else AWS signs. */
 
-import type { KeepSeams } from "../../../shared/async/cached-credential.ts";
+import type { CredentialCacheOptions } from "../../../shared/async/cached-credential.ts";
 import type { AwsCredentialsProvider } from "../../../shared/aws/credentials.ts";
 import { defaultAwsCredentials } from "../../../shared/aws/default-credentials.ts";
 import { createSigner } from "../../../shared/aws/signer.ts";
@@ -17,14 +17,14 @@ export function createSigV4Authorizer({
   credentials = defaultAwsCredentials(),
   assumeRole,
   now = Date.now,
-  ...seams
-}: KeepSeams & {
+  ...cacheOptions
+}: CredentialCacheOptions & {
   service: string;
   region: string;
   credentials?: AwsCredentialsProvider;
   assumeRole?: AssumedRole | undefined;
 }): Authorizer {
-  const role = assumeRole && cacheAssumedRole({ ...assumeRole, ...seams, now });
+  const role = assumeRole && cacheAssumedRole({ ...assumeRole, ...cacheOptions, now });
   const provider = role === undefined ? credentials : async () => role.current();
   const sign = createSigner({ service, region, credentials: provider, unsigned, now });
   return {

@@ -3,15 +3,18 @@
  * it.
  */
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { createCachedCredential, type KeepSeams } from "../../../shared/async/cached-credential.ts";
+import { type CredentialCacheOptions, createCachedCredential } from "../../../shared/async/cached-credential.ts";
 import { type AddedCredentials, type Authorizer, createCredentialError } from "./authorizer.ts";
 
 type FetchToken = (request: { signal: AbortSignal }) => Promise<FreshToken>;
 
 /** `fetchToken` rejects as `authorize` may. What is no token is `unauthenticated`; no message ever holds it. */
-export function createTokenAuthorizer({ fetchToken, ...seams }: KeepSeams & { fetchToken: FetchToken }): Authorizer {
+export function createTokenAuthorizer({
+  fetchToken,
+  ...cacheOptions
+}: CredentialCacheOptions & { fetchToken: FetchToken }): Authorizer {
   const cached = createCachedCredential<AddedCredentials>({
-    ...seams,
+    ...cacheOptions,
     async fetch({ signal }) {
       const { token, lifetimeMs } = await fetchToken({ signal });
       if (!isToken(token)) throw new SekishoError("unauthenticated", { undelivered: true });

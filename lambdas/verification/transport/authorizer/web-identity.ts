@@ -1,6 +1,6 @@
 /** The authorizer `web-identity`: a token by which AWS says whose request this is. No secret is stored. */
 
-import type { KeepSeams } from "../../../shared/async/cached-credential.ts";
+import type { CredentialCacheOptions } from "../../../shared/async/cached-credential.ts";
 import type { Sts } from "../../../shared/aws/sts.ts";
 import { throwStsFailure } from "./assumed-role.ts";
 import type { Authorizer } from "./authorizer.ts";
@@ -12,15 +12,15 @@ export function createWebIdentityAuthorizer({
   audience,
   signingAlgorithm = "RS256",
   durationSeconds = 300,
-  ...seams
-}: KeepSeams & {
+  ...cacheOptions
+}: CredentialCacheOptions & {
   sts: Pick<Sts, "getWebIdentityToken">;
   audience: string;
   signingAlgorithm?: "RS256" | "ES384";
   durationSeconds?: number;
 }): Authorizer {
   return createTokenAuthorizer({
-    ...seams,
+    ...cacheOptions,
     async fetchToken({ signal }) {
       const request = { audience, signingAlgorithm, durationSeconds, signal };
       const token = await sts.getWebIdentityToken(request).catch(throwStsFailure);

@@ -13,8 +13,7 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from "node:https";
 import { urlToHttpOptions } from "node:url";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { abortable } from "../../../shared/async/abortable.ts";
-import { parseRetryAfter } from "../../../shared/async/retry-delay.ts";
+import { abortable, parseRetryAfter } from "../../../shared/async/waiting.ts";
 import { createTraceHeaders } from "../../../shared/telemetry/telemetry.ts";
 import {
   type AddedCredentials,

@@ -1,9 +1,8 @@
 /** The Execution host of the same process, called as a function: web-standard Request in, Response out. */
 
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { abortable } from "../../../shared/async/abortable.ts";
+import { abortable, parseRetryAfter } from "../../../shared/async/waiting.ts";
 
-import { parseRetryAfter } from "../../../shared/async/retry-delay.ts";
 import { requestHeaders } from "../http/transport.ts";
 import { defaultMaxResponseBytes, readShortened } from "../read-response.ts";
 import type { Transport } from "../transport.ts";

@@ -1,5 +1,5 @@
-/** Assumptions of the estimate, for what neither a template nor the rehearsal can say. They are printed with the result. */
-export type Assumption = { value: number; unit: string; what: string };
+/** Assumptions of the estimate that neither a template nor the rehearsal can tell. They are printed with the result. */
+type Assumption = { value: number; unit: string; what: string };
 
 export const assumptions = {
   syncBudgetSeconds: {

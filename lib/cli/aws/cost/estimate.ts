@@ -1,12 +1,17 @@
-/** The whole estimate as data: a month with tasks of one length for every kind of Execution zone, and one task by its length. */
-
+/** The estimate as data: a month of tasks for every kind of Execution zone, and one task by its length. */
 import { pollDelay } from "../../../../lambdas/verification/task/step.ts";
 import { assumptions } from "./assumptions.ts";
-import { type CallCounts, estimateCalls, estimateLogBytes, type MeasuredCalls, type MeasuredKind } from "./calls.ts";
-import { priceInDollars, priceList } from "./prices.ts";
-import { estimateTaskCost, sum, type TaskCost } from "./task-cost.ts";
+import { priceList, toDollars } from "./prices.ts";
+import {
+  type CallCounts,
+  estimateTask,
+  type MeasuredCalls,
+  type MeasuredKind,
+  sum,
+  type TaskCost,
+} from "./task-cost.ts";
 
-/** The case to estimate. `idleSeconds`: how long an AgentCore session stays after its last call. */
+/** `idleSeconds`: how long an AgentCore session stays after its last call. */
 export type Scenario = { kind: MeasuredKind; tasks: number; taskSeconds: number; idleSeconds: number };
 
 export type Month = {
@@ -19,7 +24,7 @@ export type Month = {
   totalDollars: number;
 };
 
-/** Dollars for one task. A kind that cannot run so long a task has none. */
+/** Dollars for one task. A kind that cannot run a task of this length has none. */
 export type ByLength = { taskSeconds: number; polls: number; dollars: Partial<Record<MeasuredKind, number>> };
 
 export type Estimate = {
@@ -35,8 +40,8 @@ export type Estimate = {
 
 const lengthsSeconds = [5, 30, 60, 600, 3600, 8 * 3600];
 
-/** Lambda allows 15 minutes, of which a minute is left for the end; an AgentCore session lives for 8 hours. */
-const longestSeconds: Record<MeasuredKind, number> = {
+/** Lambda allows 15 minutes, of which the end needs one. An AgentCore session lives for 8 hours. */
+const maxSeconds: Record<MeasuredKind, number> = {
   agentcore: assumptions.sessionLifeSeconds.value,
   lambda: 14 * 60,
   external: Number.POSITIVE_INFINITY,
@@ -45,9 +50,11 @@ const longestSeconds: Record<MeasuredKind, number> = {
 export function estimate({ measured, ...scenario }: Scenario & { measured: MeasuredCalls }): Estimate {
   const { tasks, taskSeconds, idleSeconds } = scenario;
   const kinds = Object.keys(measured.kinds) as MeasuredKind[];
-  const costOf = (kind: MeasuredKind, seconds: number) =>
-    describeTask({ measured, kind, taskSeconds: seconds, idleSeconds });
-  const able = (seconds: number) => kinds.filter((kind) => seconds <= longestSeconds[kind]);
+  const costOf = (kind: MeasuredKind, seconds: number) => {
+    const taskMs = seconds * 1000;
+    return estimateTask(measured, { kind, polls: countPolls(taskMs), taskMs, idleSeconds });
+  };
+  const able = (seconds: number) => kinds.filter((kind) => seconds <= maxSeconds[kind]);
   const months = able(taskSeconds).map((kind): Month => {
     const { calls, logBytes, dollars } = costOf(kind, taskSeconds);
     const taskDollars = Object.fromEntries(
@@ -59,41 +66,11 @@ export function estimate({ measured, ...scenario }: Scenario & { measured: Measu
   });
   const lengths = lengthsSeconds.map((seconds): ByLength => {
     const dollars = able(seconds).map((kind) => [kind, sum(Object.values(costOf(kind, seconds).dollars))]);
-    return { taskSeconds: seconds, polls: pollsAt(seconds), dollars: Object.fromEntries(dollars) };
+    return { taskSeconds: seconds, polls: countPolls(seconds * 1000), dollars: Object.fromEntries(dollars) };
   });
   const headline = formatHeadline({ scenario, months });
-  return { headline, scenario, polls: pollsAt(taskSeconds), months, lengths, assumptions, priceList };
+  return { headline, scenario, polls: countPolls(taskSeconds * 1000), months, lengths, assumptions, priceList };
 }
-
-function describeTask({
-  measured,
-  kind,
-  taskSeconds,
-  idleSeconds,
-}: {
-  measured: MeasuredCalls;
-  kind: MeasuredKind;
-  taskSeconds: number;
-  idleSeconds: number;
-}): { calls: CallCounts; logBytes: number; dollars: TaskCost } {
-  const taskMs = taskSeconds * 1000;
-  const polls = pollsAt(taskSeconds);
-  const calls = estimateCalls({ measured, kind, polls, taskMs });
-  const logBytes = estimateLogBytes({ measured, kind, polls });
-  return { calls, logBytes, dollars: estimateTaskCost({ kind, calls, polls, taskMs, logBytes, idleSeconds }) };
-}
-
-function pollsAt(taskSeconds: number): number {
-  const { syncBudgetSeconds, pollAfterMs, stepMs } = assumptions;
-  return countPolls({
-    taskMs: taskSeconds * 1000,
-    syncBudgetMs: syncBudgetSeconds.value * 1000,
-    pollAfterMs: pollAfterMs.value,
-    stepMs: stepMs.value,
-  });
-}
-
-// The estimate in one sentence: the sum and its largest part.
 
 const kindNames: Record<MeasuredKind, string> = {
   agentcore: "AgentCore",
@@ -128,34 +105,20 @@ function formatDollars(usd: number): string {
   return usd < 10 ? `$${usd.toFixed(2)}` : `$${Math.round(usd).toLocaleString("en-US")}`;
 }
 
-// How often a task is polled, by the schedule that the worker keeps.
-
-/** None where the first call brings the result; the last poll is the one that does. */
-export function countPolls({
-  taskMs,
-  syncBudgetMs,
-  pollAfterMs,
-  stepMs,
-}: {
-  taskMs: number;
-  syncBudgetMs: number;
-  pollAfterMs: number;
-  /** What each poll takes itself. */
-  stepMs: number;
-}): number {
+/** Counts the polls by the schedule that the worker keeps. The first call may bring the result; else the last poll does. */
+export function countPolls(taskMs: number): number {
+  const { syncBudgetSeconds, pollAfterMs, stepMs } = assumptions;
   let polls = 0;
-  for (let atMs = syncBudgetMs; atMs < taskMs; polls++) {
-    const { delayMs, jitterMs } = pollDelay({ polls, ageMs: atMs, pollAfterMs });
-    atMs += delayMs + jitterMs / 2 + stepMs;
+  for (let atMs = syncBudgetSeconds.value * 1000; atMs < taskMs; polls++) {
+    const { delayMs, jitterMs } = pollDelay({ polls, ageMs: atMs, pollAfterMs: pollAfterMs.value });
+    atMs += delayMs + jitterMs / 2 + stepMs.value;
   }
   return polls;
 }
 
-// The cost of a stage in a month, whether it gets tasks or not.
-
 /**
  * The parts of each kind's templates, in two accounts of one region (test/cdk/stage-cost.test.ts compares). With one account
- * `agentcore` has three alarm metrics fewer. `queues`: those that Lambda polls.
+ * `agentcore` has three alarm metrics fewer. `queues` are those that Lambda polls.
  */
 export const stageParts: Record<MeasuredKind, { alarmMetrics: number; queues: number; keys: number }> = {
   agentcore: { alarmMetrics: 26, queues: 3, keys: 2 },
@@ -169,17 +132,16 @@ export const installAlarmMetrics = 3;
 export const stageItems = ["Custom metrics", "Alarms", "KMS keys", "Secrets", "SQS, empty receives"] as const;
 export type StageCost = Record<(typeof stageItems)[number], number>;
 
-const secondsOfMonth = 30 * 24 * 3600;
-
+/** The cost of a stage in a month of 30 days without any task. */
 function estimateStageCost({ kind, customMetrics }: { kind: MeasuredKind; customMetrics: number }): StageCost {
   const { alarmMetrics, queues, keys } = stageParts[kind];
   const { secrets, pollersPerQueue, longPollSeconds } = assumptions;
-  const emptyReceives = (queues * pollersPerQueue.value * secondsOfMonth) / longPollSeconds.value;
+  const emptyReceives = (queues * pollersPerQueue.value * 30 * 24 * 3600) / longPollSeconds.value;
   return {
-    "Custom metrics": priceInDollars({ price: "metricMonth", units: customMetrics }),
-    Alarms: priceInDollars({ price: "alarmMetricMonth", units: alarmMetrics }),
-    "KMS keys": priceInDollars({ price: "kmsKeyMonth", units: keys }),
-    Secrets: priceInDollars({ price: "secretMonth", units: secrets.value }),
-    "SQS, empty receives": priceInDollars({ price: "sqsRequest", units: emptyReceives }),
+    "Custom metrics": toDollars("metricMonth", customMetrics),
+    Alarms: toDollars("alarmMetricMonth", alarmMetrics),
+    "KMS keys": toDollars("kmsKeyMonth", keys),
+    Secrets: toDollars("secretMonth", secrets.value),
+    "SQS, empty receives": toDollars("sqsRequest", emptyReceives),
   };
 }

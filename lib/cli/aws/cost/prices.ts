@@ -1,8 +1,11 @@
-/** Prices of AWS in one region at one date, each with the page that publishes it. */
+/** AWS prices of one region at one date, each with the page that publishes it. */
 
 type Price = { usd: number; per: number; unit: string; source: string };
 
 const source = (path: string) => `https://aws.amazon.com/${path}/pricing/`;
+const dynamodb = source("dynamodb");
+const cloudwatch = source("cloudwatch");
+const agentcore = source("bedrock/agentcore");
 
 export const priceList = {
   region: "us-east-1",
@@ -14,14 +17,14 @@ export const priceList = {
     lambdaGbSecond: { usd: 0.0000133334, per: 1, unit: "GB-seconds on arm64", source: source("lambda") },
     sqsRequest: { usd: 0.4, per: 1e6, unit: "requests (64 KB each), standard queue", source: source("sqs") },
     sqsFairRequest: { usd: 0.1, per: 1e6, unit: "requests with a message group, on top", source: source("sqs") },
-    dynamodbWrite: { usd: 0.625, per: 1e6, unit: "write units (1 KB each), on demand", source: source("dynamodb") },
-    dynamodbRead: { usd: 0.125, per: 1e6, unit: "read units (4 KB each), on demand", source: source("dynamodb") },
-    dynamodbGbMonth: { usd: 0.25, per: 1, unit: "GB of records, a month", source: source("dynamodb") },
+    dynamodbWrite: { usd: 0.625, per: 1e6, unit: "write units (1 KB each), on demand", source: dynamodb },
+    dynamodbRead: { usd: 0.125, per: 1e6, unit: "read units (4 KB each), on demand", source: dynamodb },
+    dynamodbGbMonth: { usd: 0.25, per: 1, unit: "GB of records, a month", source: dynamodb },
     dynamodbRecoveryGbMonth: {
       usd: 0.2,
       per: 1,
       unit: "GB with point-in-time recovery, a month, on top",
-      source: source("dynamodb"),
+      source: dynamodb,
     },
     kmsKeyMonth: { usd: 1, per: 1, unit: "keys, a month", source: source("kms") },
     kmsRequest: { usd: 0.03, per: 1e4, unit: "requests", source: source("kms") },
@@ -30,22 +33,17 @@ export const priceList = {
     s3Put: { usd: 0.005, per: 1000, unit: "files put into the bucket", source: source("s3") },
     s3Get: { usd: 0.0004, per: 1000, unit: "files read from the bucket", source: source("s3") },
     secretMonth: { usd: 0.4, per: 1, unit: "secrets, a month", source: source("secrets-manager") },
-    logGb: { usd: 0.5, per: 1, unit: "GB of logs that are written", source: source("cloudwatch") },
-    metricMonth: { usd: 0.3, per: 1, unit: "custom metrics, a month", source: source("cloudwatch") },
-    alarmMetricMonth: {
-      usd: 0.1,
-      per: 1,
-      unit: "metrics that an alarm watches, a month",
-      source: source("cloudwatch"),
-    },
-    agentcoreVcpuHour: { usd: 0.0895, per: 1, unit: "vCPU-hours in use", source: source("bedrock/agentcore") },
-    agentcoreGbHour: { usd: 0.00945, per: 1, unit: "GB-hours of a session", source: source("bedrock/agentcore") },
+    logGb: { usd: 0.5, per: 1, unit: "GB of logs that are written", source: cloudwatch },
+    metricMonth: { usd: 0.3, per: 1, unit: "custom metrics, a month", source: cloudwatch },
+    alarmMetricMonth: { usd: 0.1, per: 1, unit: "metrics that an alarm watches, a month", source: cloudwatch },
+    agentcoreVcpuHour: { usd: 0.0895, per: 1, unit: "vCPU-hours in use", source: agentcore },
+    agentcoreGbHour: { usd: 0.00945, per: 1, unit: "GB-hours of a session", source: agentcore },
   } satisfies Record<string, Price>,
 } as const;
 
-export type PriceName = keyof typeof priceList.prices;
+type PriceName = keyof typeof priceList.prices;
 
-export function priceInDollars({ price, units }: { price: PriceName; units: number }): number {
+export function toDollars(price: PriceName, units: number): number {
   const { usd, per } = priceList.prices[price];
   return (units * usd) / per;
 }

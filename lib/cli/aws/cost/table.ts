@@ -1,11 +1,9 @@
-/** The estimate as Markdown, which is readable on a terminal too. */
-
+/** Formats the estimate as Markdown, which reads well on a terminal too. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { UsageError } from "../../../../bin/commands/command.ts";
-import type { MeasuredKind } from "./calls.ts";
 import { type Estimate, formatSeconds, installAlarmMetrics, stageItems } from "./estimate.ts";
-import { services } from "./task-cost.ts";
+import { type MeasuredKind, services } from "./task-cost.ts";
 
 export function costTable({ headline, scenario, polls, months, lengths, assumptions, priceList }: Estimate): string {
   const { tasks, taskSeconds, idleSeconds } = scenario;
@@ -38,18 +36,20 @@ export function costTable({ headline, scenario, polls, months, lengths, assumpti
       [...callRows, ["bytes of log lines", ...months.map(({ logBytesPerTask }) => count(logBytesPerTask))]],
     ),
     "Assumed, because neither a template nor the rehearsal can say it:",
-    textTable(
+    table(
       ["value", "what"],
       Object.values(assumptions).map(({ value, unit, what }) => [`${value} ${unit}`, what]),
+      "---",
     ),
     `Prices of ${priceList.region}, ${priceList.asOf}, without free tiers and discounts:`,
-    textTable(
+    table(
       ["price", "of", "published at"],
       Object.values(priceList.prices).map(({ usd, per, unit, source }) => [
         `$${usd}${per === 1 ? "" : ` per ${per.toLocaleString("en-US")}`}`,
         unit,
         source,
       ]),
+      "---",
     ),
     `Not included: ${notIncluded.join("; ")}.`,
   ].join("\n\n");
@@ -67,18 +67,10 @@ const notIncluded = [
   `${installAlarmMetrics} more alarms where people can install the app`,
 ];
 
-/** Numbers in every column but the first. */
-function table(head: string[], rows: string[][]): string {
-  const ruler = head.map((_, index) => (index === 0 ? "---" : "---:"));
-  return [head, ruler, ...rows].map(tableLine).join("\n");
-}
-
-function textTable(head: string[], rows: string[][]): string {
-  return [head, head.map(() => "---"), ...rows].map(tableLine).join("\n");
-}
-
-function tableLine(cells: string[]): string {
-  return `| ${cells.join(" | ")} |`;
+/** Every column but the first is aligned as numbers, unless `ruler` says otherwise. */
+function table(head: string[], rows: string[][], ruler = "---:"): string {
+  const rulers = ["---", ...head.slice(1).map(() => ruler)];
+  return [head, rulers, ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
 function count(value: number): string {
@@ -89,8 +81,7 @@ function dollars(value: number): string {
   return value < 0.005 && value > 0 ? "<0.01" : value.toFixed(2);
 }
 
-// The part of docs/operations.md that is generated.
-
+/** The part of docs/operations.md between these markers is generated. */
 const begin = "<!-- cost: written by npx sekisho cost --markdown -->";
 const end = "<!-- cost: end -->";
 

@@ -1,8 +1,34 @@
-/** The cost of one task by service, in dollars. */
-import { assumptions } from "./assumptions.ts";
-import type { CallCounts, MeasuredKind } from "./calls.ts";
-import { priceInDollars } from "./prices.ts";
+/** The AWS calls and log bytes of one task, and their cost by service. */
+import { readFileSync } from "node:fs";
+import * as z from "zod";
+import { assumptions as a } from "./assumptions.ts";
+import { toDollars } from "./prices.ts";
 
+const callsSchema = z.record(z.string().regex(/^[a-z0-9-]+:[A-Za-z]+$/), z.number().min(0));
+export type CallCounts = z.infer<typeof callsSchema>;
+
+const measuredSchema = z.object({
+  kinds: z.record(
+    z.enum(["agentcore", "lambda", "external"]),
+    z.object({
+      sync: callsSchema,
+      perPoll: callsSchema,
+      logBytes: z.object({ sync: z.number().min(0), perPoll: z.number().min(0) }),
+      customMetrics: z.int().min(0),
+    }),
+  ),
+});
+export type MeasuredCalls = z.infer<typeof measuredSchema>;
+export type MeasuredKind = keyof MeasuredCalls["kinds"];
+
+/** Reads the file that the rehearsal writes. */
+export function readMeasuredCalls(): MeasuredCalls {
+  const file = new URL("../../../cdk/measured-calls.json", import.meta.url);
+  return measuredSchema.parse(JSON.parse(readFileSync(file, "utf8")));
+}
+
+/** The dollars of one task, in the order in which they are shown. */
+export type TaskCost = Record<Service, number>;
 export const services = [
   "API Gateway",
   "Lambda",
@@ -14,90 +40,89 @@ export const services = [
   "AgentCore, agent at work",
   "AgentCore, session idle",
 ] as const;
-export type Service = (typeof services)[number];
-export type TaskCost = Record<Service, number>;
+type Service = (typeof services)[number];
 
-export type TaskUse = {
-  kind: MeasuredKind;
-  calls: CallCounts;
-  polls: number;
-  taskMs: number;
-  /** Bytes of our own log lines. */
-  logBytes: number;
-  idleSeconds: number;
-};
+type TaskUse = { kind: MeasuredKind; polls: number; taskMs: number; idleSeconds: number };
 
-export function estimateTaskCost(use: TaskUse): TaskCost {
-  const { calls } = use;
-  const a = assumptions;
-  const functions = estimateFunctions(use);
+export function estimateTask(
+  measured: MeasuredCalls,
+  use: TaskUse,
+): { calls: CallCounts; logBytes: number; dollars: TaskCost } {
+  const ofKind = measured.kinds[use.kind];
+  const calls = estimateCalls(ofKind, use);
+  const count = (pattern: RegExp) =>
+    sum(Object.entries(calls).map(([name, times]) => (pattern.test(name) ? times : 0)));
+  const logBytes = ofKind.logBytes.sync + ofKind.logBytes.perPoll * use.polls;
+  const functions = estimateFunctions(use, count(/^sqs:SendMessage$/));
   const invocations = sum(functions.map((each) => each.invocations));
   const gbSeconds = sum(functions.map(({ seconds, gb }) => seconds * gb));
-  const messages = countCalls(calls, /^sqs:/) * a.messageChunks.value;
-  const writes = countCalls(calls, /^dynamodb:(Put|Update|Delete)Item$/);
-  const reads = countCalls(calls, /^dynamodb:(GetItem|Query)$/);
-  const logBytes = use.logBytes + invocations * a.platformLogBytes.value + a.accessLogBytes.value;
-  return {
-    "API Gateway": priceInDollars({ price: "httpApiRequest", units: 1 }),
-    Lambda:
-      priceInDollars({ price: "lambdaRequest", units: invocations }) +
-      priceInDollars({ price: "lambdaGbSecond", units: gbSeconds }),
-    SQS:
-      priceInDollars({ price: "sqsRequest", units: messages }) +
-      priceInDollars({ price: "sqsFairRequest", units: messages }),
+  const messages = count(/^sqs:/) * a.messageChunks.value;
+  const writes = count(/^dynamodb:(Put|Update|Delete)Item$/) * Math.ceil(a.recordKb.value) + a.indexWrites.value;
+  const reads = count(/^dynamodb:(GetItem|Query)$/) * Math.ceil(a.recordKb.value / 4);
+  const recordGb = a.recordKb.value / 1e6;
+  const allLogBytes = logBytes + invocations * a.platformLogBytes.value + a.accessLogBytes.value;
+  const dollars = {
+    "API Gateway": toDollars("httpApiRequest", 1),
+    Lambda: toDollars("lambdaRequest", invocations) + toDollars("lambdaGbSecond", gbSeconds),
+    SQS: toDollars("sqsRequest", messages) + toDollars("sqsFairRequest", messages),
     DynamoDB:
-      priceInDollars({ price: "dynamodbWrite", units: writes * Math.ceil(a.recordKb.value) + a.indexWrites.value }) +
-      priceInDollars({ price: "dynamodbRead", units: reads * Math.ceil(a.recordKb.value / 4) }) +
-      priceInDollars({ price: "dynamodbGbMonth", units: a.recordKb.value / 1e6 }) +
-      priceInDollars({ price: "dynamodbRecoveryGbMonth", units: a.recordKb.value / 1e6 }),
+      toDollars("dynamodbWrite", writes) +
+      toDollars("dynamodbRead", reads) +
+      toDollars("dynamodbGbMonth", recordGb) +
+      toDollars("dynamodbRecoveryGbMonth", recordGb),
     "Secrets Manager":
-      priceInDollars({
-        price: "secretRead",
-        units: countCalls(calls, /^secretsmanager:/) / a.tasksPerCachedRead.value,
-      }) + priceInDollars({ price: "parameterRead", units: countCalls(calls, /^ssm:/) / a.tasksPerCachedRead.value }),
-    KMS: priceInDollars({ price: "kmsRequest", units: a.kmsPerTask.value }),
-    "CloudWatch Logs": priceInDollars({ price: "logGb", units: logBytes / 1e9 }),
+      toDollars("secretRead", count(/^secretsmanager:/) / a.tasksPerCachedRead.value) +
+      toDollars("parameterRead", count(/^ssm:/) / a.tasksPerCachedRead.value),
+    KMS: toDollars("kmsRequest", a.kmsPerTask.value),
+    "CloudWatch Logs": toDollars("logGb", allLogBytes / 1e9),
     ...estimateAgentcoreCost(use),
   };
+  return { calls, logBytes, dollars };
 }
 
-type FunctionUse = { invocations: number; seconds: number; gb: number };
+/** The Execution zone renews the lease of a running task in its table as long as the agent works. */
+function estimateCalls({ sync, perPoll }: MeasuredCalls["kinds"][MeasuredKind], use: TaskUse): CallCounts {
+  const calls: CallCounts = { ...sync };
+  for (const [name, count] of Object.entries(perPoll)) calls[name] = (calls[name] ?? 0) + count * use.polls;
+  const messages = calls["sqs:SendMessage"] ?? 0;
+  const renewals = use.kind === "external" ? 0 : Math.floor(use.taskMs / (a.renewSeconds.value * 1000));
+  calls["dynamodb:UpdateItem"] = (calls["dynamodb:UpdateItem"] ?? 0) + renewals;
+  // Lambda receives and deletes each message for us, and both cost as much as our own calls.
+  calls["sqs:ReceiveMessage"] = messages;
+  calls["sqs:DeleteMessage"] = messages;
+  return calls;
+}
 
-/** `seconds` of all its invocations. The first call waits for the result, but not longer than the sync budget. */
-function estimateFunctions({ kind, calls, polls, taskMs }: TaskUse): FunctionUse[] {
-  const a = assumptions;
+/** `seconds` of all invocations. The first call waits for the result, but not longer than the sync budget. */
+function estimateFunctions(
+  { kind, polls, taskMs }: TaskUse,
+  messages: number,
+): { invocations: number; seconds: number; gb: number }[] {
   const waitSeconds = Math.min(taskMs / 1000, a.syncBudgetSeconds.value);
-  const ofExecution = kind === "lambda" ? 1 : 0;
-  const steps = countCalls(calls, /^sqs:SendMessage$/) - ofExecution;
-  const stepSeconds = (steps * a.stepMs.value) / 1000;
-  const uses: FunctionUse[] = [
+  const runs = kind === "lambda" ? 1 : 0;
+  const steps = messages - runs;
+  const uses = [
     { invocations: 1, seconds: a.ingressMs.value / 1000, gb: a.ingressGb.value },
-    { invocations: steps, seconds: stepSeconds + waitSeconds, gb: a.workerGb.value },
+    { invocations: steps, seconds: (steps * a.stepMs.value) / 1000 + waitSeconds, gb: a.workerGb.value },
   ];
   if (kind !== "lambda") return uses;
   return [
     ...uses,
     { invocations: 1 + polls, seconds: waitSeconds + (polls * a.urlMs.value) / 1000, gb: a.urlGb.value },
-    { invocations: ofExecution, seconds: taskMs / 1000, gb: a.agentGb.value },
+    { invocations: runs, seconds: taskMs / 1000, gb: a.agentGb.value },
   ];
 }
 
 /** Each task has a session of its own, as in a thread of its own. An idle session costs its memory, and no processor. */
 function estimateAgentcoreCost({ kind, taskMs, idleSeconds }: TaskUse) {
-  const { agentcoreVcpu, agentcoreGb, sessionLifeSeconds } = assumptions;
   const isUsed = kind === "agentcore" ? 1 : 0;
   const workHours = (isUsed * taskMs) / 3600_000;
-  const idleHours = (isUsed * Math.min(idleSeconds, Math.max(0, sessionLifeSeconds.value - taskMs / 1000))) / 3600;
-  const memory = (hours: number) => priceInDollars({ price: "agentcoreGbHour", units: hours * agentcoreGb.value });
+  const idleHours = (isUsed * Math.min(idleSeconds, Math.max(0, a.sessionLifeSeconds.value - taskMs / 1000))) / 3600;
+  const memory = (hours: number) => toDollars("agentcoreGbHour", hours * a.agentcoreGb.value);
   return {
-    "AgentCore, agent at work":
-      priceInDollars({ price: "agentcoreVcpuHour", units: workHours * agentcoreVcpu.value }) + memory(workHours),
+    "AgentCore, agent at work": toDollars("agentcoreVcpuHour", workHours * a.agentcoreVcpu.value) + memory(workHours),
     "AgentCore, session idle": memory(idleHours),
   };
-}
-
-function countCalls(calls: CallCounts, pattern: RegExp): number {
-  return sum(Object.entries(calls).map(([name, count]) => (pattern.test(name) ? count : 0)));
 }
 
 export function sum(numbers: readonly number[]): number {

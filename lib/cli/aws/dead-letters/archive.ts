@@ -1,4 +1,4 @@
-/** The archive queue of dead letters: read without losing anything, since a queue can only be read by receiving from it. */
+/** The archive queue of dead letters. A queue can only be read by receiving, so what is not removed is shown again. */
 import {
   ChangeMessageVisibilityBatchCommand,
   DeleteMessageCommand,
@@ -7,36 +7,71 @@ import {
   SQSClient,
 } from "@aws-sdk/client-sqs";
 import { type QueueMessage, queueMessageSchema } from "../../../../lambdas/verification/task/messages.ts";
-import { callAws } from "../aws-failure.ts";
+import { type AwsCall, callAws } from "../aws-failure.ts";
 
-/** So long nobody else sees what is being looked at; whatever happens, it is there again afterwards. */
+/** Nobody else receives a message for that long. Afterwards it is there again, whatever happens. */
 const hiddenSeconds = 300;
-const waitSeconds = 1;
 const batchSize = 10;
 
 export type DeadLetter = {
   messageId: string;
   receipt: string;
   body: string;
-  /** The message group: whose turn it is among tenants. */
+  /** The message group, by which tenants take turns. */
   group: string | undefined;
   archivedAtMs: number;
 };
 
-type Archive = { queueUrl: string; region: string; signal: AbortSignal };
-
 /**
- * Gives all messages of the archive to `work`, with what removes one for good. All others can be received again afterwards,
- * also where `work` rejects.
+ * Gives all messages of the archive to `work`, with a function that removes one for good. The others can be received again
+ * afterwards, even where `work` rejects.
  */
 export async function withDeadLetters(
-  { queueUrl, region, signal }: Archive,
+  { queueUrl, region, signal }: AwsCall & { queueUrl: string },
   work: (letters: readonly DeadLetter[], remove: (letter: DeadLetter) => Promise<void>) => Promise<void>,
 ): Promise<void> {
   const sqs = new SQSClient({ region, useQueueUrlAsEndpoint: false });
   const letters = new Map<string, DeadLetter>();
+
+  async function receiveAll(): Promise<void> {
+    const command = new ReceiveMessageCommand({
+      QueueUrl: queueUrl,
+      MaxNumberOfMessages: batchSize,
+      VisibilityTimeout: hiddenSeconds,
+      WaitTimeSeconds: 1,
+      MessageSystemAttributeNames: ["SentTimestamp", "MessageGroupId"],
+    });
+    for (;;) {
+      const { Messages = [] } = await callAws({
+        doing: "read the archive of dead letters",
+        signal,
+        call: (options) => sqs.send(command, options),
+      });
+      const known = letters.size;
+      for (const message of Messages) letters.set(message.MessageId ?? "", toDeadLetter(message));
+      // The queue is empty, or its first messages have become visible again.
+      if (letters.size === known) return;
+    }
+  }
+
+  /** Also runs after an interrupt. Where it fails, the messages are visible again after `hiddenSeconds`. */
+  async function release(): Promise<void> {
+    const receipts = [...letters.values()].map(({ receipt }) => receipt);
+    for (let from = 0; from < receipts.length; from += batchSize) {
+      const Entries = receipts.slice(from, from + batchSize).map((receipt, index) => {
+        return { Id: String(index), ReceiptHandle: receipt, VisibilityTimeout: 0 };
+      });
+      const command = new ChangeMessageVisibilityBatchCommand({ QueueUrl: queueUrl, Entries });
+      await callAws({
+        doing: "show dead letters again",
+        signal: new AbortController().signal,
+        call: (options) => sqs.send(command, options),
+      }).catch(() => {});
+    }
+  }
+
   try {
-    await receiveAll({ sqs, queueUrl, signal, letters });
+    await receiveAll();
     await work([...letters.values()], async ({ messageId, receipt }) => {
       await callAws({
         doing: "remove a message from the archive of dead letters",
@@ -46,68 +81,14 @@ export async function withDeadLetters(
       letters.delete(messageId);
     });
   } finally {
-    await release({ sqs, queueUrl, letters: [...letters.values()] });
+    await release();
   }
 }
 
-async function receiveAll({
-  sqs,
-  queueUrl,
-  signal,
-  letters,
-}: {
-  sqs: SQSClient;
-  queueUrl: string;
-  signal: AbortSignal;
-  letters: Map<string, DeadLetter>;
-}): Promise<void> {
-  const input = {
-    QueueUrl: queueUrl,
-    MaxNumberOfMessages: batchSize,
-    VisibilityTimeout: hiddenSeconds,
-    WaitTimeSeconds: waitSeconds,
-    MessageSystemAttributeNames: ["SentTimestamp", "MessageGroupId"] as ("SentTimestamp" | "MessageGroupId")[],
-  };
-  for (;;) {
-    const { Messages = [] } = await callAws({
-      doing: "read the archive of dead letters",
-      signal,
-      call: (options) => sqs.send(new ReceiveMessageCommand(input), options),
-    });
-    const known = letters.size;
-    for (const message of Messages) letters.set(message.MessageId ?? "", letterOf(message));
-    // Nothing more, or only what was seen already: it has been hidden for too long by now.
-    if (letters.size === known) return;
-  }
-}
-
-/** Best effort, and also when the person has interrupted: what fails is there again after `hiddenSeconds`. */
-async function release({
-  sqs,
-  queueUrl,
-  letters,
-}: {
-  sqs: SQSClient;
-  queueUrl: string;
-  letters: DeadLetter[];
-}): Promise<void> {
-  const signal = new AbortController().signal;
-  for (let from = 0; from < letters.length; from += batchSize) {
-    const Entries = letters
-      .slice(from, from + batchSize)
-      .map(({ receipt }, index) => ({ Id: String(index), ReceiptHandle: receipt, VisibilityTimeout: 0 }));
-    const command = new ChangeMessageVisibilityBatchCommand({ QueueUrl: queueUrl, Entries });
-    const call = (options: { abortSignal: AbortSignal }) => sqs.send(command, options);
-    await callAws({ doing: "show dead letters again", signal, call }).catch(() => {});
-  }
-}
-
-function letterOf({ MessageId = "", ReceiptHandle = "", Body = "", Attributes = {} }: Message): DeadLetter {
+function toDeadLetter({ MessageId = "", ReceiptHandle = "", Body = "", Attributes = {} }: Message): DeadLetter {
   const { MessageGroupId: group, SentTimestamp } = Attributes;
   return { messageId: MessageId, receipt: ReceiptHandle, body: Body, group, archivedAtMs: Number(SentTimestamp) };
 }
-
-// What a dead letter is about: ids, kind and times; its text is nobody's business here.
 
 export type ReadLetter = DeadLetter & { message: QueueMessage | undefined };
 
@@ -118,9 +99,4 @@ export function readLetter(letter: DeadLetter): ReadLetter {
   } catch {
     return { ...letter, message: undefined };
   }
-}
-
-/** The tenant in whose turn it is moved. */
-export function readTenant({ group, message }: ReadLetter): string | undefined {
-  return group ?? (message?.type === "ask" ? message.message.team : undefined);
 }

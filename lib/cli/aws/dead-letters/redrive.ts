@@ -1,24 +1,30 @@
 /** Sends dead letters on their way again, and removes each from the archive once its message is in the queue. */
+import { DynamoDBClient, GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
-import { callAws } from "../aws-failure.ts";
-import { type ReadLetter, readTenant } from "./archive.ts";
-import type { ReadTaskState } from "./task-state.ts";
+import { taskTable } from "../../../../lambdas/shared/engine/aws/table.ts";
+import { type AwsCall, callAws } from "../aws-failure.ts";
+import type { ReadLetter } from "./archive.ts";
+
+/** Resolves to undefined where the task was never begun, or its record has expired. */
+export type ReadTaskState = (request: { requestId: string }) => Promise<string | undefined>;
 
 type Redrive = {
   letters: readonly ReadLetter[];
   stateOfTask: ReadTaskState;
   send(request: { body: string; group: string | undefined }): Promise<void>;
   remove(letter: ReadLetter): Promise<void>;
-  /** Called for each request id when it is on its way. */
+  /** Called for each request id whose message is in the queue. */
   done(request: { requestId: string; state: string | undefined }): void;
 };
 
-/** Several letters of one task are one message. */
+/** Sends one message per task, however many letters the task has. */
 export async function redrive({ letters, stateOfTask, send, remove, done }: Redrive): Promise<void> {
-  for (const [requestId, ofTask] of byRequestId(letters)) {
+  const byRequestId = Map.groupBy(letters, ({ message }) => message?.requestId);
+  for (const [requestId, ofTask] of byRequestId) {
+    if (requestId === undefined) continue;
     const state = await stateOfTask({ requestId });
     const ask = ofTask.find(({ message }) => message?.type === "ask");
-    // A task that was never begun starts with its message. Any other is in the table, and goes on from where it stands.
+    // A task that was never begun starts with its own message. Any other continues from its record.
     const body = ask !== undefined && state === undefined ? ask.body : JSON.stringify({ type: "redrive", requestId });
     await send({ body, group: ofTask.map(readTenant).find((group) => group !== undefined) });
     for (const letter of ofTask) await remove(letter);
@@ -26,25 +32,12 @@ export async function redrive({ letters, stateOfTask, send, remove, done }: Redr
   }
 }
 
-function byRequestId(letters: readonly ReadLetter[]): Map<string, ReadLetter[]> {
-  const groups = new Map<string, ReadLetter[]>();
-  for (const letter of letters) {
-    if (letter.message === undefined) continue;
-    const { requestId } = letter.message;
-    groups.set(requestId, [...(groups.get(requestId) ?? []), letter]);
-  }
-  return groups;
+/** The message group, which is the tenant. */
+function readTenant({ group, message }: ReadLetter): string | undefined {
+  return group ?? (message?.type === "ask" ? message.message.team : undefined);
 }
 
-export function createSend({
-  queueUrl,
-  region,
-  signal,
-}: {
-  queueUrl: string;
-  region: string;
-  signal: AbortSignal;
-}): Redrive["send"] {
+export function createSend({ queueUrl, region, signal }: AwsCall & { queueUrl: string }): Redrive["send"] {
   const sqs = new SQSClient({ region, useQueueUrlAsEndpoint: false });
   return async ({ body, group }) => {
     const input = { QueueUrl: queueUrl, MessageBody: body, ...(group === undefined ? {} : { MessageGroupId: group }) };
@@ -53,5 +46,26 @@ export function createSend({
       signal,
       call: (options) => sqs.send(new SendMessageCommand(input), options),
     });
+  };
+}
+
+/** Reads from the task table of a stage. */
+export function createReadTaskState({ tableName, region, signal }: AwsCall & { tableName: string }): ReadTaskState {
+  const dynamo = new DynamoDBClient({ region });
+  return async ({ requestId }) => {
+    const command = new GetItemCommand({
+      TableName: tableName,
+      Key: { [taskTable.partitionKey]: { S: requestId } },
+      ConsistentRead: true,
+      // The task's texts are not read.
+      ProjectionExpression: "id, #state",
+      ExpressionAttributeNames: { "#state": "state" },
+    });
+    const { Item } = await callAws({
+      doing: "look for a task's record",
+      signal,
+      call: (options) => dynamo.send(command, options),
+    });
+    return Item === undefined ? undefined : (Item.state?.S ?? "unknown");
   };
 }

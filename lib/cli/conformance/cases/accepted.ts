@@ -1,67 +1,192 @@
-/** Cases of tasks that go on in the background; skipped where the peer answers everything at once. */
+/** Cases of tasks that go on after `accepted`. Skipped where the peer answers everything at once, or the agent asks nothing. */
+import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { maxPartialTextLength } from "../../../../contracts/limits.ts";
-import type { AcceptedTask } from "../case.ts";
-import { type CaseRun, type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
+import type { TaskResult } from "../../../../contracts/methods.ts";
+import { type AcceptedTask, type CaseRun, type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
 import { expectError, expectResult, readPeerError } from "../expect.ts";
-import type { PeerAnswer } from "../peer-answer.ts";
-import { followTask } from "../run-task.ts";
+import type { PeerAnswer } from "../peer.ts";
+import { followTask, runTask } from "../run-task.ts";
 
-/** Short: whether the peer holds the answer is its own affair. */
-const waitMs = 100;
-/** Longer: a peer that knows long polls answers when there is something to tell. */
-const progressWaitMs = 1000;
+export const taskCases: readonly ConformanceCase[] = [
+  unknownTask("get_task", {}),
+  unknownTask("cancel_task", {}),
+  unknownTask("answer_task", { text: "yes" }),
+];
+
+function unknownTask(method: string, params: object): ConformanceCase {
+  return {
+    name: `tasks/unknown-${method.replace("_task", "")}`,
+    level: "required",
+    expects: `${method} of an unknown task: task_not_found, error -32061; or -32601 where there is no such method`,
+    async check({ peer }) {
+      const answer = await peer.call({ method, params: { ...params, task_id: randomUUID() } });
+      return expectError(answer, ["task_not_found", "method_not_found"]);
+    },
+  };
+}
+
+export const questionCases: readonly ConformanceCase[] = [
+  {
+    name: "tasks/question",
+    level: "required",
+    expects: "answer_task of a task that asks: a result as of get_task, and the same for the same answer again",
+    check: async (run) => answerTwice(run, (await startQuestion(run)).question),
+  },
+  {
+    name: "tasks/question-id",
+    level: "required",
+    expects:
+      "a question with a question_id: an answer to another one, and another answer to this one, are invalid_state, error -32063",
+    async check(run) {
+      const { question, came } = await startQuestion(run);
+      const { task_id, question_id } = question;
+      // A peer need not name its questions.
+      if (question_id === undefined) throw new NotApplicable(`the question has no question_id: ${came}`);
+      expectError(await reply(run, { ...question, question_id: randomUUID() }), ["invalid_state"]);
+      const answer = await run.peer.call({ method: "get_task", params: { task_id } });
+      const still = expectResult(answer, "get_task");
+      if (still.status !== "input_required" || still.question_id !== question_id) throw new Deviation(answer.came);
+      await answerTwice(run, question);
+      return expectError(await reply(run, question, { text: "something else altogether" }), ["invalid_state"]);
+    },
+  },
+];
+
+type Question = Extract<TaskResult, { status: "input_required" }>;
+
+async function startQuestion(run: CaseRun): Promise<{ question: Question; came: string }> {
+  const text = run.texts.ask;
+  const answer = await runTask(run, { text });
+  const question = expectResult(answer, "get_task");
+  if (question.status === "input_required") return { question, came: answer.came };
+  throw new NotApplicable(`the agent did not ask anything at ${JSON.stringify(text)} (--ask-text): ${answer.came}`);
+}
+
+async function answerTwice(run: CaseRun, question: Question): Promise<string> {
+  const answers = [await reply(run, question), await reply(run, question)] as const;
+  const [first, again] = [expectResult(answers[0], "answer_task"), expectResult(answers[1], "answer_task")];
+  // An accepted task may have gone on in between.
+  const isSame =
+    first.status === "accepted"
+      ? again.status === "success" || again.task_id === first.task_id
+      : isDeepStrictEqual(first, again);
+  if (!isSame) throw new Deviation(`first ${answers[0].came}; then ${answers[1].came}`);
+  return answers[0].came;
+}
+
+/** Chooses the first option, or answers yes. */
+function reply({ peer }: CaseRun, { task_id, question_id, options: [option] = [] }: Question, given?: object) {
+  const usual = option === undefined ? { text: "yes" } : { option_id: option.id };
+  const params = { task_id, ...(given ?? usual), ...(question_id !== undefined && { question_id }) };
+  return peer.call({ method: "answer_task", params });
+}
 
 export const acceptedCases: readonly ConformanceCase[] = [
   {
     name: "accepted/in-time",
     level: "required",
     expects: "a slow task: a result, or timeout, error -32001, within the time that a call is given",
-    check: expectInTime,
+    /**
+     * A peer that answers everything at once may give up in time, if it says so. Any other error says nothing about slow tasks, as
+     * when the agent fails at `--slow-text`. The cases after this one are skipped then, so this one must fail.
+     */
+    async check({ slowTasks }) {
+      const { answer } = await slowTasks.first();
+      if (answer.response === undefined) throw new Deviation(answer.came);
+      return readPeerError(answer) === undefined ? answer.came : expectError(answer, ["timeout"]);
+    },
   },
   {
     name: "accepted/result",
     level: "required",
     expects: "a slow task: status accepted with a task_id",
-    check: async ({ slowTasks }) => (await slowTasks.awaited()).came,
+    check: async ({ slowTasks }) => (await slowTasks.awaited()).answer.came,
   },
   {
     name: "accepted/by-task-id",
     level: "required",
     expects: "get_task by task_id: the same task, accepted until it is over",
-    check: (run) => askForTask({ run, key: (task) => ({ task_id: task.result.task_id }) }),
+    check: (run) => getTask(run, ({ result: { task_id } }) => ({ task_id })),
   },
   {
     name: "accepted/by-request-id",
     level: "required",
     expects: "get_task by request_id, for an accepted that was lost: the same task",
-    check: (run) => askForTask({ run, key: (task) => ({ request_id: task.requestId }) }),
+    check: (run) => getTask(run, ({ requestId }) => ({ request_id: requestId })),
   },
   {
     name: "accepted/long-poll",
     level: "optional",
     expects: "get_task with wait_ms: the same task, at once or when something changes",
-    check: (run) => askForTask({ run, key: (task) => ({ task_id: task.result.task_id, wait_ms: waitMs }) }),
+    // The peer decides whether it holds the answer, so the time is short.
+    check: (run) => getTask(run, ({ result: { task_id } }) => ({ task_id, wait_ms: 100 })),
   },
   {
     name: "accepted/partial-text",
     level: "optional",
     expects: "partial_text in the progress of a slow task: a text of at most 12,000 characters",
-    check: partialText,
+    async check({ peer, slowTasks }) {
+      const { task_id } = (await slowTasks.awaited()).result;
+      // A peer that knows long polls answers within this time, when there is progress.
+      const { response, came } = await peer.call({ method: "get_task", params: { task_id, wait_ms: 1000 } });
+      // The contract's reader ignores a malformed text, so the raw answer is checked.
+      const { partial_text: text } = Object(Object(response && "result" in response && response.result).progress);
+      if (text === undefined) throw new NotApplicable("nothing of the answer was told before its end");
+      if (typeof text !== "string" || text.length > maxPartialTextLength) throw new Deviation(came);
+      return came;
+    },
   },
   {
     name: "accepted/no-key",
     level: "optional",
     expects: "get_task with neither task_id nor request_id: error -32602",
-    async check({ peer, slowTasks, newId }) {
+    async check({ peer, slowTasks }) {
       await slowTasks.awaited();
-      const id = newId();
-      const answer = await peer.call({ method: "get_task", params: {}, id });
-      return expectError({ answer, reasons: ["invalid_params"], ids: [id], dialect: peer.dialect });
+      return expectError(await peer.call({ method: "get_task", params: {} }), ["invalid_params"]);
     },
   },
 ];
 
-/** These wait for the end of the task, so they come after those of `cancel_task`, which need one that is under way. */
+async function getTask({ peer, slowTasks }: CaseRun, key: (task: AcceptedTask) => object): Promise<string> {
+  const task = await slowTasks.awaited();
+  return expectSameTask(await peer.call({ method: "get_task", params: key(task) }), task.result.task_id);
+}
+
+/** A task under way names its id. A task that has ended by now need not. */
+export function expectSameTask(answer: PeerAnswer, taskId: string): string {
+  const result = expectResult(answer, "get_task");
+  if (result.status === "success" || result.task_id === taskId) return answer.came;
+  throw new Deviation(`${answer.came}; the task was accepted as ${taskId}`);
+}
+
+export const cancelCases: readonly ConformanceCase[] = [
+  {
+    name: "cancel/running",
+    level: "required",
+    expects: "cancel_task of a task under way: status canceled with its task_id",
+    check: cancel,
+  },
+  { name: "cancel/again", level: "required", expects: "cancel_task once more: the same answer", check: cancel },
+  {
+    name: "cancel/then-asked",
+    level: "required",
+    expects: "get_task of a canceled task: canceled, error -32076",
+    async check({ peer, slowTasks }) {
+      const { task_id } = (await slowTasks.canceled()).result;
+      return expectError(await peer.call({ method: "get_task", params: { task_id } }), ["canceled"]);
+    },
+  },
+];
+
+async function cancel({ peer, slowTasks }: CaseRun): Promise<string> {
+  const { task_id } = (await slowTasks.canceled()).result;
+  const answer = await peer.call({ method: "cancel_task", params: { task_id } });
+  if (expectResult(answer, "cancel_task").task_id !== task_id) throw new Deviation(answer.came);
+  return answer.came;
+}
+
+/** These wait for the task's end, so they run after the cases of `cancel_task`, which need a task under way. */
 export const completedTaskCases: readonly ConformanceCase[] = [
   {
     name: "ended/success",
@@ -74,15 +199,13 @@ export const completedTaskCases: readonly ConformanceCase[] = [
     level: "required",
     expects: "a task that is over, asked again by both ids: the same result",
     async check(run) {
-      const { peer, newId } = run;
-      const end = await readTaskEnd(run);
-      for (const key of [{ task_id: end.taskId }, { request_id: end.requestId }]) {
-        const id = newId();
-        const answer = await peer.call({ method: "get_task", params: key, id });
-        const again = expectResult({ answer, method: "get_task", id });
-        if (JSON.stringify(again) !== JSON.stringify(end.result)) throw new Deviation(answer.came);
+      const { taskId, requestId, result, came } = await readTaskEnd(run);
+      for (const params of [{ task_id: taskId }, { request_id: requestId }]) {
+        const answer = await run.peer.call({ method: "get_task", params });
+        const again = expectResult(answer, "get_task");
+        if (JSON.stringify(again) !== JSON.stringify(result)) throw new Deviation(answer.came);
       }
-      return end.came;
+      return came;
     },
   },
   {
@@ -90,64 +213,17 @@ export const completedTaskCases: readonly ConformanceCase[] = [
     level: "required",
     expects: "cancel_task of a task that is over: invalid_state, error -32063",
     async check(run) {
-      const { peer, newId } = run;
       const { taskId } = await readTaskEnd(run);
-      const id = newId();
-      const answer = await peer.call({ method: "cancel_task", params: { task_id: taskId }, id });
-      return expectError({ answer, reasons: ["invalid_state"], ids: [id], dialect: peer.dialect });
+      const answer = await run.peer.call({ method: "cancel_task", params: { task_id: taskId } });
+      return expectError(answer, ["invalid_state"]);
     },
   },
 ];
 
-/**
- * Who answers everything at once may give up in time, if it says so. Any other error shows nothing of slow tasks, as
- * when `--text` fails: the cases after this one are skipped then, so it is this one that must not pass.
- */
-async function expectInTime({ peer: { dialect }, slowTasks }: CaseRun): Promise<string> {
-  const { answer, requestId } = await slowTasks.first();
-  if (answer.response === undefined) throw new Deviation(answer.came);
-  if (readPeerError(answer) === undefined) return answer.came;
-  return expectError({ answer, reasons: ["timeout"], ids: [requestId], dialect });
-}
-
-async function askForTask({
-  run: { peer, slowTasks, newId },
-  key,
-}: {
-  run: CaseRun;
-  key: (task: AcceptedTask) => Readonly<Record<string, unknown>>;
-}): Promise<string> {
-  const task = await slowTasks.awaited();
-  const id = newId();
-  const answer = await peer.call({ method: "get_task", params: key(task), id });
-  return expectSameTask({ answer, id, taskId: task.result.task_id });
-}
-
-/** Only judged where the peer tells any. What does not fit the contract is passed over by its readers, so it is looked at as it came. */
-async function partialText({ peer, slowTasks, newId }: CaseRun): Promise<string> {
-  const { result } = await slowTasks.awaited();
-  const params = { task_id: result.task_id, wait_ms: progressWaitMs };
-  const { response, came } = await peer.call({ method: "get_task", params, id: newId() });
-  const { partial_text: text } = Object(Object(response && "result" in response && response.result).progress);
-  if (text === undefined) throw new NotApplicable("nothing of the answer was told before its end");
-  if (typeof text !== "string" || text.length > maxPartialTextLength) throw new Deviation(came);
-  return came;
-}
-
-/** The same task: it says so while it is under way, and may be over by now. */
-export function expectSameTask({ answer, id, taskId }: { answer: PeerAnswer; id: string; taskId: string }): string {
-  const result = expectResult({ answer, method: "get_task", id });
-  if (result.status !== "success" && result.task_id !== taskId) {
-    throw new Deviation(`${answer.came}; the task was accepted as ${taskId}`);
-  }
-  return answer.came;
-}
-
-/** Asking for the end again costs one call. */
 async function readTaskEnd(run: CaseRun) {
   const { requestId, result: accepted } = await run.slowTasks.awaited();
-  const { answer, id } = await followTask({ run, taskId: accepted.task_id, afterMs: accepted.poll_after_ms });
-  const result = expectResult({ answer, method: "get_task", id });
+  const answer = await followTask(run, accepted);
+  const result = expectResult(answer, "get_task");
   if (result.status !== "success") throw new Deviation(answer.came);
   return { requestId, taskId: accepted.task_id, result, came: answer.came };
 }

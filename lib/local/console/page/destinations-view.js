@@ -1,126 +1,77 @@
 /** The destinations with their health, and the routes that lead to them. */
-import { button, element, redraw } from "../../web/dom.js";
-import { act, read } from "./api.js";
-import { ageOf, durationText } from "./words.js";
+import { h, redraw } from "../../web/dom.js";
+import { errorBox } from "../../web/server.js";
+import { durationText } from "../../web/timeline.js";
+import { act, ageOf, read, repeat } from "./view.js";
 
-const lookEveryMs = 10_000;
-const whileCheckingMs = 700;
+const lookEveryMs = 2000;
 
-export function destinationsView({ box, say }) {
-  let hasLeft = false;
-  let timer;
-  let told = "";
-  const cards = element("ul", "cards");
-  cards.setAttribute("aria-label", "Destinations");
-  const routes = element("ol", "routes");
-  const problem = element("p", "problem");
-  problem.setAttribute("role", "alert");
-  const checkAll = button({ className: "quiet", label: "Check all", key: "check", press: () => check() });
-  const heads = element("div", "view-head", element("h2", "", "Destinations"), checkAll);
-  box.replaceChildren(
-    heads,
-    problem,
+export function destinationsView({ box, say, left }) {
+  let announced = "";
+  const cards = h("ul.cards", { "aria-label": "Destinations" });
+  const routes = h("ol.routes");
+  const problem = errorBox();
+  box.append(
+    h("div.view-head", h("h2", "Destinations"), h("button.quiet", { onclick: () => check() }, "Check all")),
+    problem.box,
     cards,
-    element("h3", "", "Routes"),
-    element("p", "soft", "The first that fits decides."),
+    h("h3", "Routes"),
+    h("p.soft", "The first that fits decides."),
     routes,
   );
 
-  async function look() {
-    clearTimeout(timer);
-    if (document.visibilityState === "visible") await shown(read("destinations"));
-  }
-
-  async function shown(asked) {
-    clearTimeout(timer);
-    let isChecking = false;
-    try {
+  const show = (asked) =>
+    problem.attempt(async () => {
       const view = await asked;
-      if (hasLeft) return;
-      problem.textContent = "";
-      isChecking = view.destinations.some(({ checking }) => checking);
-      redraw(cards, view.destinations.map(card));
-      routes.replaceChildren(...routesOf(view));
-      if (!isChecking) tell(view.destinations);
-    } catch (error) {
-      problem.textContent = error.message;
-    }
-    if (!hasLeft) timer = setTimeout(look, isChecking ? whileCheckingMs : lookEveryMs);
-  }
+      if (left.aborted) return;
+      redraw(cards, view.destinations.map(drawCard));
+      routes.replaceChildren(...drawRoutes(view));
+      if (!view.destinations.some(({ checking }) => checking)) announce(view.destinations);
+    });
 
-  /** Only what is new. */
-  function tell(destinations) {
+  /** Says only what is new. */
+  function announce(destinations) {
     const bad = destinations.filter(({ health }) => health !== undefined && health.health !== "healthy");
-    const words =
-      bad.length === 0
-        ? "All destinations are healthy."
-        : bad.map(({ name, health }) => `${name} is ${health.health}.`).join(" ");
-    if (words !== told) say(words);
-    told = words;
+    const said = bad.map(({ name, health }) => `${name} is ${health.health}.`).join(" ");
+    const text = said || "All destinations are healthy.";
+    if (text !== announced) say(text);
+    announced = text;
   }
 
-  const check = (name) => shown(act("destinations/check", name === undefined ? {} : { names: [name] }));
+  const check = (name) => show(act("destinations/check", name === undefined ? {} : { names: [name] }));
 
-  function card(row) {
-    const { name, health, checkedAtMs, checking } = row;
-    const state = checking && health === undefined ? "checking" : (health?.health ?? "unknown");
-    const seen = checking
-      ? ["checking …"]
-      : checkedAtMs === undefined
-        ? []
-        : ["checked ", ageOf(checkedAtMs, { ago: true })];
-    const times =
-      health?.firstMs === undefined ? [] : [` · first call ${health.firstMs} ms, second ${health.secondMs} ms`];
-    const press = () => check(name);
-    return element(
-      "li",
-      `card ${state}`,
-      element(
-        "div",
-        "card-head",
-        element("h3", "", name),
-        element("span", "health", state),
-        button({ className: "quiet", label: "Check now", key: `check/${name}`, press }),
-      ),
-      element("p", "words", health?.words ?? "Not checked yet."),
-      element("p", "soft", ...seen, ...times),
-      element("p", "soft mono", `${row.transport} ${row.address}`),
-      element("p", "soft", factsOf(row)),
+  function drawCard({ name, health, checkedAtMs, checking, ...row }) {
+    const state = health?.health ?? (checking ? "checking" : "unknown");
+    const look = { healthy: ".good", unhealthy: ".bad", unreachable: ".bad" }[state] ?? "";
+    const again = { "data-key": `check/${name}`, onclick: () => check(name) };
+    const checked = checkedAtMs !== undefined && ["checked ", ageOf(checkedAtMs, "ago")];
+    const times = health?.firstMs !== undefined && ` · first call ${health.firstMs} ms, second ${health.secondMs} ms`;
+    return h(
+      `li.panel.card${look}`,
+      h("div.view-head", h("h3", name), h(`span.chip${look}`, state), h("button.quiet", again, "Check now")),
+      h("p", health?.words ?? "Not checked yet."),
+      h("p.soft", checking ? "checking …" : checked, times),
+      h("p.soft", h("code", `${row.transport} ${row.address}`)),
+      h("p.soft", factsOf(row)),
     );
   }
 
-  function onVisible() {
-    if (document.visibilityState === "visible") void look();
-  }
-  document.addEventListener("visibilitychange", onVisible);
-  void look();
-  return {
-    title: "Destinations",
-    keys: {},
-    leave() {
-      hasLeft = true;
-      clearTimeout(timer);
-      document.removeEventListener("visibilitychange", onVisible);
-    },
-  };
+  repeat(lookEveryMs, () => show(read("destinations")), left);
+  return { title: "Destinations" };
 }
 
 function factsOf({ authorizer, idempotent, deadlineMs, routes, needsDeploy }) {
+  const places = routes.map(({ place, choice }) => `route ${place}${choice > 1 ? ` (choice ${choice})` : ""}`);
   return [
     `authorizer ${authorizer}`,
     idempotent ? "idempotent" : "not idempotent",
     `deadline ${durationText(deadlineMs)}`,
-    routes.length === 0
-      ? "no route leads here"
-      : routes.map(({ place, choice }) => `route ${place}${choice > 1 ? ` (choice ${choice})` : ""}`).join(", "),
+    places.join(", ") || "no route leads here",
     ...(needsDeploy ? ["not deployed so"] : []),
   ].join(" · ");
 }
 
-function routesOf({ routes }) {
-  if (routes.length === 0)
-    return [element("li", "none", "There is none: whoever asks is told that no agent is set up.")];
-  return routes.map(({ fits, leads }) =>
-    element("li", "", element("span", "fits", fits), " → ", element("strong", "", leads)),
-  );
+function drawRoutes({ routes }) {
+  if (routes.length === 0) return [h("li.none", "There is none: whoever asks is told that no agent is set up.")];
+  return routes.map(({ fits, leads }) => h("li", h("span.soft", fits), " → ", h("strong", leads)));
 }

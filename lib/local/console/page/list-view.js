@@ -1,67 +1,63 @@
 /** The live list of tasks, with its filter. */
-import { button, element, redraw } from "../../web/dom.js";
-import { read } from "./api.js";
-import { filtered, shows } from "./filter.js";
-import { ageOf, count, shortId } from "./words.js";
+import { h, redraw } from "../../web/dom.js";
+import { ageOf, count, read, repeat, shortId } from "./view.js";
 
-/** Kept over the views, so that the way back leads to the list as it was left. */
+const shows = {
+  all: { label: "All", fits: () => true },
+  open: { label: "Open", fits: ({ state }) => state !== "done" },
+  failed: { label: "Failed", fits: ({ kind }) => kind === "bad" },
+  mine: { label: "Mine", fits: ({ user }) => user === kept.me },
+};
+/** Outlives the view, so that the list comes back as it was left. */
 const kept = { show: "all", text: "", me: localStorage.getItem("sekisho.me") ?? "", current: undefined };
-const labels = { all: "All", open: "Open", failed: "Failed", mine: "Mine" };
-/** Beyond the live list, as far as they were asked for: by state, the tasks, how many pages of them, and where to go on. */
+/** Older tasks that somebody asked for, by state: the rows, the number of pages, and the cursor of the next page. */
 const older = new Map();
-/** Nobody tells of changes there. */
+const nonePaged = { rows: [], pages: 0, cursor: undefined };
+/** The server does not push changes of older tasks, so they are read again. */
 const olderEveryMs = 10_000;
 
-export function listView({ box, live, say }) {
-  const filter = element("input", "filter");
-  Object.assign(filter, {
+export function listView({ box, live, say, left }) {
+  const filter = h("input.filter", {
     type: "search",
     value: kept.text,
     placeholder: "Filter by id, person, channel, destination",
+    "aria-label": "Filter",
+    "aria-keyshortcuts": "/",
+    oninput() {
+      kept.text = filter.value;
+      draw();
+    },
+    onkeydown(event) {
+      const pressed = { ArrowDown: () => focusRow(0), Enter: openFirst, Escape: leaveFilter }[event.key];
+      if (pressed === undefined) return;
+      pressed();
+      event.preventDefault();
+      event.stopPropagation();
+    },
   });
-  filter.setAttribute("aria-label", "Filter");
-  filter.setAttribute("aria-keyshortcuts", "/");
-  filter.oninput = () => {
-    kept.text = filter.value;
-    draw();
-  };
-  filter.onkeydown = (event) => {
-    if (event.key === "ArrowDown") focusRow(0);
-    else if (event.key === "Enter") openFirst();
-    else if (event.key === "Escape") leaveFilter();
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
-  const me = element("input", "me");
-  Object.assign(me, { value: kept.me, placeholder: "U012AB3CD", size: 12, spellcheck: false });
-  me.oninput = () => {
-    kept.me = me.value.trim().toUpperCase();
-    localStorage.setItem("sekisho.me", kept.me);
-    draw();
-  };
-  const whose = element("label", "whose", "My member id in Slack ", me);
-  const choices = element("div", "choices");
-  choices.setAttribute("role", "group");
-  choices.setAttribute("aria-label", "Which tasks");
-  const list = element("ul", "tasks");
-  list.setAttribute("aria-label", "Tasks");
-  const foot = element("div", "foot");
-  box.replaceChildren(
-    element("h2", "hidden", "Tasks"),
-    element("div", "tools", choices, filter, whose),
-    element(
-      "div",
-      "heads",
-      ...["State", "Request", "Destination", "Person, channel", "Next or outcome", "Age"].map(head),
-    ),
+  const me = h("input", {
+    ...{ value: kept.me, placeholder: "U012AB3CD", size: 12, spellcheck: false },
+    oninput() {
+      kept.me = me.value.trim().toUpperCase();
+      localStorage.setItem("sekisho.me", kept.me);
+      draw();
+    },
+  });
+  const whose = h("label.soft", "My member id in Slack ", me);
+  const choices = h("div.choices.panel", { role: "group", "aria-label": "Which tasks" });
+  const list = h("ul.tasks.panel", { "aria-label": "Tasks" });
+  const foot = h("div.tools");
+  const columns = ["State", "Request", "Destination", "Person, channel", "Next or outcome", "Age"];
+  box.append(
+    h("h2.hidden", "Tasks"),
+    h("div.tools", choices, filter, whose),
+    h("div.heads", { "aria-hidden": "true" }, ...columns.map((text) => h("span", text))),
     list,
     foot,
   );
-  box.querySelector(".heads").setAttribute("aria-hidden", "true");
 
-  function all() {
-    const rows = new Map([...older.values()].flatMap(({ rows: of }) => of.map((row) => [row.id, row])));
+  function listAll() {
+    const rows = new Map([...older.values()].flatMap((paged) => paged.rows.map((row) => [row.id, row])));
     for (const [id, row] of live.rows()) rows.set(id, row);
     return [...rows.values()].sort(
       (a, b) => (a.state === "done") - (b.state === "done") || b.receivedAtMs - a.receivedAtMs,
@@ -69,80 +65,76 @@ export function listView({ box, live, say }) {
   }
 
   function draw() {
-    const rows = all();
-    const shown = filtered(rows, kept);
+    const rows = listAll();
+    const words = kept.text.toLowerCase().split(/\s+/).filter(Boolean);
+    const shown = rows.filter((row) => {
+      return shows[kept.show].fits(row) && words.every((word) => searchText(row).includes(word));
+    });
     whose.hidden = kept.show !== "mine";
     redraw(
       choices,
-      Object.keys(shows).map((show) => choice(show, rows)),
+      Object.keys(shows).map((show) => drawChoice(show, rows)),
     );
     if (!shown.some(({ id }) => id === kept.current)) kept.current = shown[0]?.id;
     redraw(list, shown.map(drawRow));
-    redraw(foot, footOf(shown, rows));
+    redraw(foot, shown.length > 0 ? [] : h("p.none", drawNone(rows)), live.more().flatMap(drawMore));
   }
 
-  function choice(show, rows) {
-    const found = rows.filter((row) => shows[show](row, kept.me)).length;
-    const press = () => {
+  function drawChoice(show, rows) {
+    const { label, fits } = shows[show];
+    const onclick = () => {
       kept.show = show;
       draw();
       if (show === "mine" && kept.me === "") me.focus();
     };
-    const made = button({ className: "choice", label: labels[show], key: `show/${show}`, press });
-    made.append(element("span", "number", String(found)));
-    made.setAttribute("aria-pressed", String(kept.show === show));
-    return made;
+    const state = { "aria-pressed": String(kept.show === show), "data-key": `show/${show}` };
+    return h("button", { ...state, onclick }, label, h("small", String(rows.filter(fits).length)));
   }
 
   function drawRow(row) {
-    const link = element(
-      "a",
-      `row ${row.kind}${live.isFresh(row.id) ? " fresh" : ""}`,
-      element("span", "state", row.state),
-      element("code", "id", shortId(row.id)),
-      element("span", "destination", row.destination ?? "–"),
-      element("span", "who", `${row.user} `, element("span", "channel", row.channel)),
-      nextOf(row),
+    const link = h(
+      `a.row.${row.kind}${live.isFresh(row.id) ? ".fresh" : ""}`,
+      {
+        href: `#/tasks/${row.id}`,
+        "data-key": `row/${row.id}`,
+        tabIndex: row.id === kept.current ? 0 : -1,
+        onfocus() {
+          kept.current = row.id;
+          for (const other of links()) other.tabIndex = other === link ? 0 : -1;
+        },
+      },
+      h("span.state", row.state),
+      h("code.id", shortId(row.id)),
+      h("span.destination", row.destination ?? "–"),
+      h("span.who", `${row.user} `, h("span.soft", row.channel)),
+      drawNext(row),
       ageOf(row.receivedAtMs),
     );
-    link.href = `#/tasks/${row.id}`;
-    link.dataset.key = `row/${row.id}`;
-    link.tabIndex = row.id === kept.current ? 0 : -1;
-    link.onfocus = () => {
-      kept.current = row.id;
-      for (const other of list.querySelectorAll(".row")) other.tabIndex = other === link ? 0 : -1;
-    };
-    return element("li", "", link);
+    return h("li", link);
   }
 
-  function footOf(shown, rows) {
-    const said = [];
-    if (shown.length === 0) said.push(element("p", "none", ...noneOf(rows)));
-    for (const state of live.more()) {
-      const known = older.get(state);
-      if (known !== undefined && known.cursor === undefined) continue;
-      const label = state === "done" ? "Show older ones that are over" : `Show more that are ${state}`;
-      said.push(button({ className: "quiet", label, key: `older/${state}`, press: () => showOlder(state) }));
-    }
-    return said;
+  function drawMore(state) {
+    const known = older.get(state);
+    if (known !== undefined && known.cursor === undefined) return [];
+    const label = state === "done" ? "Show older ones that are over" : `Show more that are ${state}`;
+    return h("button.quiet", { "data-key": `older/${state}`, onclick: () => showOlder(state) }, label);
   }
 
-  function noneOf(rows) {
+  function drawNone(rows) {
     const text = kept.text.trim();
     if (/^[0-9a-f-]{4,36}$/i.test(text)) {
-      const link = element("a", "", `Look for ${text} among all tasks`);
-      link.href = `#/tasks/${text.toLowerCase()}`;
-      return ["None of these. ", link];
+      const href = `#/tasks/${text.toLowerCase()}`;
+      return ["None of these. ", h("a", { href }, `Look for ${text} among all tasks`)];
     }
     if (kept.show === "mine" && kept.me === "") return ["Whose tasks? Your member id is in your profile in Slack."];
     return [rows.length === 0 ? "No task yet. It appears here as soon as somebody asks in Slack." : "None of these."];
   }
 
   async function showOlder(state) {
-    const from = older.get(state) ?? { rows: [], pages: 0, cursor: undefined };
+    const from = older.get(state) ?? nonePaged;
     const { size } = live.rows();
     try {
-      // The first pages may hold nothing that is not listed already.
+      // The first pages may contain only rows that are listed already.
       const known = await readPages(state, from, ({ rows, pages }) => {
         const isNew = rows.slice(-100).some(({ id }) => !live.rows().has(id));
         return pages < from.pages + 8 && !isNew && rows.length <= size + 100;
@@ -164,16 +156,14 @@ export function listView({ box, live, say }) {
     return known;
   }
 
-  /** What is not there any more has moved on, or is gone. */
-  async function readOlderAnew() {
-    if (document.visibilityState !== "visible") return;
+  /** Drops tasks that have left their state or were deleted. */
+  async function readOlderAgain() {
     for (const [state, before] of older) {
-      const none = { rows: [], pages: 0, cursor: undefined };
-      const known = await readPages(state, none, ({ pages }) => pages < before.pages).catch(() => undefined);
-      // Meanwhile more may have been asked for.
+      const known = await readPages(state, nonePaged, ({ pages }) => pages < before.pages).catch(() => undefined);
+      // Somebody may have asked for more meanwhile.
       if (known !== undefined && older.get(state) === before) older.set(state, known);
     }
-    if (older.size > 0 && !hasLeft) draw();
+    if (older.size > 0 && !left.aborted) draw();
   }
 
   const links = () => [...list.querySelectorAll(".row")];
@@ -185,7 +175,7 @@ export function listView({ box, live, say }) {
     else box.querySelector(".none a")?.click();
   }
 
-  /** First what it says goes, then the focus. */
+  /** Escape first empties the filter, then leaves it. */
   function leaveFilter() {
     if (filter.value === "") return focusCurrent();
     filter.value = "";
@@ -193,10 +183,9 @@ export function listView({ box, live, say }) {
     draw();
   }
 
+  /** Without a row the view itself gets the focus: the filter would swallow the keys. */
   function focusCurrent() {
-    const found = links().find((link) => link.tabIndex === 0);
-    // Not the filter, into which the keys would go.
-    (found ?? box).focus();
+    (links().find((link) => link.tabIndex === 0) ?? box).focus();
   }
 
   function move(by) {
@@ -207,9 +196,7 @@ export function listView({ box, live, say }) {
   }
 
   draw();
-  let hasLeft = false;
-  const anew = setInterval(readOlderAnew, olderEveryMs);
-  void readOlderAnew();
+  repeat(olderEveryMs, readOlderAgain, left);
   return {
     title: "Tasks",
     draw,
@@ -223,26 +210,24 @@ export function listView({ box, live, say }) {
       End: () => focusRow(-1),
       "/": () => filter.select(),
     },
-    leave() {
-      hasLeft = true;
-      clearInterval(anew);
-    },
-    summary: () => count(links().length, "task"),
   };
 }
 
-function head(text) {
-  return element("span", "", text);
+function searchText({ id, taskId, state, destination, team, channel, user, thread, text, retryOf }) {
+  return [id, taskId, state, destination, team, channel, user, thread, text, retryOf].join(" ").toLowerCase();
 }
 
-function nextOf({ words, nextAtMs, percent, state, polls, attempts }) {
-  const made = element("span", "next", words);
+function drawNext({ text, nextAtMs, percent, state, polls, attempts }) {
+  const isOpen = state !== "done";
   const notes = [
-    ...(percent === undefined ? [] : [`${Math.round(percent)} %`]),
-    ...(state !== "done" && polls > 0 ? [count(polls, "poll")] : []),
-    ...(attempts > 0 && state !== "done" ? [`attempt ${attempts + 1}`] : []),
-  ];
-  if (notes.length > 0) made.append(element("small", "", notes.join(", ")));
-  if (nextAtMs !== undefined && state !== "done") made.append(element("small", "", ageOf(nextAtMs, { coming: true })));
-  return made;
+    percent !== undefined && `${Math.round(percent)} %`,
+    isOpen && polls > 0 && count(polls, "poll"),
+    isOpen && attempts > 0 && `attempt ${attempts + 1}`,
+  ].filter(Boolean);
+  return h(
+    "span.next",
+    text,
+    notes.length > 0 && h("small", notes.join(", ")),
+    isOpen && nextAtMs !== undefined && h("small", ageOf(nextAtMs, "coming")),
+  );
 }

@@ -1,72 +1,57 @@
-/** The live list as the server tells it, while the tab is looked at. */
-import { read } from "./api.js";
-import { count } from "./words.js";
+/** Keeps the live list up to date while the tab is visible. */
+import { showConnection } from "../../web/dom.js";
+import { listen } from "../../web/server.js";
+import { count, read } from "./view.js";
 
 const freshMs = 6000;
-/** A live region that speaks at every change would speak all the time. */
+/** Screen readers would read out every single change, so changes are announced together. */
 const announceEveryMs = 10_000;
 
-export function startLive({ changed, connection, trouble, announce }) {
+export function startLive({ changed, trouble, announce }) {
   let rows = new Map();
   let more = [];
   const freshUntil = new Map();
   let source;
   let pending = [];
-  let announcedAtMs = 0;
 
-  const hear = {
-    all(news) {
-      rows = new Map(news.rows.map((row) => [row.id, row]));
-      more = news.more;
-    },
-    change(news) {
-      for (const id of news.gone) rows.delete(id);
-      for (const row of news.rows) {
-        rows.set(row.id, row);
-        freshUntil.set(row.id, Date.now() + freshMs);
-      }
-      more = news.more;
-      setTimeout(changed, freshMs + 50);
-      pending.push(...news.rows);
-    },
-  };
-
-  function open() {
-    source?.close();
-    source = new EventSource("/operate/api/live");
-    source.onopen = () => connection("live", true);
-    source.onmessage = ({ data }) => {
-      const news = JSON.parse(data);
-      connection("live", true);
-      trouble(news.type === "trouble" ? news.words : "");
-      hear[news.type]?.(news);
-      changed(news.type === "change" ? news.rows : undefined);
-    };
-    source.onerror = async () => {
-      connection("not connected; trying again", false);
-      if (source.readyState !== EventSource.CLOSED) return;
-      // Refused, so that the browser does not ask again by itself; signed out, this leads to the form.
-      await read("where").catch(() => {});
-      setTimeout(open, 3000);
-    };
+  function onEvent(update) {
+    showConnection("live", true);
+    trouble(update.type === "trouble" ? update.text : "");
+    if (update.type === "all") rows = new Map();
+    for (const id of update.gone ?? []) rows.delete(id);
+    for (const row of update.rows ?? []) rows.set(row.id, row);
+    more = update.more ?? more;
+    if (update.type !== "change") return changed();
+    for (const { id } of update.rows) freshUntil.set(id, Date.now() + freshMs);
+    setTimeout(changed, freshMs + 50);
+    pending.push(...update.rows);
+    changed(update.rows);
   }
 
-  document.addEventListener("visibilitychange", () => {
-    if (document.visibilityState === "visible") open();
-    else {
-      source?.close();
-      connection("paused", false);
-    }
-  });
+  async function onState(state) {
+    if (state === "on") return showConnection("live", true);
+    showConnection("not connected; trying again", false);
+    if (state !== "refused") return;
+    // The browser does not ask again by itself. If nobody is signed in any more, this leads to the form.
+    await read("where").catch(() => {});
+    setTimeout(follow, 3000);
+  }
+
+  function follow() {
+    source?.close();
+    if (document.visibilityState === "visible") source = listen("/operate/api/live", { onEvent, onState });
+    else showConnection("paused", false);
+  }
+
+  document.addEventListener("visibilitychange", follow);
   setInterval(() => {
-    if (pending.length === 0 || Date.now() - announcedAtMs < announceEveryMs) return;
-    announcedAtMs = Date.now();
+    if (pending.length === 0) return;
     const changedIds = new Set(pending.map(({ id }) => id));
-    const failed = new Set(pending.filter(({ kind }) => kind === "bad").map(({ id }) => id));
+    const failedIds = new Set(pending.flatMap(({ id, kind }) => (kind === "bad" ? [id] : [])));
     pending = [];
-    announce(`${count(changedIds.size, "task")} changed${failed.size > 0 ? `, ${failed.size} failed` : ""}.`);
-  }, 1000);
-  open();
+    announce(`${count(changedIds.size, "task")} changed${failedIds.size > 0 ? `, ${failedIds.size} failed` : ""}.`);
+  }, announceEveryMs);
+  follow();
 
   return {
     rows: () => rows,

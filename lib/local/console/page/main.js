@@ -1,44 +1,36 @@
 /** The operators' page: which view is shown, and the keys that work everywhere. */
 import { $ } from "../../web/dom.js";
-import { read, tellActivity } from "./api.js";
-import { showKeys } from "./confirm.js";
+import { act } from "../../web/server.js";
+import { deadLettersView } from "./dead-letters-view.js";
 import { destinationsView } from "./destinations-view.js";
-import { lettersView } from "./letters-view.js";
 import { listView } from "./list-view.js";
 import { startLive } from "./live.js";
 import { taskView } from "./task-view.js";
-import { tick } from "./words.js";
+import { read, showKeys, tick } from "./view.js";
 
 const views = [
   { pattern: /^#\/tasks\/([^/%]+)$/, open: taskView, nav: "#/tasks" },
   { pattern: /^#\/destinations$/, open: destinationsView, nav: "#/destinations" },
-  { pattern: /^#\/dead-letters$/, open: lettersView, nav: "#/dead-letters" },
+  { pattern: /^#\/dead-letters$/, open: deadLettersView, nav: "#/dead-letters" },
   { pattern: /(?:)/, open: listView, nav: "#/tasks" },
 ];
 let view;
+let leaving = new AbortController();
 
-const say = (words) => {
-  $("announcer").textContent = words;
+const writeInto = (id) => (text) => {
+  if ($(id).textContent !== text) $(id).textContent = text;
 };
-const live = startLive({
-  changed: (rows) => view?.draw?.(rows),
-  connection(text, isOn) {
-    $("connection").textContent = text;
-    $("connection").classList.toggle("on", isOn);
-  },
-  trouble(words) {
-    if ($("trouble").textContent !== words) $("trouble").textContent = words;
-    $("trouble").hidden = words === "";
-  },
-  announce: say,
-});
+const say = writeInto("announcer");
+const live = startLive({ changed: (rows) => view?.draw?.(rows), trouble: writeInto("trouble"), announce: say });
 
+/** `left` is aborted when the view is left. */
 function show() {
-  view?.leave();
+  leaving.abort();
+  leaving = new AbortController();
   const { pattern, open, nav } = views.find((candidate) => candidate.pattern.test(location.hash));
   const [, id] = pattern.exec(location.hash) ?? [];
   $("view").replaceChildren();
-  view = open({ box: $("view"), live, say, id });
+  view = open({ box: $("view"), live, say, id, left: leaving.signal });
   document.title = `${view.title} · Sekisho operators`;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.getAttribute("href") === nav) link.setAttribute("aria-current", "page");
@@ -49,33 +41,42 @@ function show() {
   scrollTo(0, 0);
 }
 
-const everywhere = {
+const goTo = (hash) => () => {
+  location.hash = hash;
+};
+const keys = {
   "?": showKeys,
-  1: () => go("#/tasks"),
-  2: () => go("#/destinations"),
-  3: () => go("#/dead-letters"),
-  "/": () => go("#/tasks"),
+  1: goTo("#/tasks"),
+  2: goTo("#/destinations"),
+  3: goTo("#/dead-letters"),
+  "/": goTo("#/tasks"),
 };
 
 document.addEventListener("keydown", (event) => {
   const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
   if (isTyping || $("dialog").open || event.ctrlKey || event.metaKey || event.altKey) return;
-  const act = view?.keys?.[event.key] ?? everywhere[event.key];
-  if (act === undefined) return;
+  const pressed = view?.keys?.[event.key] ?? keys[event.key];
+  if (pressed === undefined) return;
   event.preventDefault();
-  act();
+  pressed();
 });
 
-function go(hash) {
-  location.hash = hash;
+const reportEveryMs = 60_000;
+let reportedAtMs = 0;
+
+/** A page that only keeps itself up to date counts as idle. This tells the server that somebody is there. */
+function reportActivity() {
+  if (Date.now() - reportedAtMs < reportEveryMs) return;
+  reportedAtMs = Date.now();
+  read("where", { "x-operator-active": "1" }).catch(() => {});
 }
 
 $("keys").onclick = showKeys;
 $("sign-out").onclick = async () => {
-  await fetch("/operate/sign-out", { method: "POST", headers: { "content-type": "application/json" }, body: "{}" });
+  await act("/operate/sign-out").catch(() => {});
   location.replace("/operate/sign-in");
 };
-for (const name of ["keydown", "pointerdown", "wheel"]) addEventListener(name, tellActivity, { passive: true });
+for (const name of ["keydown", "pointerdown", "wheel"]) addEventListener(name, reportActivity, { passive: true });
 addEventListener("hashchange", show);
 setInterval(tick, 1000);
 show();

@@ -1,28 +1,28 @@
 /** The sign-in form: the token goes to the server once, and comes back as a cookie that no script can read. */
 import { $ } from "../../web/dom.js";
+import { act, errorBox, read } from "../../web/server.js";
 
-/** Behind the form's own address is where the person wanted to go. */
+const problem = errorBox();
+$("form").append(problem.box);
+
+/** The hash of the form's address is where the person wanted to go. */
 const enter = () => location.replace(`/operate/${location.hash}`);
+const statusOfVisit = () =>
+  read("/operate/api/where").then(
+    () => 200,
+    ({ status }) => status,
+  );
 
-// A link from another site brings no cookie along; asked from here, it does.
-if ((await fetch("/operate/api/where").catch(() => undefined))?.ok) enter();
+// The browser sends no cookie for a link from another site. It does when this page asks.
+if ((await statusOfVisit()) === 200) enter();
 
 $("form").onsubmit = async (event) => {
   event.preventDefault();
-  $("problem").textContent = "";
-  const body = JSON.stringify({ token: $("token").value });
-  const headers = { "content-type": "application/json" };
-  const answer = await fetch("/operate/sign-in", { method: "POST", headers, body }).catch(() => undefined);
-  if (answer?.ok) {
-    if ((await fetch("/operate/api/where").catch(() => undefined))?.status !== 401) return enter();
-    $("problem").textContent = "Your browser did not keep the sign-in: under this name the page needs https.";
-    return;
-  }
-  const words = await answer?.json().then(
-    (said) => said.words,
-    () => undefined,
-  );
-  $("problem").textContent = words ?? "The server does not answer. Is it still running?";
+  await problem.attempt(async () => {
+    await act("/operate/sign-in", { token: $("token").value });
+    if ((await statusOfVisit()) !== 401) return enter();
+    throw new Error("Your browser did not keep the sign-in: under this name the page needs https.");
+  });
   $("token").select();
 };
 $("token").focus();

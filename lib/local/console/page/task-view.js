@@ -1,13 +1,12 @@
-/** One task: what it is, its way through both zones, and what can be done about it. */
-import { button, element, redraw } from "../../web/dom.js";
-import { act, read } from "./api.js";
-import { confirmed } from "./confirm.js";
-import { drawStates, drawWay } from "./way.js";
-import { ageOf, count, durationText, shortId } from "./words.js";
+/** One task: what it is, its timeline through both zones, and what can be done about it. */
+import { h, redraw } from "../../web/dom.js";
+import { errorBox } from "../../web/server.js";
+import { drawTimeline, durationText, fact } from "../../web/timeline.js";
+import { act, ageOf, confirmed, count, read, repeat, shortId } from "./view.js";
 
 const refreshMs = 5000;
 
-const deeds = {
+const actions = {
   cancel: {
     label: "Cancel",
     title: "Cancel this task?",
@@ -28,149 +27,121 @@ const deeds = {
   },
 };
 
-export function taskView({ box, say, id }) {
+export function taskView({ box, say, id, left }) {
   let known;
-  let hasLeft = false;
-  const back = element("a", "back", "← Tasks");
-  back.href = "#/tasks";
-  const head = element("header", "task-head");
-  const facts = element("dl", "facts");
-  const states = element("div", "states");
-  const way = element("ol", "steps");
-  way.setAttribute("aria-label", "Steps");
-  const note = element("p", "note");
-  const record = element("pre", "");
-  const problem = element("p", "problem");
-  problem.setAttribute("role", "alert");
-  const body = element(
-    "div",
-    "task-body",
+  const head = h("header.view-head", h("h2", `Task ${shortId(id)}`));
+  const facts = h("dl.panel.facts");
+  const states = h("div");
+  const timeline = h("ol.steps", { "aria-label": "Steps" });
+  const note = h("p.soft");
+  const record = h("pre");
+  const problem = errorBox();
+  const body = h(
+    "div.task",
+    { hidden: true },
     facts,
     states,
-    element("section", "way", element("h3", "", "Its way"), note, way),
-    element("details", "record", element("summary", "", "The record, without its texts"), record),
+    h("section.panel", h("h3", "Its way"), note, timeline),
+    h("details", h("summary.soft", "The record, without its texts"), record),
   );
-  body.hidden = true;
-  box.replaceChildren(back, head, problem, body);
+  box.append(h("a", { href: "#/tasks" }, "← Tasks"), head, problem.box, body);
 
-  async function refresh() {
-    try {
+  const refresh = () =>
+    problem.attempt(async () => {
       known = await read(`tasks/${encodeURIComponent(id)}`);
-      if (!hasLeft) draw();
-    } catch (error) {
-      if (hasLeft) return;
-      if (known === undefined) head.replaceChildren(element("h2", "", `Task ${shortId(id)}`));
-      problem.textContent = error.message;
-    }
-  }
+      if (!left.aborted) draw();
+    });
 
   function draw() {
-    const { row, task, picture } = known;
+    const { row, task, picture, whyNot } = known;
     body.hidden = false;
-    problem.textContent = "";
+    const possible = Object.keys(actions).filter((name) => whyNot[name] === undefined);
     redraw(head, [
-      element("h2", "", "Task ", element("code", "", row.id)),
-      element("p", `verdict ${row.kind}`, element("span", "state", row.state), ` ${row.words}`),
-      element("div", "deeds", ...Object.keys(deeds).flatMap(deedButton)),
+      h(
+        "div",
+        h("h2", "Task ", h("code", row.id)),
+        h(`p.result.${row.kind}`, h("strong.state", row.state), ` ${row.text}`),
+      ),
+      h("div.tools", possible.map(drawAction)),
     ]);
-    facts.replaceChildren(...factsOf(known));
+    facts.replaceChildren(...drawFacts(known));
     states.replaceChildren(...drawStates({ history: task.history, isOver: row.state === "done" }));
     note.textContent = known.note ?? "";
-    redraw(way, drawWay({ steps: picture?.steps ?? [], key: row.id }));
+    redraw(timeline, drawTimeline({ steps: picture?.steps ?? [], key: row.id }));
     record.textContent = JSON.stringify(task, null, 2);
   }
 
-  function deedButton(name) {
-    if (known.whyNot[name] !== undefined) return [];
-    return [
-      button({
-        className: name === "cancel" ? "danger" : "quiet",
-        label: deeds[name].label,
-        key: name,
-        press: () => ask(name),
-      }),
-    ];
+  function drawAction(name) {
+    const properties = { "data-key": name, onclick: () => run(name) };
+    return h(`button.${name === "cancel" ? "danger" : "quiet"}`, properties, actions[name].label);
   }
 
-  async function ask(name) {
-    if (known === undefined || known.whyNot[name] !== undefined || !(await confirmed(deeds[name]))) return;
-    try {
-      const { words, later, requestId } = await act(`tasks/${known.row.id}/${name}`);
-      say([words, later].filter(Boolean).join(" "));
+  async function run(name) {
+    if (known === undefined || known.whyNot[name] !== undefined || !(await confirmed(actions[name]))) return;
+    await problem.attempt(async () => {
+      const { text, later, requestId } = await act(`tasks/${known.row.id}/${name}`);
+      say([text, later].filter(Boolean).join(" "));
       if (requestId !== undefined) location.hash = `#/tasks/${requestId}`;
       else await refresh();
-      if (later !== undefined) problem.textContent = later;
-    } catch (error) {
-      problem.textContent = error.message;
-    }
+      if (later !== undefined) throw new Error(later);
+    });
   }
 
-  const timer = setInterval(() => document.visibilityState === "visible" && refresh(), refreshMs);
-  void refresh();
+  repeat(refreshMs, refresh, left);
   return {
     title: `Task ${shortId(id)}`,
     draw(rows) {
       if (rows?.some((row) => row.id === (known?.row.id ?? id))) void refresh();
     },
     keys: {
-      Escape: () => {
+      Escape() {
         location.hash = "#/tasks";
       },
-      c: () => ask("cancel"),
-      r: () => ask("retry"),
-    },
-    leave() {
-      hasLeft = true;
-      clearInterval(timer);
+      c: () => run("cancel"),
+      r: () => run("retry"),
     },
   };
 }
 
-function factsOf({ row, task, picture }) {
-  const { message } = task;
-  const words = (value) => (value === undefined ? undefined : String(value));
-  const tookMs = picture?.endedAtMs === undefined ? undefined : picture.endedAtMs - row.receivedAtMs;
-  const given = [
-    ["Destination", row.destination],
-    ["Person", row.user],
-    ["Channel", row.channel],
-    ["Thread", row.thread],
-    ["Workspace", row.team],
-    ["Asked", ageOf(row.receivedAtMs)],
-    ["Took", tookMs === undefined || tookMs < 0 ? undefined : durationText(tookMs)],
-    [
-      "Deadline",
-      row.state === "done" || task.call?.deadlineAtMs === undefined
-        ? undefined
-        : ageOf(task.call.deadlineAtMs, { coming: true }),
-    ],
-    [
-      "Expected",
-      row.state === "done" || row.nextAtMs === undefined ? undefined : ageOf(row.nextAtMs, { coming: true }),
-    ],
-    [
-      "Calls",
-      [row.polls > 0 && count(row.polls, "poll"), row.attempts > 0 && count(row.attempts, "failed attempt")]
-        .filter(Boolean)
-        .join(", ") || undefined,
-    ],
-    [
-      "Message",
-      [count(message.textLength, "character"), message.files && count(message.files, "file")]
-        .filter(Boolean)
-        .join(", "),
-    ],
-    ["Task id there", words(row.taskId)],
-    ["Trace", picture?.traceId],
-    ["Retry of", row.retryOf && retryLink(row.retryOf)],
-  ];
-  return given
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => element("div", "", element("dt", "", name), element("dd", "", value)));
+function drawFacts({ row, task: { message, call }, picture }) {
+  const tookMs = (picture?.endedAtMs ?? Number.NaN) - row.receivedAtMs;
+  const coming = (atMs) => row.state !== "done" && atMs !== undefined && ageOf(atMs, "coming");
+  const calls = [row.polls > 0 && count(row.polls, "poll"), row.attempts > 0 && count(row.attempts, "failed attempt")];
+  const parts = [count(message.textLength, "character"), message.files && count(message.files, "file")];
+  const given = {
+    Destination: row.destination,
+    Person: row.user,
+    Channel: row.channel,
+    Thread: row.thread,
+    Workspace: row.team,
+    Asked: ageOf(row.receivedAtMs),
+    Took: tookMs >= 0 && durationText(tookMs),
+    Deadline: coming(call?.deadlineAtMs),
+    Expected: coming(row.nextAtMs),
+    Calls: calls.filter(Boolean).join(", "),
+    Message: parts.filter(Boolean).join(", "),
+    "Task id there": row.taskId,
+    Trace: picture?.traceId,
+    "Retry of": row.retryOf && h("a", { href: `#/tasks/${row.retryOf}` }, shortId(row.retryOf)),
+  };
+  return Object.entries(given).flatMap(([name, value]) => (value ? [fact(name, value)] : []));
 }
 
-function retryLink(id) {
-  const link = element("a", "", shortId(id));
-  link.href = `#/tasks/${id}`;
-  return link;
+/** The time in each state, as parts of one bar. */
+function drawStates({ history, isOver }) {
+  const byState = new Map();
+  for (const [index, { state, atMs }] of history.entries()) {
+    const untilMs = history[index + 1]?.atMs ?? (isOver ? atMs : Date.now());
+    if (state !== "done") byState.set(state, (byState.get(state) ?? 0) + Math.max(0, untilMs - atMs));
+  }
+  const parts = [...byState];
+  if (parts.every(([, ms]) => ms === 0)) return [];
+  const label = `Time in each state: ${parts.map(([state, ms]) => `${state} ${durationText(ms)}`).join(", ")}`;
+  const bar = parts.map(([state, ms]) => {
+    const part = h(`span.in-${state}`);
+    part.style.flexGrow = ms;
+    return part;
+  });
+  const legend = parts.map(([state, ms]) => h(`li.in-${state}`, state, h("span.soft", ` ${durationText(ms)}`)));
+  return [h("div.bar", { role: "img", "aria-label": label }, bar), h("ul.legend", legend)];
 }

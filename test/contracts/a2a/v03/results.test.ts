@@ -3,11 +3,11 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { readAnswerSchema } from "../../../../contracts/a2a/read-task.ts";
 import { a2aStateSchema, type StreamEvent } from "../../../../contracts/a2a/task.ts";
-import { eventToV03, v03EventSchema, v03ReadAnswerSchema, v03TaskSchema } from "../../../../contracts/a2a/v03/task.ts";
-
+import { eventToV03, v03ReadAnswerSchema, v03TaskSchema } from "../../../../contracts/a2a/v03/task.ts";
 import { streamEvent } from "../arbitraries.ts";
 import { spoilt } from "../spoilt.ts";
 import { issuesOf, wire } from "../wire.ts";
+import { v03EventSchema } from "./event-schema.ts";
 
 /** The example of a question in the specification of 0.3.0, section 9.4. */
 const ids = { taskId: "3f36680c-7f37-4a5f-945e-d78981fafd36", contextId: "c295ea44-7543-4f78-b524-7a38915ad6e4" };

@@ -10,10 +10,11 @@ import {
   v03PushConfigSchema,
 } from "../../../../contracts/a2a/v03/params.ts";
 import { resultToV03 } from "../../../../contracts/a2a/v03/results.ts";
-import { v03EventSchema, v03TaskSchema } from "../../../../contracts/a2a/v03/task.ts";
+import { v03TaskSchema } from "../../../../contracts/a2a/v03/task.ts";
 import published from "../../../fixtures/a2a/v0.3.0-schema.json" with { type: "json" };
 import { params, pushConfig, sendResult, streamEvent, task } from "../arbitraries.ts";
 import { wire } from "../wire.ts";
+import { v03EventSchema } from "./event-schema.ts";
 
 const ajv = new Ajv({ strict: false }).addSchema(published, "a2a");
 const numRuns = 40;

@@ -9,10 +9,11 @@ import fc from "fast-check";
 import { operations, toA2aMethod, toA2aOperation } from "../../../../contracts/a2a/operations.ts";
 import { paramsToV03, v03Operations, v03PushConfigSchema } from "../../../../contracts/a2a/v03/params.ts";
 import { resultToV03 } from "../../../../contracts/a2a/v03/results.ts";
-import { eventToV03, v03EventSchema, v03TaskSchema } from "../../../../contracts/a2a/v03/task.ts";
+import { eventToV03, v03TaskSchema } from "../../../../contracts/a2a/v03/task.ts";
 import { params, pushConfig, sendResult, streamEvent, task } from "../arbitraries.ts";
 import { paramsCodecs, sentResult, toSdkResult, whatSdkKeeps, withoutDefaults } from "../sdk-codecs.ts";
 import { wire } from "../wire.ts";
+import { v03EventSchema } from "./event-schema.ts";
 
 type Operation = keyof typeof paramsCodecs;
 

@@ -1,6 +1,6 @@
 /**
- * SQS's emulator as a process of its own, since its package cannot be loaded by tests. It prints its address, and ends with its input.
- * Its argument, if any, is the time at which its clock stands still.
+ * SQS's emulator as a process, since tests cannot load its package. It prints its address, and ends with its input.
+ * An argument is the time at which its clock stands still.
  */
 import { stopClock } from "./still-clock.ts";
 
@@ -8,7 +8,7 @@ const [, , stillAtMs] = process.argv;
 if (stillAtMs !== undefined) stopClock({ atMs: Number(stillAtMs) });
 const { buildApp } = await import("fauxqs");
 
-// The emulator takes characters beyond U+FFFF for surrogates; SQS accepts them (SendMessage, "valid Unicode characters").
+// The emulator mistakes characters beyond U+FFFF for lone surrogates; SQS accepts them (SendMessage, "valid Unicode characters").
 const types = (await import(new URL("sqs/sqsTypes.js", import.meta.resolve("fauxqs")).href)) as {
   INVALID_MESSAGE_BODY_CHAR: RegExp;
 };

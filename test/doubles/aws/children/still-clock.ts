@@ -1,17 +1,17 @@
-/** A clock that stands still, in the place of this process's own: the parent process sets it on by messages. */
+/** Replaces this process's clock with one that stands still. The parent process moves it with messages. */
 import { setImmediate } from "node:timers/promises";
 
-/** `receivers`: time passes when that many long waits are under way. */
+/** `receivers`: time passes once that many long waits are under way. */
 export type SetOn = { ms: number; receivers: number };
 
-/** Shorter timers are polls and the like, which go by real time. */
+/** Shorter timers, such as polls, run in real time. */
 const leastMs = 1000;
 
 const { setTimeout: startTimer, clearTimeout: stopTimer } = globalThis;
 const timers = new Map<NodeJS.Timeout, { dueAtMs: number; fire: () => void }>();
 let nowMs = 0;
 
-/** Call it before anything is loaded that reads the time. */
+/** Call it before loading anything that reads the time. */
 export function stopClock({ atMs }: { atMs: number }): void {
   nowMs = atMs;
   Date.now = () => nowMs;
@@ -28,7 +28,7 @@ export function stopClock({ atMs }: { atMs: number }): void {
 
 function startLongTimer(callback: (...args: unknown[]) => void, ms = 0, ...args: unknown[]): NodeJS.Timeout {
   if (ms < leastMs) return startTimer(callback, ms, ...args);
-  // Only its handle is needed.
+  // Only its handle matters.
   const timer = startTimer(() => {}, 0);
   timers.set(timer, { dueAtMs: nowMs + ms, fire: () => callback(...args) });
   return timer;

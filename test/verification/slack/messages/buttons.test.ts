@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { decodeButton, encodeButton } from "../../../../lambdas/verification/slack/messages/message-marks.ts";
+import { decodeButton, encodeButton } from "../../../../lambdas/verification/slack/messages/blocks.ts";
 
 const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
 const value = (fields: unknown) => JSON.stringify(fields);

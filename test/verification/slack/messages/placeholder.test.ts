@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { decodeButton } from "../../../../lambdas/verification/slack/messages/message-marks.ts";
+import { decodeButton } from "../../../../lambdas/verification/slack/messages/blocks.ts";
 import { createTaskText, percentBar } from "../../../../lambdas/verification/slack/messages/task-text.ts";
 import type { Task } from "../../../../lambdas/verification/task/task.ts";
 import { sampleTask } from "../../task/sample.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { decodeButton } from "../../../../lambdas/verification/slack/messages/message-marks.ts";
+import { decodeButton } from "../../../../lambdas/verification/slack/messages/blocks.ts";
 import type { ButtonClickRefusal } from "../../../../lambdas/verification/slack/messages/question.ts";
 import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
 import type { AgentQuestion, Task } from "../../../../lambdas/verification/task/task.ts";
@@ -180,9 +180,9 @@ it("whoever presses a button in vain reads why", () => {
     { type: "expired" },
     { type: "over" },
   ];
-  const { pressRefused } = createTaskText({ locale: "en" });
-  const said = refusals.map((refusal) => pressRefused({ refusal, locale: undefined }));
+  const { buttonClickRefused } = createTaskText({ locale: "en" });
+  const said = refusals.map((refusal) => buttonClickRefused({ refusal, locale: undefined }));
   expect(new Set(said).size).toBe(4);
   expect(said[1]).toMatch(/^<@U2> answered this already \(<!date\^1760000000\^/);
-  for (const refusal of refusals) expect(pressRefused({ refusal, locale: "ja" })).toMatch(/[ぁ-ん]/);
+  for (const refusal of refusals) expect(buttonClickRefused({ refusal, locale: "ja" })).toMatch(/[ぁ-ん]/);
 });

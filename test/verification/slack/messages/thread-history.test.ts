@@ -11,7 +11,7 @@ import {
   placeholderPart,
   plainPart,
   questionPart,
-} from "../../../../lambdas/verification/slack/messages/message-marks.ts";
+} from "../../../../lambdas/verification/slack/messages/blocks.ts";
 import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
 import { createThreadHistory } from "../../../../lambdas/verification/slack/messages/thread-history.ts";
 import type { Task, TaskOutcome } from "../../../../lambdas/verification/task/task.ts";

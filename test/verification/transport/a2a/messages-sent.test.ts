@@ -58,13 +58,13 @@ describe("a message that may have arrived", () => {
 describe("places of messages", () => {
   const say = (
     messages: ReturnType<typeof createSentMessages>,
-    place: string,
+    interfaceKey: string,
     messageId = "m1",
     fails?: SekishoError,
   ) =>
     messages.send({
-      ...{ messageId, place, isUntouched: (answer) => answer === "untouched" },
-      post: async () => (fails ? Promise.reject(fails) : place),
+      ...{ messageId, interfaceKey, isUntouched: (answer) => answer === "untouched" },
+      post: async () => (fails ? Promise.reject(fails) : interfaceKey),
     });
 
   it("are forgotten where nothing was sent or processed", async () => {

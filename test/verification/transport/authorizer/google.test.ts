@@ -16,7 +16,7 @@ async function setUp({ provider = workloadIdentityProvider } = {}) {
   const aws = closedAfterwards(await startAwsSts({ credentials, region }));
   const isSubject = (token: string) => aws.tokens.issued.includes(token) && decodeJwt(token).aud === tokenAudience;
   const google = closedAfterwards(await startGoogle({ isSubject }));
-  const { clock, seams } = movableClock();
+  const { clock, cacheOptions } = movableClock();
   const authorizer = createGoogleAuthorizer({
     sts: createSts({ region, credentials: async () => credentials, endpoint: aws.url }),
     workloadIdentityProvider: provider,
@@ -25,7 +25,7 @@ async function setUp({ provider = workloadIdentityProvider } = {}) {
     tokenAudience,
     stsBase: google.url,
     iamCredentialsBase: google.url,
-    ...seams,
+    ...cacheOptions,
   });
   return { aws, google, clock, authorizer };
 }

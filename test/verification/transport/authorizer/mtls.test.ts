@@ -26,9 +26,9 @@ function storeOf(certified: Certified) {
     if (store.isDown) throw new Error("the store is down");
     return store[name];
   };
-  const { clock, seams } = movableClock();
+  const { clock, cacheOptions } = movableClock();
   const readers = { readCertificate: read("cert"), readKey: read("key"), readCa: read("ca") };
-  return { store, clock, authorizer: createMtlsAuthorizer({ ...readers, ...seams }), readers };
+  return { store, clock, authorizer: createMtlsAuthorizer({ ...readers, ...cacheOptions }), readers };
 }
 
 async function setUp({ certified = alice, required = true } = {}) {

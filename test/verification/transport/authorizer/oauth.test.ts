@@ -16,10 +16,10 @@ describe("the azure authorizer", () => {
     const aws = closedAfterwards(await startAwsSts({ credentials, region }));
     const isAssertion = (token: string) => aws.tokens.issued.includes(token) && decodeJwt(token).aud === tokenAudience;
     const entra = closedAfterwards(await startEntra({ isAssertion }));
-    const { clock, seams } = movableClock();
+    const { clock, cacheOptions } = movableClock();
     const sts = createSts({ region, credentials: async () => credentials, endpoint: aws.url });
     const named = { sts, tenantId, clientId, scope, tokenAudience, loginBase: entra.url };
-    return { aws, entra, clock, authorizer: createAzureAuthorizer({ ...named, ...over, ...seams }) };
+    return { aws, entra, clock, authorizer: createAzureAuthorizer({ ...named, ...over, ...cacheOptions }) };
   }
 
   it("shows a token of AWS as the client's assertion, and keeps the token that it gets", async () => {
@@ -60,14 +60,14 @@ describe("the oauth-client-credentials authorizer", () => {
   } = {}) {
     const secrets = { current: secret };
     const issuer = closedAfterwards(await startOAuth({ id, secrets, ...(lifetime === undefined ? {} : { lifetime }) }));
-    const { clock, seams } = movableClock();
+    const { clock, cacheOptions } = movableClock();
     const authorizer = createOAuthClientCredentialsAuthorizer({
       tokenUrl: new URL("/token", issuer.url).href,
       clientId: id,
       readClientSecret: async () => secrets.current,
       clientAuthentication,
       ...over,
-      ...seams,
+      ...cacheOptions,
     });
     return { issuer, secrets, clock, authorizer };
   }

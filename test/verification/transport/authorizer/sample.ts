@@ -31,5 +31,5 @@ export async function tokenOf(authorizer: Authorizer): Promise<string> {
 /** A clock that a test moves, for authorizers that renew. */
 export function movableClock() {
   const clock = { nowMs: Date.now() };
-  return { clock, seams: { now: () => clock.nowMs, random: () => 0 } };
+  return { clock, cacheOptions: { now: () => clock.nowMs, random: () => 0 } };
 }

@@ -102,9 +102,14 @@ describe("the sigv4 authorizer with another role", () => {
   async function setUp(role: { externalId?: string } = { externalId }) {
     const aws = closedAfterwards(await startAwsSts({ credentials, region: agent.region }));
     const sts = createSts({ region: agent.region, credentials: async () => credentials, endpoint: aws.url });
-    const { clock, seams } = movableClock();
+    const { clock, cacheOptions } = movableClock();
     const assumeRole = { sts, roleArn: assumableRoleArn, ...role };
-    const authorizer = createSigV4Authorizer({ service: "execute-api", region: agent.region, assumeRole, ...seams });
+    const authorizer = createSigV4Authorizer({
+      service: "execute-api",
+      region: agent.region,
+      assumeRole,
+      ...cacheOptions,
+    });
     return { aws, clock, authorizer };
   }
 

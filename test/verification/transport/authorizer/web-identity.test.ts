@@ -13,8 +13,8 @@ const audience = "https://agent.example";
 async function setUp() {
   const aws = closedAfterwards(await startAwsSts({ credentials, region }));
   const sts = createSts({ region, credentials: async () => credentials, endpoint: aws.url });
-  const { clock, seams } = movableClock();
-  return { aws, sts, clock, authorizer: createWebIdentityAuthorizer({ sts, audience, ...seams }) };
+  const { clock, cacheOptions } = movableClock();
+  return { aws, sts, clock, authorizer: createWebIdentityAuthorizer({ sts, audience, ...cacheOptions }) };
 }
 
 describe("the web-identity authorizer", () => {

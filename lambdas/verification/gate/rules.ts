@@ -1,0 +1,202 @@
+/**
+ * The rules about messages: who may ask (the allowlist of the configuration and of the store, default deny), and where a message goes (the
+ * routes and destinations of the configuration, as the policy of the task machine).
+ */
+
+import { hash } from "node:crypto";
+import * as z from "zod";
+import { createCachedValues } from "../../shared/async/cache.ts";
+import type { Destination } from "../../shared/config/destination-schema.ts";
+import type { AllowlistRule, Config, Route } from "../../shared/config/schema.ts";
+import type { TaskStore } from "../../shared/engine/ports.ts";
+import { createOutgoingFiles } from "../slack/messages/answer.ts";
+import type { UserMessage } from "../task/messages.ts";
+import type { Policy } from "../task/routing.ts";
+import type { Locale } from "../task/task.ts";
+
+/** Who asks, and where. `team` is the installation's workspace, also where the person is of another one (Slack Connect). */
+export type Requester = { team: string; channel: string; user: string };
+
+const fields = ["team", "channel", "user"] as const;
+
+/**
+ * `rule` is the first rule without a group whose every given field matches. `byGroup` are the matching rules with a group, in order:
+ * they allow the group's members, whom only Slack knows. A rule without fields matches nobody.
+ */
+export function matchRules<Rule extends AllowlistRule>({
+  rules,
+  asking,
+}: {
+  rules: readonly Rule[];
+  asking: Requester;
+}): { rule: Rule | undefined; byGroup: readonly (Rule & { group: string })[] } {
+  const fitting = rules.filter((rule) => {
+    const given = fields.filter((field) => rule[field] !== undefined);
+    return (given.length > 0 || rule.group !== undefined) && given.every((field) => rule[field] === asking[field]);
+  });
+  return { rule: fitting.find(({ group }) => group === undefined), byGroup: fitting.filter(hasGroup) };
+}
+
+function hasGroup<Rule extends AllowlistRule>(rule: Rule): rule is Rule & { group: string } {
+  return rule.group !== undefined;
+}
+
+export const storedRulesId = "allowlist";
+export const maxRules = 1000;
+/** A DynamoDB item holds 400 KB with everything that is beside the rules. */
+export const maxRulesBytes = 300_000;
+/** The record stays until it is changed. */
+const neverMs = Date.UTC(9999, 0);
+
+const slackIdSchema = z.string().regex(/^[A-Z0-9]{1,64}$/);
+/** The same shape as in the configuration, whose schema would load all of the configuration's schemas. */
+const ruleSchema = z
+  .strictObject({
+    team: slackIdSchema.optional(),
+    channel: slackIdSchema.optional(),
+    user: slackIdSchema.optional(),
+    group: slackIdSchema.optional(),
+    label: z.string().min(1).max(80).optional(),
+  })
+  .refine(({ team, channel, user, group }) => team ?? channel ?? user ?? group) satisfies z.ZodType<AllowlistRule>;
+
+/** `number` is never used again, so that removing by number cannot hit another rule. */
+const storedRuleSchema = z.strictObject({ rule: ruleSchema, number: z.int().min(1), addedAtMs: z.int() });
+export type StoredRule = z.infer<typeof storedRuleSchema>;
+
+const storedRulesSchema = z.object({
+  id: z.string(),
+  revision: z.int(),
+  state: z.literal("allowlist"),
+  expiresAtMs: z.int(),
+  lastNumber: z.int().min(0),
+  rules: z.array(storedRuleSchema),
+});
+export type StoredRules = z.infer<typeof storedRulesSchema>;
+
+/** For commands that change the record. Throws for a rule that this version cannot read, so that none is lost. */
+export function parseStoredRules(json: unknown): StoredRules {
+  return storedRulesSchema.parse(json);
+}
+
+const anyRulesSchema = storedRulesSchema.extend({ rules: z.array(z.unknown()) });
+
+/**
+ * For the gate. Leaves out a rule that this version cannot read (after a rollback): it lets nobody in, while the same rule without its
+ * unknown field might let in more people, and refusing the whole record would lock out everybody.
+ */
+export function parseReadableRules(json: unknown): StoredRules {
+  const { rules, ...record } = anyRulesSchema.parse(json);
+  return { ...record, rules: rules.flatMap((rule) => storedRuleSchema.safeParse(rule).data ?? []) };
+}
+
+export function noStoredRules(): StoredRules {
+  return { id: storedRulesId, revision: 1, state: "allowlist", expiresAtMs: neverMs, lastNumber: 0, rules: [] };
+}
+
+/** A rule that was added or removed holds after that long. */
+export const rulesKeepMs = 15_000;
+/** How long known rules hold while the store is away. */
+const rulesStaleMs = 5 * 60_000;
+
+/** Reads the stored rules through a cache. Rejects where the store is away and the cached rules are too old. */
+export function createEffectiveRules({
+  store,
+  now,
+}: {
+  store: Pick<TaskStore<StoredRules>, "get">;
+  now: () => number;
+}): (request: { signal: AbortSignal }) => Promise<readonly AllowlistRule[]> {
+  const cachedRules = createCachedValues<readonly AllowlistRule[]>({ now, staleMs: rulesStaleMs });
+  async function read() {
+    const stored = await store.get({ id: storedRulesId });
+    return { value: stored?.rules.map(({ rule }) => rule) ?? [], keepMs: rulesKeepMs };
+  }
+  return ({ signal }) => cachedRules.get({ key: storedRulesId, signal, read });
+}
+
+/** Creates the policy of the task machine. */
+export function createPolicy({
+  config,
+}: {
+  config: Pick<Config, "slack" | "routes" | "destinations" | "limits">;
+}): Policy {
+  return {
+    routeOf: (message) => findRoute({ routes: config.routes, message }),
+    destinations: new Map(
+      Object.entries(config.destinations).map(([name, destination]) => [
+        name,
+        {
+          deadlineMs: destination.deadlineMs,
+          address: readAddress(destination),
+          idempotent: destination.idempotent,
+          concurrency: destination.concurrency,
+          questionMs: destination.questions.expireAfterMs,
+          longPollMs: destination.longPollMs,
+          stopAfterResult: destination.transport === "agentcore" && destination.stopAfterResult,
+        },
+      ]),
+    ),
+    fileCountOf: (task) => createOutgoingFiles(task).length,
+    threadReplies: config.slack.threadReplies,
+    commandsPrivately: config.slack.command?.answerIn === "person",
+    sweepAfterMs: config.limits.sweepAfterMs,
+  };
+}
+
+/**
+ * The destinations of the first route whose conditions all match, in the order of preference; none where no route matches. A route
+ * without conditions matches every message.
+ */
+export function findRoute({
+  routes,
+  message,
+}: {
+  routes: readonly Route[];
+  message: Pick<UserMessage, "team" | "channel" | "text">;
+}): readonly string[] {
+  const fitting = routes.find(
+    ({ team, channel, word }) =>
+      (team === undefined || team === message.team) &&
+      (channel === undefined || channel === message.channel) &&
+      (word === undefined || beginsWith(message.text, word)),
+  );
+  return fitting?.destination ?? [];
+}
+
+/**
+ * How much of a text is compared with a route's word, which has at most 64 characters. Normalizing a long text takes time that grows with
+ * the square of its number of combining marks.
+ */
+const maxRead = 500;
+
+/** Whether the text begins with the word and a colon, in any letter case and width. */
+function beginsWith(text: string, word: string): boolean {
+  const beginning = text.trimStart().slice(0, maxRead);
+  const [first, rest] = beginning.normalize("NFKC").split(":", 2);
+  return rest !== undefined && foldCase(first ?? "") === foldCase(word.normalize("NFKC"));
+}
+
+function foldCase(text: string): string {
+  return text.trim().toLowerCase();
+}
+
+/** The language of a person whose language is unknown. */
+export function toDefaultLocale({ locale }: Pick<Config["slack"], "locale">): Locale {
+  return locale === "user" ? "en" : locale;
+}
+
+/** A digest of where the destination leads. */
+function readAddress(destination: Destination): string {
+  const { transport, url, runtimeArn, qualifier, endpoint, card } = { ...noAddress, ...destination };
+  // `card` is added only where there is one, so that the digests of other destinations in stored records stay the same.
+  const parts = [transport, url, runtimeArn, qualifier, endpoint, ...(card === undefined ? [] : [card])];
+  return hash("sha256", JSON.stringify(parts), "hex").slice(0, 16);
+}
+const noAddress = {
+  url: undefined,
+  runtimeArn: undefined,
+  qualifier: undefined,
+  endpoint: undefined,
+  card: undefined,
+};

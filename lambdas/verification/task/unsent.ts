@@ -1,0 +1,290 @@
+/**
+ * The states before the task is sent. `received`: the message is refused, taken as a reply or as a request to cancel, or accepted and
+ * announced in its thread. `queued` and `announced`: the task waits until no other task of the thread is before it, then its history and
+ * files are gathered.
+ */
+
+import { maxTextLength } from "../../../contracts/limits.ts";
+import { endCleanup, giveUpDelivery, needsThread, releaseThread } from "./delivering.ts";
+import type { Context, Delay, EventOf } from "./events.ts";
+import type { UserFile } from "./messages.ts";
+import { chooseDestination, destinationOf, type Policy, withCall } from "./routing.ts";
+import { sendTask } from "./sent.ts";
+import {
+  advance,
+  countSlackFailure,
+  deliveryMs,
+  failedOutcome,
+  fallBackToMrkdwn,
+  graceMs,
+  internalOutcome,
+  isOutdated,
+  isPastDeadline,
+  markForReconcile,
+  maxAgeMs,
+  retrySlack,
+  setOutcome,
+  type Transition,
+  threadReleaseMs,
+  unavailableOutcome,
+  wake,
+} from "./step.ts";
+import type { Task, TaskOutcome } from "./task.ts";
+import { withShownProgress } from "./waiting.ts";
+
+/** Checks the permission at each try, because the rules may have changed. */
+export function onWokenReceived(task: Task, { resumed }: EventOf<"woken">): Transition {
+  return { task: resumed ? markForReconcile(task) : task, effects: [{ type: "permit" }] };
+}
+
+/** A person who may not ask gets a private refusal, unless the message did not mention the bot. */
+export function onPermitted(task: Task, { allowed, locale, nowMs }: EventOf<"permitted">, policy: Policy): Transition {
+  const { message } = task;
+  const known = { ...task, locale };
+  if (!allowed) return message.unaddressed ? ignore(known) : turnAway(known, { type: "refused" });
+  // A message that does not mention the bot may not be for it: it must not be called too old before that is known.
+  if (isOutdated(task, nowMs) && !message.unaddressed) return setOutcome(known, { type: "too_old" });
+  if (isCancelWord(message.text)) return { task: known, effects: [{ type: "cancel_thread" }] };
+  if (task.retryOf !== undefined && message.text === "") return { task: known, effects: [{ type: "read_message" }] };
+  const { threadTs, command } = message;
+  if (threadTs === undefined || command) return acceptMessage(known, { nowMs, policy });
+  // In a thread the message may reply to a question.
+  return { task: known, effects: [{ type: "give_reply", reconcile: known.reconcile === true }] };
+}
+
+/** In a thread that waits for an answer, the message is that answer and never a new task. */
+export function onReplyGiven(task: Task, { decision, nowMs }: EventOf<"reply_given">, policy: Policy): Transition {
+  const isSilent = task.message.unaddressed === true;
+  if (decision === "taken") return ignore(task);
+  if (decision === "none")
+    return isSilent && !policy.threadReplies ? ignore(task) : acceptMessage(task, { nowMs, policy });
+  if (isSilent) return ignore(task);
+  if (decision === "not_yours") return turnAway(task, { type: "not_yours" });
+  return turnAway(task, failedOutcome({ reason: "invalid_params", lost: false }));
+}
+
+/** The text of the message that an operator retries, as it reads now. */
+export function onMessageRead(task: Task, { text, nowMs }: EventOf<"message_read">, policy: Policy): Transition {
+  if (text === undefined) return setOutcome(task, { type: "unreadable" });
+  if (isCancelWord(text)) return { task, effects: [{ type: "cancel_thread" }] };
+  if (task.message.unaddressed && !policy.threadReplies) return ignore(task);
+  return acceptMessage({ ...task, message: { ...task.message, text } }, { nowMs, policy });
+}
+
+/** Accepts the message as a task: checks age, text and destination, then counts it in the quotas. */
+function acceptMessage(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Transition {
+  const { text, files = [] } = task.message;
+  if (isOutdated(task, nowMs)) return setOutcome(task, { type: "too_old" });
+  if (text === "" && files.length === 0)
+    return turnAway(task, failedOutcome({ reason: "invalid_params", lost: false }));
+  if (text.length > maxTextLength) return turnAway(task, failedOutcome({ reason: "payload_too_large", lost: false }));
+  const directed = chooseDestination(task, policy);
+  if (directed === undefined) return turnAway(task, failedOutcome({ reason: "agent_not_found", lost: false }));
+  const untilMs = nowMs + maxAgeMs + destinationOf(directed, policy).deadlineMs;
+  return { task: directed, effects: [{ type: "charge", untilMs }] };
+}
+
+export function onCharged(task: Task, { over }: EventOf<"charged">, policy: Policy): Transition {
+  if (over !== undefined) return turnAway(task, { type: "limited", ...over });
+  if (!needsThread(task)) return requestThreadPosition(task, policy);
+  const { reconcile = false } = task;
+  return { task, effects: [{ type: "open_thread", privately: policy.commandsPrivately, reconcile }] };
+}
+
+/** The deadline counts from now on if no task is before this one. */
+export function onThreadJoined(
+  task: Task,
+  { queuePosition, nowMs }: EventOf<"thread_joined">,
+  policy: Policy,
+): Transition {
+  const placed = { ...task, queuePosition };
+  return {
+    task: queuePosition === 0 ? startDeadline(placed, { nowMs, policy }) : placed,
+    effects: [{ type: "announce", reconcile: task.reconcile === true }],
+  };
+}
+
+export function onThreadFull(task: Task): Transition {
+  return turnAway(task, failedOutcome({ reason: "rate_limited", lost: false }));
+}
+
+export function onAnnounced(task: Task, { ts, nowMs }: EventOf<"announced">): Transition {
+  const state = task.queuePosition === 0 ? "announced" : "queued";
+  // A waiting task looks again at once: the task before it may have left meanwhile, when no task was waiting yet.
+  return { task: advance(task, { placeholder: { ts, postedAtMs: nowMs }, state }), effects: [wake(0)] };
+}
+
+/**
+ * The tasks of the thread were asked to end. Without any, a message that does not mention the bot gets no answer. Where an earlier
+ * message had canceled them already, only the writer is told. An earlier try of this message may have canceled them: then the answer
+ * goes in the thread.
+ */
+export function onThreadCanceled(task: Task, { count, isRepeated }: EventOf<"thread_canceled">): Transition {
+  if (count === 0 && task.message.unaddressed) return ignore(task);
+  const isNews = (count > 0 && !isRepeated) || task.reconcile === true;
+  return (isNews ? setOutcome : turnAway)(task, { type: "canceling", count });
+}
+
+/** An earlier try may have posted a placeholder: that one is cleaned up. */
+export function onRefusalShown(task: Task): Transition {
+  return releaseThread(advance(task.reconcile ? task : endCleanup(task), { state: "done" }));
+}
+
+/** A Slack call failed before anything was sent to the Execution zone. */
+export function onSlackFailedReceived(task: Task, event: EventOf<"slack_failed">): Transition {
+  const { again, isGivenUp } = countSlackFailure(task, event);
+  if (!isGivenUp) return retrySlack(again, event);
+  if (event.act === "read_message") return setOutcome(task, { type: "unreadable" });
+  // Slack may have refused the placeholder's blocks.
+  if (event.kind === "refused" && task.mrkdwnFallback === undefined) return fallBackToMrkdwn(again);
+  if (event.kind === "gone" || isPerhapsForNobody(task)) return giveUpDelivery(task);
+  return setOutcome(task, internalOutcome, { reconcile: true });
+}
+
+/** Whether it is still unknown that the message is for the bot: it does not mention the bot, and has no position in its thread yet. */
+export function isPerhapsForNobody({ message, queuePosition }: Task): boolean {
+  return message.unaddressed === true && queuePosition === undefined;
+}
+
+/** Refuses the message. Its writer alone is told why, within the limits of `gate/refusals.ts`. */
+function turnAway(task: Task, outcome: TaskOutcome): Transition {
+  return { task: { ...task, outcome }, effects: [{ type: "refuse" }] };
+}
+
+/**
+ * Ends the task without an answer. An earlier try may have accepted the message as a task: what that posted is cleaned up.
+ */
+function ignore(task: Task): Transition {
+  if (task.reconcile) return releaseThread(advance(task, { state: "done" }));
+  return { task: advance(endCleanup(task), { state: "done" }), effects: [] };
+}
+
+/** A longer text is not checked: normalizing combining marks takes time that grows with the square of the length. */
+const maxCancelWordLength = 60;
+
+/**
+ * Whether the text is the word that cancels the tasks of a thread: alone in the message, in any case and width, with or without
+ * emphasis or an end of sentence.
+ */
+export function isCancelWord(text: string): boolean {
+  const written = text.trim();
+  if (written.length > maxCancelWordLength) return false;
+  const plain = written
+    .normalize("NFKC")
+    .replace(/[*_~`]/g, "")
+    .trim();
+  return /^(cancel|キャンセル|取り?消し?|中止)(\.{1,3}|[!。])?$/i.test(plain);
+}
+
+/** Tries to read the thread's history and the message's files: about 15 seconds. */
+export const maxContextTries = 4;
+
+export function onWokenQueued(task: Task, { nowMs }: EventOf<"woken">, policy: Policy): Transition {
+  if (isOutdated(task, nowMs)) return setOutcome(task, { type: "too_old" });
+  return requestThreadPosition(task, policy);
+}
+
+/** Chooses the destination and asks for a position in the thread. Without a destination the task fails. */
+function requestThreadPosition(unrouted: Task, policy: Policy): Transition {
+  const task = chooseDestination(unrouted, policy);
+  if (task === undefined) return setOutcome(unrouted, failedOutcome({ reason: "agent_not_found", lost: false }));
+  const { deadlineMs, concurrency } = destinationOf(task, policy);
+  const turnMs = deadlineMs + graceMs + deliveryMs;
+  return { task, effects: [{ type: "join_thread", turnMs, parallel: concurrency === "parallel" }] };
+}
+
+/** The task begins, and its deadline counts, once no other task is before it. */
+export function onQueuePosition(
+  task: Task,
+  { queuePosition, freeAtMs, nowMs }: EventOf<"thread_joined">,
+  policy: Policy,
+): Transition {
+  const placed = { ...task, queuePosition };
+  if (queuePosition > 0) return { task: placed, effects: [wake(turnDelay({ freeAtMs, nowMs }))] };
+  const begun = advance(startDeadline(placed, { nowMs, policy }), { state: "announced" });
+  // The placeholder says that the task waits: it is edited.
+  return { task: begun, effects: [{ type: "show_progress" }] };
+}
+
+/** Sets the deadline: the task may begin now. */
+function startDeadline(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Task {
+  return withCall(task, { deadlineAtMs: nowMs + destinationOf(task, policy).deadlineMs });
+}
+
+/**
+ * The delay of the next look at the thread. A waiting task gets a `thread_free` message when its turn comes. In case that message is
+ * lost, it also looks often enough to notice that the task before it has an outcome.
+ */
+export function turnDelay({ freeAtMs, nowMs }: { freeAtMs: number; nowMs: number }): Required<Delay> {
+  return { delayMs: Math.min(Math.max(freeAtMs - nowMs, 0) + 1000, threadReleaseMs), jitterMs: 10_000 };
+}
+
+/** The thread is full. The task has a placeholder already, so the failure is posted in the thread. */
+export function onThreadFullQueued(task: Task): Transition {
+  return setOutcome(task, failedOutcome({ reason: "rate_limited", lost: false }));
+}
+
+/** Gathers the context first, and sends the task once its params are in the record. */
+export function onWokenAnnounced(task: Task, { nowMs }: EventOf<"woken">, policy: Policy): Transition {
+  if (isPastDeadline(task, nowMs)) return setOutcome(task, unavailableOutcome);
+  if (task.call?.params !== undefined) return sendTask(advance(task, {}), { nowMs, policy });
+  if (hasContext(task)) return { task, effects: [{ type: "prepare" }] };
+  return sendTask(advance(withParams(task, { context: {}, policy }), {}), { nowMs, policy });
+}
+
+/** Whether there may be a history or files to send with the message's text. */
+function hasContext({ message: { threadTs, command, files = [] } }: Task): boolean {
+  return (threadTs !== undefined && !command) || files.length > 0;
+}
+
+/** The placeholder says no longer that the task waits. */
+export function onTurnShown(task: Task, event: EventOf<"progress_shown">): Transition {
+  return { task: withShownProgress(task, event), effects: [wake(0)] };
+}
+
+/** A message is executed with all of its files or refused: without one of them it could mean something else. */
+export function onPrepared(task: Task, { context }: EventOf<"prepared">, policy: Policy): Transition {
+  const attached = new Set(context.attachments?.map(({ id }) => id));
+  const missing = task.message.files?.find(({ id }) => !attached.has(id));
+  if (missing !== undefined) return setOutcome(task, missingFileOutcome(missing));
+  return { task: withParams(task, { context, policy }), effects: [wake(0)] };
+}
+
+export function onFileRefused(task: Task, { outcome }: EventOf<"file_refused">): Transition {
+  return setOutcome(task, outcome);
+}
+
+/** The history or the files could not be read. The task goes on without the history, and fails without its files. */
+export function onPrepareFailed(task: Task, event: EventOf<"slack_failed">, policy: Policy): Transition {
+  const { again, isTerminal } = countSlackFailure(task, event);
+  if (!isTerminal && again.attempts < maxContextTries) return retrySlack(again, event);
+  const [file] = task.message.files ?? [];
+  if (file !== undefined) return setOutcome(task, missingFileOutcome(file));
+  return { task: advance(withParams(task, { context: {}, policy }), {}), effects: [wake(0)] };
+}
+
+function missingFileOutcome({ name }: UserFile): TaskOutcome {
+  return { type: "file_refused", why: "not_to_be_had", name };
+}
+
+/** The task with the params of `execute_task`, which are the same at every repetition but for the time that is left. */
+function withParams(task: Task, { context, policy }: { context: Context; policy: Policy }): Task {
+  const { message, id, threadRef, call } = task;
+  const threadTs = threadRef?.threadTs ?? message.threadTs;
+  const { history = [], attachments = [] } = context;
+  const params = {
+    channel: message.channel,
+    text: message.text,
+    ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
+    team_id: message.team,
+    user_id: message.user,
+    correlation_id: id,
+    ...(attachments.length === 0 ? {} : { attachments }),
+    ...(history.length === 0 ? {} : { history }),
+    session_id: call?.sessionId,
+    // A destination that the configuration no longer names has no time; a record with that could not be read again.
+    timeout_ms: Math.max(1, destinationOf(task, policy).deadlineMs),
+    callback: true,
+  };
+  return withCall(task, { params });
+}

@@ -1,0 +1,60 @@
+/** Whether this machine's clock is right, by the dates of what answers over HTTP. */
+import { isLoopbackHost } from "../../../contracts/loopback.ts";
+import { toAddress } from "../../../lambdas/shared/config/destination-address.ts";
+import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import { type Check, failed, ok, row, skipped, warning } from "./check.ts";
+import { measureSkew } from "./http.ts";
+
+/** `skewMs` resolves to how far our clock is ahead, and to undefined where nothing tells. */
+export type ClockSource = { who: string; skewMs: () => Promise<number | undefined> };
+
+const warnMs = 60_000;
+/** Slack's signatures and AWS's are refused when they are older. */
+const failMs = 300_000;
+
+/** Another server of `others` may be wrong itself. Where `trusted` agree with our clock, the fault is there. */
+export function clockCheck(sources: { trusted: readonly ClockSource[]; others: readonly ClockSource[] }): Check {
+  return row({
+    name: "clock",
+    needs: () => Promise.all([readAll(sources.trusted), readAll(sources.others)]),
+    check([trusted, others]) {
+      const all = [...trusted, ...others];
+      const worst = findWorst(all);
+      if (worst === undefined) return skipped("Nothing answered that tells the time.");
+      const offMs = Math.abs(worst.skewMs);
+      const seconds = Math.round(offMs / 1000);
+      if (offMs <= warnMs) {
+        return ok(`${seconds} s from ${worst.who} at most (asked: ${all.map(({ who }) => who).join(", ")}).`);
+      }
+      const reference = findWorst(trusted);
+      const isOursRight = reference !== undefined && Math.abs(reference.skewMs) <= warnMs;
+      const remedy = isOursRight
+        ? `Set the clock of ${worst.who}: the other clocks agree with this machine's.`
+        : "Set this machine's clock, best by NTP (Linux: timedatectl set-ntp true).";
+      const what = `It is ${seconds} s ${worst.skewMs > 0 ? "ahead of" : "behind"} ${worst.who}. Signatures are valid for ${failMs / 1000} s.`;
+      return offMs >= failMs ? failed(what, remedy) : warning(what, remedy);
+    },
+  });
+}
+
+type Skew = { who: string; skewMs: number };
+
+async function readAll(sources: readonly ClockSource[]): Promise<Skew[]> {
+  const all = await Promise.all(
+    sources.map(async ({ who, skewMs }) => ({ who, skewMs: await skewMs().catch(() => undefined) })),
+  );
+  return all.flatMap(({ who, skewMs }) => (skewMs === undefined ? [] : [{ who, skewMs }]));
+}
+
+function findWorst(skews: readonly Skew[]): Skew | undefined {
+  return skews.toSorted((a, b) => Math.abs(b.skewMs) - Math.abs(a.skewMs))[0];
+}
+
+/** Leaves out destinations on this machine, which have the same clock. Whether the others let us in does not matter. */
+export function destinationClocks({ destinations }: Config, signal: AbortSignal): ClockSource[] {
+  return Object.entries(destinations).flatMap(([name, destination]) => {
+    const url = URL.parse(toAddress(destination) ?? "");
+    if (url === null || !/^https?:$/.test(url.protocol) || isLoopbackHost(url.hostname)) return [];
+    return [{ who: `destination ${name}`, skewMs: () => measureSkew({ url: url.origin, signal }) }];
+  });
+}

@@ -1,0 +1,132 @@
+/** Checks of the machine itself: the configuration, Node, the disk and the ports. */
+import { randomUUID } from "node:crypto";
+import { once as onceEmitted } from "node:events";
+import { existsSync } from "node:fs";
+import { rm, statfs, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { requireAgentFile } from "../../../bin/commands/config.ts";
+import { type ConfigLocation, configDirectory, configPath } from "../../../lambdas/shared/config/load.ts";
+import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import { type Check, failed, failedAs, ok, row, warning } from "./check.ts";
+
+/** `read` throws what is wrong with a file that cannot be used. */
+export function configurationCheck({ place, read }: { place: ConfigLocation; read: () => Config }): Check {
+  return {
+    name: "configuration",
+    async run() {
+      const { routes, destinations, execution } = read();
+      try {
+        requireAgentFile(execution.agent, configDirectory(place));
+      } catch (thrown) {
+        const remedy = "Correct the path, which is relative to the configuration's folder, or put the file there.";
+        return failedAs(thrown instanceof Error ? thrown.message : "The agent's file cannot be found.", remedy);
+      }
+      if (routes.length === 0) {
+        const remedy = 'Add one, such as "routes": [{ "destination": "local" }].';
+        return warning("There is no route, so everybody who asks learns that no agent is set up.", remedy);
+      }
+      const path = configPath(place);
+      const source = existsSync(path) ? path : "no file, so every default is in effect";
+      const names = Object.keys(destinations).join(", ") || "none";
+      const used = [...new Set(routes.flatMap(({ destination }) => destination))].join(", ");
+      return ok(`${source}; destinations: ${names}; routes to ${used}.`);
+    },
+  };
+}
+
+export function nodeCheck({ version }: { version: string }): Check {
+  return {
+    name: "Node",
+    async run() {
+      const remedy = "Install Node 24 (https://nodejs.org), or run npm ci on Linux, which installs a pinned one.";
+      const [major = 0, minor = 0] = version.split(".").map(Number);
+      if (major < 22 || (major === 22 && minor < 18)) return failed(`${version} is too old: 22.18 is needed.`, remedy);
+      if (major % 2 === 1) return warning(`${version} has no long-term support.`, remedy);
+      return ok(version);
+    },
+  };
+}
+
+const mebibyte = 1024 * 1024;
+/** A transaction that finds no space loses its message. */
+const minFreeBytes = 64 * mebibyte;
+const plentyFreeBytes = 1024 * mebibyte;
+
+/** `folder` exists. */
+export function diskCheck({
+  folder,
+  readFreeBytes = async () => statfs(folder).then(({ bavail, bsize }) => bavail * bsize),
+}: {
+  folder: string;
+  readFreeBytes?: () => Promise<number>;
+}): Check {
+  return {
+    name: "disk",
+    async run() {
+      const file = join(folder, `.doctor-${randomUUID()}`);
+      try {
+        await writeFile(file, "", { mode: 0o600, flag: "wx" });
+      } catch (thrown) {
+        const remedy = `Give write access to the user who runs sekisho (ls -ld ${folder}), or run it in another folder.`;
+        return failed(`${folder} cannot be written (${Object(thrown).code}).`, remedy);
+      } finally {
+        await rm(file, { force: true });
+      }
+      const free = await readFreeBytes();
+      const what = `${folder} can be written; ${Math.floor(free / mebibyte)} MiB are free.`;
+      const remedy = "Free some disk space: tasks, their answers and files of messages are kept there.";
+      if (free < minFreeBytes) return failed(what, remedy);
+      return free < plentyFreeBytes ? warning(what, remedy) : ok(what);
+    },
+  };
+}
+
+export type Zone = "Verification" | "Execution";
+/** `zone`: the expected zone listens there. `forbidden`: this user may not listen there. */
+export type PortUse = "free" | "zone" | "other" | "forbidden";
+
+/** `variable` is the environment variable that sets the port. */
+export function portCheck(place: { zone: Zone; port: number; variable: string; use: () => Promise<PortUse> }): Check {
+  const { zone, port, variable, use } = place;
+  const findings = {
+    free: ok(`It is free: no ${zone} zone runs here now.`),
+    zone: ok(`The ${zone} zone runs here.`),
+    other: failed(`Another program than a ${zone} zone listens there.`, `Stop it, or set another port: ${variable}.`),
+    forbidden: failed("This user may not listen there.", `Set a port above 1023: ${variable}.`),
+  };
+  return row({ name: `port ${port}`, needs: use, check: (found) => findings[found] });
+}
+
+/** How a zone answers a request that changes nothing. */
+const signs: Record<Zone, { path: string; isZone: (response: Response) => Promise<boolean> }> = {
+  Verification: {
+    path: "/slack/events",
+    isZone: async ({ status, headers }) => status === 405 && headers.get("allow") === "POST",
+  },
+  Execution: {
+    path: "/healthz",
+    isZone: async (response) => response.status === 200 && (await response.text()) === '{"status":"ok"}',
+  },
+};
+
+export async function findPortUse(zone: Zone, port: number, signal: AbortSignal): Promise<PortUse> {
+  const server = createServer();
+  try {
+    server.listen({ host: "127.0.0.1", port });
+    await onceEmitted(server, "listening");
+    server.close();
+    await onceEmitted(server, "close");
+    return "free";
+  } catch (thrown) {
+    if (Object(thrown).code !== "EADDRINUSE") return "forbidden";
+  }
+  const { path, isZone } = signs[zone];
+  try {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(2000)]);
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { redirect: "manual", signal: limit });
+    return (await isZone(response)) ? "zone" : "other";
+  } catch {
+    return "other";
+  }
+}

@@ -1,0 +1,242 @@
+/** The checks of Slack's side, the same on one machine and in a stage: tokens, entry, signing secret and allowlist. */
+import { randomUUID } from "node:crypto";
+import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import { formatSecretName } from "../../../lambdas/shared/config/secrets.ts";
+import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
+import { botIdentity } from "../../../lambdas/verification/checks/bot-identity.ts";
+import type { BotAnswer } from "../../../lambdas/verification/checks/operator-call.ts";
+import { toPrintable } from "../../../lambdas/verification/checks/question.ts";
+import { callWebApi, toSlackError } from "../../../lambdas/verification/slack/api/call.ts";
+import { botScopes } from "../../../lambdas/verification/slack/api/manifest.ts";
+import { tokenRefusalText } from "../../local/socket-mode-identity.ts";
+import { lacksCredentials } from "../aws/aws-failure.ts";
+import { findExpectedShape } from "../aws/secret-shape.ts";
+import { type Check, CheckEnded, type Finding, failed, need, ok, row, skipped, warning } from "./check.ts";
+import { askEntry } from "./http.ts";
+
+const callTimeoutMs = 10_000;
+
+export type ReadSecret = (reference: SecretReference) => Promise<string>;
+
+/** Rejects with a CheckEnded that says why the secret cannot be read. It does not repeat the error, which may be AWS's text. */
+export async function requireSecret(reference: SecretReference, readSecret: ReadSecret, hint = ""): Promise<string> {
+  const stop = (why: string) => new CheckEnded(skipped(`${formatSecretName(reference)} ${why}.${hint}`));
+  const value = await readSecret(reference).catch((thrown: unknown) => {
+    if ("env" in reference) throw stop("is not set here");
+    throw stop(
+      `cannot be read${lacksCredentials(thrown) ? ": there are no AWS credentials here" : " with these credentials"}`,
+    );
+  });
+  if (value.trim() === "") throw stop("is empty");
+  return value.trim();
+}
+
+/** Asks Slack whose this machine's bot token is. Rejects with a CheckEnded where there is no token to ask with. */
+export async function askIdentity({ slack }: Config, readSecret: ReadSecret, signal: AbortSignal): Promise<BotAnswer> {
+  const token = await requireSecret(slack.botToken, readSecret, installHint(slack));
+  const expected = findExpectedShape({ use: "bot token", value: token });
+  // A value of another shape may be another secret, so it is sent nowhere.
+  if (expected !== undefined) {
+    const what = `${formatSecretName(slack.botToken)} is not a bot token, which is ${expected}.`;
+    throw new CheckEnded(failed(what, tokenRefusalText({ error: "not_allowed_token_type", kind: "bot" })));
+  }
+  return botIdentity({ readToken: async () => token, apiUrl: slack.apiUrl, timeoutMs: callTimeoutMs, signal });
+}
+
+/** A bot token may be missing where workspaces install the app. */
+function installHint({ install }: Config["slack"]): string {
+  return install === undefined ? "" : " Workspaces get tokens of their own at /slack/install.";
+}
+
+function unreachable({ apiUrl }: Config["slack"]): Finding {
+  const remedy = "Check this machine's network, firewall and proxy, and slack.apiUrl.";
+  return failed(`Slack cannot be reached at ${new URL(apiUrl).origin}, or something else answers there.`, remedy);
+}
+
+function refused({ name, error, kind }: { name: string; error: string; kind: "app" | "bot" }): Finding {
+  const what = `Slack does not accept ${name} (${error}).`;
+  if (error === "ratelimited") return warning(what, "Slack asks for fewer calls: try again in a minute.");
+  return failed(what, tokenRefusalText({ error, kind }));
+}
+
+/** `identity` rejects with a CheckEnded where Slack was not asked. */
+export function tokenChecks({
+  config,
+  identity,
+  manifestCommand,
+  timeoutMs = 30_000,
+}: {
+  config: Config;
+  identity: () => Promise<BotAnswer>;
+  manifestCommand: string;
+  timeoutMs?: number;
+}): Check[] {
+  const { slack } = config;
+  const scopesUnknown = "Slack does not accept the bot token, so its scopes are unknown.";
+  const answered = need(identity, scopesUnknown);
+  return [
+    row({
+      name: "bot token",
+      timeoutMs,
+      needs: identity,
+      check(bot) {
+        const name = formatSecretName(slack.botToken);
+        switch (bot.state) {
+          case "unreadable": {
+            const what = `The deployed worker cannot read ${name} (${bot.error}).`;
+            if (slack.install !== undefined) return skipped(`${what}${installHint(slack)}`);
+            return failed(what, "npx sekisho secrets put writes it. The next deploy lets the worker's role read it.");
+          }
+          case "unreachable":
+            return unreachable(slack);
+          case "refused":
+            return refused({ name, error: bot.error, kind: "bot" });
+          case "accepted": {
+            const [user, team, id] = [bot.user, bot.team, bot.teamId].map(toPrintable);
+            return ok(`@${user} in ${team} (${id}).`);
+          }
+        }
+      },
+    }),
+    row({
+      name: "token scopes",
+      timeoutMs,
+      needs: answered,
+      check(bot) {
+        if (bot.state !== "accepted") return skipped(scopesUnknown);
+        const { scopes } = bot;
+        if (scopes === undefined) return skipped("Slack did not say which scopes the token has.");
+        const needed = botScopes(config);
+        const missing = needed.filter((scope) => !scopes.includes(scope));
+        if (missing.length === 0) return ok(`All ${needed.length} are there.`);
+        const remedy = `Paste what ${manifestCommand} prints under "App Manifest" of the app, and reinstall the app ("Install App").`;
+        return failed(`Missing: ${missing.join(", ")}.`, remedy);
+      },
+    }),
+  ];
+}
+
+/** Asks Slack for an address of Socket Mode. Nothing connects to it. */
+export function appTokenCheck({ slack }: Config, readSecret: ReadSecret): Check {
+  const name = formatSecretName(slack.appToken);
+  return {
+    name: "app token",
+    async run(signal) {
+      const token = await requireSecret(slack.appToken, readSecret, " Only Socket Mode needs it.");
+      if (!token.startsWith("xapp-")) {
+        const remedy = tokenRefusalText({ error: "not_allowed_token_type", kind: "app" });
+        return failed(`${name} is not an app token.`, remedy);
+      }
+      const call = { token: async () => token, apiUrl: slack.apiUrl, args: {}, timeoutMs: callTimeoutMs, signal };
+      try {
+        await callWebApi({ ...call, method: "apps.connections.open" });
+        return ok("Slack would open a connection of Socket Mode.");
+      } catch (thrown) {
+        const { kind, slackError } = toSlackError(thrown);
+        const error = kind === "rate_limited" ? "ratelimited" : slackError;
+        return error === undefined ? unreachable(slack) : refused({ name, error, kind: "app" });
+      }
+    },
+  };
+}
+
+/** The endpoint of Slack's events under test. The other fields are sentences for a person; `name` begins one. */
+export type Entry = {
+  url: string;
+  name: string;
+  /** What to do where nothing answers. */
+  start: string;
+  /** How the entry gets the right secret. */
+  setSecret: string;
+  readLog: string;
+  /** True for a zone that may use Socket Mode, which needs no signing secret. */
+  mayLackSecret: boolean;
+};
+
+const whereSecretIs = 'It is under "Basic Information", "App Credentials" of the app.';
+
+/** `open` rejects with a CheckEnded where there is no entry to look at. */
+export function entryChecks({
+  reference,
+  readSecret,
+  open,
+  now = Date.now,
+}: {
+  /** The signing secret. */
+  reference: SecretReference;
+  readSecret: ReadSecret;
+  open: () => Promise<Entry>;
+  now?: () => number;
+}): { entry: Check; signingSecret: Check } {
+  const name = formatSecretName(reference);
+  const entry = row({
+    name: "entry",
+    needs: open,
+    async check({ url, name, start, setSecret, readLog, mayLackSecret }, signal) {
+      const status = (await askEntry({ url, challenge: randomUUID(), signal }))?.status;
+      if (status === undefined) return failed(`Nothing answers at ${url}.`, start);
+      if (status === 401) return ok(`${name} refuses an unsigned request.`);
+      if (status === 200) {
+        const remedy = "Take it off the network: whatever answers there is no entry of Sekisho's.";
+        return failed(`${url} accepts an unsigned request.`, remedy);
+      }
+      if (status === 500 && mayLackSecret) return ok(`${name} accepts nothing over HTTP, as with Socket Mode.`);
+      if (status === 500) return failed(`${name} has no signing secret (HTTP 500).`, setSecret);
+      return failed(`${url} answers HTTP ${status}, and not 401, to an unsigned request.`, readLog);
+    },
+  });
+  const signingSecret = row({
+    name: "signing secret",
+    needs: async () => ({ signingSecret: await requireSecret(reference, readSecret), entry: await open() }),
+    async check({ signingSecret, entry: { url, name: entryName, start, setSecret, readLog } }, signal) {
+      const challenge = randomUUID();
+      const request = { url, challenge, signingSecret, signal };
+      // Twice the age that an entry may accept.
+      const longAgo = () => now() - 600_000;
+      const [signed, stale] = await Promise.all([
+        askEntry({ ...request, now }),
+        askEntry({ ...request, now: longAgo }),
+      ]);
+      if (signed === undefined || stale === undefined) return failed(`Nothing answers at ${url}.`, start);
+      const { status } = signed;
+      if (status === 401) {
+        const remedy = `${setSecret} ${whereSecretIs} If it is the right one, check this machine's clock.`;
+        return failed(`${entryName} does not accept what is signed with ${name}.`, remedy);
+      }
+      if (status === 500) return failed(`${entryName} has no signing secret (HTTP 500).`, setSecret);
+      if (status !== 200) return failed(`${entryName} answers HTTP ${status} to a signed event.`, readLog);
+      if (signed.body !== challenge) return failed(`What answers at ${url} does not know Slack's events.`, readLog);
+      if (stale.status !== 401) {
+        const what = `${entryName} accepts what was signed ten minutes ago (HTTP ${stale.status}).`;
+        return failed(what, `${readLog} Check its clock.`);
+      }
+      const expected = findExpectedShape({ use: "signing secret", value: signingSecret });
+      const accepts = `${entryName} accepts what is signed with ${name}`;
+      if (expected === undefined) return ok(`${accepts}, unless it is old.`);
+      return warning(`${accepts}, but Slack's secrets are ${expected}.`, `Is it the app's own? ${whereSecretIs}`);
+    },
+  });
+  return { entry, signingSecret };
+}
+
+/** An empty allowlist lets nobody in, which looks in Slack as if nothing worked. */
+export function allowlistCheck({
+  configured,
+  added,
+  stageOption,
+}: {
+  configured: number;
+  /** Counts the rules of `sekisho allow`. */
+  added: () => Promise<number>;
+  stageOption: string;
+}): Check {
+  return row({
+    name: "who may ask",
+    needs: added,
+    check(count) {
+      if (configured + count > 0) return ok(`${configured} rules of the configuration, ${count} that were added.`);
+      const command = `npx sekisho allow add --team T012AB3CD${stageOption}`;
+      return warning("Nobody: there is no rule.", `${command}, with your workspace's id.`);
+    },
+  });
+}

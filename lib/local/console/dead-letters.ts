@@ -1,0 +1,150 @@
+/** What was given up on and can be tried again: the dead letters of a stage, or the undelivered answers of one machine. */
+import type { QueueMessage } from "../../../lambdas/verification/task/messages.ts";
+import { queueGroupOf, type Task } from "../../../lambdas/verification/task/task.ts";
+import { type ReadLetter, readLetter, withDeadLetters } from "../../cli/aws/dead-letters/archive.ts";
+import { createReadTaskState, createSend, redrive } from "../../cli/aws/dead-letters/redrive.ts";
+import { readStackOutputs } from "../../cli/aws/stack-outputs.ts";
+import type { NamedStage } from "../../cli/aws/stage.ts";
+import type { TaskPlace } from "../../cli/tasks/stored-task.ts";
+import { describeOutcome } from "../../cli/tasks/text.ts";
+import { isUndelivered } from "./task-row.ts";
+
+/** No text of a message is in it. */
+type DeadLetterRow = {
+  key: string;
+  /** Null if the message cannot be read. */
+  requestId: string | null;
+  kind: string;
+  keptAtMs: number;
+  /** The state of its task, or "none" if it was never begun. */
+  task: string;
+  reason: string;
+};
+
+type RedrivenLetter = { requestId: string; task: string };
+
+export type DeadLetters = {
+  /** What the list is, and what a redrive does. */
+  about: string;
+  list(): Promise<DeadLetterRow[]>;
+  /** Without `requestIds`, all that can be read. Resolves to those that are on their way again. */
+  redrive(requestIds: readonly string[] | undefined): Promise<RedrivenLetter[]>;
+};
+
+/** The messages that a stage keeps for 14 days. Listing hides them from other readers for a while, so calls run one at a time. */
+export function createArchivedLetters({
+  named,
+  place,
+  signal,
+}: {
+  named: NamedStage;
+  place: Pick<TaskPlace, "store">;
+  signal: AbortSignal;
+}): DeadLetters {
+  const { region } = named.stage.verification;
+  let last: Promise<unknown> = Promise.resolve();
+
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = last.then(work);
+    last = turn.catch(() => {});
+    return turn;
+  }
+
+  async function toRow({ messageId, archivedAtMs, message }: ReadLetter): Promise<DeadLetterRow> {
+    const row = { key: messageId, keptAtMs: archivedAtMs, kind: message?.type ?? "unreadable" };
+    if (message === undefined) {
+      const reason = "It cannot be read. npx sekisho dead-letters redrive --discard removes it.";
+      return { ...row, requestId: null, task: "none", reason };
+    }
+    const { requestId } = message;
+    const stored = await place.store.get({ id: requestId });
+    if (stored === undefined) return { ...row, requestId, task: "none", reason: "Its task could not even be recorded" };
+    const outcome = (stored.task && describeOutcome(stored.task)) ?? stored.state;
+    return { ...row, requestId, task: stored.state, reason: `Failed too often; its task: ${outcome}` };
+  }
+
+  return {
+    about:
+      "Messages that the stage's workers gave up on. Their users have been told. A redrive begins a task that was never begun; of one that has ended only the delivery is repeated: no agent runs twice.",
+    list: () =>
+      inTurn(async () => {
+        const { deadLettersUrl: queueUrl } = await readStackOutputs({ ...named, signal });
+        const rows: DeadLetterRow[] = [];
+        await withDeadLetters({ queueUrl, region, signal }, async (letters) => {
+          for (const letter of letters) rows.push(await toRow(readLetter(letter)));
+        });
+        return rows.sort((a, b) => a.keptAtMs - b.keptAtMs);
+      }),
+    redrive: (requestIds) =>
+      inTurn(async () => {
+        const { deadLettersUrl, tableName, queueUrl } = await readStackOutputs({ ...named, signal });
+        const redriven: RedrivenLetter[] = [];
+        await withDeadLetters({ queueUrl: deadLettersUrl, region, signal }, async (letters, remove) => {
+          const isWanted = ({ message }: ReadLetter) =>
+            message !== undefined && (requestIds === undefined || requestIds.includes(message.requestId));
+          await redrive({
+            letters: letters.map(readLetter).filter(isWanted),
+            stateOfTask: createReadTaskState({ tableName, region, signal }),
+            send: createSend({ queueUrl, region, signal }),
+            remove,
+            done: ({ requestId, state }) => redriven.push({ requestId, task: state ?? "none" }),
+          });
+        });
+        return redriven;
+      }),
+  };
+}
+
+/** How many of the newest tasks that are over are searched. */
+const maxSearched = 1000;
+const pageSize = 200;
+
+/** On one machine a dead letter fails its task at once. What can be redriven there are answers that Slack did not take. */
+export function createUndeliveredLetters({ place }: { place: TaskPlace }): DeadLetters {
+  async function* undelivered(): AsyncGenerator<Task> {
+    let cursor: string | undefined;
+    for (let searched = 0; searched < maxSearched; searched += pageSize) {
+      const page = await place.newestIds({ state: "done", cursor, limit: pageSize });
+      for (const id of page.ids) {
+        const task = (await place.store.get({ id }))?.task;
+        if (task !== undefined && isUndelivered(task)) yield task;
+      }
+      cursor = page.cursor;
+      if (cursor === undefined) return;
+    }
+  }
+
+  return {
+    about:
+      "On one machine a dead letter fails its task at once and its user is told, so that none is kept. Listed are tasks whose answer Slack did not take; a redrive delivers it once more, and no agent runs again.",
+    async list() {
+      const rows: DeadLetterRow[] = [];
+      for await (const task of undelivered()) {
+        const { id, state, history, receivedAtMs } = task;
+        const keptAtMs = history.at(-1)?.atMs ?? receivedAtMs;
+        const reason = `Slack did not take its answer (${describeOutcome(task)})`;
+        rows.push({ key: id, requestId: id, kind: "answer", keptAtMs, task: state, reason });
+      }
+      return rows;
+    },
+    async redrive(requestIds) {
+      const redriven: RedrivenLetter[] = [];
+      for await (const task of undelivered()) {
+        if (requestIds !== undefined && !requestIds.includes(task.id)) continue;
+        await sendRedrive({ place, task });
+        redriven.push({ requestId: task.id, task: task.state });
+      }
+      return redriven;
+    },
+  };
+}
+
+/** Undefined if its answer can be delivered once more. */
+export function redriveRefusal(task: Task): string | undefined {
+  return isUndelivered(task) ? undefined : "has no answer that is missing in its thread.";
+}
+
+export async function sendRedrive({ place, task }: { place: Pick<TaskPlace, "queue">; task: Task }): Promise<void> {
+  const message: QueueMessage = { type: "redrive", requestId: task.id };
+  await place.queue.send({ body: JSON.stringify(message), group: queueGroupOf(task) });
+}

@@ -1,0 +1,154 @@
+/** The live list of tasks: polled once for everybody who looks at it, and only while somebody does. */
+import { setTimeout } from "node:timers/promises";
+import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { openStates } from "../../cli/tasks/items.ts";
+import type { TaskPlace } from "../../cli/tasks/stored-task.ts";
+import { type TaskRow, toTaskRow } from "./task-row.ts";
+
+/** `more` names the states of which there are more tasks than are listed. */
+export type TaskListUpdate =
+  | { type: "all"; rows: TaskRow[]; more: string[] }
+  | { type: "change"; rows: TaskRow[]; gone: string[]; more: string[] }
+  | { type: "trouble"; text: string };
+
+export type LiveTasks = {
+  /** Calls back with all that is known, then with each change, until the returned function is called. */
+  watch(listener: (update: TaskListUpdate) => void): () => void;
+  close(): void;
+};
+
+const maxPerOpenState = 50;
+/** The most open tasks that one poll reads. */
+const maxOpen = 350;
+const maxDone = 100;
+/** Includes tasks that ended while somebody looked. */
+const maxRows = 500;
+/** Finished tasks are read again only after this time. They seldom change, but their data may be deleted. */
+const trustedMs = 60_000;
+
+type Place = Pick<TaskPlace, "store" | "newestIds" | "openTasks">;
+
+/** `readAtMs` has, by task id, when the row of a finished task was read. */
+type Seen = { rows: Map<string, TaskRow>; more: string[]; readAtMs: ReadonlyMap<string, number> };
+const nothing: Seen = { rows: new Map(), more: [], readAtMs: new Map() };
+
+/** `explain` turns what a poll throws into a text for a person. A poll begins `pollMs` after the previous one has ended. */
+export function createLiveTasks({
+  place,
+  explain,
+  pollMs = 2000,
+  now = Date.now,
+}: {
+  place: Place;
+  explain: (thrown: unknown) => string;
+  pollMs?: number;
+  now?: () => number;
+}): LiveTasks {
+  const listeners = new Set<(update: TaskListUpdate) => void>();
+  let seen: Seen | undefined;
+  let trouble: string | undefined;
+  let polling: AbortController | undefined;
+
+  function notify(update: TaskListUpdate): void {
+    for (const listener of listeners) listener(update);
+  }
+
+  async function poll(stop: AbortSignal): Promise<void> {
+    try {
+      const found = await readList(place, seen ?? nothing, now());
+      // Nobody is looking any more.
+      if (stop.aborted) return;
+      const before = seen;
+      seen = found;
+      const isRecovered = trouble !== undefined;
+      trouble = undefined;
+      if (before === undefined || isRecovered) return notify(allOf(found));
+      const rows = [...found.rows.values()].filter((row) => !isSame(before.rows.get(row.id), row));
+      const gone = [...before.rows.keys()].filter((id) => !found.rows.has(id));
+      if (rows.length + gone.length > 0) notify({ type: "change", rows, gone, more: found.more });
+    } catch (thrown) {
+      if (stop.aborted) return;
+      const text = explain(thrown);
+      if (text !== trouble) notify({ type: "trouble", text });
+      trouble = text;
+    }
+  }
+
+  async function pollWhileWatched(stop: AbortController): Promise<void> {
+    const { signal } = stop;
+    while (!signal.aborted) {
+      await poll(signal);
+      await setTimeout(pollMs, undefined, { signal, ref: false }).catch(() => {});
+    }
+  }
+
+  return {
+    watch(listener) {
+      listeners.add(listener);
+      if (seen !== undefined) listener(allOf(seen));
+      if (trouble !== undefined) listener({ type: "trouble", text: trouble });
+      if (polling === undefined) {
+        polling = new AbortController();
+        void pollWhileWatched(polling);
+      }
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size > 0) return;
+        polling?.abort();
+        polling = undefined;
+        // The next one to look gets a fresh list.
+        seen = undefined;
+        trouble = undefined;
+      };
+    },
+    close() {
+      listeners.clear();
+      polling?.abort();
+    },
+  };
+}
+
+function allOf({ rows, more }: Seen): TaskListUpdate {
+  return { type: "all", rows: [...rows.values()], more };
+}
+
+/** Reads the list. A task that was listed and is no longer found in its state is read by its id. */
+async function readList({ store, newestIds, openTasks }: Place, before: Seen, nowMs: number): Promise<Seen> {
+  const rows = new Map<string, TaskRow>();
+  const readAtMs = new Map<string, number>();
+  const more = new Set<string>();
+  const add = (task: Task | undefined) => task && rows.set(task.id, toTaskRow({ task, nowMs }));
+  const counts = new Map<string, number>();
+  let read = 0;
+  for await (const task of openTasks()) {
+    if (read === maxOpen) {
+      for (const state of openStates) more.add(state);
+      break;
+    }
+    read += 1;
+    const count = counts.get(task.state) ?? 0;
+    counts.set(task.state, count + 1);
+    if (count < maxPerOpenState) add(task);
+    else more.add(task.state);
+  }
+  const { ids, cursor } = await newestIds({ state: "done", limit: maxDone });
+  if (cursor !== undefined) more.add("done");
+  const missed = [...before.rows.values()].filter(({ id }) => !rows.has(id) && !ids.includes(id));
+  for (const id of [...ids, ...missed.map((row) => row.id)]) {
+    const known = before.rows.get(id);
+    const knownAtMs = before.readAtMs.get(id) ?? Number.NEGATIVE_INFINITY;
+    // An operator may redrive an undelivered answer, so its task is read each time.
+    const isTrusted = known?.state === "done" && !known.undelivered && nowMs - knownAtMs < trustedMs;
+    if (isTrusted) rows.set(id, known);
+    else add((await store.get({ id }))?.task);
+    readAtMs.set(id, isTrusted ? knownAtMs : nowMs);
+  }
+  const newestFirst = [...rows.values()].sort((a, b) => b.receivedAtMs - a.receivedAtMs || (a.id < b.id ? -1 : 1));
+  const open = newestFirst.filter(({ state }) => state !== "done");
+  const over = newestFirst.filter(({ state }) => state === "done").slice(0, Math.max(maxDone, maxRows - open.length));
+  return { rows: new Map([...open, ...over].map((row) => [row.id, row])), more: [...more], readAtMs };
+}
+
+function isSame(before: TaskRow | undefined, after: TaskRow): boolean {
+  return JSON.stringify(before) === JSON.stringify(after);
+}

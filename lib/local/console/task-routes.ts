@@ -1,0 +1,91 @@
+/** The task routes of the page. An action only queues a message, and the worker does the rest. */
+import type { Log } from "../../../lambdas/shared/log.ts";
+import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { cancelRefusal, sendCancel } from "../../cli/tasks/cancel-task.ts";
+import { findTask } from "../../cli/tasks/find-task.ts";
+import { retryRefusal, sendRetry } from "../../cli/tasks/retry-task.ts";
+import { toTaskView } from "../../cli/tasks/task-view.ts";
+import { Refusal } from "../web/admission.ts";
+import type { Handler, Routes } from "../web/site.ts";
+import { redriveRefusal, sendRedrive } from "./dead-letters.ts";
+import type { ConsoleSource } from "./open-source.ts";
+import { toTaskRow } from "./task-row.ts";
+
+const pageSize = 100;
+const states: readonly string[] = taskSchema.shape.state.options;
+const idPattern = /^[0-9a-f-]{4,36}$/;
+
+export function createTaskRoutes({
+  source: { place, pictureOf },
+  log,
+  now = Date.now,
+}: {
+  source: Pick<ConsoleSource, "place" | "pictureOf">;
+  log: Log;
+  now?: () => number;
+}): Routes {
+  /** By the whole request id, or the beginning of one. Rejects with a message for a person. */
+  async function find([given = ""]: readonly string[]): Promise<Task> {
+    const id = given.toLowerCase();
+    if (idPattern.test(id)) return findTask({ place, id, note: () => {} });
+    throw new Refusal(404, "No task has such an id.");
+  }
+
+  function action(operation: string, run: (task: Task) => Promise<object>): Handler {
+    return async ({ parts, json, visitor: { operator } }) => {
+      await json();
+      const task = await find(parts);
+      const done = await run(task);
+      log.info("operator_asked", { operation, request_id: task.id, operator });
+      return { ...done, later: place.whyLater() };
+    };
+  }
+
+  return {
+    /** A page of the tasks of one `state`, newest first, and after the first page with its `cursor`. */
+    async "GET tasks"({ query }) {
+      const state = query.get("state") ?? "";
+      if (!states.includes(state)) throw new Refusal(400, `A state is needed: ${states.join(", ")}.`);
+      const page = { state, cursor: query.get("cursor") ?? undefined, limit: pageSize };
+      const { ids, cursor } = await place.newestIds(page).catch((thrown: unknown) => {
+        throw thrown instanceof RangeError ? new Refusal(400, "That is no place in the list.") : thrown;
+      });
+      const stored = await Promise.all(ids.map((id) => place.store.get({ id })));
+      const tasks = stored.flatMap((item) => item?.task ?? []);
+      return { rows: tasks.map((task) => toTaskRow({ task, nowMs: now() })), cursor };
+    },
+
+    async "GET tasks/*"({ parts }) {
+      const task = await find(parts);
+      const nowMs = now();
+      return {
+        nowMs,
+        row: toTaskRow({ task, nowMs }),
+        task: toTaskView({ task, nowMs }),
+        ...(await pictureOf({ task })),
+        whyNot: { cancel: cancelRefusal(task), retry: retryRefusal(task), redrive: redriveRefusal(task) },
+      };
+    },
+
+    "POST tasks/*/cancel": action("cancel", async (task) => {
+      const whyNot = cancelRefusal(task);
+      if (whyNot !== undefined) throw new Refusal(409, `It cannot be canceled any more (${whyNot}).`);
+      await sendCancel({ place, task });
+      return { text: "Asked to end; its thread is told." };
+    }),
+
+    "POST tasks/*/retry": action("retry", async (task) => {
+      const whyNot = retryRefusal(task);
+      if (whyNot !== undefined) throw new Refusal(409, `It ${whyNot}`);
+      const { requestId } = await sendRetry({ place, task });
+      return { requestId, text: "Asked once more, as a new task." };
+    }),
+
+    "POST tasks/*/redrive": action("redrive", async (task) => {
+      const whyNot = redriveRefusal(task);
+      if (whyNot !== undefined) throw new Refusal(409, `It ${whyNot}`);
+      await sendRedrive({ place, task });
+      return { text: "Its answer is on its way again." };
+    }),
+  };
+}

@@ -1,0 +1,151 @@
+/** Admission beyond loopback, by the configured authenticator: a token in `Authorization`, or the session of the sign-in form. */
+import { hash } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { SekishoError } from "../../../contracts/errors.ts";
+import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
+import type { Log } from "../../../lambdas/shared/log.ts";
+import { errorKind } from "../../../lambdas/shared/telemetry/error-kind.ts";
+import { type Admission, isActivity, isForDocument, Refusal, type Visitor } from "../web/admission.ts";
+import { isFromOwnPage } from "../web/guard.ts";
+import { createSessions } from "../web/sessions.ts";
+
+const idleMs = 30 * 60_000;
+const lifeMs = 12 * 3600_000;
+const tokenPattern = /^[\x21-\x7e]+$/;
+
+/**
+ * Verifies a token at each request, also the one that a session stands for. Verifies it before failures are counted, so that a right
+ * token gets in whatever others try from the same address. After too many failures an address hears only that they are too many, and
+ * the log hears nothing more for a while.
+ *
+ * If `publicHost` is given, `Host` must be it: a name that an attacker's DNS points here is another one.
+ */
+export function createTokenAdmission({
+  authenticator,
+  publicHost,
+  log,
+  now = Date.now,
+}: {
+  authenticator: Authenticator;
+  publicHost?: string | undefined;
+  log: Log;
+  now?: () => number;
+}): Admission {
+  const isPlatform = authenticator.kind === "platform";
+  /** Each stands for the token that opened it. */
+  const sessions = createSessions<string>({ idleMs, lifeMs, now });
+  const failures = createFailureLimit({ now });
+
+  function requireOwnPage(request: IncomingMessage): void {
+    const { method, headers } = request;
+    const hosts = publicHost === undefined ? undefined : [publicHost.toLowerCase()];
+    if (isFromOwnPage({ method, headers, hosts, isDocument: isForDocument(request) })) return;
+    throw new Refusal(403, "Only this page may ask this. A proxy before it must pass on Host as it came.");
+  }
+
+  async function verify(request: IncomingMessage, authorization: string | undefined): Promise<Visitor> {
+    if (!isPlatform && authorization === undefined) throw unknownVisitor();
+    try {
+      return await authenticate(request, authorization);
+    } catch (thrown) {
+      const refusal = toRefusal(thrown);
+      if (refusal.status === 503) throw refusal;
+      const address = request.socket.remoteAddress ?? "";
+      const waitMs = failures.waitMs(address);
+      if (waitMs !== undefined) {
+        const wait = { "retry-after": String(Math.ceil(waitMs / 1000)) };
+        throw new Refusal(429, "Too many failed sign-ins. Try again in a minute.", wait);
+      }
+      failures.note(address);
+      log.warn("operator_refused", { address, status: refusal.status });
+      throw refusal;
+    }
+  }
+
+  /** Rejects with a `Refusal` alone. */
+  async function authenticate(request: IncomingMessage, authorization: string | undefined): Promise<Visitor> {
+    const header = (name: string) => (name === "authorization" ? authorization : request.headers[name]?.toString());
+    try {
+      const platformPrincipal = isPlatform ? "platform" : undefined;
+      const principal = await authenticator.authenticate({ header, platformPrincipal });
+      if (principal === undefined) throw unknownVisitor();
+      // A principal that names somebody may be an email address, so the log gets a digest.
+      return { operator: principal === authenticator.kind ? principal : hash("sha256", principal).slice(0, 16) };
+    } catch (thrown) {
+      if (thrown instanceof Refusal) throw thrown;
+      const reason = thrown instanceof SekishoError ? thrown.reason : undefined;
+      if (reason === "permission_denied") throw new Refusal(403, "It is known who you are, and you may not.");
+      if (reason === "unauthenticated") throw unknownVisitor();
+      log.warn("operator_not_verified", { cause_kind: errorKind(thrown) });
+      throw new Refusal(503, "Whether the token is good cannot be told now. Try again in a minute.");
+    }
+  }
+
+  /** A session ends when its token lets nobody in any more. */
+  async function admitSession(request: IncomingMessage): Promise<Visitor> {
+    for (const { grant, ended } of sessions.find(request, { isActivity: isActivity(request) })) {
+      const answer = await verify(request, `Bearer ${grant}`).catch(toRefusal);
+      // Somebody may have signed out while the token was verified.
+      if (ended.aborted) continue;
+      if (!(answer instanceof Refusal)) return { ...answer, ended };
+      if (answer.status !== 503) sessions.close(request);
+      throw answer;
+    }
+    throw unknownVisitor();
+  }
+
+  const admit: Admission["admit"] = async (request) => {
+    requireOwnPage(request);
+    const { authorization } = request.headers;
+    return isPlatform || authorization !== undefined ? verify(request, authorization) : admitSession(request);
+  };
+  if (isPlatform) return { admit };
+  return {
+    admit,
+    async signIn(request, token) {
+      requireOwnPage(request);
+      const wrong = new Refusal(401, "That token lets nobody in.");
+      if (!tokenPattern.test(token)) throw wrong;
+      const answer = await verify(request, `Bearer ${token}`).catch(toRefusal);
+      if (answer instanceof Refusal) throw answer.status === 401 ? wrong : answer;
+      return sessions.open(request, token);
+    },
+    signOut: sessions.close,
+  };
+}
+
+function unknownVisitor(): Refusal {
+  return new Refusal(401, "Sign in, or send Authorization: Bearer with a token.");
+}
+
+/** Anything else stays thrown, so that no failure lets anybody in. */
+function toRefusal(thrown: unknown): Refusal {
+  if (thrown instanceof Refusal) return thrown;
+  throw thrown;
+}
+
+const maxFailures = 10;
+const failureWindowMs = 60_000;
+const maxAddresses = 1000;
+
+/** Counts failed sign-ins per address, so that nobody tries tokens one after the other. */
+function createFailureLimit({ now }: { now: () => number }) {
+  const byAddress = new Map<string, number[]>();
+  const recent = (address: string) => {
+    return (byAddress.get(address) ?? []).filter((atMs) => atMs > now() - failureWindowMs).slice(-maxFailures);
+  };
+  return {
+    /** How long the address must wait. Undefined if it may try. */
+    waitMs(address: string): number | undefined {
+      const [first = 0, ...rest] = recent(address);
+      return rest.length + 1 < maxFailures ? undefined : first + failureWindowMs - now();
+    },
+    note(address: string): void {
+      const times = [...recent(address), now()].slice(-maxFailures);
+      byAddress.delete(address);
+      byAddress.set(address, times);
+      const [oldest] = byAddress.keys();
+      if (oldest !== undefined && byAddress.size > maxAddresses) byAddress.delete(oldest);
+    },
+  };
+}

@@ -1,0 +1,38 @@
+/** `oauth.*` and `auth.*`: the app's installations. */
+import { type FakeSlackCaller, findBotUser } from "../reply.ts";
+import { findFakeTeam, organization, workspace } from "../workspace.ts";
+import type { Methods } from "./table.ts";
+
+export const oauthMethods: Methods<"oauth" | "auth"> = {
+  "auth.test": ({ caller, bot }) => {
+    const { id, name, is_enterprise_install } = homeOf(caller);
+    const enterprise = is_enterprise_install ? { enterprise_id: id } : {};
+    const place = { team: name, team_id: id, ...enterprise, is_enterprise_install };
+    return { user: "sekisho", user_id: bot, bot_id: workspace.bot, ...place };
+  },
+
+  "oauth.v2.access": ({ args: { client_id, client_secret, code = "" }, state: { rules, tokens } }) => {
+    if (rules.install === undefined || client_id !== rules.install.clientId) return { error: "invalid_client_id" };
+    if (client_secret !== rules.install.clientSecret) return { error: "bad_client_secret" };
+    const installed = tokens.redeem(code);
+    if (installed === undefined) return { error: "invalid_code" };
+    const { id, name, is_enterprise_install } = homeOf(installed.caller);
+    return {
+      access_token: installed.token,
+      token_type: "bot",
+      scope: "app_mentions:read,chat:write",
+      bot_user_id: findBotUser(installed.caller),
+      app_id: workspace.app,
+      authed_user: { id: workspace.person },
+      // An organization's installation has no team.
+      team: is_enterprise_install ? null : { id, name },
+      enterprise: is_enterprise_install ? { id, name } : null,
+      is_enterprise_install,
+    };
+  },
+};
+
+function homeOf(caller: FakeSlackCaller) {
+  if ("enterprise" in caller) return { ...organization, is_enterprise_install: true };
+  return { id: caller.team, name: findFakeTeam(caller.team)?.name, is_enterprise_install: false };
+}

@@ -1,0 +1,99 @@
+/**
+ * The Web API methods of the fake Slack (https://docs.slack.dev/reference/methods), one row each. Tokens, scopes, rate limits
+ * and arguments are checked by this table, and a method that returns an error that is not in its row does not compile.
+ */
+import type { ArgumentName, CheckError, CheckedArguments, MethodContext } from "./arguments.ts";
+
+/** Calls a minute, of one method with one token (https://docs.slack.dev/apis/web-api/rate-limits). */
+export const callsPerMinute = { tier2: 20, tier3: 50, tier4: 100, special: 300 } as const;
+
+/** Names in one string are separated by spaces. */
+type Row = {
+  tier: keyof typeof callsPerMinute;
+  /** One of them is enough. Undefined: no scope is needed, or the app's credentials stand in for a token. */
+  scopes?: string;
+  needsNoToken?: true;
+  /** The arguments that are checked before the method runs, in this order. `?` marks an optional one. */
+  args?: string;
+  /** The method's own errors, beside those of its arguments. */
+  errors?: string;
+};
+
+const scopes = "channels:history groups:history im:history mpim:history";
+const write = { scopes: "chat:write" } as const;
+const react = { scopes: "reactions:write", args: "channel name timestamp" } as const;
+
+const methodTable = {
+  "assistant.threads.setStatus": {
+    tier: "special",
+    scopes: "chat:write assistant:write",
+    args: "channel_id thread_ts",
+    errors: "invalid_arguments",
+  },
+  "assistant.threads.setSuggestedPrompts": {
+    tier: "tier4",
+    scopes: "assistant:write",
+    args: "channel_id thread_ts",
+    errors: "invalid_arguments",
+  },
+  "auth.test": { tier: "special" },
+  "chat.postMessage": { tier: "special", ...write, args: "channel content thread_ts? metadata?" },
+  "chat.update": {
+    tier: "tier3",
+    ...write,
+    args: "channel ts content metadata?",
+    errors: "cant_update_message streaming_state_conflict msg_too_long",
+  },
+  "chat.delete": { tier: "tier3", ...write, args: "channel ts", errors: "cant_delete_message" },
+  "chat.postEphemeral": { tier: "tier4", ...write, args: "channel content", errors: "user_not_in_channel" },
+  "chat.startStream": {
+    tier: "tier2",
+    ...write,
+    args: "channel thread_ts piece",
+    errors: "missing_recipient_user_id missing_recipient_team_id user_not_found team_not_found",
+  },
+  "chat.appendStream": { tier: "tier4", ...write, args: "channel ts stream piece", errors: "no_text" },
+  "chat.stopStream": { tier: "tier2", ...write, args: "channel ts stream piece metadata? blocks?" },
+  "conversations.history": { tier: "tier3", scopes, args: "channel cursor?" },
+  "conversations.replies": { tier: "tier3", scopes, args: "channel cursor?", errors: "thread_not_found" },
+  "conversations.open": {
+    tier: "tier3",
+    scopes: "im:write mpim:write",
+    errors: "users_list_not_supplied method_not_supported_for_channel_type user_not_found user_not_visible",
+  },
+  "files.getUploadURLExternal": { tier: "tier4", scopes: "files:write", errors: "missing_argument" },
+  "files.completeUploadExternal": {
+    tier: "tier4",
+    scopes: "files:write",
+    args: "channel_id? thread_ts?",
+    errors: "invalid_arguments file_not_found",
+  },
+  "oauth.v2.access": {
+    tier: "special",
+    needsNoToken: true,
+    errors: "invalid_client_id bad_client_secret invalid_code",
+  },
+  "reactions.add": { tier: "tier3", ...react, errors: "already_reacted" },
+  "reactions.remove": { tier: "tier2", ...react, errors: "no_reaction" },
+  "usergroups.users.list": { tier: "tier2", scopes: "usergroups:read", errors: "missing_argument no_such_subteam" },
+  "users.info": { tier: "tier4", scopes: "users:read", errors: "user_not_found user_not_visible" },
+} as const satisfies Record<string, Row>;
+
+export type MethodName = keyof typeof methodTable;
+export const methodRows: Readonly<Record<string, Row>> = methodTable;
+
+type Words<S> = S extends `${infer First} ${infer Rest}` ? First | Words<Rest> : S;
+type Args<R> = R extends { args: infer A } ? Words<A> : never;
+type Errors<R> = R extends { errors: infer E } ? Words<E> : never;
+
+/** A reply without an error holds what Slack answers beside `ok: true`. */
+type Reply<E> = { error: E } | { error?: undefined; [field: string]: unknown };
+/** `never`, which no function is, if the row names an unknown argument. */
+type Method<R> = [Args<R>] extends [infer A extends ArgumentName]
+  ? (call: MethodContext & CheckedArguments<A>) => Reply<Errors<R> | CheckError<A>>
+  : never;
+
+/** Every method whose name begins with `Group`. */
+export type Methods<Group extends string> = {
+  [M in MethodName as M extends `${Group}.${string}` ? M : never]: Method<(typeof methodTable)[M]>;
+};

@@ -1,0 +1,34 @@
+/** `users.*` and `usergroups.*`. */
+import { hasAccessToTeam, isTrue } from "../reply.ts";
+import { channels, findFakePerson, groups } from "../workspace.ts";
+import type { Methods } from "./table.ts";
+
+export const userMethods: Methods<"users" | "usergroups"> = {
+  "users.info": ({ args: { user, include_locale }, caller }) => {
+    const person = findFakePerson(user);
+    if (person === undefined) return { error: "user_not_found" };
+    const { id, name, team, locale } = person;
+    const isStranger = !hasAccessToTeam(caller, team);
+    const own = channels.filter((channel) => hasAccessToTeam(caller, channel.team));
+    if (isStranger && !own.some(({ people }) => people.includes(id))) return { error: "user_not_visible" };
+    return {
+      user: {
+        id,
+        team_id: team,
+        name: name.toLowerCase(),
+        real_name: name,
+        is_bot: false,
+        deleted: false,
+        ...(isStranger && { is_stranger: true }),
+        ...(isTrue(include_locale) && { locale }),
+      },
+    };
+  },
+
+  "usergroups.users.list": ({ args: { usergroup, team_id }, caller }) => {
+    // An organization's token does not say in which of its workspaces the group is.
+    if ("enterprise" in caller && team_id === undefined) return { error: "missing_argument" };
+    const group = groups.find(({ id, team }) => id === usergroup && hasAccessToTeam(caller, team));
+    return group === undefined ? { error: "no_such_subteam" } : { users: group.users };
+  },
+};

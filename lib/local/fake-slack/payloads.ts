@@ -1,0 +1,168 @@
+/**
+ * What Slack sends to an app: events (https://docs.slack.dev/apis/events-api), slash commands
+ * (https://docs.slack.dev/interactivity/implementing-slash-commands) and button clicks
+ * (https://docs.slack.dev/reference/interaction-payloads/block_actions-payload).
+ */
+import type { FakeSlackButton } from "./blocks.ts";
+import type { FakeSlackMessage } from "./messages.ts";
+import { toSlackFile, toSlackMessage } from "./slack-message.ts";
+import {
+  type FakeSlackChannel,
+  findFakeChannel,
+  findFakePerson,
+  findTeamOfChannel,
+  organization,
+  workspace,
+} from "./workspace.ts";
+
+const token = "retired-verification-token";
+
+type PostedMessage = Pick<FakeSlackMessage, "channel" | "ts" | "threadTs" | "user" | "text" | "files">;
+
+/**
+ * `app_mention` and `message` for the same message differ in `event_id` and little else. `eventId` is unique per event;
+ * redeliveries keep it.
+ */
+export function createEventPayload({
+  event,
+  message: { channel, ts, threadTs, user, text, files = [] },
+  eventId = `Ev${event === "message" ? "M" : "A"}${ts.replace(".", "")}`,
+  filesUrl = "http://127.0.0.1/",
+}: {
+  event: "app_mention" | "message";
+  message: PostedMessage;
+  eventId?: string;
+  filesUrl?: string;
+}) {
+  const team = findFakePerson(user)?.team ?? workspace.team;
+  const isMessage = event === "message";
+  const section = { type: "rich_text_section", elements: [{ type: "text", text }] };
+  const attached = {
+    files: files.map((file) => toSlackFile({ file, filesUrl })),
+    upload: false,
+    display_as_bot: false,
+  };
+  return {
+    ...envelope({ channel, team, eventId, ts }),
+    event: {
+      user,
+      type: event,
+      ...(isMessage && files.length > 0 && { subtype: "file_share" }),
+      ts,
+      client_msg_id: `fake-slack-${ts}`,
+      text,
+      team,
+      ...(team !== findTeamOfChannel(channel).id && { user_team: team, source_team: team }),
+      blocks: [{ type: "rich_text", block_id: "b1", elements: [section] }],
+      ...(files.length > 0 && attached),
+      ...(threadTs !== undefined && { thread_ts: threadTs }),
+      channel,
+      event_ts: ts,
+      ...(isMessage && { channel_type: channel.startsWith("D") ? "im" : "channel" }),
+    },
+  };
+}
+
+/** A person opened a conversation with the assistant (https://docs.slack.dev/reference/events/assistant_thread_started). */
+export function createAssistantPayload({ channel, ts, user }: { channel: string; ts: string; user: string }) {
+  const { id: team, enterprise = null } = findTeamOfChannel(channel);
+  const context = { channel_id: workspace.channel.id, team_id: team, enterprise_id: enterprise };
+  return {
+    ...envelope({ channel, team, eventId: `EvT${ts.replace(".", "")}`, ts }),
+    event: {
+      type: "assistant_thread_started",
+      assistant_thread: { user_id: user, context, channel_id: channel, thread_ts: ts },
+      event_ts: ts,
+    },
+  };
+}
+
+/**
+ * `team` is the author's workspace. In a Slack Connect channel it differs from `context_team_id`, the workspace in which the
+ * app is installed. An installation in a whole organization is authorized as that organization.
+ */
+function envelope(about: { channel: string; team: string; eventId: string; ts: string }) {
+  const home = findTeamOfChannel(about.channel);
+  const { enterprise = null } = home;
+  return {
+    token,
+    team_id: about.team,
+    ...(enterprise !== null && { enterprise_id: enterprise }),
+    context_team_id: home.id,
+    context_enterprise_id: enterprise,
+    api_app_id: workspace.app,
+    type: "event_callback" as const,
+    event_id: about.eventId,
+    event_time: Number(about.ts.split(".")[0]),
+    authorizations: [
+      {
+        enterprise_id: enterprise,
+        team_id: enterprise === null ? home.id : null,
+        user_id: home.user,
+        is_bot: true,
+        is_enterprise_install: enterprise !== null,
+      },
+    ],
+    is_ext_shared_channel: findFakeChannel(about.channel)?.sharedWith !== undefined,
+    event_context: `4-${about.eventId}`,
+  };
+}
+
+type Interaction = { channel: FakeSlackChannel; user: string; triggerId: string };
+
+/** `text` is what follows the command. */
+export function createCommandForm(typed: Interaction & { command: string; text: string }): Record<string, string> {
+  const { channel, user, command, text, triggerId } = typed;
+  const { id, domain, enterprise } = findTeamOfChannel(channel.id);
+  return {
+    token,
+    team_id: id,
+    team_domain: domain,
+    ...(enterprise !== undefined && { enterprise_id: enterprise, enterprise_name: organization.name }),
+    channel_id: channel.id,
+    channel_name: shownName(channel),
+    user_id: user,
+    user_name: userName(user),
+    command,
+    text,
+    api_app_id: workspace.app,
+    is_enterprise_install: String(enterprise !== undefined),
+    response_url: "https://hooks.slack.invalid/commands/fake-slack",
+    trigger_id: triggerId,
+  };
+}
+
+type Click = { message: FakeSlackMessage; button: FakeSlackButton; blockId: string; actionTs: string };
+
+export function createClickForm(click: Interaction & Click & { filesUrl: string }): { payload: string } {
+  const { channel, message, user } = click;
+  const { id, domain, enterprise } = findTeamOfChannel(channel.id);
+  const isInOrganization = enterprise !== undefined;
+  const thread = message.threadTs === undefined ? {} : { thread_ts: message.threadTs };
+  const name = userName(user);
+  const payload = {
+    type: "block_actions",
+    user: { id: user, username: name, name, team_id: findFakePerson(user)?.team ?? id },
+    api_app_id: workspace.app,
+    token,
+    container: { type: "message", message_ts: message.ts, channel_id: channel.id, is_ephemeral: false, ...thread },
+    trigger_id: click.triggerId,
+    team: { id, domain, ...(isInOrganization && { enterprise_id: enterprise, enterprise_name: organization.name }) },
+    enterprise: isInOrganization ? { id: enterprise, name: organization.name } : null,
+    is_enterprise_install: isInOrganization,
+    channel: { id: channel.id, name: shownName(channel) },
+    message: toSlackMessage({ message, filesUrl: click.filesUrl }),
+    state: { values: {} },
+    response_url: "https://hooks.slack.invalid/actions/fake-slack",
+    actions: [{ ...click.button, block_id: click.blockId, action_ts: click.actionTs }],
+  };
+  return { payload: JSON.stringify(payload) };
+}
+
+function shownName({ direct, name }: FakeSlackChannel): string {
+  return direct ? "directmessage" : name;
+}
+
+function userName(user: string): string {
+  return (findFakePerson(user)?.name ?? user).toLowerCase();
+}

@@ -1,0 +1,165 @@
+/** The local page: keeps the state that the server sends, and draws it. */
+import { $, h, redraw, showConnection } from "../../web/dom.js";
+import { listen } from "../../web/server.js";
+import { drawTimeline } from "../../web/timeline.js";
+import { startComposer } from "./composer.js";
+import { drawThreads } from "./draw-thread.js";
+
+const empty = () => ({
+  messages: new Map(),
+  ephemeralMessages: new Map(),
+  statuses: new Map(),
+  prompts: new Map(),
+  steps: new Map(),
+});
+let known = empty();
+let people = [];
+let channels = [];
+let channel;
+let person;
+let threadTs;
+/** The request whose timeline is shown. */
+let chosen;
+
+const keyOf = ({ channel: where, ts, threadTs: thread }) => `${where}/${ts ?? thread}`;
+
+const onEvent = {
+  reset(change) {
+    known = empty();
+    ({ people, channels } = change);
+    chosen = undefined;
+    person = people.some(({ id }) => id === person) ? person : people[0].id;
+    channel = channelsOf(person).some(({ id }) => id === channel) ? channel : channels[0].id;
+    showConnection("connected", true);
+    drawChannels();
+  },
+  message({ message }) {
+    const isNew = !known.messages.has(keyOf(message));
+    const isPerson = message.author.kind === "person";
+    // A new question selects its task, and so does the thread that a slash command opens. A change such as a reaction does not.
+    if (isNew && (isPerson || message.threadTs === undefined)) chosen = message.requestId ?? chosen;
+    known.messages.set(keyOf(message), message);
+  },
+  removed: (change) => known.messages.delete(keyOf(change)),
+  ephemeral: (change) => known.ephemeralMessages.set(keyOf(change), change),
+  status: (change) => known.statuses.set(keyOf(change), change),
+  prompts: (change) => known.prompts.set(keyOf(change), change),
+  step({ step }) {
+    known.steps.set(step.requestId, [...(known.steps.get(step.requestId) ?? []), step]);
+  },
+};
+
+const composer = startComposer({
+  where: () => ({ channel, threadTs, user: person }),
+  leaveThread: () => replyIn(undefined),
+});
+
+const act = {
+  show(requestId) {
+    chosen = requestId;
+    requestDraw();
+  },
+  reply: replyIn,
+  clickButton: composer.clickButton,
+  ask(text, thread) {
+    replyIn(thread);
+    void composer.send(text);
+  },
+};
+
+listen("/local/events", {
+  onEvent(change) {
+    onEvent[change.type]?.(change);
+    requestDraw();
+  },
+  onState(state) {
+    if (state === "off") showConnection("not connected; trying again", false);
+    if (state === "refused") showConnection("open the address that npm start printed", false);
+  },
+});
+
+let isDrawPending = false;
+function requestDraw() {
+  if (isDrawPending) return;
+  isDrawPending = true;
+  requestAnimationFrame(() => {
+    isDrawPending = false;
+    draw();
+  });
+}
+
+function draw() {
+  const steps = known.steps.get(chosen) ?? [];
+  const [messages, ephemeralMessages, statuses, prompts] = [
+    ...[known.messages, known.ephemeralMessages, known.statuses, known.prompts].map((map) => [...map.values()]),
+  ];
+  const shown = { messages, ephemeralMessages, statuses, prompts, channel, chosen, person, act };
+  keepingEnd($("messages"), () => redraw($("messages"), drawThreads(shown)));
+  keepingEnd($("steps"), () => redraw($("steps"), drawTimeline({ steps, key: chosen })));
+  $("summary").replaceChildren(...summaryOf(steps));
+}
+
+function summaryOf(steps) {
+  if (chosen === undefined) return ["Send a message and watch it pass the checkpoint."];
+  const named = h("span", { title: chosen }, `Request ${chosen.slice(0, 8)}`);
+  if (steps.length === 0) return [named, " · nothing since the server started"];
+  const last = steps.findLast(({ zone }) => zone === "verification");
+  const state = last?.title.split(" → ").at(-1) ?? "on its way";
+  const hasFailed = steps.some(({ failed }) => failed);
+  const where = hasFailed ? h("span.chip.bad", `${state}, failed`) : state;
+  const tookMs = steps.at(-1).atMs - steps[0].atMs;
+  return [named, " · ", where, ` · ${steps.length} steps in ${(tookMs / 1000).toFixed(3)} s`];
+}
+
+// An image has no height until it has loaded.
+$("messages").addEventListener("load", () => keepingEnd($("messages"), () => {}, 300), { capture: true });
+
+/** Keeps the end in view for somebody who is looking at it. */
+function keepingEnd(box, change, nearPx = 80) {
+  const isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < nearPx;
+  const { scrollTop } = box;
+  change();
+  box.scrollTop = isAtEnd ? box.scrollHeight : scrollTop;
+}
+
+function channelsOf(who) {
+  return channels.filter((each) => each.people.includes(who));
+}
+
+function drawChannels() {
+  const drawn = channelsOf(person).map(({ id, name, direct }) => {
+    const state = { "aria-pressed": String(id === channel), "data-key": `place/${id}` };
+    return h("button", { ...state, onclick: () => goTo(id) }, direct ? "Direct" : `# ${name}`);
+  });
+  redraw($("channels"), drawn);
+  const options = people.map(({ id, name, locale }) =>
+    h("option", { value: id, selected: id === person }, `${name} · ${locale.slice(0, 2)}`),
+  );
+  $("person").replaceChildren(...options);
+}
+
+function goTo(id) {
+  channel = id;
+  replyIn(undefined);
+  drawChannels();
+  draw();
+  $("messages").scrollTop = $("messages").scrollHeight;
+}
+
+function replyIn(ts) {
+  threadTs = ts;
+  $("replying").hidden = ts === undefined;
+  $("text").focus();
+}
+
+$("person").onchange = ({ target }) => {
+  person = target.value;
+  const own = channelsOf(person);
+  goTo(own.some(({ id }) => id === channel) ? channel : own[0].id);
+};
+$("converse").onclick = async () => {
+  const opened = await composer.converse();
+  if (opened === undefined) return;
+  goTo(opened.channel);
+  replyIn(opened.thread_ts);
+};

@@ -1,0 +1,101 @@
+/** Draws the messages of one conversation, thread by thread. */
+import { drawTree, h } from "../../web/dom.js";
+
+/** `act` has what a person can do: show, reply, clickButton, ask. */
+export function drawThreads({ messages, ephemeralMessages, statuses, prompts, channel, chosen, person, act }) {
+  const inChannel = messages.filter((message) => message.channel === channel);
+  const ephemeralIn = (threadTs) =>
+    ephemeralMessages
+      .filter((message) => message.channel === channel && message.threadTs === threadTs)
+      .map((message) => ({ ts: message.ts, drawn: drawEphemeralMessage({ message, person }) }));
+  const threads = inChannel
+    .filter(({ threadTs }) => threadTs === undefined)
+    .map((root) => {
+      const isHere = (each) => each.channel === channel && each.threadTs === root.ts;
+      const replies = inChannel.filter(isHere);
+      const below = inOrder([
+        ...replies.map((message) => ({ ts: message.ts, drawn: drawMessage({ message, chosen, act }) })),
+        ...ephemeralIn(root.ts),
+      ]);
+      const status = statuses.find((each) => isHere(each) && each.status !== "");
+      const suggested = replies.length === 0 ? (prompts.find(isHere)?.prompts ?? []) : [];
+      const isChosen = [root, ...replies].some(({ requestId }) => requestId === chosen);
+      const reply = { "data-key": `reply/${root.ts}`, onclick: () => act.reply(root.ts) };
+      const drawn = h(
+        `article.thread${isChosen ? ".chosen" : ""}`,
+        drawMessage({ message: root, chosen, act }),
+        below.length > 0 && h("div.replies", below),
+        status && h("p.status", `Sekisho ${status.status}`),
+        suggested.length > 0 && drawPrompts({ suggested, root, act }),
+        h("div.under", h("button.link", reply, "Reply in thread")),
+      );
+      return { ts: root.ts, drawn };
+    });
+  if (threads.length === 0) {
+    return [h("p.none", "Nobody has written here yet. Try one of the examples below.")];
+  }
+  return inOrder([...threads, ...ephemeralIn(undefined)]);
+}
+
+function inOrder(items) {
+  return items.sort((a, b) => Number(a.ts) - Number(b.ts)).map(({ drawn }) => drawn);
+}
+
+function drawMessage({ message, chosen, act }) {
+  const { author, ts, parts, files, edited, streaming, reactions, requestId } = message;
+  const isBot = author.kind === "bot";
+  const time = new Date(Number(ts) * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  const isElsewhere = !isBot && requestId !== undefined && requestId !== chosen;
+  const show = { "data-key": `show/${ts}`, onclick: () => act.show(requestId) };
+  // A bot's picture is the mark of the page's head.
+  const picture = isBot ? document.querySelector(".top .mark").cloneNode(true) : author.name.slice(0, 1);
+  return h(
+    "div.message",
+    h(`div.avatar${isBot ? ".bot" : ""}`, { "aria-hidden": "true" }, picture),
+    h("div.who", author.name, isBot && h("span.chip", "APP"), h("small", time, edited && " (edited)")),
+    h(
+      "div.body",
+      parts.map((part) => drawPart({ part, message, act })),
+      streaming && h("span.status", "writing"),
+      files.length > 0 && h("div.files", files.map(drawFile)),
+    ),
+    h(
+      "div.under",
+      reactions.map(({ name, shown }) => h("span.reaction", { title: `:${name}:` }, shown)),
+      isElsewhere && h("button.link", show, "Show its way"),
+    ),
+  );
+}
+
+function drawPart({ part, message: { channel, ts }, act }) {
+  if (part.type !== "buttons") return h(`div.${part.type}`, drawTree(part.shown));
+  const drawn = part.buttons.map(({ actionId, label, style }) => {
+    const onclick = () => act.clickButton({ channel, ts, action_id: actionId });
+    return h(`button.${style ?? "quiet"}`, { "data-key": `click/${ts}/${actionId}`, onclick }, label);
+  });
+  return h("div.actions", drawn);
+}
+
+function drawFile({ id, name, size, isImage }) {
+  const href = `/local/files/${id}`;
+  const link = h("a.file", { href, download: name }, h("span", name), h("small", sizeOf(size)));
+  return isImage ? h("figure", h("img", { src: href, alt: name }), h("figcaption", link)) : link;
+}
+
+function drawEphemeralMessage({ message: { shown, user, name }, person }) {
+  const who = h("small", `Only visible to ${user === person ? "you" : name}`);
+  return h("div.ephemeral", who, h("div.text", drawTree(shown)));
+}
+
+function drawPrompts({ suggested, root, act }) {
+  const drawn = suggested.map(({ title, message }, index) => {
+    const onclick = () => act.ask(message, root.ts);
+    return h("button.quiet", { "data-key": `prompt/${root.ts}/${index}`, onclick }, title);
+  });
+  return h("div.actions.prompts", drawn);
+}
+
+export function sizeOf(bytes) {
+  if (bytes < 1000) return `${bytes} B`;
+  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}

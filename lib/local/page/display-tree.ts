@@ -1,0 +1,190 @@
+/**
+ * Reads Markdown and Slack's mrkdwn into a tree of few kinds of nodes, which the browser draws as elements. Text stays text all the way,
+ * so that nothing that somebody wrote becomes markup.
+ */
+import { parseUrl } from "../../../lambdas/shared/untrusted-input.ts";
+import { parseMarkdown } from "../../../lambdas/verification/slack/markdown/markdown.ts";
+import type { Cell, Inline, List, MarkdownBlock, Table } from "../../../lambdas/verification/slack/markdown/nodes.ts";
+
+/** `href` is http, https or mailto. `lang` is of code, `start` of an ordered list. */
+export type DisplayNode =
+  | string
+  | {
+      tag:
+        | ("p" | "h" | "ul" | "ol" | "li" | "pre" | "code" | "blockquote" | "hr" | "br" | "a" | "strong" | "em" | "del")
+        | ("table" | "tr" | "th" | "td" | "mention");
+      children: readonly DisplayNode[];
+      href?: string;
+      lang?: string;
+      start?: number;
+    };
+
+type Tag = Exclude<DisplayNode, string>["tag"];
+
+export function createNode(
+  tag: Tag,
+  children: readonly DisplayNode[] = [],
+  rest: { lang?: string; start?: number } = {},
+): DisplayNode {
+  return { tag, children, ...rest };
+}
+
+/** A link if its address is safe to open, else its text with the address behind it. */
+export function createLinkNodes({ href, children }: { href: string; children: readonly DisplayNode[] }): DisplayNode[] {
+  const { protocol } = parseUrl(href) ?? {};
+  const isSafe = protocol === "https:" || protocol === "http:" || protocol === "mailto:";
+  return isSafe ? [{ tag: "a", children, href }] : [...children, ` (${href})`];
+}
+
+const entities: Record<string, string> = { "&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"', "&#39;": "'" };
+
+/** Slack escapes the characters of its own notation with these entities. */
+function decodeSlackEntities(text: string): string {
+  return text.replace(/&(?:lt|gt|amp|quot|#39);/g, (entity) => entities[entity] ?? entity);
+}
+
+const emoji: Record<string, string> = {
+  eyes: "👀",
+  white_check_mark: "✅",
+  x: "❌",
+  warning: "⚠️",
+  hourglass_flowing_sand: "⏳",
+  tada: "🎉",
+  wave: "👋",
+  "+1": "👍",
+  paperclip: "📎",
+};
+
+export function findEmoji(name: string): string {
+  return emoji[name] ?? `:${name}:`;
+}
+
+/** Markdown as Slack's markdown block shows it (https://docs.slack.dev/reference/block-kit/blocks/markdown-block). HTML in it stays text. */
+export function createMarkdownTree(text: string): DisplayNode[] {
+  return treeOf(parseMarkdown(text.replace(/\r\n?/g, "\n")).blocks);
+}
+
+function treeOf(blocks: readonly MarkdownBlock[]): DisplayNode[] {
+  return blocks.flatMap((block) => (block.type === "html" ? [decodeSlackEntities(block.text)] : [blockTree(block)]));
+}
+
+function blockTree(block: MarkdownBlock): DisplayNode {
+  switch (block.type) {
+    case "heading":
+      return createNode("h", inlineTree(block.children));
+    case "paragraph":
+      return createNode("p", inlineTree(block.children));
+    case "quote":
+      return createNode("blockquote", treeOf(block.blocks));
+    case "hr":
+      return createNode("hr");
+    case "code":
+      return createNode("pre", [block.text], block.lang === "" ? {} : { lang: block.lang });
+    case "list":
+      return listTree(block);
+    case "table":
+      return tableTree(block);
+    case "html":
+    case "as_written":
+      return createNode("p", [decodeSlackEntities(block.text)]);
+  }
+}
+
+function inlineTree(inlines: readonly Inline[]): DisplayNode[] {
+  return inlines.flatMap((inline) => {
+    switch (inline.type) {
+      case "br":
+        return [createNode("br")];
+      case "codespan":
+        return [createNode("code", [inline.text])];
+      case "strong":
+      case "em":
+      case "del":
+        return [createNode(inline.type, inlineTree(inline.children))];
+      case "link":
+      case "image":
+        return createLinkNodes({ href: inline.href, children: inlineTree(inline.children) });
+      default:
+        return [decodeSlackEntities(inline.text)];
+    }
+  });
+}
+
+function listTree({ isOrdered, start, items }: List): DisplayNode {
+  const children = items.map(({ isChecked, blocks }) =>
+    createNode("li", [...(isChecked === undefined ? [] : [isChecked ? "☑ " : "☐ "]), ...itemTree(blocks)]),
+  );
+  return createNode(isOrdered ? "ol" : "ul", children, isOrdered && start !== 1 ? { start } : {});
+}
+
+/** A list item's paragraph stands right behind the bullet. */
+function itemTree(blocks: readonly MarkdownBlock[]): DisplayNode[] {
+  return blocks.flatMap((block) =>
+    block.type === "paragraph" && !block.isApart ? inlineTree(block.children) : [blockTree(block)],
+  );
+}
+
+function tableTree({ header, rows }: Table): DisplayNode {
+  const row = (tag: "th" | "td", cells: readonly Cell[]) =>
+    createNode(
+      "tr",
+      cells.map(({ children }) => createNode(tag, inlineTree(children))),
+    );
+  return createNode("table", [row("th", header), ...rows.map((cells) => row("td", cells))]);
+}
+
+const pieces =
+  /(```[\s\S]*?```|`[^`\n]+`|<[^<>\n]+>|(?<![\w*])\*[^*\n]+\*(?![\w*])|(?<![\w_])_[^_\n]+_(?![\w_])|(?<![\w~])~[^~\n]+~(?![\w~])|:[a-z0-9_+'-]+:)/;
+
+/** Slack's mrkdwn (https://docs.slack.dev/messaging/formatting-message-text). `nameOf` names a mentioned user or channel. */
+export function createMrkdwnTree(text: string, nameOf: (id: string) => string): DisplayNode[] {
+  const shown: DisplayNode[] = [];
+  let quoted: string[] = [];
+  const endQuote = () => {
+    if (quoted.length > 0) shown.push(createNode("blockquote", inline(quoted.join("\n"), nameOf)));
+    quoted = [];
+  };
+  // A code block may contain lines that look like a quote.
+  for (const part of text.split(/(```[\s\S]*?```)/)) {
+    if (part.startsWith("```")) {
+      endQuote();
+      shown.push(...inline(part, nameOf));
+      continue;
+    }
+    const lines = part.split("\n");
+    for (const [index, line] of lines.entries()) {
+      if (/^(&gt;|>)/.test(line)) {
+        quoted.push(line.replace(/^(&gt;|>) ?/, ""));
+        continue;
+      }
+      endQuote();
+      shown.push(...inline(index < lines.length - 1 ? `${line}\n` : line, nameOf));
+    }
+  }
+  endQuote();
+  return shown.filter((each) => each !== "");
+}
+
+function inline(text: string, nameOf: (id: string) => string): DisplayNode[] {
+  return text.split(pieces).flatMap((piece): DisplayNode[] => {
+    const inner = piece.slice(1, -1);
+    if (piece.startsWith("```") && piece.length > 5)
+      return [createNode("pre", [decodeSlackEntities(piece.slice(3, -3).trim())])];
+    if (/^`.+`$/.test(piece)) return [createNode("code", [decodeSlackEntities(inner)])];
+    if (/^<.+>$/.test(piece)) return special(inner, nameOf);
+    if (/^\*.+\*$/.test(piece)) return [createNode("strong", inline(inner, nameOf))];
+    if (/^_.+_$/.test(piece)) return [createNode("em", inline(inner, nameOf))];
+    if (/^~.+~$/.test(piece)) return [createNode("del", inline(inner, nameOf))];
+    if (/^:.+:$/.test(piece)) return [findEmoji(inner)];
+    return piece === "" ? [] : [decodeSlackEntities(piece)];
+  });
+}
+
+/** Mentions, dates, broadcasts and links. */
+function special(inner: string, nameOf: (id: string) => string): DisplayNode[] {
+  const [target = "", label] = inner.split("|");
+  if (/^[@#]/.test(target)) return [createNode("mention", [`${target[0]}${label ?? nameOf(target.slice(1))}`])];
+  if (target.startsWith("!date^")) return [decodeSlackEntities(label ?? "")];
+  if (target.startsWith("!")) return [createNode("mention", [`@${label ?? target.slice(1)}`])];
+  return createLinkNodes({ href: decodeSlackEntities(target), children: [decodeSlackEntities(label ?? target)] });
+}

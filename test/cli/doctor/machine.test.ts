@@ -1,0 +1,293 @@
+/** `sekisho doctor` on this machine: a healthy one, and the remedy for each failure. */
+import { closeSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync, writeSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { openSqliteEngine } from "../../../lib/local/engine.ts";
+import type { WebServer } from "../../doubles/web-server.ts";
+import { freePort } from "../../e2e/processes.ts";
+import { commandHere } from "../aws/command-here.ts";
+import { openMachine, secrets, startPeer, startSlack, told } from "./a-machine.ts";
+
+let slack: Awaited<ReturnType<typeof startSlack>>;
+let peer: WebServer;
+let machine: ReturnType<typeof openMachine>;
+const ports = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0" };
+const { SLACK_SIGNING_SECRET, SLACK_BOT_TOKEN, PEER_TOKEN } = secrets;
+const withSlack = { ...ports, SLACK_SIGNING_SECRET, SLACK_BOT_TOKEN };
+
+beforeAll(async () => {
+  slack = await startSlack();
+  peer = await startPeer();
+});
+afterAll(async () => {
+  await peer.close();
+  await slack.close();
+});
+beforeEach(() => {
+  machine = openMachine();
+  slack.grant(...slack.allScopes);
+  slack.aheadMs = 0;
+  slack.isPage = false;
+  slack.calls.length = 0;
+});
+afterEach(() => {
+  for (const secret of Object.values(secrets)) expect(machine.printed()).not.toContain(secret);
+  machine.close();
+});
+
+const far = () => ({
+  transport: "https",
+  url: `${peer.url}/`,
+  authorizer: { type: "bearer", token: { env: "PEER_TOKEN" } },
+});
+const configured = (config: object = {}) =>
+  machine.write({
+    slack: { apiUrl: slack.apiUrl },
+    limits: { callTimeoutMs: 2000 },
+    execution: { syncBudgetMs: 100 },
+    ...config,
+  });
+
+describe("sekisho doctor in an empty folder", () => {
+  it("finds nothing wrong, calls nobody, and leaves nothing behind", async () => {
+    const ended = await machine.run([], ports);
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    expect(ended.stdout).toMatch(/^sekisho doctor: this machine, /);
+    expect(ended.stdout).toContain("npm start uses the fake Slack");
+    expect(ended.stdout).toMatch(/Nothing failed: \d+ ok, 0 warnings, 0 failed, \d+ skipped\.\n$/);
+    expect(readdirSync(machine.folder)).toEqual([]);
+    expect(slack.calls).toEqual([]);
+  });
+});
+
+describe("sekisho doctor where Slack and a destination are configured", () => {
+  it("passes the token, its scopes, the entry, the signing secret, the destination and the clock", async () => {
+    const allowlist = [{ team: "TSTANDIN" }];
+    configured({ destinations: { far: far() }, routes: [{ destination: "far" }], allowlist });
+    const found = await machine.doctor({ ...withSlack, ...secrets });
+    expect(found.checks.filter(({ status }) => status !== "ok")).toEqual([]);
+    expect(found).toMatchObject({ code: 0, ok: true, stderr: "" });
+    expect(told(found, "bot token")).toBe("ok: @sekisho in Fake Slack (TSTANDIN).");
+    expect(told(found, "signing secret")).toContain(
+      "accepts what is signed with SLACK_SIGNING_SECRET, unless it is old",
+    );
+    expect(told(found, "far")).toMatch(/^ok: A peer 7 \(\d+ ms\)$/);
+    expect(told(found, "clock")).toMatch(/^ok: \d s from Slack/);
+    expect(machine.printed()).not.toContain("as-good-as-a-token");
+  });
+
+  it("prints the findings for a person", async () => {
+    configured({ destinations: { far: far() }, routes: [{ destination: "far" }] });
+    const ended = await machine.run([], { ...withSlack, PEER_TOKEN: "another" });
+    expect(ended.code).toBe(1);
+    expect(ended.stdout).toMatch(/ ✗ far +It does not know the caller\.\n +→ Is the token or secret/);
+    expect(ended.stdout).toContain(" – app token");
+  });
+});
+
+describe("sekisho doctor explains what is wrong with the configuration", () => {
+  it("every problem of a file that cannot be used, and runs the checks that it still can", async () => {
+    machine.write({ routes: [{ destination: "nowhere" }], limits: { concurrency: 0 } });
+    const found = await machine.doctor(ports);
+    expect(found).toMatchObject({ code: 1, ok: false });
+    expect(told(found, "configuration")).toMatch(/^failed: .*nowhere.* → .*sekisho config check/);
+    expect(told(found, "Node")).toMatch(/^ok/);
+    expect(told(found, "other checks")).toMatch(/^skipped/);
+  });
+
+  it("an environment that cannot be used", async () => {
+    expect(told(await machine.doctor({ SEKISHO_PORT: "many" }), "configuration")).toContain(
+      "SEKISHO_PORT: a port number",
+    );
+  });
+
+  it.each([
+    [{ execution: { agent: "./agent.ts" } }, /^failed: .*agent\.ts does not exist\. → /],
+    [{ routes: [] }, /^warning: There is no route.* → Add one/],
+  ])("%j", async (config, words) => {
+    machine.write(config);
+    expect(told(await machine.doctor(ports), "configuration")).toMatch(words);
+  });
+
+  it("secrets that are not set, by name", async () => {
+    configured({ destinations: { far: far() }, routes: [{ destination: "far" }] });
+    const found = await machine.doctor({ ...ports, SLACK_BOT_TOKEN });
+    expect(told(found, "secrets")).toMatch(
+      /^failed: SLACK_SIGNING_SECRET is not set here\. PEER_TOKEN is not set here\. → Set each variable/,
+    );
+    expect(told(found, "signing secret")).toBe("skipped: SLACK_SIGNING_SECRET is not set here.");
+    expect(told(found, "far")).toMatch(/^failed: Its secret PEER_TOKEN cannot be read\. → /);
+  });
+
+  it("a stage that the file does not have is bad usage, unless the file cannot be used at all", async () => {
+    expect(await machine.run(["--stage", "prod"], ports)).toMatchObject({ code: 2, stdout: "" });
+    machine.write({ routes: 7 });
+    expect(await machine.run(["--stage", "prod"], ports)).toMatchObject({ code: 1 });
+  });
+});
+
+describe("sekisho doctor explains about Slack", () => {
+  it("scopes that the token lacks for this configuration", async () => {
+    configured({ slack: { apiUrl: slack.apiUrl, command: { name: "/sekisho" } } });
+    slack.grant(...slack.allScopes.filter((scope) => scope !== "files:write"));
+    const found = await machine.doctor(withSlack);
+    expect(told(found, "token scopes")).toMatch(
+      /^failed: Missing: commands, files:write, im:write\. → .*npx sekisho manifest.*reinstall the app/,
+    );
+    expect(found.code).toBe(1);
+  });
+
+  it.each([
+    [
+      "invalid_auth",
+      /^failed: Slack does not accept SLACK_BOT_TOKEN \(invalid_auth\)\. → Slack does not know it.*OAuth/,
+    ],
+    ["token_revoked", /^failed: .* → It was revoked/],
+    ["account_inactive", /^failed: .* → The app was removed/],
+  ])("a bot token that Slack refuses (%s), and skips what depends on it", async (error, words) => {
+    configured();
+    slack.inject({ method: "auth.test", type: "error", error });
+    const found = await machine.doctor(withSlack);
+    expect(told(found, "bot token")).toMatch(words);
+    expect(told(found, "token scopes")).toMatch(/^skipped/);
+    // The clock is read without a token.
+    expect(slack.calls).toEqual(["/api/auth.test", "/api/"]);
+  });
+
+  it("too many calls, which is not a failure", async () => {
+    configured();
+    slack.inject({ method: "auth.test", type: "rate_limited", retryAfterSeconds: 3 });
+    const found = await machine.doctor(withSlack);
+    expect(told(found, "bot token")).toMatch(/^warning: .*ratelimited.* → .*try again in a minute/);
+    expect(found.code).toBe(0);
+  });
+
+  it("a secret that is not a token, which is sent nowhere", async () => {
+    configured();
+    const env = { ...withSlack, SLACK_BOT_TOKEN: PEER_TOKEN, SLACK_APP_TOKEN: SLACK_SIGNING_SECRET };
+    const found = await machine.doctor(env);
+    expect(told(found, "bot token")).toMatch(/^failed: SLACK_BOT_TOKEN is not a bot token.* → .*xoxb-/);
+    expect(told(found, "app token")).toMatch(/^failed: SLACK_APP_TOKEN is not an app token.* → .*xapp-/);
+    expect(slack.calls).toEqual([]);
+  });
+
+  it("an app token that Slack refuses", async () => {
+    configured();
+    const found = await machine.doctor({ ...withSlack, SLACK_APP_TOKEN: "xapp-1-another" });
+    expect(told(found, "app token")).toMatch(/^failed: .*SLACK_APP_TOKEN \(invalid_auth\)\. → .*connections:write/);
+  });
+
+  it("an address that is not Slack's", async () => {
+    configured();
+    slack.isPage = true;
+    const found = await machine.doctor({ ...withSlack, SLACK_APP_TOKEN: secrets.SLACK_APP_TOKEN });
+    for (const name of ["bot token", "app token"]) {
+      expect(told(found, name)).toMatch(/^failed: Slack cannot be reached at http:.* → .*slack\.apiUrl/);
+    }
+    machine.write({ slack: { apiUrl: `http://127.0.0.1:${await freePort()}/api/` } });
+    expect(told(await machine.doctor(withSlack), "bot token")).toMatch(/^failed: Slack cannot be reached/);
+  });
+
+  it("a clock that differs from Slack's", async () => {
+    configured();
+    slack.aheadMs = 400_000;
+    const found = await machine.doctor(withSlack);
+    expect(told(found, "clock")).toMatch(/^failed: It is (399|400|401) s behind Slack\. .* → Set this machine's clock/);
+    slack.aheadMs = -100_000;
+    expect(told(await machine.doctor(withSlack), "clock")).toMatch(/^warning: It is \d+ s ahead of Slack/);
+  });
+
+  it("that no bot token is needed where workspaces get theirs by the installation flow", async () => {
+    const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
+    configured({ slack: { apiUrl: slack.apiUrl, install } });
+    const found = await machine.doctor({ ...ports, SLACK_SIGNING_SECRET });
+    expect(told(found, "bot token")).toMatch(/^skipped: .*tokens of their own at \/slack\/install/);
+    expect(told(found, "secrets")).toMatch(/^failed: SLACK_CLIENT_SECRET is not set here\. →/);
+  });
+
+  it("a workspace in which nobody may ask", async () => {
+    configured();
+    expect(told(await machine.doctor(withSlack), "who may ask")).toMatch(
+      /^warning: Nobody.* → npx sekisho allow add --team/,
+    );
+    const words = ["add", "--team", "T1", "--store", join(machine.folder, ".sekisho", "verification.db")];
+    await openSqliteEngine({ file: join(machine.folder, ".sekisho", "verification.db") }).close();
+    expect((await commandHere(["allow", ...words], {})).code).toBe(0);
+    expect(told(await machine.doctor(withSlack), "who may ask")).toBe(
+      "ok: 0 rules of the configuration, 1 that were added.",
+    );
+  });
+
+  it("a signing secret that no app has", async () => {
+    configured();
+    const found = await machine.doctor({ ...withSlack, SLACK_SIGNING_SECRET: "changeme" });
+    expect(told(found, "signing secret")).toMatch(/^warning: .*32 hexadecimal digits.* → .*"App Credentials"/);
+  });
+});
+
+describe("sekisho doctor explains about the stored data", () => {
+  it("a file that is not a database", async () => {
+    const folder = join(machine.folder, ".sekisho");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "verification.db"), "this is no database, however long it may be ".repeat(40));
+    const found = await machine.doctor(ports);
+    expect(told(found, "store verification.db")).toMatch(/^failed: .*is not a database.* → Restore it/);
+    expect(told(found, "queue verification.db")).toMatch(/^failed/);
+  });
+
+  it("a file that another program has locked", async () => {
+    const file = join(machine.folder, ".sekisho", "verification.db");
+    await openSqliteEngine({ file }).close();
+    const other = new DatabaseSync(file);
+    other.exec("BEGIN IMMEDIATE");
+    const found = await machine.doctor(ports);
+    other.close();
+    expect(told(found, "queue verification.db")).toMatch(
+      /^failed: .*is locked by another program\. → Close what has it/,
+    );
+  });
+
+  it("a file with a damaged page", async () => {
+    const file = join(machine.folder, ".sekisho", "verification.db");
+    await openSqliteEngine({ file }).close();
+    const handle = openSync(file, "r+");
+    for (let at = 4096; at < statSync(file).size; at += 4096) writeSync(handle, Buffer.alloc(4096, 0x7f), 0, 4096, at);
+    closeSync(handle);
+    const found = await machine.doctor(ports);
+    expect(told(found, "store verification.db")).toMatch(/^failed: .*damaged\. → /);
+    expect(told(found, "queue verification.db")).toMatch(/^failed: .*damaged\. → Restore it from a copy/);
+    const traced = await commandHere(["trace", "a66468cb", "--store", file], {});
+    expect(traced).toMatchObject({ code: 1, stderr: expect.stringMatching(/^The file of tasks .*damaged\. Restore/) });
+    expect(traced.stderr).not.toContain("log lines");
+  });
+
+  it("and does not disturb a zone: its messages stay, and none is added", async () => {
+    const engine = openSqliteEngine({ file: join(machine.folder, ".sekisho", "verification.db") });
+    const { queue } = engine.taskQueue({ maxReceiveCount: 5 });
+    await queue.send({ body: "of a task" });
+    expect(told(await machine.doctor(ports), "queue verification.db")).toBe(
+      "ok: A message was sent, received and finished.",
+    );
+    const messages = await queue.receive({ max: 10, visibilityTimeoutMs: 1000, waitMs: 0 });
+    expect(messages.map(({ body, receiveCount }) => [body, receiveCount])).toEqual([["of a task", 1]]);
+    await engine.close();
+    expect(readdirSync(join(machine.folder, ".sekisho")).filter((name) => !name.startsWith("verification"))).toEqual(
+      [],
+    );
+  });
+});
+
+describe("sekisho doctor explains about ports", () => {
+  it("a port on which another program listens", async () => {
+    const other = createServer((_request, response) => void response.end("hello"));
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const { port } = other.address() as AddressInfo;
+    const found = await machine.doctor({ SEKISHO_PORT: String(port), SEKISHO_EXECUTION_PORT: "0" });
+    other.closeAllConnections();
+    other.close();
+    expect(told(found, `port ${port}`)).toMatch(/^failed: .*than a Verification zone.* → .*SEKISHO_PORT/);
+  });
+});

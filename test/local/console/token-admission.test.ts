@@ -1,0 +1,283 @@
+import { once } from "node:events";
+import { request } from "node:http";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { SekishoError } from "../../../contracts/errors.ts";
+import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
+import { createLog } from "../../../lambdas/shared/log.ts";
+import { createTokenAdmission } from "../../../lib/local/console/token-admission.ts";
+import { cookieIn, stranger, type Visitor } from "../web/ask.ts";
+import { servePage } from "./served.ts";
+import { openTasksInFile, requestIdOf } from "./tasks-in-file.ts";
+
+const token = "a-token-of-operators";
+const cancel = `/operate/api/tasks/${requestIdOf(1)}/cancel`;
+
+const tasks = openTasksInFile();
+const lines: string[] = [];
+let tokens = [token];
+let thrown: Error | undefined;
+/** The next verification waits for it. */
+let holdUp: { begun: () => void; until: Promise<void> } | undefined;
+let nowMs = 0;
+/** Of a browser that signed in a moment ago. */
+let cookie: string;
+const [idleMs, lifeMs] = [30 * 60_000, 12 * 3600_000];
+let served: Awaited<ReturnType<typeof servePage>>;
+let url: string;
+let ask: Visitor["ask"];
+let post: Visitor["post"];
+
+beforeAll(async () => {
+  const bearer = createBearerAuthenticator({ readTokens: async () => tokens });
+  const authenticator: Authenticator = {
+    kind: "bearer",
+    async authenticate(request) {
+      const held = holdUp;
+      holdUp = undefined;
+      held?.begun();
+      await held?.until;
+      if (thrown !== undefined) throw thrown;
+      return bearer.authenticate(request);
+    },
+  };
+  const log = createLog({ service: "sekisho", write: (line) => void lines.push(line) });
+  const admission = createTokenAdmission({ authenticator, log, now: () => nowMs });
+  served = await servePage({ folder: tasks.folder, admission, hostname: "127.0.0.2", log });
+  ({ url } = served);
+  ({ ask, post } = stranger(url));
+  await tasks.add(1, { state: "waiting" });
+});
+beforeEach(async () => {
+  nowMs += lifeMs;
+  tokens = [token];
+  thrown = undefined;
+  cookie = `other=1; ${cookieIn(await signIn(token))}`;
+  lines.length = 0;
+});
+afterAll(async () => {
+  await served.close();
+  await tasks.close();
+});
+
+const signIn = (given: unknown, headers = {}) => post("/operate/sign-in", { token: given }, headers);
+const where = (headers: Record<string, string>) => ask("/operate/api/where", { headers });
+
+describe("the operators' page outside loopback", () => {
+  it("gives nothing but the form to whoever is not known", async () => {
+    expect(await ask("/operate/")).toMatchObject({ status: 303, headers: { location: "/operate/sign-in" } });
+    const form = await ask("/operate/sign-in");
+    expect(form.status).toBe(200);
+    for (const [, path = ""] of form.body.matchAll(/(?:src|href)="(\/[^"]*)"/g)) {
+      expect(await ask(path)).toMatchObject({ status: 200 });
+    }
+    for (const path of [
+      "page/main.js",
+      "page/list-view.js",
+      "api/where",
+      "api/live",
+      `api/tasks/${requestIdOf(1)}`,
+      "else",
+    ]) {
+      expect(await ask(`/operate/${path}`)).toMatchObject({
+        status: 401,
+        headers: { "www-authenticate": "Bearer" },
+      });
+    }
+    expect(await post(cancel, {})).toMatchObject({ status: 401 });
+    expect(await post("/web/dom.js", {})).toMatchObject({ status: 401 });
+    expect(await tasks.queued()).toEqual([]);
+  });
+
+  it("opens a session for a token, in a cookie that no script reads and no other site sends", async () => {
+    const { status, headers, body } = await signIn(` ${token} `);
+    expect({ status, body }).toEqual({ status: 200, body: "{}" });
+    expect(headers["set-cookie"]).toEqual([
+      expect.stringMatching(/^sekisho-page-\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/),
+    ]);
+    const proxy = { host: "ops.example.com", origin: "https://ops.example.com" };
+    const proxied = await signIn(token, proxy);
+    expect(proxied.headers["set-cookie"]).toEqual([
+      expect.stringMatching(/^__Host-sekisho-page=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/),
+    ]);
+    expect((await where({ host: proxy.host, cookie: cookieIn(proxied) })).status).toBe(200);
+    expect(JSON.parse((await where({ cookie })).body)).toEqual({ name: "this machine", signsIn: true });
+    expect((await ask("/operate/", { headers: { cookie } })).status).toBe(200);
+  });
+
+  it("ends the session on the server when somebody signs out: a cookie that was kept opens nothing", async () => {
+    const { headers } = await post("/operate/sign-out", {}, { cookie });
+    expect(headers["set-cookie"]?.[0]).toMatch(/^sekisho-page-\d+=; Max-Age=0/);
+    expect((await where({ cookie })).status).toBe(401);
+  });
+
+  it.each(["where", "live"])("lets nobody see api/%s who signs out while the token is being verified", async (path) => {
+    const [begun, verified] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    holdUp = { begun: begun.resolve, until: verified.promise };
+    const asked = ask(`/operate/api/${path}`, { headers: { cookie } });
+    await begun.promise;
+    expect((await post("/operate/sign-out", {}, { cookie })).status).toBe(200);
+    verified.resolve();
+    expect((await asked).status).toBe(401);
+  });
+
+  it("does nothing for a body that ends after somebody signed out", async () => {
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    holdUp = { begun: begin, until: Promise.resolve() };
+    const headers = { cookie, "content-type": "application/json", origin: url };
+    const slow = request(`${url}${cancel}`, { method: "POST", headers });
+    slow.write("{");
+    await begun;
+    await post("/operate/sign-out", {}, { cookie });
+    slow.end("}");
+    const [response] = await once(slow, "response");
+    response.resume();
+    expect(response.statusCode).toBe(401);
+    expect(await tasks.queued()).toEqual([]);
+  });
+
+  it("ends a session that nobody uses, however often its page asks by itself", async () => {
+    nowMs += idleMs - 1;
+    expect((await where({ cookie })).status).toBe(200);
+    nowMs += 1;
+    expect((await where({ cookie })).status).toBe(401);
+  });
+
+  it("ends a session after its time, however much it is used", async () => {
+    for (let useMs = 0; useMs < lifeMs; useMs += idleMs / 2) {
+      expect((await where({ cookie, "x-operator-active": "1" })).status).toBe(200);
+      nowMs += idleMs / 2;
+    }
+    expect((await where({ cookie, "x-operator-active": "1" })).status).toBe(401);
+  });
+
+  it("verifies the token at each request: one that was taken back opens nothing any more", async () => {
+    expect((await where({ cookie })).status).toBe(200);
+    tokens = ["another"];
+    expect((await where({ cookie })).status).toBe(401);
+    expect((await where({ authorization: `Bearer ${token}` })).status).toBe(401);
+    tokens = [token];
+    expect((await where({ cookie })).status).toBe(401);
+  });
+
+  it("lets a script in by Authorization, which no browser adds by itself", async () => {
+    const authorization = `Bearer ${token}`;
+    expect((await where({ authorization })).status).toBe(200);
+    const headers = { authorization, "content-type": "application/json" };
+    expect((await ask(cancel, { method: "POST", headers, body: "{}" })).status).toBe(200);
+    expect(await tasks.queued()).toMatchObject([{ type: "cancel" }]);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ message: "operator_asked", operator: "bearer" }]);
+  });
+
+  it.each([
+    ["of another site", { origin: "https://evil.example" }],
+    ["of another port", { origin: "http://127.0.0.2:1" }],
+    ["of nowhere", { origin: "null" }],
+    ["of a frame elsewhere", { "sec-fetch-site": "same-site" }],
+  ])("does nothing for a request %s that the cookie came along with", async (_what, headers) => {
+    expect(await post(cancel, {}, { cookie, ...headers })).toMatchObject({ status: 403 });
+    expect(await signIn(token, headers)).toMatchObject({ status: 403 });
+    const bare = { cookie, "content-type": "application/json" };
+    expect((await ask(cancel, { method: "POST", headers: bare, body: "{}" })).status).toBe(403);
+    expect(await tasks.queued()).toEqual([]);
+  });
+
+  it("tells whoever guesses to wait after ten failures of an address, and locks out no right token from there", async () => {
+    for (let count = 0; count < 10; count += 1) expect((await signIn(`guess-${count}`)).status).toBe(401);
+    expect(await signIn("guess-10")).toMatchObject({ status: 429, headers: { "retry-after": "60" } });
+    expect((await where({ authorization: "Bearer guess-10" })).status).toBe(429);
+    tokens = [token, "a-token-never-seen-before"];
+    expect((await signIn("a-token-never-seen-before")).status).toBe(200);
+    expect((await where({ authorization: "Bearer a-token-never-seen-before" })).status).toBe(200);
+    expect((await where({ cookie })).status).toBe(200);
+    const told = { message: "operator_refused", address: "127.0.0.1", status: 401 };
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject(Array(10).fill(told));
+    nowMs += 60_001;
+    expect((await signIn("guess-10")).status).toBe(401);
+  });
+
+  it("tells apart who may not, and when nothing can be told", async () => {
+    thrown = new SekishoError("permission_denied");
+    const authorization = `Bearer ${token}`;
+    expect(await where({ authorization })).toMatchObject({ status: 403 });
+    thrown = new SekishoError("unauthenticated");
+    expect(await where({ authorization })).toMatchObject({ status: 401 });
+    thrown = new TypeError("the issuer's keys at https://issuer.example");
+    const refused = await where({ cookie });
+    expect(refused.status).toBe(503);
+    expect(refused.body).not.toContain("issuer");
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { message: "operator_refused", status: 403 },
+      { message: "operator_refused", status: 401 },
+      { message: "operator_not_verified", cause_kind: "TypeError" },
+    ]);
+  });
+
+  it("says who asked for what by a digest, where a token names somebody", async () => {
+    const names: Authenticator = { kind: "jwt", authenticate: async () => "https://issuer.example hanako@example.com" };
+    const log = createLog({ service: "sekisho", write: (line) => void lines.push(line) });
+    const named = await servePage({
+      folder: tasks.folder,
+      admission: createTokenAdmission({ authenticator: names, log }),
+      log,
+    });
+    try {
+      const session = cookieIn(await stranger(named.url).post("/operate/sign-in", { token }));
+      expect((await stranger(named.url).post(cancel, {}, { cookie: session })).status).toBe(200);
+      await tasks.queued();
+    } finally {
+      await named.close();
+    }
+    const [line = ""] = lines;
+    expect(JSON.parse(line)).toMatchObject({ operator: expect.stringMatching(/^[0-9a-f]{16}$/), operation: "cancel" });
+    expect(line).not.toContain("hanako");
+  });
+
+  it.each(["", "x".repeat(8193), "two words", "é", 7, undefined])("takes no token such as %j", async (given) => {
+    const { status, headers } = await signIn(given);
+    expect([400, 401]).toContain(status);
+    expect(headers["set-cookie"]).toBeUndefined();
+  });
+
+  it("repeats a token in no answer and no log line", async () => {
+    const answers = [
+      await signIn(token),
+      await signIn("a-wrong-token"),
+      await where({ cookie }),
+      await where({ cookie: `${cookie.split("=")[0]}=a-wrong-token` }),
+    ];
+    const said = JSON.stringify([answers.map(({ body }) => body), lines]);
+    expect(said).not.toMatch(/a-token-of-operators|a-wrong-token/);
+  });
+});
+
+describe("behind a platform that authenticates", () => {
+  it("lets in whoever gets through, offers no form, and still refuses other sites", async () => {
+    const { createPlatformAuthenticator } = await import("../../../lambdas/execution/http/exchange.ts");
+    const log = createLog({ service: "sekisho", write: () => {} });
+    const admission = createTokenAdmission({
+      authenticator: createPlatformAuthenticator(),
+      publicHost: "ops.example.com",
+      log,
+    });
+    const behind = await servePage({ folder: tasks.folder, admission });
+    try {
+      const proxied = { host: "ops.example.com", origin: "https://ops.example.com" };
+      const answer = await stranger(behind.url).ask("/operate/api/where", { headers: proxied });
+      expect(JSON.parse(answer.body)).toMatchObject({ signsIn: false });
+      expect(await stranger(behind.url).ask("/operate/sign-in", { headers: proxied })).toMatchObject({ status: 303 });
+      expect(await stranger(behind.url).post("/operate/sign-in", { token }, proxied)).toMatchObject({ status: 404 });
+      expect(await stranger(behind.url).post(cancel, {}, { origin: "https://evil.example" })).toMatchObject({
+        status: 403,
+      });
+      const rebound = { host: "evil.example", origin: "http://evil.example" };
+      expect(await stranger(behind.url).post(cancel, {}, rebound)).toMatchObject({ status: 403 });
+      expect(await stranger(behind.url).ask("/operate/", { headers: { host: "evil.example" } })).toMatchObject({
+        status: 403,
+      });
+      expect(await tasks.queued()).toEqual([]);
+    } finally {
+      await behind.close();
+    }
+  });
+});

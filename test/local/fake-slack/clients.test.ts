@@ -1,0 +1,175 @@
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { App, LogLevel } from "@slack/bolt";
+import { WebClient } from "@slack/web-api";
+import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import { organization, workspace } from "../../../lib/local/fake-slack/workspace.ts";
+
+const signingSecret = "the-secret-of-these-tests";
+const botToken = "xoxb-of-the-workspace";
+const channel = workspace.channel.id;
+
+let fakeSlack: FakeSlack;
+
+beforeEach(async () => {
+  fakeSlack = await startFakeSlack({ signingSecret, botToken });
+});
+afterEach(() => fakeSlack.close());
+
+describe("Slack's own client", () => {
+  const asked = () => fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "hello" }).message.ts;
+  const client = () => new WebClient(botToken, { slackApiUrl: fakeSlack.apiUrl, retryConfig: { retries: 0 } });
+
+  it("uploads files, several as one message", async () => {
+    const thread_ts = asked();
+    const files = [
+      { file: Buffer.from("a,b\n"), filename: "table.csv", title: "A table" },
+      { file: Buffer.from("{}"), filename: "data.json" },
+    ];
+    await client().filesUploadV2({ channel_id: channel, thread_ts, initial_comment: "Here", file_uploads: files });
+    const [, message] = fakeSlack.thread({ channel, ts: thread_ts });
+    expect(message).toMatchObject({ text: "Here", files: [{ title: "A table" }, { name: "data.json" }] });
+    const [file] = message?.files ?? [];
+    expect(Buffer.from(fakeSlack.file(file?.id ?? "")?.bytes ?? []).toString()).toBe("a,b\n");
+  });
+
+  it("streams a message", async () => {
+    const thread_ts = asked();
+    const recipient = { recipient_team_id: workspace.team, recipient_user_id: workspace.person };
+    const stream = client().chatStream({ channel, thread_ts, ...recipient, buffer_size: 4 });
+    await stream.append({ markdown_text: "**Hello" });
+    await stream.append({ markdown_text: " there**" });
+    await stream.stop({ markdown_text: "!" });
+    const [, message] = fakeSlack.thread({ channel, ts: thread_ts });
+    expect(message).toMatchObject({ text: "**Hello there**!", stream: { state: "closed" } });
+  });
+
+  it("posts blocks, whispers, sets a status, and reads who is who", async () => {
+    const thread_ts = asked();
+    const slack = client();
+    const blocks = [{ type: "markdown", text: "**hi**" }];
+    await slack.chat.postMessage({ channel, thread_ts, text: "hi", blocks });
+    await slack.chat.postEphemeral({ channel, user: workspace.person, text: "psst" });
+    await slack.assistant.threads.setStatus({ channel_id: channel, thread_ts, status: "thinks" });
+    const { messages } = await slack.conversations.replies({ channel, ts: thread_ts });
+    expect(messages?.[1]?.blocks).toEqual(blocks);
+    expect((await slack.users.info({ user: "UHANAKO", include_locale: true })).user?.locale).toBe("ja-JP");
+    await expect(slack.chat.postMessage({ channel: "CGRID", text: "hi" })).rejects.toThrow("channel_not_found");
+  });
+});
+
+type Heard = {
+  body: unknown;
+  context: { teamId?: string; enterpriseId?: string; isEnterpriseInstall: boolean };
+  ack?: (() => Promise<void>) | undefined;
+};
+
+/** A Bolt app that keeps what it receives. */
+describe("an app of Bolt", () => {
+  const heard: { type: string; said: Record<string, unknown>; team: string | undefined }[] = [];
+  let app: App;
+  let eventsUrl: string;
+
+  beforeAll(async () => {
+    app = new App({
+      signingSecret,
+      logLevel: LogLevel.ERROR,
+      // Bolt asks for a token with the installation that it read from the payload.
+      authorize: async ({ teamId, enterpriseId, isEnterpriseInstall }) => ({
+        botToken,
+        botId: workspace.bot,
+        botUserId: workspace.botUser,
+        ...(isEnterpriseInstall ? { enterpriseId: enterpriseId ?? "" } : { teamId: teamId ?? "" }),
+      }),
+    });
+    const note =
+      (type: string) =>
+      async ({ body, context: { isEnterpriseInstall, enterpriseId, teamId }, ack }: Heard) => {
+        await ack?.();
+        heard.push({ type, said: Object(body), team: isEnterpriseInstall ? enterpriseId : teamId });
+      };
+    app.event("app_mention", note("app_mention"));
+    app.message(note("message"));
+    app.event("assistant_thread_started", note("assistant"));
+    app.action("sekisho_cancel", note("action"));
+    app.command("/sekisho", note("command"));
+    const server = (await app.start({ port: 0, host: "127.0.0.1" })) as Server;
+    eventsUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/slack/events`;
+  });
+  afterAll(() => app.stop());
+  beforeEach(() => {
+    heard.length = 0;
+  });
+
+  it("understands a mention with a file, a reply without one, and a direct message with a file", async () => {
+    const files = [{ name: "a.txt", mimetype: "text/plain", bytes: new Uint8Array([97]) }];
+    const first = fakeSlack.ask({ eventsUrl, text: "hi", files });
+    const second = fakeSlack.reply({ eventsUrl, text: "more", threadTs: first.message.ts });
+    const third = fakeSlack.ask({ eventsUrl, text: "hi", files, channel: "DHANAKO" });
+    for (const { delivered } of [first, second, third]) expect(await delivered).toMatchObject({ status: 200 });
+    const events = heard.map(({ type, said }) => [type, said.event as Record<string, unknown>] as const);
+    expect(new Map(events).get("app_mention")).toMatchObject({ files: [{ name: "a.txt", mimetype: "text/plain" }] });
+    const direct = events.find(([, event]) => event.channel === "DHANAKO")?.[1];
+    expect(direct).toMatchObject({ subtype: "file_share", user: "UHANAKO", channel_type: "im" });
+    expect(events.find(([, event]) => event.text === "more")?.[1]).toMatchObject({ thread_ts: first.message.ts });
+  });
+
+  it("understands a pressed button and a command, each of which is sent once", async () => {
+    const { message } = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "hi" });
+    const slack = new WebClient(botToken, { slackApiUrl: fakeSlack.apiUrl });
+    const text = { type: "plain_text", text: "Stop" } as const;
+    const elements = [{ type: "button", text, action_id: "sekisho_cancel", value: "v" } as const];
+    const blocks = [{ type: "actions", elements } as const];
+    const posted = await slack.chat.postMessage({ channel, thread_ts: message.ts, text: "…", blocks });
+    const place = { eventsUrl, channel, ts: posted.ts ?? "" };
+    const once = { status: 200, deliveries: 1, isAmbiguous: false };
+    expect(await fakeSlack.clickButton({ ...place, label: "Stop", user: "UHANAKO" }).delivered).toEqual(once);
+    expect(await fakeSlack.command({ eventsUrl, text: "a & b" }).delivered).toEqual(once);
+    expect(heard.map(({ type }) => type)).toEqual(["action", "command"]);
+    expect(heard[0]?.said).toMatchObject({
+      user: { id: "UHANAKO" },
+      container: { thread_ts: message.ts },
+      actions: [{ action_id: "sekisho_cancel", value: "v" }],
+    });
+    expect(heard[1]?.said).toMatchObject({ text: "a &amp; b", channel_id: channel, is_enterprise_install: "false" });
+    expect(() => fakeSlack.clickButton({ ...place, label: "Start" })).toThrow(/button/);
+  });
+
+  it("asks for the installation's token: where the app is, not whoever writes", async () => {
+    await fakeSlack.ask({ eventsUrl, text: "hi", channel: "CSHARED", user: "UOUTSIDER" }).delivered;
+    await fakeSlack.ask({ eventsUrl, text: "hi", channel: "CGRID" }).delivered;
+    await fakeSlack.command({ eventsUrl, text: "hi", channel: "CGRID" }).delivered;
+    await fakeSlack.openAssistant({ eventsUrl }).delivered;
+    expect(heard.map(({ type, team }) => [type, team])).toEqual([
+      ["app_mention", workspace.team],
+      ["app_mention", organization.id],
+      ["command", organization.id],
+      ["assistant", workspace.team],
+    ]);
+    expect(heard[0]?.said).toMatchObject({
+      team_id: "TSECOND",
+      is_ext_shared_channel: true,
+      event: { team: "TSECOND" },
+    });
+  });
+
+  it("tells in Slack Connect of a mention of the other workspace's bot, and names one installation", async () => {
+    const asked = { eventsUrl, text: "hi", channel: "CSHARED", user: "UOUTSIDER", mention: "UBOTSECOND" };
+    await fakeSlack.ask(asked).delivered;
+    expect(heard[0]?.said).toMatchObject({
+      context_team_id: workspace.team,
+      authorizations: [{ team_id: workspace.team, user_id: workspace.botUser }],
+      event: { type: "app_mention", text: "<@UBOTSECOND> hi" },
+    });
+  });
+
+  it("refuses what another secret has signed, which is delivered again and again", async () => {
+    const stranger = await startFakeSlack({ signingSecret: "another", botToken, retryDelaysMs: [0, 0] });
+    const refused = { status: 401, isAmbiguous: false };
+    expect(await stranger.ask({ eventsUrl, text: "hi" }).delivered).toEqual({ ...refused, deliveries: 3 });
+    expect(await stranger.command({ eventsUrl, text: "hi" }).delivered).toEqual({ ...refused, deliveries: 1 });
+    await stranger.close();
+    expect(heard).toEqual([]);
+  });
+});

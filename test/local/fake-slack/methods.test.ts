@@ -1,0 +1,366 @@
+/** The fake Slack is at least as strict as Slack. */
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { botScopes } from "../../../lambdas/verification/slack/api/manifest.ts";
+import type { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import { callsPerMinute, methodRows } from "../../../lib/local/fake-slack/methods/table.ts";
+import { organization, workspace } from "../../../lib/local/fake-slack/workspace.ts";
+import { botToken, type CalledSlack, channel, startCalledSlack } from "./web-api.ts";
+
+const otherTokens = { second: "xoxb-of-the-second", organization: "xoxb-of-the-organization" };
+const startMs = 1_790_000_000_000;
+
+let slack: CalledSlack;
+let nowMs: number;
+const call: CalledSlack["call"] = (...request) => slack.call(...request);
+const post: CalledSlack["post"] = (args) => slack.post(args);
+
+beforeEach(() => start());
+afterEach(() => slack.fakeSlack.close());
+
+async function start(options: Partial<Parameters<typeof startFakeSlack>[0]> = {}): Promise<void> {
+  await slack?.fakeSlack.close();
+  nowMs = startMs;
+  slack = await startCalledSlack({ otherTokens, pageSize: 2, now: () => nowMs, ...options });
+}
+
+function stored(ts: unknown) {
+  return slack.fakeSlack.messages().find((message) => message.ts === ts);
+}
+
+describe("a call", () => {
+  it("needs a token that is valid", async () => {
+    expect((await call("auth.test", {}, "xoxb-another")).error).toBe("invalid_auth");
+    const unsigned = await fetch(`${slack.fakeSlack.apiUrl}auth.test`, { method: "POST" });
+    expect(await unsigned.json()).toEqual({ ok: false, error: "not_authed" });
+    expect(await call("auth.test")).toMatchObject({ ok: true, team_id: workspace.team, user_id: workspace.botUser });
+  });
+
+  it("names a method, and is a form", async () => {
+    expect((await call("chat.postEverywhere")).error).toBe("unknown_method");
+    const { apiUrl } = slack.fakeSlack;
+    const headers = { authorization: `Bearer ${botToken}`, "content-type": "text/plain" };
+    const text = await fetch(`${apiUrl}auth.test`, { method: "POST", headers, body: "" });
+    expect(await text.json()).toEqual({ ok: false, error: "invalid_form_data" });
+    expect((await fetch(`${apiUrl}auth.test`)).status).toBe(404);
+  });
+
+  it("needs one of its method's scopes", async () => {
+    await start({ scopes: ["chat:write", "im:history"] });
+    expect((await post()).ok).toBe(true);
+    expect((await call("conversations.history", { channel })).ok).toBe(true);
+    expect((await call("users.info", { user: "UHANAKO" })).error).toBe("missing_scope");
+  });
+
+  it("is refused beyond its method's rate limit until the minute is over, for that token alone", async () => {
+    await start({ limitsRates: true });
+    const args = { channel, timestamp: slack.asked, name: "eyes" };
+    for (let n = 0; n < callsPerMinute.tier2; n++)
+      expect((await call("reactions.remove", args)).error).toBe("no_reaction");
+    nowMs += 1000;
+    const headers = { authorization: `Bearer ${botToken}` };
+    const refused = await fetch(`${slack.fakeSlack.apiUrl}reactions.remove`, { method: "POST", headers });
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "39"]);
+    expect((await call("reactions.remove", args, otherTokens.second)).error).toBe("channel_not_found");
+    expect((await call("reactions.add", args)).ok).toBe(true);
+    nowMs += 39_000;
+    expect((await call("reactions.remove", args)).ok).toBe(true);
+  });
+
+  it("never needs a scope that no configuration asks for", () => {
+    const slackConfig = { command: { name: "/sekisho" }, assistant: {}, locale: "user" };
+    const all = botScopes(parseConfig({ json: { slack: slackConfig, allowlist: [{ group: "S0DEPLOY" }] } }));
+    for (const [name, { scopes = "" }] of Object.entries(methodRows)) {
+      const isAsked = scopes === "" || scopes.split(" ").some((scope) => all.includes(scope));
+      expect([name, isAsked]).toEqual([name, true]);
+    }
+  });
+
+  it.each([
+    ["chat.postMessage", { channel: "CNOWHERE", text: "hi" }, "channel_not_found"],
+    ["chat.postMessage", { channel }, "no_text"],
+    ["chat.postMessage", { channel, text: "hi", thread_ts: "1.000001" }, "invalid_thread_ts"],
+    ["chat.postMessage", { channel, text: "hi", metadata: "{}" }, "invalid_metadata_format"],
+    ["chat.postMessage", { channel, text: "hi", metadata: "not JSON" }, "invalid_metadata_format"],
+    ["chat.update", { channel, ts: "1.000001", text: "hi" }, "message_not_found"],
+    ["chat.delete", { channel, ts: "1.000001" }, "message_not_found"],
+    ["reactions.add", { channel, timestamp: "1.000001", name: "eyes" }, "message_not_found"],
+    ["reactions.add", { channel, timestamp: "1.000001", name: "Not a name" }, "invalid_name"],
+    ["conversations.replies", { channel, ts: "1.000001" }, "thread_not_found"],
+    ["conversations.replies", { channel, cursor: "bm93aGVyZQ==" }, "invalid_cursor"],
+  ])("%s %j: %s", async (method, args, error) => {
+    expect(await call(method, args)).toEqual({ ok: false, error });
+  });
+});
+
+describe("the bot's own messages", () => {
+  it("are the only ones that it edits or deletes, and an edit has a length", async () => {
+    const { ts } = await post();
+    const { asked } = slack;
+    expect((await call("chat.update", { channel, ts: asked, text: "hi" })).error).toBe("cant_update_message");
+    expect((await call("chat.delete", { channel, ts: asked })).error).toBe("cant_delete_message");
+    expect((await call("chat.update", { channel, ts, text: "x".repeat(4001) })).error).toBe("msg_too_long");
+  });
+
+  it("are reacted to once", async () => {
+    const reaction = { channel, timestamp: slack.asked, name: "eyes" };
+    expect((await call("reactions.remove", reaction)).error).toBe("no_reaction");
+    expect((await call("reactions.add", reaction)).ok).toBe(true);
+    expect((await call("reactions.add", reaction)).error).toBe("already_reacted");
+  });
+});
+
+describe("a thread", () => {
+  it("is paged, with the parent on every page and metadata only if asked for", async () => {
+    const metadata = { event_type: "a", event_payload: { b: 1 } };
+    const posted = [await post({ metadata }), await post(), await post({ metadata })].map(({ ts }) => ts);
+    const replies = (args: object) => call("conversations.replies", { channel, ts: slack.asked, ...args });
+    const first = await replies({ include_all_metadata: "true" });
+    const { next_cursor: cursor } = first.response_metadata as { next_cursor: string };
+    const second = await replies({ cursor });
+    const tsOf = (page: Record<string, unknown>) => (page.messages as { ts: string }[]).map(({ ts }) => ts);
+    expect(tsOf(first)).toEqual([slack.asked, posted[0], posted[1]]);
+    expect(tsOf(second)).toEqual([slack.asked, posted[2]]);
+    expect((first.messages as unknown[])[1]).toMatchObject({ metadata });
+    expect(JSON.stringify(second)).not.toContain("event_payload");
+  });
+});
+
+const button = { type: "button", text: { type: "plain_text", text: "Cancel" }, action_id: "a", value: "v" };
+const section = { type: "section", text: { type: "mrkdwn", text: "x" } };
+
+describe("blocks are taken as Slack takes them", () => {
+  it.each([
+    ["markdown up to its limit", [{ type: "markdown", text: "x".repeat(12_000) }]],
+    ["a section with buttons below", [section, { type: "actions", elements: [button] }]],
+    ["a context line", [{ type: "context", elements: [{ type: "mrkdwn", text: "Request 1234" }] }]],
+    ["fifty of them", Array.from({ length: 50 }, () => ({ type: "divider" }))],
+  ])("%s", async (_name, blocks) => {
+    const { ok, ts } = await post({ blocks });
+    expect(ok).toBe(true);
+    expect(stored(ts)?.blocks).toEqual(blocks);
+  });
+
+  it.each([
+    ["more markdown than a message holds", [1, 2].map(() => ({ type: "markdown", text: "x".repeat(6001) }))],
+    ["a section that is too long", [{ type: "section", text: { type: "mrkdwn", text: "x".repeat(3001) } }]],
+    ["an empty text", [{ type: "markdown", text: "" }]],
+    ["a long label", [{ type: "actions", elements: [{ ...button, text: { ...button.text, text: "x".repeat(76) } }] }]],
+    ["a long value", [{ type: "actions", elements: [{ ...button, value: "x".repeat(2001) }] }]],
+    ["a style of its own", [{ type: "actions", elements: [{ ...button, style: "warning" }] }]],
+    ["two buttons of one action", [{ type: "actions", elements: [button, button] }]],
+    ["no buttons", [{ type: "actions", elements: [] }]],
+    ["fifty-one", Array.from({ length: 51 }, () => ({ type: "divider" }))],
+    ["an unknown kind", [{ type: "carousel" }]],
+    ["an unknown field", [{ ...section, colour: "red" }]],
+    ["what is no list", "{"],
+  ])("%s: invalid_blocks", async (_name, blocks) => {
+    expect(await post({ blocks })).toMatchObject({ ok: false, error: "invalid_blocks" });
+  });
+
+  it("not markdown, where it is told to refuse that", async () => {
+    await start({ refusesMarkdown: true });
+    expect((await post({ blocks: [{ type: "markdown", text: "x" }] })).error).toBe("invalid_blocks");
+    expect((await post({ blocks: [section] })).ok).toBe(true);
+  });
+
+  it("a text without blocks takes their place in an edit", async () => {
+    const { ts } = await post({ blocks: [section] });
+    await call("chat.update", { channel, ts, text: "new", blocks: [section, section] });
+    expect(stored(ts)?.blocks?.length).toBe(2);
+    await call("chat.update", { channel, ts, text: "newer" });
+    expect(stored(ts)?.blocks).toBeUndefined();
+  });
+});
+
+describe("previews of addresses", () => {
+  it.each([
+    [{}, [{ from_url: "https://a.example/page" }]],
+    [{ unfurl_links: "false" }, [{ from_url: "https://a.example/page" }]],
+    [{ unfurl_links: "false", unfurl_media: "false" }, undefined],
+  ])("come unless a call wants none: %j", async (args, attachments) => {
+    const { message } = await post({ text: "See https://a.example/page", ...args });
+    expect(Object(message).attachments).toEqual(attachments);
+  });
+});
+
+describe("a stream", () => {
+  const recipient = { recipient_user_id: workspace.person, recipient_team_id: workspace.team };
+  const started = () =>
+    call("chat.startStream", { channel, thread_ts: slack.asked, markdown_text: "one", ...recipient });
+
+  it("grows piece by piece until it is stopped, and is a message like any other afterwards", async () => {
+    const { ts } = await started();
+    expect((await call("chat.update", { channel, ts, text: "x" })).error).toBe("streaming_state_conflict");
+    expect((await call("chat.delete", { channel, ts })).error).toBe("cant_delete_message");
+    await call("chat.appendStream", { channel, ts, markdown_text: ", two" });
+    const metadata = { event_type: "a", event_payload: { b: 1 } };
+    expect((await call("chat.stopStream", { channel, ts, metadata })).ok).toBe(true);
+    expect(stored(ts)).toMatchObject({
+      text: "one, two",
+      blocks: [{ type: "markdown", text: "one, two" }],
+      metadata,
+      stream: { state: "closed" },
+    });
+    expect((await call("chat.stopStream", { channel, ts })).error).toBe("message_not_in_streaming_state");
+    expect((await call("chat.update", { channel, ts, text: "x" })).ok).toBe(true);
+  });
+
+  it("is ended by Slack after its time, whether somebody writes to it or not", async () => {
+    await start({ streamLifeMs: 1000 });
+    const { ts } = await started();
+    nowMs += 999;
+    expect((await call("chat.appendStream", { channel, ts, markdown_text: "!" })).ok).toBe(true);
+    nowMs += 1;
+    for (const method of ["chat.appendStream", "chat.stopStream"]) {
+      const error = "message_not_in_streaming_state";
+      expect((await call(method, { channel, ts, markdown_text: "!" })).error).toBe(error);
+    }
+    expect((await call("chat.update", { channel, ts, text: "x" })).ok).toBe(true);
+  });
+
+  it.each([
+    ["without a recipient", { recipient_user_id: "" }, "missing_recipient_user_id"],
+    ["without the recipient's team", { recipient_team_id: "" }, "missing_recipient_team_id"],
+    ["without a thread", { thread_ts: "1.000001" }, "invalid_thread_ts"],
+    ["with too much at once", { markdown_text: "x".repeat(12_001) }, "msg_too_long"],
+    ["in a channel that it does not see", { channel: "CSECOND" }, "channel_not_found"],
+  ])("does not start %s", async (_name, change, error) => {
+    const args = { channel, thread_ts: slack.asked, markdown_text: "one", ...recipient, ...change };
+    expect((await call("chat.startStream", args)).error).toBe(error);
+  });
+});
+
+describe("installations", () => {
+  it("see their own workspace's channels, and an organization those of all of its workspaces", async () => {
+    const sees = async (token: string) => {
+      const places = [channel, "CSECOND", "CGRID", "CGRIDTWO"];
+      const answers = await Promise.all(
+        places.map((place) => call("conversations.history", { channel: place }, token)),
+      );
+      return places.filter((_place, index) => answers[index]?.ok);
+    };
+    expect(await sees(botToken)).toEqual([channel]);
+    expect(await sees(otherTokens.second)).toEqual(["CSECOND"]);
+    expect(await sees(otherTokens.organization)).toEqual(["CGRID", "CGRIDTWO"]);
+  });
+
+  it("have a bot of their own, and only its messages are theirs", async () => {
+    const { ts } = await call("chat.postMessage", { channel: "CSECOND", text: "hi" }, otherTokens.second);
+    expect(slack.fakeSlack.messages().at(-1)).toMatchObject({ ts, user: "UBOTSECOND" });
+    const identity = await call("auth.test", {}, otherTokens.organization);
+    expect(identity).toMatchObject({ team_id: organization.id, is_enterprise_install: true });
+  });
+
+  it("of an organization say of which workspace they speak, where it is one of theirs", async () => {
+    const usergroup = "SGRID";
+    const list = (args: object) => call("usergroups.users.list", { usergroup, ...args }, otherTokens.organization);
+    expect((await list({})).error).toBe("missing_argument");
+    expect((await list({ team_id: workspace.team })).error).toBe("team_access_not_granted");
+    expect(await list({ team_id: "TGRID" })).toEqual({ ok: true, users: ["UGRID"] });
+  });
+
+  it("come from a code and the app's secret, and end when the app is uninstalled", async () => {
+    await start({ install: { clientId: "1.2", clientSecret: "shh" } });
+    const { code } = slack.fakeSlack.authorize({ enterprise: organization.id });
+    const access = (args: object) => call("oauth.v2.access", { client_id: "1.2", client_secret: "shh", code, ...args });
+    expect((await access({ client_secret: "guess" })).error).toBe("bad_client_secret");
+    expect((await access({ client_id: "3.4" })).error).toBe("invalid_client_id");
+    const { access_token: token, ...rest } = await access({});
+    expect(rest).toMatchObject({
+      ok: true,
+      team: null,
+      enterprise: { id: organization.id },
+      is_enterprise_install: true,
+    });
+    expect((await access({})).error).toBe("invalid_code");
+    expect((await call("auth.test", {}, String(token))).ok).toBe(true);
+    slack.fakeSlack.uninstall({ enterprise: organization.id });
+    expect((await call("auth.test", {}, String(token))).error).toBe("account_inactive");
+  });
+});
+
+describe("people", () => {
+  it.each([
+    ["UHANAKO", { ok: true, user: { locale: "ja-JP", team_id: workspace.team } }],
+    ["UOUTSIDER", { ok: true, user: { locale: "en-GB", team_id: "TSECOND", is_stranger: true } }],
+    ["UGRID", { ok: false, error: "user_not_visible" }],
+    ["UNOBODY", { ok: false, error: "user_not_found" }],
+  ])("%s, as the first workspace sees them", async (user, expected) => {
+    expect(await call("users.info", { user, include_locale: "true" })).toMatchObject(expected);
+  });
+
+  it("have a locale only for whoever asks for it, groups, and one conversation with the bot each", async () => {
+    expect((await call("users.info", { user: "UHANAKO" })).user).not.toHaveProperty("locale");
+    expect((await call("usergroups.users.list", { usergroup: "SDEPLOYERS" })).users).toEqual(["UHANAKO"]);
+    expect((await call("usergroups.users.list", { usergroup: "SGRID" })).error).toBe("no_such_subteam");
+    expect((await call("conversations.open", { users: "UHANAKO" })).channel).toEqual({ id: "DHANAKO" });
+    expect((await call("conversations.open", { users: "UNOBODY" })).error).toBe("user_not_found");
+    expect((await call("conversations.open", {})).error).toBe("users_list_not_supplied");
+  });
+
+  it("are postEphemeraled to where they are, and in no history", async () => {
+    const postEphemeral = (user: string) => call("chat.postEphemeral", { channel, user, text: "psst" });
+    expect((await postEphemeral("UOUTSIDER")).error).toBe("user_not_in_channel");
+    expect((await postEphemeral(workspace.person)).ok).toBe(true);
+    expect(slack.fakeSlack.ephemeralMessages()).toMatchObject([{ channel, user: workspace.person, text: "psst" }]);
+    expect(slack.fakeSlack.messages().length).toBe(1);
+  });
+});
+
+describe("the assistant's thread", () => {
+  it("shows a status until the bot posts, and prompts", async () => {
+    const place = { channel_id: channel, thread_ts: slack.asked };
+    const prompts = [{ title: "Hello", message: "What can you do?" }];
+    await call("assistant.threads.setSuggestedPrompts", { ...place, prompts });
+    await call("assistant.threads.setStatus", { ...place, status: "is thinking" });
+    expect(slack.fakeSlack.statuses()).toEqual([{ channel, threadTs: slack.asked, status: "is thinking" }]);
+    await post({});
+    expect(slack.fakeSlack.statuses()).toEqual([]);
+    expect(slack.fakeSlack.prompts()).toEqual([{ channel, threadTs: slack.asked, prompts }]);
+    const nowhere = { ...place, thread_ts: "1.000001", status: "x" };
+    expect((await call("assistant.threads.setStatus", nowhere)).error).toBe("invalid_thread_ts");
+  });
+});
+
+describe("a channel's history", () => {
+  it("has the newest first, without replies, and tells the bots apart", async () => {
+    await post({});
+    slack.fakeSlack.postAsOtherBot({ channel, text: "from elsewhere" });
+    const { ts: own } = await call("chat.postMessage", { channel, text: "from us" });
+    const first = await call("conversations.history", { channel });
+    const messages = first.messages as { ts: string; app_id?: string }[];
+    expect(messages.map(({ app_id }) => app_id)).toEqual([workspace.app, "AOTHERBOT"]);
+    const { next_cursor: cursor } = first.response_metadata as { next_cursor: string };
+    const second = await call("conversations.history", { channel, cursor });
+    expect((second.messages as { ts: string }[]).map(({ ts }) => ts)).toEqual([slack.asked]);
+    const since = await call("conversations.history", { channel, oldest: own, inclusive: "true" });
+    expect((since.messages as unknown[]).length).toBe(1);
+  });
+});
+
+describe("a person in the fake Slack", () => {
+  it("mentions the bot in the channel, but not in a direct message, and cannot type Slack's own notation", () => {
+    const [inChannel, direct] = [channel, workspace.directMessages.id].map(
+      (place) =>
+        slack.fakeSlack.ask({ eventsUrl: slack.fakeSlack.apiUrl, text: "<@U1> & co", channel: place }).message.text,
+    );
+    expect(inChannel).toBe(`<@${workspace.botUser}> &lt;@U1&gt; &amp; co`);
+    expect(direct).toBe("&lt;@U1&gt; &amp; co");
+  });
+
+  it("cannot write where there is nothing", () => {
+    const { apiUrl: eventsUrl } = slack.fakeSlack;
+    expect(() => slack.fakeSlack.ask({ eventsUrl, text: "hi", channel: "CNOWHERE" })).toThrow(/channel/);
+    expect(() => slack.fakeSlack.ask({ eventsUrl, text: "hi", threadTs: "1.000001" })).toThrow(/thread/);
+  });
+
+  it("never gets two messages of the same ts, even within a millisecond", () => {
+    const all = Array.from(
+      { length: 50 },
+      () => slack.fakeSlack.ask({ eventsUrl: slack.fakeSlack.apiUrl, text: "hi" }).message.ts,
+    );
+    expect(new Set(all).size).toBe(50);
+    expect([...all].sort()).toEqual(all);
+  });
+});

@@ -1,0 +1,39 @@
+/** The local page on a free port, with a fake Slack and an ingress that takes everything. */
+import type { IngressRequest } from "../../../lambdas/verification/ingress/ingress.ts";
+import { startVerificationServer } from "../../../lambdas/verification/ingress/server.ts";
+import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import { createPage } from "../../../lib/local/page/page.ts";
+import { createStepRecorder } from "../../../lib/local/recorder/step-recorder.ts";
+import { createDoor } from "../../../lib/local/web/door.ts";
+import { bytesIn } from "../../verification/ingress/bytes-in.ts";
+
+export const botToken = "xoxb-fake-slack";
+
+export async function serveLocalPage() {
+  const fakeSlack = await startFakeSlack({ signingSecret: "s", botToken });
+  const stepRecorder = createStepRecorder();
+  const door = createDoor();
+  const page = createPage({ fakeSlack, stepRecorder, door });
+  const requests: { headers: IngressRequest["headers"]; body: string }[] = [];
+  const server = await startVerificationServer({
+    port: 0,
+    page: page.handle,
+    async ingress(request) {
+      requests.push({ headers: request.headers, body: Buffer.from(await bytesIn(request)).toString() });
+      return { status: 200, headers: {}, body: "" };
+    },
+  });
+  return {
+    url: server.url,
+    address: door.address(`${server.url}/`),
+    fakeSlack,
+    stepRecorder,
+    /** What the ingress got. */
+    requests,
+    async close() {
+      page.close();
+      await server.close();
+      await fakeSlack.close();
+    },
+  };
+}

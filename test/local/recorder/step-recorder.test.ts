@@ -1,0 +1,46 @@
+import { describe, expect, it } from "@jest/globals";
+import { createStepRecorder, type RecordedStep } from "../../../lib/local/recorder/step-recorder.ts";
+
+const step = { requestId: "a", kind: "request", title: "execute_task", detail: {} } as const;
+
+describe("the way of a task", () => {
+  it("is kept in order, with times, and told to whoever listens", () => {
+    const stepRecorder = createStepRecorder({ now: () => 7 });
+    const heard: RecordedStep[] = [];
+    const stop = stepRecorder.onStep((heardStep) => heard.push(heardStep));
+    stepRecorder.add(step);
+    stepRecorder.add({ ...step, atMs: 9, title: "get_task" });
+    stop();
+    stepRecorder.add({ ...step, title: "unheard" });
+    expect(stepRecorder.steps().map(({ atMs, title }) => [atMs, title])).toEqual([
+      [7, "execute_task"],
+      [9, "get_task"],
+      [7, "unheard"],
+    ]);
+    expect(heard.length).toBe(2);
+  });
+
+  it("never shows a secret: not by name, not by form, not where it is only repeated", () => {
+    const stepRecorder = createStepRecorder({ secrets: ['sign"ing'] });
+    const detail = { params: { bot_token: "anything", text: 'my xoxb-1-2-abc and sign"ing' } };
+    stepRecorder.add({ ...step, detail, title: 'get_task: xoxb-1-2-abc and sign"ing' });
+    const shown = JSON.stringify(stepRecorder.steps());
+    expect(shown).not.toMatch(/anything|xoxb-1|sign\\+"ing/);
+    expect(shown).toContain("my ");
+  });
+
+  it("does not change when what it was told of changes", () => {
+    const stepRecorder = createStepRecorder();
+    const detail = { state: "sent" };
+    stepRecorder.add({ ...step, detail });
+    detail.state = "done";
+    expect(stepRecorder.steps()[0]?.detail).toEqual({ state: "sent" });
+  });
+
+  it("keeps a bounded number of tasks, the latest, and of steps", () => {
+    const stepRecorder = createStepRecorder({ maxTasks: 2, maxSteps: 3 });
+    for (const requestId of ["a", "b", "c"])
+      for (let index = 0; index < 5; index++) stepRecorder.add({ ...step, requestId });
+    expect(stepRecorder.steps().map(({ requestId }) => requestId)).toEqual(["b", "b", "b", "c", "c", "c"]);
+  });
+});

@@ -1,0 +1,139 @@
+/** Who may use a page on loopback: the browser that opened the printed address, and nobody else. The same for both pages. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { servePage } from "../console/served.ts";
+import { openTasksInFile, requestIdOf } from "../console/tasks-in-file.ts";
+import { serveLocalPage } from "../page/serve-local-page.ts";
+import { stranger, type Visitor, visit } from "./ask.ts";
+
+type Served = { url: string; address: string; effects(): Promise<unknown[]>; close(): Promise<void> };
+
+async function serveOperatorsPage(): Promise<Served> {
+  const tasks = openTasksInFile();
+  const served = await servePage({ folder: tasks.folder });
+  await tasks.add(1, { state: "waiting" });
+  return {
+    ...served,
+    effects: tasks.queued,
+    async close() {
+      await served.close();
+      await tasks.close();
+    },
+  };
+}
+
+const pages = [
+  {
+    name: "the local page",
+    serve: async () => {
+      const served = await serveLocalPage();
+      return { ...served, effects: async () => served.fakeSlack.messages() };
+    },
+    home: "/",
+    /** What a browser without the printed address gets for the document. */
+    closed: { status: 401, body: expect.stringContaining("Open the address that the command printed") },
+    reads: ["/local/events", "/local/client/client.js", "/local/files/F0"],
+    action: "/local/messages",
+    body: { text: "hi" },
+  },
+  {
+    name: "the operators' page",
+    serve: serveOperatorsPage,
+    home: "/operate/",
+    closed: { status: 303, headers: { location: "/operate/sign-in" } },
+    reads: [
+      "/operate/page/main.js",
+      ...["where", "live", "destinations", "dead-letters", `tasks/${requestIdOf(1)}`].map(
+        (path) => `/operate/api/${path}`,
+      ),
+    ],
+    action: `/operate/api/tasks/${requestIdOf(1)}/cancel`,
+    body: {},
+  },
+];
+
+describe.each(pages)("$name on loopback", ({ serve, home, closed, reads, action, body }) => {
+  let served: Served;
+  let url: string;
+  let port: string;
+  let visitor: Visitor;
+  beforeAll(async () => {
+    served = await serve();
+    ({ url } = served);
+    ({ port } = new URL(url));
+  });
+  beforeEach(async () => {
+    visitor = await visit(served.address);
+  });
+  afterAll(() => served.close());
+
+  it("exchanges the token of the printed address for a cookie, and leads to the address without it", async () => {
+    const { search } = new URL(served.address);
+    const { status, headers, body } = await stranger(url).ask(`${home}${search}`);
+    expect({ status, location: headers.location }).toEqual({ status: 303, location: home });
+    expect(headers["set-cookie"]).toEqual([
+      expect.stringMatching(new RegExp(`^sekisho-page-${port}=[\\w-]{43}; Path=/; HttpOnly; SameSite=Strict$`)),
+    ]);
+    expect(JSON.stringify([headers, body])).not.toContain(search.split("=")[1]);
+    for (const wrong of ["?token=", "?token=wrong", search.slice(0, -1), `${search}x`]) {
+      const refused = await stranger(url).ask(`${home}${wrong}`);
+      expect(refused).toMatchObject(closed);
+      expect(refused.headers["set-cookie"]).toBeUndefined();
+    }
+  });
+
+  it.each([
+    ["no cookie", ""],
+    ["a cookie that was made up", "made-up"],
+  ])("gives nothing and does nothing with %s", async (_what, value) => {
+    const { ask, post } = stranger(url, value && `${visitor.cookie.split("=")[0]}=${value}`);
+    expect(await ask(home)).toMatchObject(closed);
+    for (const path of reads) expect(await ask(path)).toMatchObject({ status: 401 });
+    expect(await post(action, body)).toMatchObject({ status: 401 });
+    expect(await served.effects()).toEqual([]);
+  });
+
+  it("finds its session among cookies of the same name that another port of the host has set", async () => {
+    const [name] = visitor.cookie.split("=");
+    const planted = Array.from({ length: 150 }, (_, index) => `${name}=${String(index).padStart(43, "x")}`);
+    const statusWith = async (cookies: string[]) => (await stranger(url, cookies.join("; ")).ask(home)).status;
+    expect(await statusWith([...planted, visitor.cookie])).toBe(200);
+    expect(await statusWith(planted)).toBe(closed.status);
+  });
+
+  it.each([
+    ["a name that only DNS makes point here", { host: "evil.example", origin: "http://evil.example" }],
+    ["such a name with the right port", { host: "evil.example:PORT", origin: "http://evil.example:PORT" }],
+    ["a name that only begins like this machine", { host: "127.0.0.1.evil.example:PORT" }],
+    ["no port", { host: "127.0.0.1", origin: "http://127.0.0.1" }],
+    ["another port", { host: "127.0.0.1:1", origin: "http://127.0.0.1:1" }],
+    ["another site", { origin: "https://evil.example" }],
+    ["another site by a name like this machine's", { origin: "http://localhost.evil.example" }],
+    ["this machine by another name", { origin: "http://localhost:PORT" }],
+    ["no site at all", { origin: "null" }],
+    ["a frame of another site", { "sec-fetch-site": "cross-site" }],
+  ])("refuses a request of %s, and does nothing", async (_who, given: Record<string, string>) => {
+    const headers = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, value.replace("PORT", port)]));
+    for (const path of reads) expect(await visitor.ask(path, { headers })).toMatchObject({ status: 403 });
+    expect(await visitor.post(action, body, headers)).toMatchObject({ status: 403 });
+    if (given.host !== undefined) expect(await visitor.ask(home, { headers })).toMatchObject({ status: 403 });
+    expect(await served.effects()).toEqual([]);
+  });
+
+  it("does nothing for a post without an origin, or one that a form of another site could send", async () => {
+    const json = { "content-type": "application/json" };
+    const bare = await visitor.ask(action, { method: "POST", headers: json, body: JSON.stringify(body) });
+    expect(bare.status).toBe(403);
+    for (const type of ["text/plain", "application/jsonp"]) {
+      expect((await visitor.post(action, body, { "content-type": type })).status).toBe(415);
+    }
+    expect(await served.effects()).toEqual([]);
+  });
+
+  it("takes the names of this machine, and opens its document for whoever comes by a link of another site", async () => {
+    const localhost = { host: `localhost:${port}`, "sec-fetch-site": "same-origin" };
+    for (const path of [home, ...reads.filter((each) => each.endsWith(".js"))]) {
+      expect((await visitor.ask(path, { headers: localhost })).status).toBe(200);
+    }
+    expect((await visitor.ask(home, { headers: { "sec-fetch-site": "cross-site" } })).status).toBe(200);
+  });
+});

@@ -1,0 +1,29 @@
+import { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
+import { describe, expect, it } from "@jest/globals";
+import { createEventStreams } from "../../../lib/local/web/event-streams.ts";
+
+function start(ended: AbortSignal) {
+  const listeners = new Set<(data: object) => void>();
+  const response = new ServerResponse(new IncomingMessage(new Socket()));
+  const watch = (send: (data: object) => void) => {
+    listeners.add(send);
+    return () => void listeners.delete(send);
+  };
+  createEventStreams().open({ response, visitor: { operator: "bearer", ended } }, { watch, endsInMs: 300_000 });
+  return () => [response.writableEnded, listeners.size];
+}
+
+describe("the stream of a session", () => {
+  it("ends at once where the session ended before it began", () => {
+    expect(start(AbortSignal.abort())()).toEqual([true, 0]);
+  });
+
+  it("ends with the session, and is told nothing more although its client has not closed it", () => {
+    const session = new AbortController();
+    const state = start(session.signal);
+    expect(state()).toEqual([false, 1]);
+    session.abort();
+    expect(state()).toEqual([true, 0]);
+  });
+});

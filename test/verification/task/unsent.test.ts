@@ -1,0 +1,255 @@
+/** What becomes of a message before anything is sent: let in, counted, given a thread; or refused in words, or left alone. */
+import { describe, expect, it } from "@jest/globals";
+import type { Act, TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
+import { announced, nowMs, play, resumed, success, woken } from "./play.ts";
+import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
+
+const threadTs = `${askedAtMs / 1000 - 60}.000100`;
+const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10, url: "https://files.slack.com/F1" };
+const taskOf = (message: Partial<UserMessage>) => sampleTask({ message: { ...sampleTask().message, ...message } });
+const said = (decision: Extract<TaskEvent, { type: "reply_given" }>["decision"]): TaskEvent => {
+  return { type: "reply_given", nowMs, decision };
+};
+const ignored = { state: "done", cleanupDone: true, message: { text: "" } };
+const slack = (act: Act["type"], kind: "gone" | "refused" | "unavailable"): TaskEvent => ({
+  type: "slack_failed",
+  nowMs,
+  act,
+  kind,
+});
+
+describe("a message", () => {
+  it("is counted once it is clear where it goes, and before anything of it is seen", () => {
+    const { asked } = play([woken, { type: "charged", over: undefined }]);
+    expect(asked).toEqual([
+      [{ type: "charge", untilMs: nowMs + 24 * 3600_000 + 60_000 }],
+      [{ type: "announce", reconcile: false }],
+    ]);
+    const nowhere = play([woken], { policy: samplePolicy({ routed: false }) });
+    expect(nowhere.task.outcome).toMatchObject({ reason: "agent_not_found" });
+  });
+
+  it("of somebody who asks for too much is told so, with the time when it may be again", () => {
+    const over = { by: "user", retryAtMs: nowMs + 60_000 } as const;
+    const { task, last } = play([woken, { type: "charged", over }]);
+    expect(task).toMatchObject({ outcome: { type: "limited", ...over } });
+    expect(last).toEqual([{ type: "refuse" }]);
+    expect(play([woken, { type: "refusal_shown" }], { task }).task).toMatchObject({ state: "done", cleanupDone: true });
+    expect(task.call?.params).toBeUndefined();
+  });
+
+  it("is taken with a file alone, and with nothing at all it is not", () => {
+    expect(play([woken], { task: taskOf({ text: "", files: [file] }) }).last).toMatchObject([{ type: "announce" }]);
+    expect(play([woken], { task: taskOf({ text: "" }) }).task.outcome).toMatchObject({ reason: "invalid_params" });
+  });
+});
+
+describe("a reply that does not speak to the bot", () => {
+  const reply = taskOf({ threadTs, unaddressed: true });
+
+  it("is a task of its own in a thread of the bot's, unless that is switched off", () => {
+    expect(play([woken], { task: reply }).last).toEqual([{ type: "announce", reconcile: false }]);
+    const off = play([woken], { task: reply, policy: samplePolicy({ threadReplies: false }) });
+    expect(off).toMatchObject({ task: ignored, last: [] });
+  });
+
+  it("leaves nothing but its id where it was an answer, or is not for the bot, or is nobody's who may ask", () => {
+    const refused: TaskEvent = { type: "permitted", nowMs, allowed: false, locale: "en" };
+    for (const event of [said("taken"), said("not_yours"), said("says_nothing"), refused]) {
+      expect(play([woken, event], { task: reply })).toMatchObject({ task: ignored, last: [] });
+    }
+  });
+
+  it("is answered although the queue gave up on it, and although it is a day old", () => {
+    const buried = play([{ type: "dead_lettered", nowMs }], { task: reply });
+    expect(buried).toMatchObject({ task: { state: "received" }, last: [{ type: "wake", delayMs: 300_000 }] });
+    expect(play([woken], { task: buried.task }).last).toEqual([{ type: "announce", reconcile: true }]);
+    const lateMs = nowMs + 25 * 3600_000;
+    const old = play(
+      [
+        { type: "dead_lettered", nowMs: lateMs },
+        { ...woken, nowMs: lateMs },
+      ],
+      { task: reply },
+    );
+    expect(old.task).toMatchObject({ state: "delivering", outcome: { type: "too_old" } });
+  });
+
+  it("leaves nothing in the thread where it is found to be none after a worker may have announced it", () => {
+    const refused: TaskEvent = { type: "permitted", nowMs, allowed: false, locale: "en" };
+    const found = play([{ type: "dead_lettered", nowMs }, woken, refused], { task: reply });
+    expect(found).toMatchObject({ task: { state: "done", cleanupDone: false }, last: [{ type: "wake" }] });
+    expect(play([woken, { type: "cleaned_up" }], { task: found.task })).toMatchObject({ task: ignored, last: [] });
+  });
+});
+
+describe("a message to the bot in a thread that waits for an answer", () => {
+  const mention = taskOf({ threadTs });
+
+  it("is that answer and no task; where it cannot be, it is told why", () => {
+    expect(play([woken, said("taken")], { task: mention })).toMatchObject({ task: ignored, last: [] });
+    expect(play([woken, said("not_yours")], { task: mention }).task.outcome).toEqual({ type: "not_yours" });
+    expect(play([woken, said("says_nothing")], { task: mention }).task.outcome).toMatchObject({
+      reason: "invalid_params",
+    });
+  });
+
+  it("looks again a moment later where a worker acts on the task that waits", () => {
+    const { task, last } = play([woken, { type: "busy", delayMs: 1000 }], { task: mention });
+    expect(task.state).toBe("received");
+    expect(last).toMatchObject([{ type: "wake", delayMs: 1000 }]);
+  });
+});
+
+describe("a slash command", () => {
+  const command = taskOf({ command: true, text: "deploy" });
+  const threadRef = { channel: "DU1", threadTs: "5.5" };
+  const openedThread: TaskEvent = { type: "thread_opened", threadRef };
+
+  it("is given a thread once it is accepted, in the channel or where only the person reads it", () => {
+    for (const commandsPrivately of [false, true]) {
+      const policy = samplePolicy({ commandsPrivately });
+      const { asked, task } = play([woken, openedThread, woken], { task: command, policy });
+      expect(asked[0]).toEqual([{ type: "open_thread", privately: commandsPrivately, reconcile: false }]);
+      // It is in the record before anything is posted there.
+      expect(asked.slice(1)).toEqual([[{ type: "wake", delayMs: 0 }], [{ type: "announce", reconcile: false }]]);
+      expect(task).toMatchObject({ threadRef, thread: "DU1/5.5" });
+    }
+    expect(play([resumed], { task: command }).last).toMatchObject([{ type: "open_thread", reconcile: true }]);
+  });
+
+  it("that is too old is told in a direct message", () => {
+    const { task } = play([{ ...woken, nowMs: nowMs + 25 * 3600_000 }], { task: command });
+    expect(task.state).toBe("delivering");
+    const told = play([woken, openedThread, woken], { task });
+    expect(told.asked[0]).toEqual([{ type: "open_thread", privately: true, reconcile: false }]);
+    expect(told.last).toMatchObject([{ type: "deliver" }]);
+  });
+
+  it("that is over a limit or nonsense opens no thread", () => {
+    const limited = play([woken, { type: "charged", over: { by: "channel" } }], { task: command });
+    const empty = play([woken], { task: taskOf({ command: true, text: "" }) });
+    for (const { last } of [limited, empty]) expect(last).toEqual([{ type: "refuse" }]);
+    expect(empty.task.outcome).toMatchObject({ reason: "invalid_params" });
+  });
+
+  it("is told in its thread where it was announced before the thread was full", () => {
+    const behind = { type: "thread_joined", nowMs, queuePosition: 1, freeAtMs: nowMs } as const;
+    const { task } = play([woken, openedThread, woken, behind, announced], { task: command });
+    const full = play([{ type: "thread_full" }], { task });
+    expect(full).toMatchObject({ task: { state: "delivering" }, last: [{ type: "wake" }] });
+    expect(play([{ type: "thread_full" }]).last).toEqual([{ type: "refuse" }]);
+  });
+
+  it("is sent with the thread that it was given, and reads nothing of it", () => {
+    const { task, last } = play([woken, openedThread, woken, announced, woken], { task: command });
+    expect(last).toEqual([{ type: "send" }]);
+    expect(task.call?.params).toMatchObject({ text: "deploy", channel: "C1", thread_ts: "5.5" });
+  });
+});
+
+describe("what goes along with a message", () => {
+  const inThread = taskOf({ threadTs, files: [file] });
+  const ready = play([woken, announced, woken], { task: inThread });
+  const history = [{ role: "user" as const, text: "Earlier." }];
+  const attachments = [
+    { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10, url: "https://x.example/1" },
+  ];
+
+  it("is gathered before anything is sent, is in the record before it is sent, and stays what it is", () => {
+    expect(ready.last).toEqual([{ type: "prepare" }]);
+    const prepared = play([{ type: "prepared", context: { history, attachments } }], { task: ready.task });
+    expect(prepared.last).toEqual([{ type: "wake", delayMs: 0 }]);
+    expect(prepared.task.call?.params).toMatchObject({ thread_ts: threadTs, history, attachments });
+    const sent = play([woken], { task: prepared.task });
+    expect(sent.last).toEqual([{ type: "send" }]);
+    expect(sent.task.call?.params).toEqual(prepared.task.call?.params);
+  });
+
+  it("is all of the files, or the message is refused in words: also where it is nothing but a file", () => {
+    const two = [file, { ...file, id: "F2", name: "second.pdf" }];
+    const cases = [
+      { message: { text: "", files: [file] }, context: { attachments: [] }, name: "plan.pdf" },
+      { message: { text: "", files: [file] }, context: {}, name: "plan.pdf" },
+      { message: { text: "Read both.", files: two }, context: { attachments }, name: "second.pdf" },
+      { message: { threadTs, files: [file] }, context: { history }, name: "plan.pdf" },
+    ];
+    for (const { message, context, name } of cases) {
+      const before = play([woken, announced, woken], { task: taskOf(message) });
+      expect(before.last).toEqual([{ type: "prepare" }]);
+      const { task, last } = play([{ type: "prepared", context }], { task: before.task });
+      expect(task.outcome).toEqual({ type: "file_refused", why: "not_to_be_had", name });
+      expect(task.call?.params).toBeUndefined();
+      expect(last).toMatchObject([{ type: "wake" }]);
+    }
+  });
+
+  it("is not gathered where there is nothing: neither a thread nor files", () => {
+    const { last, task } = play([woken, announced, woken]);
+    expect(last).toEqual([{ type: "send" }]);
+    expect(task.call?.params).not.toHaveProperty("history");
+    expect(task.call?.params).not.toHaveProperty("attachments");
+  });
+
+  it("is tried some times; then the task goes without the thread, but never without its files", () => {
+    const without = (task = ready.task) => {
+      let current = play([slack("prepare", "unavailable")], { task }).task;
+      for (let tries = 0; tries < 10 && current.call?.params === undefined && current.outcome === undefined; tries++) {
+        current = play([woken, slack("prepare", "unavailable")], { task: current }).task;
+      }
+      return current;
+    };
+    expect(without().outcome).toEqual({ type: "file_refused", why: "not_to_be_had", name: "plan.pdf" });
+    const alone = play([woken, announced, woken], { task: taskOf({ threadTs }) }).task;
+    expect(without(alone)).toMatchObject({ state: "announced", call: { params: { thread_ts: threadTs } } });
+    expect(play([slack("prepare", "gone")], { task: alone }).task.call?.params).toBeDefined();
+  });
+
+  it("tells of a file that cannot be taken along, instead of sending something else", () => {
+    const outcome = { type: "file_refused", why: "too_large", name: "plan.pdf", most: 5 } as const;
+    const { task } = play([{ type: "file_refused", outcome }], { task: ready.task });
+    expect(task).toMatchObject({ state: "delivering", outcome });
+    expect(task.call?.params).toBeUndefined();
+  });
+});
+
+describe("the files of an answer", () => {
+  const artifacts = [
+    { name: "a.csv", text: "1,2" },
+    { name: "b.csv", text: "3,4" },
+  ];
+  const withFiles: TaskEvent = { ...success, result: { ...success.result, artifacts } };
+  const answered = play([woken, announced, woken, withFiles]).task;
+  const upload = (index: number, fileId: string | undefined): TaskEvent => ({ type: "uploaded", index, fileId });
+
+  it("are given to Slack one after the other, each in the record before the next, and then the answer is delivered", () => {
+    const events = [woken, upload(0, "F1"), woken, upload(1, "F2"), woken];
+    const { asked, task } = play(events, { task: answered });
+    expect(asked.map(([effect]) => effect?.type)).toEqual(["upload", "wake", "upload", "wake", "deliver"]);
+    expect(asked[2]).toEqual([{ type: "upload", index: 1 }]);
+    expect(task.outcome).toMatchObject({ uploads: [{ fileId: "F1" }, { fileId: "F2" }] });
+  });
+
+  it("that Slack cannot have do not hold the answer up, and are told as missing", () => {
+    const away: TaskEvent = slack("upload", "unavailable");
+    let task = play([woken, away], { task: answered }).task;
+    for (let tries = 0; tries < 10; tries++) {
+      const [effect] = play([woken], { task }).last;
+      if (effect?.type !== "upload" || effect.index > 0) break;
+      task = play([woken, away], { task }).task;
+    }
+    expect(task.outcome).toMatchObject({ type: "answer", uploads: [{ failed: true }] });
+    const refused = play([woken, upload(1, undefined), woken], { task });
+    expect(refused.task.outcome).toMatchObject({ uploads: [{ failed: true }, { failed: true }] });
+    expect(refused.last).toMatchObject([{ type: "deliver" }]);
+  });
+
+  it("are uploaded once, whatever becomes of the delivery: in plain words, or redriven", () => {
+    const uploaded = play([woken, upload(0, "F1"), woken, upload(1, "F2"), woken, slack("deliver", "refused")], {
+      task: answered,
+    });
+    expect(uploaded.task).toMatchObject({ mrkdwnFallback: true });
+    expect(play([woken], { task: uploaded.task }).last).toEqual([{ type: "deliver", reconcile: true }]);
+  });
+});

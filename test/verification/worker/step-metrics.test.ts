@@ -1,0 +1,149 @@
+/** What the steps of tasks count, from the records before and after each. */
+import { describe, expect, it } from "@jest/globals";
+import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import type { Task, TaskOutcome } from "../../../lambdas/verification/task/task.ts";
+import { countStep } from "../../../lambdas/verification/worker/step-metrics.ts";
+import { type Counted, recordedMetrics } from "../../shared/telemetry/recorded.ts";
+import { askedAtMs, sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
+
+/** What is counted, in order. */
+function counted(step: { before: Task; event: TaskEvent; task: Task }): Counted[] {
+  const { metrics, counted: all } = recordedMetrics();
+  countStep({ metrics, ...step });
+  return all;
+}
+
+function at(state: Task["state"], seconds: number, event = "woken") {
+  return { atMs: askedAtMs + seconds * 1000, event, state };
+}
+
+const delivered: TaskEvent = { type: "delivered" };
+const woken: TaskEvent = { type: "woken", nowMs: askedAtMs + 250, resumed: false };
+const history = [at("received", 0, "asked"), at("announced", 1), at("sent", 2), at("delivering", 5)];
+
+function ended(outcome: TaskOutcome | undefined, changes: Partial<Task> = {}) {
+  const before = sampleTask({
+    state: "delivering",
+    call: sampleCall({ destination: "far" }),
+    placeholder: { ts: "1.1", postedAtMs: askedAtMs },
+    outcome,
+    history,
+    ...changes,
+  });
+  const task: Task = { ...before, state: "done", history: [...before.history, at("done", 6, "delivered")] };
+  return { before, event: delivered, task };
+}
+
+describe("a task that is over", () => {
+  it("is counted once, with its time, its last stage and its delivery", () => {
+    expect(counted(ended({ type: "answer", text: "secret words" }))).toEqual([
+      ["sekisho_stage_seconds", { stage: "delivering" }, 1],
+      ["sekisho_answers_delivered_total", { outcome: "answer" }, 1],
+      ["sekisho_tasks_total", { outcome: "answer", reason: "none", destination: "far" }, 1],
+      ["sekisho_task_seconds", { outcome: "answer", destination: "far" }, 6],
+    ]);
+  });
+
+  it("and is delivered again by an operator is delivered again, and no further task", () => {
+    const again = { history: [...history, at("done", 6, "delivered"), at("delivering", 60, "redriven")] };
+    const names = counted(ended({ type: "answer", text: "" }, again)).map(([name]) => name);
+    expect(names).toEqual(["sekisho_stage_seconds", "sekisho_answers_delivered_total"]);
+  });
+
+  it("and that nobody spoke to is none", () => {
+    const { before, task } = ended(undefined);
+    expect(counted({ before, event: woken, task }).map(([name]) => name)).toEqual(["sekisho_stage_seconds"]);
+  });
+
+  it.each<[TaskOutcome, string, string, string | undefined]>([
+    [{ type: "failed", reason: "timeout", lost: false }, "failed", "timeout", undefined],
+    [{ type: "failed", reason: "execution_failed", lost: true }, "failed", "lost", undefined],
+    [{ type: "failed", reason: "canceled", lost: false }, "canceled", "canceled", undefined],
+    [{ type: "refused" }, "refused", "none", "not_allowed"],
+    [{ type: "limited", by: "channel" }, "limited", "channel", "limited_by_channel"],
+    [
+      { type: "file_refused", why: "too_large", name: "a secret name.pdf" },
+      "file_refused",
+      "too_large",
+      "file_too_large",
+    ],
+    [{ type: "too_old" }, "too_old", "none", "too_old"],
+    [{ type: "unanswered" }, "unanswered", "none", undefined],
+  ])("with %j is counted as %s, %s; refused as %s", (outcome, name, reason, kind) => {
+    const all = counted(ended(outcome));
+    expect(all).toContainEqual(["sekisho_tasks_total", { outcome: name, reason, destination: "far" }, 1]);
+    const refusals = all.filter(([metric]) => metric === "sekisho_refusals_total");
+    expect(refusals).toEqual(kind === undefined ? [] : [["sekisho_refusals_total", { kind }, 1]]);
+  });
+
+  it.each([
+    ["agent_not_found", "no_route"],
+    ["rate_limited", "thread_full"],
+  ] as const)("with %s before it was announced is refused as %s", (reason, kind) => {
+    const all = counted(ended({ type: "failed", reason, lost: false }, { placeholder: undefined }));
+    expect(all).toContainEqual(["sekisho_refusals_total", { kind }, 1]);
+  });
+
+  it("without a place to be told in is counted as undelivered, by why", () => {
+    const event: TaskEvent = { type: "slack_failed", nowMs: askedAtMs, act: "deliver", kind: "gone" };
+    const step = ended({ type: "answer", text: "" });
+    const all = counted({ ...step, task: { ...step.task, delivery: { status: "given_up" } }, event });
+    expect(all).toContainEqual(["sekisho_answers_undelivered_total", { reason: "gone" }, 1]);
+    expect(all.map(([name]) => name)).not.toContain("sekisho_answers_delivered_total");
+  });
+});
+
+describe("a task under way", () => {
+  it("has waited in the queue when its first wake-up comes, and not again when that is repeated", () => {
+    const before = sampleTask();
+    const wait: Counted = ["sekisho_queue_wait_seconds", {}, 0.25];
+    expect(counted({ before, event: woken, task: before })).toEqual([wait]);
+    expect(counted({ before, event: { ...woken, resumed: true }, task: before })).toEqual([]);
+    expect(counted({ before: { ...before, attempts: 1 }, event: woken, task: before })).toEqual([]);
+    const overheard = { ...before, message: sampleAsk({ unaddressed: true }).message };
+    expect(counted({ before: overheard, event: woken, task: overheard })).toEqual([]);
+  });
+
+  it("was in a stage from when it entered it, whatever people wished meanwhile", () => {
+    const wish = at("sent", 3, "cancel_asked");
+    const before = sampleTask({ state: "sent", history: [...history.slice(0, 3), wish] });
+    const task: Task = { ...before, state: "waiting", history: [...before.history, at("waiting", 9, "answered")] };
+    expect(counted({ before, event: woken, task })).toEqual([["sekisho_stage_seconds", { stage: "sent" }, 7]]);
+  });
+
+  it("that a slower clock wrote has not been in a stage for less than nothing", () => {
+    const before = sampleTask({ state: "received" });
+    const task: Task = { ...before, state: "announced", history: [...before.history, at("announced", -5)] };
+    expect(counted({ before, event: { type: "thread_held" }, task })).toEqual([
+      ["sekisho_stage_seconds", { stage: "received" }, 0],
+    ]);
+  });
+
+  it("is polled, by what came of it", () => {
+    const before = sampleTask({ state: "waiting", call: sampleCall({ destination: "far" }) });
+    const error = { reason: "unavailable", retryable: true, undelivered: true, lost: false } as const;
+    const failed: TaskEvent = { type: "call_failed", nowMs: askedAtMs, act: "poll", error };
+    const result = { status: "accepted", task_id: "t" } as const;
+    const fine: TaskEvent = { type: "answered", nowMs: askedAtMs, act: "poll", result };
+    const polls = [failed, fine, { ...fine, act: "send" as const }].flatMap((event) =>
+      counted({ before, event, task: before }),
+    );
+    expect(polls).toEqual([
+      ["sekisho_polls_total", { destination: "far", result: "unavailable" }, 1],
+      ["sekisho_polls_total", { destination: "far", result: "accepted" }, 1],
+    ]);
+  });
+
+  it("counts the tokens of its answer when that comes, and not at the steps after it", () => {
+    const before = sampleTask({ state: "sent", call: sampleCall({ destination: "far" }) });
+    const task: Task = {
+      ...before,
+      outcome: { type: "answer", text: "", tokens: { input: 12, output: 3, total: 15 } },
+    };
+    expect(counted({ before, event: woken, task })).toEqual([
+      ["sekisho_tokens_total", { destination: "far", direction: "input" }, 12],
+      ["sekisho_tokens_total", { destination: "far", direction: "output" }, 3],
+    ]);
+    expect(counted({ before: task, event: woken, task })).toEqual([]);
+  });
+});
