@@ -41,7 +41,16 @@ export function synthesize({
   const { verification } = stage;
   const named = (zone: ZoneStack) => ({ stackName: formatStackName({ stageName, zone }) });
   const identity = new IdentityStack(app, "Identity", { ...named("Identity"), env: verification, stageName });
-  const execution = createExecution({ app, settings, named: named("Execution") });
+  const place = findExecutionPlace(stage);
+  const roleName = formatRoleName({ stageName, zone: "Verification" });
+  const execution =
+    place &&
+    new ExecutionStack(app, "Execution", {
+      ...named("Execution"),
+      env: place,
+      settings,
+      callerRoleArn: `arn:${partitionOf(place.region)}:iam::${verification.account}:role/${roleName}`,
+    });
   execution?.addStackDependency(identity);
   const last = new VerificationStack(app, "Verification", {
     ...named("Verification"),
@@ -58,23 +67,6 @@ export function synthesize({
 /** Makes the synth fail for each finding of the two cdk-nag packs. CDK's own validation is strict because of cdk.json. */
 export function addChecks(app: App): void {
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
-}
-
-function createExecution({
-  app,
-  settings,
-  named,
-}: {
-  app: App;
-  settings: StageSettings;
-  named: { stackName: string };
-}): ExecutionStack | undefined {
-  const { stage, stageName } = settings;
-  const env = findExecutionPlace(stage);
-  if (env === undefined) return undefined;
-  const roleName = formatRoleName({ stageName, zone: "Verification" });
-  const callerRoleArn = `arn:${partitionOf(env.region)}:iam::${stage.verification.account}:role/${roleName}`;
-  return new ExecutionStack(app, "Execution", { ...named, env, settings, callerRoleArn });
 }
 
 function partitionOf(region: string): string {

@@ -1,4 +1,4 @@
-/** A stage whose Execution zone is an A2A agent on Lambda: what that takes beyond the zone contract, and what it does not. */
+/** A stage whose Execution zone is an A2A agent on Lambda. */
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { a, configWith, type Synthesized, synthAll } from "./synth.ts";
 
@@ -12,7 +12,7 @@ let made = new Map<"agent" | "plain", Synthesized>();
 beforeAll(async () => {
   made = await synthAll({
     agent: configWith({ stage, execution: { a2a } }),
-    // A signature says nothing where no address does.
+    // Without an address the signature has no effect.
     plain: configWith({ stage, execution: { a2a: { signature } } }),
   });
 }, 200_000);
@@ -25,17 +25,14 @@ function times(text: string, part: string): number {
   return text.split(part).length - 1;
 }
 
-/** Over all policies of the zone. */
+/** Counts the queues that the policies of the zone allow to send to. */
 function queuesSentTo(name: "agent" | "plain"): number {
-  const policies = made
-    .get(name)
-    ?.stacks.get("Execution")
-    ?.resources.filter(({ type }) => type === "AWS::IAM::Policy");
-  const statements = policies?.flatMap(({ properties }) => {
+  const policies = made.get(name)?.resources("AWS::IAM::Policy", "Execution") ?? [];
+  const statements = policies.flatMap(({ properties }) => {
     const { Statement } = properties.PolicyDocument as { Statement: { Action: unknown; Resource: unknown }[] };
     return Statement.filter(({ Action }) => [Action].flat().includes("sqs:SendMessage"));
   });
-  return (statements ?? []).flatMap(({ Resource }) => Resource).length;
+  return statements.flatMap(({ Resource }) => Resource).length;
 }
 
 describe("an Execution zone that is an A2A agent", () => {
@@ -49,11 +46,9 @@ describe("an Execution zone that is an A2A agent", () => {
   });
 
   it("is called by the Verification zone and by the roles that are named, and by nobody else", () => {
-    const permissions = made.get("agent")?.stacks.get("Execution")?.resources ?? [];
-    const principals = permissions
-      .filter(({ type }) => type === "AWS::Lambda::Permission")
-      .map(({ properties }) => properties.Principal);
-    // Two permissions for each account; the function itself knows the roles.
+    const permissions = made.get("agent")?.resources("AWS::Lambda::Permission", "Execution") ?? [];
+    const principals = permissions.map(({ properties }) => properties.Principal);
+    // Each account has two permissions. The function itself knows the roles.
     const accounts = [a, client.split(":")[4]];
     expect(principals.toSorted()).toEqual(accounts.flatMap((account) => [account, account]).toSorted());
     expect(execution("agent")).toContain(`"SEKISHO_CALLERS": "${verificationRole} ${client}"`);
@@ -61,13 +56,12 @@ describe("an Execution zone that is an A2A agent", () => {
 
   it("lets its worker try notices again, through the queue of tasks", () => {
     expect(times(execution("agent"), "SEKISHO_QUEUE_URL")).toBe(2);
-    // The worker's, and the URL's second one.
+    // One more for the worker, and one more for the function behind the URL.
     expect(queuesSentTo("agent")).toBe(queuesSentTo("plain") + 2);
   });
 
   it("runs the agents of its clients by a queue and a concurrency of their own, beside those of Slack", () => {
-    const sources = made.get("agent")?.stacks.get("Execution")?.resources ?? [];
-    const ofWorker = sources.filter(({ type }) => type === "AWS::Lambda::EventSourceMapping");
+    const ofWorker = made.get("agent")?.resources("AWS::Lambda::EventSourceMapping", "Execution") ?? [];
     expect(ofWorker).toHaveLength(2);
     expect(new Set(ofWorker.map(({ properties }) => JSON.stringify(properties.EventSourceArn))).size).toBe(2);
     for (const { properties } of ofWorker) expect(properties.ScalingConfig).toEqual({ MaximumConcurrency: 2 });

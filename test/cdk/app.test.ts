@@ -1,4 +1,4 @@
-/** The CDK app as a person meets it: which stage it takes, what it says, what fails it; and the real command line of CDK. */
+/** The CDK app: the stage that it chooses, its errors, and the real command line of CDK. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

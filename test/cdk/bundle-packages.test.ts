@@ -1,10 +1,10 @@
-/** The budget of each bundle by packages: one that is not named here is in none of them. */
+/** The packages that each bundle may contain. */
 import { expect, it } from "@jest/globals";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { bundle } from "../../lib/cdk/bundle/bundle.ts";
 import { type BundleName, bundleNames } from "../../lib/cdk/bundle/entry.ts";
 
-/** What every client of the AWS SDK brings along, the default chain of credentials above all. */
+/** Every client of the AWS SDK needs these, mostly for the default credential chain. */
 const sdk = [
   "@aws-sdk/core",
   "@aws-sdk/credential-provider-env",
@@ -47,7 +47,7 @@ const slack = [
   "retry",
 ];
 const tokens = ["@aws-sdk/client-sts", "jose"];
-/** What tells the type of a file by its bytes. */
+/** For the detection of file types. */
 const fileTypes = [
   "file-type",
   "@borewit/text-codec",
@@ -61,7 +61,7 @@ const fileTypes = [
   "token-types",
   "uint8array-extras",
 ];
-/** Spans, with the SDK that sends them. */
+/** For spans. */
 const tracing = [
   "@opentelemetry/api",
   "@opentelemetry/context-async-hooks",
@@ -71,7 +71,7 @@ const tracing = [
   "@opentelemetry/sdk-trace",
   "@opentelemetry/semantic-conventions",
 ];
-/** What Prometheus reads: of processes that go on running alone. */
+/** Only for processes that keep running. */
 const prometheus = ["prom-client", "tdigest", "bintrees"];
 const agentCore = "@aws-sdk/client-bedrock-agentcore";
 const worker = ["zod", ...sdk, ...dynamoDb, ...sqs, ...slack, ...tokens, ...fileTypes, ...tracing, agentCore];

@@ -1,4 +1,4 @@
-/** The bundles of the functions: what is in them, what is not, and how large they may become. */
+/** The contents and sizes of the bundles. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ afterAll(() => rmSync(configDirectory, { recursive: true }));
 type Made = { kilobytes: number; agentKilobytes: number; text: string; inputs: string[]; imports: string[] };
 const made = new Map<BundleName, Made>();
 
-/** The bundle with the agent `echo`, made once. */
+/** Returns the bundle with the agent `echo`. It is made once. */
 function echo(name: BundleName): Made {
   const known = made.get(name) ?? bundleOf(name);
   made.set(name, known);
@@ -31,7 +31,7 @@ function bundleOf(name: BundleName, agent: unknown = "echo"): Made {
   const json = { ...configWith({ stage: { execution: { kind: "lambda" } } }), execution: { agent } };
   const config = createStageConfig({ config: parseConfig({ json }), stageName: "dev" });
   const { files, metafile } = bundle({ name, config, configDirectory });
-  // Only what is left of a file after esbuild has cut away what nobody uses.
+  // Only files of which esbuild kept something.
   const inputs = Object.values(metafile.outputs)
     .flatMap((output) => Object.entries(output.inputs))
     .flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : []));
@@ -40,7 +40,7 @@ function bundleOf(name: BundleName, agent: unknown = "echo"): Made {
   return { kilobytes: bundleBytes({ files }) / 1000, agentKilobytes, text: textOf(files), inputs, imports };
 }
 
-/** All files of a bundle, each behind its name. */
+/** Returns all files of a bundle, each after its name. */
 function textOf(files: ReadonlyMap<string, Uint8Array>): string {
   return [...files].map(([name, content]) => `${name}\n${Buffer.from(content).toString()}`).join("\n");
 }

@@ -1,4 +1,4 @@
-/** What may run at once, read off the templates: by default little enough for an account that allows ten invocations. */
+/** The concurrency of the templates: by default it fits into an account that allows ten invocations. */
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { configWith, type Resource, type Synthesized, synthAll } from "./synth.ts";
 
@@ -24,7 +24,7 @@ function resourcesOf(name: Name, type: string): Resource[] {
   return all.filter((resource) => resource.type === type);
 }
 
-/** Invocations at once by all event sources of the stage, which may all be busy. */
+/** Returns the concurrent invocations of all event sources of the stage together. */
 function sourcesOf(name: Name): number[] {
   const sources = resourcesOf(name, "AWS::Lambda::EventSourceMapping");
   return sources.map(({ properties }) => Number(having(properties, "MaximumConcurrency")));
@@ -86,7 +86,7 @@ describe("the scale of a stage", () => {
     const own = { ThrottlingRateLimit: 2, ThrottlingBurstLimit: 5 };
     expect(stage?.properties.RouteSettings).toEqual({ "GET /slack/install": own, "GET /slack/oauth_redirect": own });
     expect(resourcesOf("agentcore", "AWS::ApiGatewayV2::Stage")[0]?.properties.RouteSettings).toBeUndefined();
-    // A stage that comes before its routes is refused.
+    // AWS refuses a stage that is created before its routes.
     const { Resources } = JSON.parse(made.get("external")?.stacks.get("Verification")?.text ?? "{}");
     const routes = resourcesOf("external", "AWS::ApiGatewayV2::Route").filter(({ properties }) =>
       String(properties.RouteKey).startsWith("GET "),

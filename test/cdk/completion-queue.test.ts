@@ -1,4 +1,4 @@
-/** The completion queue in the templates: who may send to it, what that takes in each account, and who takes its messages. */
+/** The completion queue in the templates: who may send to it, and who consumes it. */
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { a, b, type Resource, type Synthesized, synthAll } from "./synth.ts";
 import { variants } from "./variants.ts";
@@ -17,19 +17,14 @@ beforeAll(async () => {
 });
 
 function resourcesOf(name: Variant, zone: string, type: string): Resource[] {
-  return (
-    made
-      .get(name)
-      ?.stacks.get(zone)
-      ?.resources.filter((resource) => resource.type === type) ?? []
-  );
+  return made.get(name)?.resources(type, zone) ?? [];
 }
 
 function statementsOf(policies: unknown[]): Statement[] {
   return policies.flatMap((policy) => (policy as { Statement: Statement[] }).Statement);
 }
 
-/** As CloudFormation would write it, in a partition and with a suffix of AWS itself. */
+/** Resolves joins and the pseudo parameters of the standard partition. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== "object" || value === null) return value;

@@ -1,4 +1,4 @@
-/** The alarm DeadLettersStuck of the template, over the values that SQS has of a queue. */
+/** The alarm DeadLettersStuck of the template, evaluated over the metrics of SQS. */
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { alarmStates, watchedBy } from "../rehearsal/aws/alarms.ts";
 import { createMetrics } from "../rehearsal/aws/metrics.ts";
@@ -21,13 +21,13 @@ beforeAll(async () => {
   alarm = found;
 });
 
-/** One value per minute; undefined where SQS has none. The state at the end. */
+/** Returns the state at the end. The functions return the value of a minute, or undefined where SQS has none. */
 function lastState(values: { visible: (minute: number) => number | undefined; hidden: (minute: number) => number }) {
   const metrics = createMetrics();
   for (const { id } of watchedBy(alarm)) {
     const isHidden = id.name === "ApproximateNumberOfMessagesNotVisible";
     for (let minute = 0; minute < minutes; minute++) {
-      // SQS has a value of hidden messages only where there are some.
+      // SQS reports hidden messages only if there are some.
       const value = isHidden ? values.hidden(minute) || undefined : values.visible(minute);
       if (value !== undefined) metrics.record({ ...id, value, atMs: minute * minuteMs });
     }

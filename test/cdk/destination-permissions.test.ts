@@ -12,7 +12,7 @@ function configOf(destinations: Record<string, unknown>) {
   return parseConfig({ json: { destinations, routes: [] } });
 }
 
-/** What the role may do, where these authorizers are each of a destination elsewhere. */
+/** Returns the statements for destinations elsewhere with these authorizers. */
 function statementsFor(...authorizers: Json[]): Json[] {
   const destinations = authorizers.map((authorizer, index) => [`d${index}`, { ...far, authorizer }] as const);
   return permitted(Object.fromEntries(destinations));

@@ -1,4 +1,4 @@
-/** The installation flow in the stacks: what its role may do, and that it is there only where it is configured. */
+/** The installation flow in the stacks. */
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { configWith, type Resource, type Synthesized, synthAll } from "./synth.ts";
 
@@ -22,7 +22,7 @@ function resources(name: keyof typeof configs): Resource[] {
 
 type Statement = { Action: string | string[]; Resource: unknown };
 
-/** By role: what it may do with secrets, and with which. */
+/** Returns the permissions on secrets, with the policy of each. */
 function secretPermissions(name: keyof typeof configs) {
   return resources(name)
     .filter(({ type }) => type === "AWS::IAM::Policy")

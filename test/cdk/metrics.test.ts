@@ -1,4 +1,4 @@
-/** The zones' own metrics on AWS: the functions are told where to write them, and what looks at them asks for what is written. */
+/** The zones' own metrics on AWS: alarms and dashboards ask for exactly what the functions write. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
@@ -20,11 +20,10 @@ beforeAll(async () => {
 }, 200_000);
 
 function resourcesOf(variant: keyof typeof variants, type: string): Resource[] {
-  const stacks = [...(made.get(variant)?.stacks.values() ?? [])];
-  return stacks.flatMap(({ resources }) => resources).filter((resource) => resource.type === type);
+  return made.get(variant)?.resources(type) ?? [];
 }
 
-/** What has a namespace of ours, wherever it stands in alarms. */
+/** Returns our own metrics, wherever they stand in an alarm. */
 function alarmedMetrics(value: unknown): { MetricName: string; Dimensions: { Name: string; Value: string }[] }[] {
   if (typeof value !== "object" || value === null) return [];
   const own = "Namespace" in value && value.Namespace === "Sekisho/dev" ? [value as never] : [];

@@ -1,4 +1,4 @@
-/** What the stacks of each kind are made of, read off the templates. */
+/** The templates of each kind. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
@@ -7,9 +7,8 @@ import { createAuthority } from "../rehearsal/iam/authority.ts";
 import { collectPolicies } from "../rehearsal/iam/policies.ts";
 import { createResolver } from "../rehearsal/template/resolve.ts";
 import { eventSourcesOf, functionsOf } from "../rehearsal/template/wiring.ts";
-import { a, b, type Resource, type Synthesized, synthAll } from "./synth.ts";
+import { a, b, joined, type Resource, referenced, type Synthesized, synthAll } from "./synth.ts";
 import { templateFacts } from "./template-facts.ts";
-import { joined, referenced } from "./template-values.ts";
 import { ofProfile, ofRegion, variants } from "./variants.ts";
 
 type Variant = keyof typeof variants;
@@ -27,11 +26,11 @@ function stacksOf(name: Variant): Synthesized {
 }
 
 function resourcesOf(name: Variant, type?: string): Resource[] {
-  const all = [...stacksOf(name).stacks.values()].flatMap(({ resources }) => resources);
-  return type === undefined ? all : all.filter((resource) => resource.type === type);
+  const { stacks, resources } = stacksOf(name);
+  return type === undefined ? [...stacks.values()].flatMap((stack) => stack.resources) : resources(type);
 }
 
-/** Every object in a value that has the field. */
+/** Returns every object in a value that has the field. */
 function having(value: unknown, field: string): Record<string, unknown>[] {
   if (typeof value !== "object" || value === null) return [];
   const inner = Object.values(value).flatMap((entry) => having(entry, field));
@@ -97,7 +96,7 @@ describe.each(names)("%s", (name) => {
     const fixed = resourcesOf(name).flatMap(({ properties }) =>
       [...nameFields, "LogGroupName", "BucketName"].flatMap((field) => properties[field] ?? []),
     );
-    // What is a reference is a name that AWS made; CDK itself names the role that may read a stack's outputs.
+    // A reference is a name that AWS made. CDK names the role that may read a stack's outputs.
     const ours = fixed.filter((name) => typeof name === "string" && !name.includes("PublishGetStackOutput"));
     expect(ours).toEqual(
       isExternal
@@ -285,7 +284,7 @@ describe.each(names)("%s", (name) => {
       expect(properties.AlarmActions).toEqual([{ Ref: expect.stringMatching(/^Alarms/) }]);
       expect(String(properties.AlarmDescription)).toMatch(/[a-z]{3}/);
     }
-    // Agents on Lambda have one of their own.
+    // Agents on Lambda have their own dashboard.
     expect(resourcesOf(name, "AWS::CloudWatch::Dashboard")).toHaveLength(name.startsWith("lambda") ? 2 : 1);
   });
 

@@ -1,4 +1,4 @@
-/** The parts of a stage that cost money without a task, as `sekisho cost` counts them, are those of the templates. */
+/** `sekisho cost` counts the parts of a stage that cost money without a task as the templates have them. */
 import { describe, expect, it } from "@jest/globals";
 import { installAlarmMetrics, stageParts } from "../../lib/cli/aws/cost/estimate.ts";
 import { b, configWith, type Resource, synthAll } from "./synth.ts";
@@ -28,9 +28,7 @@ function watchedMetrics({ properties }: Resource): number {
 describe("the parts of a stage in lib/cli/aws/cost/estimate.ts", () => {
   it("are as many as the templates have", async () => {
     const made = await synthAll(configs);
-    const counted = [...made].map(([kind, { stacks }]) => {
-      const resources = [...stacks.values()].flatMap((stack) => stack.resources);
-      const ofType = (type: string) => resources.filter((resource) => resource.type === type);
+    const counted = [...made].map(([kind, { resources: ofType }]) => {
       const alarmMetrics = ofType("AWS::CloudWatch::Alarm").reduce((total, alarm) => total + watchedMetrics(alarm), 0);
       const queues = ofType("AWS::Lambda::EventSourceMapping").length;
       return [kind, { alarmMetrics, queues, keys: ofType("AWS::KMS::Key").length }];

@@ -56,6 +56,8 @@ export async function runApp({
 
 export type Synthesized = {
   stacks: Map<string, SynthesizedStack>;
+  /** Returns the resources of a type in all stacks, or in that of a zone. */
+  resources(type: string, zone?: string): Resource[];
   order: string[];
   accounts: Map<string, string>;
   /** The templates for a resolver. The folders of the assets are gone. */
@@ -91,8 +93,13 @@ export async function synthAll<Name extends string>(configs: Record<Name, unknow
 function readSynthesized(folder: string): Synthesized {
   const zones = readdirSync(folder).flatMap((name) => /^(\w+)\.template\.json$/.exec(name)?.[1] ?? []);
   const { artifacts } = JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8"));
+  const stacks = new Map(zones.map((zone) => [zone, readStack({ folder, zone })]));
   return {
-    stacks: new Map(zones.map((zone) => [zone, readStack({ folder, zone })])),
+    stacks,
+    resources: (type, zone) =>
+      [...stacks.values()]
+        .filter((stack) => zone === undefined || stack.zone === zone)
+        .flatMap(({ resources }) => resources.filter((resource) => resource.type === type)),
     order: deployOrder(zones, (zone) => artifacts[zone].dependencies),
     accounts: new Map(zones.map((zone) => [zone, artifacts[zone].environment])),
     assembly: readAssembly(folder),
@@ -121,4 +128,17 @@ function deployOrder(zones: string[], dependenciesOf: (zone: string) => string[]
     done.push(...ready);
   }
   return done;
+}
+
+/** Returns the text of a Fn::Join without its references. */
+export function joined(value: unknown): string {
+  if (typeof value === "string") return value;
+  const { "Fn::Join": [separator, parts] = ["", []] } = value as { "Fn::Join"?: [string, unknown[]] };
+  return parts.map((part) => (typeof part === "string" ? part : "")).join(separator);
+}
+
+/** Returns the logical id of a Ref or a Fn::GetAtt. */
+export function referenced(value: unknown): string {
+  const { Ref, "Fn::GetAtt": attribute } = value as { Ref?: string; "Fn::GetAtt"?: string[] };
+  return Ref ?? attribute?.[0] ?? "";
 }

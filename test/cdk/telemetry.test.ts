@@ -1,4 +1,4 @@
-/** What sending spans asks of a stage: permissions, secrets and layers where the configuration wants them, and nowhere else. */
+/** The permissions, secrets and layers of a stage that sends spans. */
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { App, Stack } from "aws-cdk-lib";
 import { Role } from "aws-cdk-lib/aws-iam";
@@ -32,8 +32,7 @@ beforeAll(async () => {
 }, 200_000);
 
 function resourcesOf(name: keyof typeof configs, type: string): Resource[] {
-  const stacks = made.get(name)?.stacks.values() ?? [];
-  return [...stacks].flatMap(({ resources }) => resources).filter((resource) => resource.type === type);
+  return made.get(name)?.resources(type) ?? [];
 }
 
 function policiesWith(name: keyof typeof configs, word: string): Resource[] {

@@ -1,14 +1,14 @@
-/** The part of the templates that a change of structure or names must leave alone, as lines for a golden file. */
+/** The part of the templates that a refactoring must not change, as lines for a golden file. */
 import type { Resource, Synthesized } from "./synth.ts";
 
-/** Fields that fix a physical name. Another name means another resource, and the data of the old one is lost. */
+/** Fields with a physical name. A changed name replaces the resource, and the data of the old one is lost. */
 const nameFields = /^(\w*Name|Name|Namespace|Path|AliasName)$/;
 const namesOnly = /^AWS::(?!IAM::|CloudWatch::Alarm$|Lambda::Permission$|Lambda::EventSourceMapping$)/;
 
 /**
- * One line per resource: the variants that have it (by letter), its stack, logical id, type and facts as JSON.
- * The facts of IAM resources, alarms, permissions and event sources are all their properties;
- * of other resources, their physical names and their policies.
+ * Returns one line per resource: its stack, logical id, type, facts as JSON, and the letters of the variants that have it. The facts
+ * of IAM resources, alarms, permissions and event sources are all their properties. Those of other resources are their physical names
+ * and their policies.
  */
 export function templateFacts(made: ReadonlyMap<string, Synthesized>): string {
   const letters = [...made.keys()].map((name, index) => ({ name, letter: String.fromCharCode(65 + index) }));

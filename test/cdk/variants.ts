@@ -1,4 +1,4 @@
-/** The configurations whose templates are read: every kind, one account and two, development and production. */
+/** The configurations whose templates are tested: every kind, one account and two, development and production. */
 import { b, configWith } from "./synth.ts";
 
 const bearer = { type: "bearer", token: { env: "FAR_TOKEN" } };

@@ -1,4 +1,4 @@
-/** Tells the stories to a peer, through our transport. */
+/** Runs the stories against a peer, through our transport. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { A2aVersion } from "../../contracts/a2a/operations.ts";
@@ -15,7 +15,7 @@ export const lackedBy03 = {
   "a task is found by the request that began it": "0.3 has no listing of tasks over JSON-RPC.",
 };
 
-/** `version` pins one; `lacks` are the stories that the peer cannot tell, by name, with the reason. */
+/** `version` pins one. `lacks` has the stories that the peer cannot run, with the reason. */
 export function describeStories({
   name,
   start,

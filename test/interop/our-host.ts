@@ -1,4 +1,4 @@
-/** Our Execution host on loopback, as its agent card says: who is let in, where notifications go, what only callers are told. */
+/** Our Execution host on loopback, with its agent card and push notifications. */
 
 import { type Cards, createCards } from "../../lambdas/execution/a2a/cards.ts";
 import { createPushDelivery } from "../../lambdas/execution/a2a/push-delivery.ts";
@@ -16,15 +16,15 @@ export type OurHost = { url: string; cardUrl: string; close: () => Promise<void>
 export async function startOurHost({
   agent,
   token,
-  // Longer than a test may take: what waits for more than it should fails.
+  // Longer than a test may take, so that a call that waits for the budget fails.
   syncBudgetMs = 60_000,
   config = {},
 }: {
   agent: Agent;
-  /** Without one everybody is let in. */
+  /** Absent: everybody is admitted. */
   token?: string;
   syncBudgetMs?: number;
-  /** What `execution.a2a` says. */
+  /** `execution.a2a` of the configuration. */
   config?: object;
 }): Promise<OurHost> {
   const store = memoryStore();

@@ -1,4 +1,4 @@
-/** The example for the compatibility kits, which waits a fraction of its time here. */
+/** The example agent for the compatibility kits, which waits a fraction of its time. */
 import { setTimeout as delay } from "node:timers/promises";
 import { createCompatibilityAgent } from "../../examples/a2a-compatibility-agent.ts";
 

@@ -1,4 +1,4 @@
-/** The official SDK's client for our host, in either version, and what its users write around it. */
+/** The client of the official SDK for our host, in either version, with the code that its users write around it. */
 import { randomUUID } from "node:crypto";
 import {
   type AgentCard,
@@ -20,7 +20,7 @@ import type { Message as WireMessage } from "../../contracts/a2a/part.ts";
 import type { A2aTask, StreamEvent } from "../../contracts/a2a/task.ts";
 import type { OurHost } from "./our-host.ts";
 
-/** The client of 1.0 reads the card by itself; the one of 0.3 gets what a client of 0.3 reads, which knows no `supportedInterfaces`. */
+/** The client of 1.0 reads the card. The client of 0.3 gets the card without `supportedInterfaces`, which 0.3 does not have. */
 export async function sdkClient({
   host,
   version,
@@ -48,7 +48,7 @@ export async function sdkClient({
   return factory.createFromAgentCard(card as unknown as AgentCard);
 }
 
-/** A request with one text, whose message id begins with the scenario's name. */
+/** Makes a request with one text. Its message id begins with the name of the scenario. */
 export function saying(
   scenario: string,
   { text = "hello", configuration, ...rest }: Partial<WireMessage> & { text?: string; configuration?: object } = {},
@@ -64,7 +64,7 @@ export function pushConfig(config: Partial<TaskPushNotificationConfig>): TaskPus
   return { tenant: "", id: "", taskId: "", url: "", token: "", authentication, ...config };
 }
 
-/** As JSON, which is easier to look at: the task, or a message. */
+/** Returns the task or the message as JSON. */
 export function sent(
   result: Message | Task,
 ): { task: A2aTask; message?: undefined } | { message: WireMessage; task?: undefined } {
@@ -88,7 +88,7 @@ export async function eventsOf(stream: AsyncIterable<StreamResponse>): Promise<S
   return events;
 }
 
-/** Asks until the task is over, or waits for its user. */
+/** Polls until the task is over or waits for its user. */
 export async function settled(client: Client, { id }: { id: string }): Promise<A2aTask> {
   for (;;) {
     const task = asTask(await client.getTask({ tenant: "", id, historyLength: undefined }));

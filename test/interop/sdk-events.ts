@@ -1,4 +1,4 @@
-/** What one of our agents tells, as events on the bus of the official SDK. */
+/** Turns the updates of our agents into events of the official SDK. */
 import * as sdk from "@a2a-js/sdk";
 import { AgentEvent, type ExecutionEventBus } from "@a2a-js/sdk/server";
 import { toA2aState } from "../../contracts/a2a/task.ts";

@@ -1,4 +1,4 @@
-/** The official SDK's executor around one of our agents, so that the same agent answers on its server and on our host. */
+/** Runs one of our agents in the executor of the official SDK, so that the same agent answers on its server and on our host. */
 import * as sdk from "@a2a-js/sdk";
 import { AgentEvent, type AgentExecutor, type RequestContext } from "@a2a-js/sdk/server";
 import { joinTextParts } from "../../contracts/a2a/part.ts";
@@ -36,7 +36,7 @@ export function sdkExecutor({ agent }: { agent: Agent }): AgentExecutor {
   };
 }
 
-/** A task is announced before its first update, unless the agent answers without one; who has to wait for the agent sees it early. */
+/** Announces a task before its first update, unless the agent answers without one. A slow agent is announced early. */
 async function tell({
   updates,
   announce,
@@ -61,14 +61,14 @@ async function tell({
       for (const event of eventsOf(update)) publish(event);
     }
   } catch (error) {
-    // What an agent throws because it was told to stop is no fault of it.
+    // An error after the cancellation is not a failure of the agent.
     if (!signal.aborted) throw error;
   } finally {
     clearTimeout(early);
   }
 }
 
-/** The task as it begins, or as it goes on after an answer. */
+/** Returns the task as it starts, or as it goes on after a reply. */
 function announced({ taskId: id, contextId, userMessage, task }: RequestContext): sdk.Task {
   const status = { state: toA2aState({ state: task ? "working" : "submitted" }), timestamp: new Date().toISOString() };
   const begun = sdk.Task.fromJSON({ id, contextId, status });

@@ -1,4 +1,4 @@
-/** The official SDK's client against our host: notifications and lists of tasks. */
+/** The client of the official SDK against our host: notifications and lists of tasks. */
 import { randomUUID } from "node:crypto";
 import { ListTasksResponse } from "@a2a-js/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
@@ -53,7 +53,7 @@ describe("the list of tasks", () => {
     const ids: string[] = [];
     for (const scenario of ["tck-complete-task", "tck-input-required", "tck-complete-task"]) {
       ids.unshift((await sendForTask(client, saying(scenario, { contextId }))).id);
-      // Tasks of one millisecond have no order.
+      // Tasks of the same millisecond have no order.
       const beganAtMs = Date.now();
       await eventually(() => Date.now() > beganAtMs);
     }

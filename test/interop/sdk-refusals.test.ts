@@ -1,4 +1,4 @@
-/** The official SDK's client against our host: what is refused, as the SDK's own errors, and who is let in. */
+/** The client of the official SDK against our host: refusals as the SDK's own errors, and authentication. */
 import { randomUUID } from "node:crypto";
 import { AgentCard } from "@a2a-js/sdk";
 import type { Client } from "@a2a-js/sdk/client";
@@ -90,7 +90,7 @@ describe.each(["1.0", "0.3"] as const)("a host with a token, %s", (version) => {
   });
 });
 
-/** The name of the SDK's own class of error. */
+/** Returns the name of the SDK's error class. */
 async function nameOf(answer: Promise<unknown>): Promise<string> {
   const error = await answer.then(
     () => undefined,

@@ -1,4 +1,4 @@
-/** The official SDK's own server, in express on loopback, with the interfaces that a test wants. */
+/** The server of the official SDK, in express on loopback. */
 import { createServer } from "node:http";
 import { AgentCard } from "@a2a-js/sdk";
 import { DefaultRequestHandler, InMemoryTaskStore } from "@a2a-js/sdk/server";

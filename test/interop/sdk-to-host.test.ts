@@ -1,4 +1,4 @@
-/** The official SDK's client against our host: tasks, from the first message to their end. */
+/** The client of the official SDK against our host: tasks from the first message to their end. */
 import { randomUUID } from "node:crypto";
 import type { Client } from "@a2a-js/sdk/client";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";

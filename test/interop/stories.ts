@@ -1,4 +1,4 @@
-/** What a zone wants of an agent that speaks A2A, story by story, in the zone contract's words. */
+/** What a zone expects of an agent that speaks A2A, as stories in the terms of the zone contract. */
 import { randomUUID } from "node:crypto";
 import { expect } from "@jest/globals";
 import { SekishoError } from "../../contracts/errors.ts";
@@ -6,9 +6,9 @@ import type { MethodName, ParamsOf, ResultOf, TaskResult } from "../../contracts
 
 export type Teller = {
   call<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>>;
-  /** Sends the text as a task, with an id of its own. */
+  /** Sends the text as a task. The default id is a new one. */
   execute(text: string, id?: string): Promise<TaskResult>;
-  /** Asks until there is more to say than that the task goes on. */
+  /** Polls until the task is no longer running. */
   outcome(result: TaskResult): Promise<TaskResult>;
 };
 type Story = { name: string; tell: (teller: Teller) => Promise<void> };
@@ -116,7 +116,7 @@ export const stories: readonly Story[] = [
       const { task_id } = begun;
       await outcome(begun);
       expect(await refusal(call("cancel_task", { task_id }))).toMatchObject({ reason: "invalid_state", exact: true });
-      // In A2A's own words both are one error.
+      // A2A has one error for both.
       const { reason } = await refusal(call("answer_task", { task_id, text: "yes" }));
       expect(["invalid_state", "unsupported_operation"]).toContain(reason);
     },

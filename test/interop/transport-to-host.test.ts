@@ -1,4 +1,4 @@
-/** Both zones of ours, with A2A between them. */
+/** Our transport against our host. */
 
 import { describeStories, lackedBy03 } from "./describe-stories.ts";
 import { startOurHost } from "./our-host.ts";

@@ -1,4 +1,4 @@
-/** Our transport against the official SDK's own server. */
+/** Our transport against the server of the official SDK. */
 
 import { describeStories, lackedBy03 as lacks } from "./describe-stories.ts";
 import { quickAgent as agent } from "./quick-agent.ts";

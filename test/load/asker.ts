@@ -1,22 +1,61 @@
+/** The people of a load run: which messages they post in which threads, and how the events are delivered. */
 import { requestIdOf } from "../../lambdas/verification/task/routing.ts";
 import type { FakeSlackMessages } from "../../lib/local/fake-slack/messages.ts";
 import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";
 import { sendEvent } from "../../lib/local/signed-events.ts";
-import { type PlannedTask, type PlannedThread, textOf } from "./plan.ts";
 
-/** One message as it was posted. `threadTs` is that of the first message of its thread. */
+/** `number` counts from 0. The agent answers a quick task at once and holds any other (children/hold.ts). */
+export type PlannedTask = { number: number; quick: boolean };
+
+/** The messages of one thread, in the order in which they are posted. */
+export type PlannedThread = PlannedTask[];
+
+const messagesOfLongThread = 3;
+
+/** Nine of twelve tasks have their own threads. Three share one, each posted before the task before it has ended. */
+export function planThreads({
+  tasks,
+  longThreads,
+  quickShare,
+  random,
+}: {
+  tasks: number;
+  longThreads: boolean;
+  /** The share of tasks that are quick. */
+  quickShare: number;
+  random: () => number;
+}): PlannedThread[] {
+  const threads: PlannedThread[] = [];
+  let number = 0;
+  const take = (count: number): PlannedThread =>
+    Array.from({ length: Math.min(count, tasks - number) }, () => ({ number: number++, quick: random() < quickShare }));
+  while (number < tasks) {
+    const isLong = longThreads && threads.length % 10 === 9;
+    threads.push(take(isLong ? messagesOfLongThread : 1));
+  }
+  return threads;
+}
+
+export function textOf({ number, quick }: PlannedTask): string {
+  return `task ${number} ${quick ? "quick" : "held"}`;
+}
+
+export function answerTo(text: string): string {
+  return `Done: ${text}`;
+}
+
+/** A posted message. `threadTs` is the timestamp of the first message of its thread. */
 export type AskedTask = PlannedTask & { requestId: string; ts: string; threadTs: string };
 
 const channel = workspace.channel.id;
 const underWay = 16;
-/** Slack's own pauses between redeliveries are too long to be waited for. */
+/** Slack's own delays are too long for a run. */
 const retryDelaysMs = [0, 200, 1000, 5000];
 
 /**
- * Asks for all tasks, each thread when `mayAsk` resolves. The next message of a thread is posted when the event of the one
- * before it was taken. Resolves to how many events were delivered twice. Rejects where `mayAsk` does, and where an event
- * was not taken in the end.
+ * Posts all tasks, each thread when `mayAsk` resolves. The next message of a thread is posted when the event before it was accepted.
+ * Resolves to the number of events that were delivered twice. Rejects if `mayAsk` does, or if an event was never accepted.
  */
 export async function askAll({
   threads,
@@ -32,7 +71,7 @@ export async function askAll({
   messages: FakeSlackMessages;
   eventsUrl: string;
   signingSecret: string;
-  /** The share of events that Slack delivers once more, under another event id. */
+  /** The share of events that Slack delivers again, under another event id. */
   repeating: number;
   random: () => number;
   mayAsk: () => Promise<void>;

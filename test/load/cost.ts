@@ -1,22 +1,22 @@
-/** What one task costs in operations of the engines, from a fault-free run in which all tasks wait at the same time. */
+/** Measures what a task costs in engine operations, in a fault-free run in which all tasks wait at the same time. */
 import { type LoadOptions, type LoadReport, runLoad } from "./load.ts";
 
-/** Operations a task, what its polls and the renewals of its lease took left out: those are as many as the time that it takes. */
+/** `perTask` leaves out polls and lease renewals, because their number depends on how long a task takes. */
 export type Cost = {
   waiting: number;
   perTask: Record<string, number>;
-  /** What depends on time: polls, those that found the destination busy, renewals of the Execution zone's lease, early wake-ups. */
+  /** These depend on time: polls, steps that found the destination busy, lease renewals, and early wake-ups. */
   pollsPerTask: number;
   busyPerTask: number;
   renewalsPerTask: number;
   earlyPerTask: number;
 };
 
-/** A poll, or a step that finds the destination busy, reads the record, claims it, saves it, and has a message of its own. */
+/** A poll, or a step that finds the destination busy, reads, claims and saves the record, and needs one message. */
 const perStep = { get: 1, replace: 2, message: 1 } as const;
 export const pollCost = "1 get, 2 replaces and 1 message there, 1 get at the host";
 
-/** `problems`: what went wrong in the run, among which that not all tasks waited at the same time. */
+/** It is also a problem if not all tasks waited at the same time. */
 export async function measureCost(
   options: Pick<LoadOptions, "seed" | "quietMs" | "sweepAfterMs" | "onProgress" | "signal"> & { waiting: number },
 ): Promise<{ cost: Cost; problems: string[] }> {
@@ -63,7 +63,7 @@ function costOf({ tasks, operations: { verification, execution }, transport }: L
   };
 }
 
-/** Of all states. */
+/** Adds up a kind of operation over all states. */
 function sum(counts: Record<string, number>, kind: string): number {
   return Object.entries(counts).reduce(
     (total, [name, count]) => (name.endsWith(` ${kind}`) ? total + count : total),

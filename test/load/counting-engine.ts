@@ -1,11 +1,10 @@
-/** An engine that tells of each of its operations, to count what a task costs. */
-
+/** Counts what a task costs: the operations of the engines, and the calls of Slack and of the Execution zone. */
 import type { QueueConsumer, TaskItem, TaskQueue, TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import type { Engine } from "../../lib/local/engine.ts";
 
 /**
- * `about` is the state of the record that was read or written, or the type of the message that was sent (`early` for the
- * copy of a wake-up that came before its record was saved). Of receives only the messages count that were given out.
+ * `about` is the state of the record, or the type of the sent message (`early` for the copy of a wake-up that came before its record
+ * was saved). A receive counts once per message that it returned.
  */
 export type Operation = {
   kind: "get" | "create" | "replace" | "list" | "send" | "received" | "finish";
@@ -64,4 +63,22 @@ function countingQueue(queue: TaskQueue & QueueConsumer, count: Count): TaskQueu
       return queue.finish(request);
     },
   };
+}
+
+export type OperationCounter = { counts: Record<string, number>; count: (operation: Operation) => void };
+
+export function countOperations(): OperationCounter {
+  const counts: Record<string, number> = {};
+  return {
+    counts,
+    count({ kind, about }) {
+      bump(counts, `${about} ${kind}`);
+    },
+  };
+}
+
+export type CallCounts = { calls: Record<string, number>; failed: Record<string, number> };
+
+export function bump(counts: Record<string, number>, name: string): void {
+  counts[name] = (counts[name] ?? 0) + 1;
 }

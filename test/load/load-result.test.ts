@@ -2,9 +2,8 @@ import { describe, expect, it } from "@jest/globals";
 import { createMetadata } from "../../lambdas/verification/slack/api/posts.ts";
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";
-import type { AskedTask } from "./asker.ts";
-import { type AgentEvent, problemsOf } from "./load-result.ts";
-import { answerTo, textOf } from "./plan.ts";
+import { type AskedTask, answerTo, textOf } from "./asker.ts";
+import { type AgentEvent, memoryProblems, problemsOf } from "./load-result.ts";
 
 /** Two tasks of one thread, and one of another. */
 const asked: AskedTask[] = [
@@ -70,5 +69,20 @@ describe("the verdict over a load run", () => {
     ],
   ])("finds %s", (_what, agentEvents) => {
     expect(problemsOf({ asked, messages: answers, agentEvents })).toHaveLength(1);
+  });
+});
+
+const steady = { heapBytes: 30e6, rssBytes: 200e6 };
+const sample = (verification: typeof steady, execution = steady) => ({ answered: 1, atMs: 0, verification, execution });
+
+describe("the memory of a load run", () => {
+  it("is flat where it goes up and down", () => {
+    expect(memoryProblems([sample(steady), sample({ ...steady, heapBytes: 44e6 }), sample(steady)])).toEqual([]);
+  });
+
+  it("is not where a zone keeps something of each task", () => {
+    const leaking = { heapBytes: 46e6, rssBytes: 401e6 };
+    expect(memoryProblems([sample(steady), sample(steady), sample(leaking)])).toHaveLength(2);
+    expect(memoryProblems([sample(steady), sample(steady), sample(steady, leaking)])).toHaveLength(2);
   });
 });

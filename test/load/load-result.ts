@@ -1,15 +1,15 @@
-/** Whether a load run kept the promise: what the threads show and what the agents did, judged when all is over. Pure. */
-
+/** Whether a load run kept the promise: what the threads show, what the agents did, and whether memory stayed flat. Pure. */
 import { metadataSchema, readPostKey } from "../../lambdas/verification/slack/api/posts.ts";
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";
-import type { AskedTask } from "./asker.ts";
-import { answerTo, textOf } from "./plan.ts";
+import { type AskedTask, answerTo, textOf } from "./asker.ts";
+import type { Memory } from "./children/parent.ts";
+import type { MemorySample } from "./load.ts";
 
-/** An agent's beginning or end, in the order in which they happened. */
+/** A start or an end of an agent, in the order in which they happened. */
 export type AgentEvent = { type: "started" | "ended"; requestId: string };
 
-/** What was broken, a line each; none where the promise was kept. */
+/** Returns a line for each way in which the promise was broken. */
 export function problemsOf({
   asked,
   messages,
@@ -26,7 +26,7 @@ export function problemsOf({
   ];
 }
 
-/** Exactly one final answer, the agent's own; a placeholder that is left over is a post too many. */
+/** Each task needs exactly one post, the agent's own answer. A left-over placeholder is one too many. */
 function answerProblems(asked: readonly AskedTask[], messages: readonly FakeSlackMessage[]): string[] {
   const posts = Map.groupBy(
     messages.filter(({ user }) => user === workspace.botUser),
@@ -57,7 +57,7 @@ function startProblems(asked: readonly AskedTask[], agentEvents: readonly AgentE
   });
 }
 
-/** Within a thread each agent ends before the next one starts, and they start in the order of the messages. */
+/** In a thread each agent must end before the next one starts, in the order of the messages. */
 function orderProblems(asked: readonly AskedTask[], agentEvents: readonly AgentEvent[]): string[] {
   const threadOf = new Map(asked.map(({ requestId, threadTs }) => [requestId, threadTs]));
   const happened = Map.groupBy(agentEvents, ({ requestId }) => threadOf.get(requestId));
@@ -75,4 +75,29 @@ function orderProblems(asked: readonly AskedTask[], agentEvents: readonly AgentE
 
 function nameOf({ number, requestId }: AskedTask): string {
   return `task ${number} (${requestId})`;
+}
+
+/** The bounds of the last sample relative to the first, which comes after a tenth of the tasks. */
+const most = { heapBytes: 1.5, rssBytes: 2 } as const;
+
+export type MemoryRow = { zone: "verification" | "execution"; kind: keyof Memory; megabytes: number[]; ratio: number };
+
+export function memoryRows(samples: readonly MemorySample[]): MemoryRow[] {
+  const zones = ["verification", "execution"] as const;
+  const kinds = ["heapBytes", "rssBytes"] as const;
+  return zones.flatMap((zone) =>
+    kinds.map((kind) => {
+      const bytes = samples.map((sample) => sample[zone][kind]);
+      const ratio = (bytes.at(-1) ?? 0) / (bytes[0] ?? 0);
+      return { zone, kind, megabytes: bytes.map((count) => count / 1e6), ratio };
+    }),
+  );
+}
+
+/** Returns a line for each memory that grew beyond its bound. */
+export function memoryProblems(samples: readonly MemorySample[]): string[] {
+  return memoryRows(samples).flatMap(({ zone, kind, ratio }) => {
+    if (ratio <= most[kind]) return [];
+    return [`The ${zone} zone's memory (${kind}) grew to ${ratio.toFixed(2)} times over the run`];
+  });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { runLoad } from "./load.ts";
-import { memoryProblems } from "./memory.ts";
+import { memoryProblems } from "./load-result.ts";
 
 describe("a thousand tasks, a hundred of them in execution at once, while a tenth of all calls fails", () => {
   it("each is answered once, its agent is started once, threads are done in order, memory stays flat", async () => {

@@ -1,10 +1,10 @@
-/** One load run: two zones as processes, a Slack, people who ask, and the verdict when every task is over. */
-import { askAll } from "./asker.ts";
-import type { CallCounts } from "./call-counts.ts";
-import type { Memory, OperationCounts } from "./children/tell.ts";
+/** A load run: two zones as processes, a fake Slack, people who ask, and the checks when every task is over. */
+
+import { createRandom } from "../faults/real/plan.ts";
+import { askAll, planThreads } from "./asker.ts";
+import type { Memory, OperationCounts } from "./children/parent.ts";
+import type { CallCounts } from "./counting-engine.ts";
 import { problemsOf } from "./load-result.ts";
-import { planThreads } from "./plan.ts";
-import { seededRandom } from "./seeded.ts";
 import { type Parts, startParts } from "./start-parts.ts";
 import { createTally, type Progress, type Tally } from "./tally.ts";
 
@@ -19,19 +19,19 @@ export type LoadOptions = {
   longThreads?: boolean;
   /** The share of tasks that the agent answers at once. */
   quickShare?: number;
-  /** When no agent has started for so long, nobody is waited for any more. */
+  /** When no agent has started for so long, all held agents go on. */
   quietMs?: number;
   sweepAfterMs?: number;
   onProgress?: (progress: Progress & { seconds: number }) => void;
   signal?: AbortSignal;
 };
 
-/** Of both zones when that many tasks were answered. */
+/** The memory of both zones when that many tasks were answered. */
 export type MemorySample = { answered: number; atMs: number; verification: Memory; execution: Memory };
 
 export type LoadReport = {
   tasks: number;
-  /** What was broken of the promise, a line each. */
+  /** How the promise was broken, a line each. */
   problems: string[];
   /** From the first event to the last answer. */
   answerSeconds: number;
@@ -48,7 +48,7 @@ const stuckAfterMs = 90_000;
 const progressMs = 3000;
 const memoryShares = [0.1, 0.5, 1];
 
-/** Rejects where it was aborted, a zone died, or nothing has happened for a minute and a half. */
+/** Rejects if it is aborted, if a zone dies, or if nothing happens for a minute and a half. */
 export async function runLoad(options: LoadOptions): Promise<LoadReport> {
   const { tasks, atOnce, failing, seed, quietMs = 3000, sweepAfterMs = 5000, signal } = options;
   const tally = createTally();
@@ -122,7 +122,7 @@ function ask({
   tally: Tally;
   parts: Parts;
 }): Promise<number> {
-  const random = seededRandom(seed + 2);
+  const random = createRandom({ seed: seed + 2 }).next;
   return askAll({
     threads: planThreads({ tasks, longThreads, quickShare, random }),
     messages: parts.slack.messages,
@@ -130,7 +130,7 @@ function ask({
     signingSecret: parts.signingSecret,
     repeating: failing,
     random,
-    // Beside those in execution there are the ones that have ended and wait to be polled or delivered.
+    // Besides the tasks in execution, some have ended and wait to be polled or delivered.
     mayAsk: () => tally.until(({ asked, answered }) => asked - answered < 3 * atOnce),
     onAsked: tally.add,
   });

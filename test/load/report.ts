@@ -1,8 +1,8 @@
-/** The figures of a load run as lines for a person. Times are ratios, since they are those of one machine. */
+/** The figures of a load run as lines for people. Times are ratios, because they depend on the machine. */
 import { type Cost, pollCost } from "./cost.ts";
 import type { EngineTimes } from "./engine-times.ts";
 import type { LoadReport, MemorySample } from "./load.ts";
-import { memoryRows } from "./memory.ts";
+import { memoryRows } from "./load-result.ts";
 
 export function loadLines({ report, engineAlone }: { report: LoadReport; engineAlone: number }): string[] {
   const { tasks, answerSeconds, mostAtOnce, memory, slack, transport, repeatedEvents } = report;
@@ -63,7 +63,7 @@ export function timeLines({ few, many }: { few: EngineTimes; many: EngineTimes }
   return [`time of one operation of the sqlite engine, ${more} waiting to ${less} waiting:`, `  ${ratios.join(", ")}`];
 }
 
-/** Without the start and the end, when fewer tasks are under way. */
+/** Leaves out the start and the end, when fewer tasks are under way. */
 function steadyPerSecond([tenth, half]: readonly MemorySample[]): number {
   if (tenth === undefined || half === undefined) return 0;
   return (half.answered - tenth.answered) / ((half.atMs - tenth.atMs) / 1000);

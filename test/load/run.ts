@@ -1,14 +1,62 @@
 /** `npm run load`: a load run with failing calls, what a task costs, and whether that grows with the tasks that wait. */
+import { parseArgs } from "node:util";
 import { measureCost } from "./cost.ts";
-import { engineTasksPerSecond } from "./engine-alone.ts";
-import { measureEngineTimes } from "./engine-times.ts";
+import { engineTasksPerSecond, measureEngineTimes } from "./engine-times.ts";
 import { runLoad } from "./load.ts";
-import { memoryProblems } from "./memory.ts";
+import { memoryProblems } from "./load-result.ts";
 import { costLines, loadLines, timeLines } from "./report.ts";
-import { type Numbers, readNumbers, usage } from "./run-options.ts";
 import type { Progress } from "./tally.ts";
 
-/** All tasks are to wait at the same time, however long a busy machine takes to start the next one. */
+const usage = `Usage: npm run load -- [--tasks N] [--at-once N] [--failing PERCENT] [--seed N]
+
+Asks for many tasks through both zones on this machine (signed events, sqlite, https over a socket, a fake Slack)
+while calls fail, and checks that each is answered exactly once, its agent started once, and memory stays flat.
+Then counts what a task costs with 100 and with all tasks waiting at the same time.
+
+  --tasks N          tasks in all (default 10000)
+  --at-once N        so many of them in execution at once (default 1000)
+  --failing PERCENT  of the calls to Slack and to the Execution zone, and of the events delivered twice (default 10)
+  --seed N           for everything that is random (default 1)
+  --help             this text
+
+Exit code: 0 the promise was kept, 1 it was not, 2 bad usage, 130 interrupted.
+`;
+
+type Numbers = { tasks: number; "at-once": number; failing: number; seed: number };
+
+/** Returns undefined after it has printed what is wrong with the arguments. */
+function readNumbers(words: string[]): Numbers | "help" | undefined {
+  try {
+    const { values } = parseArgs({
+      args: words,
+      options: {
+        tasks: { type: "string", default: "10000" },
+        "at-once": { type: "string", default: "1000" },
+        failing: { type: "string", default: "10" },
+        seed: { type: "string", default: "1" },
+        help: { type: "boolean", default: false },
+      },
+    });
+    if (values.help) return "help";
+    return {
+      tasks: wholeNumber("tasks", values.tasks, { min: 1 }),
+      "at-once": wholeNumber("at-once", values["at-once"], { min: 1 }),
+      failing: wholeNumber("failing", values.failing, { min: 0, max: 50 }),
+      seed: wholeNumber("seed", values.seed, { min: 0 }),
+    };
+  } catch (thrown) {
+    process.stderr.write(`${thrown instanceof Error ? thrown.message : thrown}\n${usage}`);
+    return undefined;
+  }
+}
+
+function wholeNumber(name: string, text: string, { min, max = 1_000_000 }: { min: number; max?: number }): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+  throw new Error(`--${name} must be a whole number from ${min} to ${max}, not "${text}".`);
+}
+
+/** Long enough that a busy machine can start the next task, so that all tasks wait at the same time. */
 const quietMs = 10_000;
 
 process.exitCode = await main(process.argv.slice(2));
@@ -34,7 +82,7 @@ async function main(words: string[]): Promise<number> {
   }
 }
 
-/** Prints the figures; resolves to what was broken. */
+/** Prints the figures. Resolves to the problems. */
 async function measure({
   tasks,
   "at-once": atOnce,

@@ -1,9 +1,9 @@
-/** Slack for a load run: the fake Slack's server, with a share of calls that fail. */
+/** The fake Slack of a load run, behind a real socket. A share of its calls fails. */
 import type { Fault } from "../../lib/local/fake-slack/faults.ts";
 import type { FakeSlackMessages } from "../../lib/local/fake-slack/messages.ts";
 import { startSlackServer } from "../../lib/local/fake-slack/server.ts";
 import { createState } from "../../lib/local/fake-slack/state.ts";
-import { bump, type CallCounts } from "./call-counts.ts";
+import { bump, type CallCounts } from "./counting-engine.ts";
 
 export type LoadSlack = {
   apiUrl: string;
@@ -12,7 +12,7 @@ export type LoadSlack = {
   close(): Promise<void>;
 };
 
-/** Refused, cut before the effect, broken without a word about the effect, or cut after it. */
+/** A refusal, a failure with unknown effect, a reset before the effect, and a lost answer after it. */
 const kinds: readonly ((method: string) => Fault)[] = [
   (method) => ({ method, type: "rate_limited", retryAfterSeconds: 1 }),
   (method) => ({ method, type: "status", status: 500 }),

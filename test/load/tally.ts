@@ -1,7 +1,7 @@
-/** What has become of the tasks of a load run so far, and whoever waits for it to become more. */
+/** Counts what has become of the tasks of a load run, and wakes those that wait for a count. */
 import type { AskedTask } from "./asker.ts";
 import type { AgentEvent } from "./load-result.ts";
-import type { ZoneEvent } from "./zone-process.ts";
+import type { ZoneEvent } from "./start-parts.ts";
 
 export type Progress = { asked: number; answered: number; over: number; inExecution: number };
 
@@ -12,14 +12,14 @@ export type Tally = {
   tell(event: ZoneEvent): void;
   progress(): Progress;
   mostAtOnce(): number;
-  /** When something happened last, and when the last answer came. */
+  /** When the last event and the last answer came. */
   lastAtMs(): number;
   lastAnswerAtMs(): number;
-  /** Resolves when `holds` does; rejects when the run has failed. */
+  /** Resolves when `holds` returns true. Rejects when the run has failed. */
   until(holds: (progress: Progress) => boolean): Promise<void>;
-  /** Whoever waits hears of it. Only the first failure counts. */
+  /** Rejects all pending waits. Only the first failure counts. */
   fail(error: Error): void;
-  /** A line that says where the run stands, for one in which nothing happens any more. */
+  /** Returns a line about a run that has come to a standstill. */
   standstill(): string;
 };
 

@@ -150,16 +150,6 @@ export type SessionRefusal = "ServiceQuotaExceededException" | "ThrottlingExcept
 
 type Session = { startedAtMs: number; usedAtMs: number; calls: number };
 
-export type Sessions = {
-  /** Starts and counts a session, or returns why it may not start now. */
-  start(sessionId: string): SessionRefusal | undefined;
-  /** Counts a call until the returned function is called. A session with a call is not idle. */
-  use(sessionId: string): () => void;
-  end(sessionId: string): void;
-  /** Returns the sessions that AWS ends now. `isBusy` asks a session's own `/ping`. */
-  expired(isBusy: (sessionId: string) => Promise<boolean>): Promise<string[]>;
-};
-
 const secondMs = 1000;
 
 export function createSessions({
@@ -171,12 +161,13 @@ export function createSessions({
   quotas: SessionQuotas;
   lifecycle: Lifecycle;
   now?: () => number;
-}): Sessions {
+}) {
   const sessions = new Map<string, Session>();
   let starts: number[] = [];
 
   return {
-    start(sessionId) {
+    /** Starts and counts a session, or returns why it may not start now. */
+    start(sessionId: string): SessionRefusal | undefined {
       const nowMs = now();
       starts = starts.filter((atMs) => atMs > nowMs - secondMs);
       if (starts.length >= quotas.newSessionsPerSecond) return "ThrottlingException";
@@ -185,7 +176,8 @@ export function createSessions({
       sessions.set(sessionId, { startedAtMs: nowMs, usedAtMs: nowMs, calls: 0 });
       return undefined;
     },
-    use(sessionId) {
+    /** Counts a call until the returned function is called. A session with a call is not idle. */
+    use(sessionId: string): () => void {
       const session = sessions.get(sessionId);
       if (session !== undefined) session.calls++;
       return () => {
@@ -194,8 +186,9 @@ export function createSessions({
         session.usedAtMs = now();
       };
     },
-    end: (sessionId) => void sessions.delete(sessionId),
-    async expired(isBusy) {
+    end: (sessionId: string) => void sessions.delete(sessionId),
+    /** Returns the sessions that AWS ends now. `isBusy` asks a session's own `/ping`. */
+    async expired(isBusy: (sessionId: string) => Promise<boolean>): Promise<string[]> {
       const ended: string[] = [];
       for (const [sessionId, session] of [...sessions]) {
         const isOld = now() - session.startedAtMs >= lifecycle.maxLifetimeSeconds * secondMs;

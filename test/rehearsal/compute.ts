@@ -16,20 +16,9 @@ import type { AgentRuntime, EventSource, LambdaFunction, RunningPlace } from "./
 type Place = RunningPlace & { label: string };
 
 /** What functions and runtimes find around them. */
-export type Dependencies = {
-  /** Returns the template's variables, with addresses as they are here, and credentials of the place's role. */
-  environmentOf(place: Place): Record<string, string>;
-  callerFor(request: { place: Place; name: string; kind: Caller["kind"] }): Caller;
-  /** Makes the credentials of a caller known. */
-  admit(caller: Caller): void;
-  callerOf(accessKeyId: string): Caller | undefined;
-  /** From now on the address `believed` of the templates is to be found at `actual`. */
-  move(address: { believed: string; actual: string }): void;
-  /** Returns the text with all addresses as they are here. */
-  moved(text: string): string;
-};
+export type Dependencies = ReturnType<typeof createDependencies>;
 
-export function createDependencies({ gateway, slackApiUrl }: { gateway: Gateway; slackApiUrl: string }): Dependencies {
+export function createDependencies({ gateway, slackApiUrl }: { gateway: Gateway; slackApiUrl: string }) {
   const addresses = new Map<string, string>();
   const callers = new Map<string, Caller>();
 
@@ -50,7 +39,8 @@ export function createDependencies({ gateway, slackApiUrl }: { gateway: Gateway;
   }
 
   return {
-    environmentOf(place) {
+    /** Returns the template's variables, with addresses as they are here, and credentials of the place's role. */
+    environmentOf(place: Place): Record<string, string> {
       const own = Object.entries(place.environment).map(([name, value]) => [name, moved(value)] as const);
       const caller = callerFor({ place, name: place.label, kind: "code" });
       const variables: Record<string, string> = { ...Object.fromEntries(own), ...credentialVariables(caller) };
@@ -58,9 +48,12 @@ export function createDependencies({ gateway, slackApiUrl }: { gateway: Gateway;
       return { ...variables, AWS_ENDPOINT_URL: gateway.url };
     },
     callerFor,
+    /** Makes the credentials of a caller known. */
     admit,
-    callerOf: (accessKeyId) => callers.get(accessKeyId),
-    move: ({ believed, actual }) => void addresses.set(believed, actual),
+    callerOf: (accessKeyId: string) => callers.get(accessKeyId),
+    /** From now on the address `believed` of the templates is to be found at `actual`. */
+    move: ({ believed, actual }: { believed: string; actual: string }) => void addresses.set(believed, actual),
+    /** Returns the text with all addresses as they are here. */
     moved,
   };
 }

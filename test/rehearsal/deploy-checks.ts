@@ -109,8 +109,8 @@ function readRefusal({
   ];
   for (const { arn, account: from, action, resource } of [assume, read]) {
     const principal = { type: "role", arn, account: from } as const;
-    const verdict = authority.check({ principal, action, resource, context: {} });
-    if (!verdict.allowed) return `${arn} may not ${action} on ${resource}: ${verdict.why}`;
+    const decision = authority.check({ principal, action, resource, context: {} });
+    if (!decision.allowed) return `${arn} may not ${action} on ${resource}: ${decision.why}`;
   }
   return undefined;
 }
@@ -164,8 +164,8 @@ function deliveryProblems({ alarm, resolver, authority }: Judged & { alarm: Reso
       resource: keyArn(resolver, String(key)),
     }));
     return [{ action: "sns:Publish", resource: arn }, ...keyCalls].flatMap(({ action, resource }) => {
-      const verdict = authority.check({ principal, action, resource, context });
-      return verdict.allowed ? [] : [`${alarm.label} cannot ${action} on ${resource}: ${verdict.why}.`];
+      const decision = authority.check({ principal, action, resource, context });
+      return decision.allowed ? [] : [`${alarm.label} cannot ${action} on ${resource}: ${decision.why}.`];
     });
   });
 }
@@ -237,8 +237,8 @@ function startProblems({
   if (!trust.allowed) return [`${label} cannot run under ${roleArn}: ${trust.why}.`];
   const principal = { type: "role", arn: roleArn, account: roleArn.split(":")[4] ?? "" } as const;
   return calls.flatMap(({ action, resource }) => {
-    const verdict = authority.check({ principal, action, resource, context: {} });
-    return verdict.allowed ? [] : [`${label} may not ${action} on ${resource}: ${verdict.why}.`];
+    const decision = authority.check({ principal, action, resource, context: {} });
+    return decision.allowed ? [] : [`${label} may not ${action} on ${resource}: ${decision.why}.`];
   });
 }
 

@@ -90,7 +90,9 @@ async function start({
       return Messages.map(({ Attributes }) => Attributes?.AWSTraceHeader);
     },
     deadLetters: () => queues.peek(deadArn),
-    send: (...bodies: string[]) => Promise.all(bodies.map((body) => queues.send({ arn, body }))),
+    send(...bodies: string[]) {
+      for (const body of bodies) queues.send({ arn, body });
+    },
     async until(isSo: () => boolean | Promise<boolean>) {
       while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20));
     },
@@ -101,19 +103,19 @@ async function start({
 describe("an event source", () => {
   it("removes what is done, and leaves what failed to become a dead letter", async () => {
     const { send, until, deadLetters, isEmpty, problems } = await start();
-    await send("good", "bad", "good too");
-    await until(async () => (await deadLetters()).length > 0);
-    expect(await deadLetters()).toEqual(["bad"]);
+    send("good", "bad", "good too");
+    await until(() => deadLetters().length > 0);
+    expect(deadLetters()).toEqual(["bad"]);
     expect(isEmpty()).toBe(true);
     expect(problems).toEqual([]);
   });
 
   it("without ReportBatchItemFailures removes what failed too, which the rehearsal tells of", async () => {
     const { send, until, isEmpty, deadLetters, problems } = await start({ reports: false });
-    await send("bad");
+    send("bad");
     await until(() => problems.length > 0);
     await until(isEmpty);
-    expect(await deadLetters()).toEqual([]);
+    expect(deadLetters()).toEqual([]);
     expect(problems).toEqual([
       "Toy0/Source deletes messages that Toy0/Worker said had failed: its FunctionResponseTypes lack ReportBatchItemFailures.",
     ]);
@@ -123,8 +125,8 @@ describe("an event source", () => {
     const { send, until, deadLetters, problems } = await start({
       code: "exports.handler = async () => { throw new RangeError('no'); };",
     });
-    await send("one", "two");
-    await until(async () => (await deadLetters()).length === 2);
+    send("one", "two");
+    await until(() => deadLetters().length === 2);
     expect(problems).toContain("Toy0/Worker failed: it threw RangeError: no");
   });
 
@@ -154,26 +156,26 @@ describe("an event source", () => {
     const concurrency = createConcurrency({ limit: 1 });
     const { send, until, isEmpty, deadLetters, problems, functionArn } = await start({ concurrency });
     const leave = concurrency.enter({ arn: functionArn, ...near });
-    await send("good");
+    send("good");
     await until(() => !isEmpty());
     await new Promise((resolve) => setTimeout(resolve, 300));
     leave?.();
     await until(isEmpty);
-    expect(await deadLetters()).toEqual([]);
+    expect(deadLetters()).toEqual([]);
     expect(problems).toEqual([]);
   });
 
   it("drops a batch that is throttled for longer: the receive counts, and the message is dead without having been handled", async () => {
     const { send, until, deadLetters, problems } = await start({ concurrency: createConcurrency({ limit: 0 }) });
-    await send("good");
-    await until(async () => (await deadLetters()).length > 0);
-    expect(await deadLetters()).toEqual(["good"]);
+    send("good");
+    await until(() => deadLetters().length > 0);
+    expect(deadLetters()).toEqual(["good"]);
     expect(problems).toEqual([]);
   });
 
   it.each(mayReceive)("needs %s under the function's role", async (missing) => {
     const { send, until, problems } = await start({ actions: mayReceive.filter((action) => action !== missing) });
-    await send("good");
+    send("good");
     await until(() => problems.length > 0);
     expect(problems[0]).toMatch(new RegExp(`^Toy0/Source may not ${missing} on `));
   });

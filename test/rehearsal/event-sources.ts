@@ -1,4 +1,4 @@
-/** Event source mappings: messages are taken, given to the function in batches, and removed, as Lambda does. */
+/** Event source mappings. They receive messages, invoke the function with batches, and delete the messages, as Lambda does. */
 import { setTimeout as wait } from "node:timers/promises";
 import { createJsonCall, type JsonCall } from "../../lambdas/shared/aws/json-call.ts";
 import type { Caller } from "./aws/callers.ts";
@@ -15,16 +15,16 @@ type Message = {
   MessageAttributes?: Record<string, { StringValue?: string; DataType: string }>;
 };
 
-/** Can be changed at any time. */
+/** May change at any time. */
 export type Pace = { mostBatches: number };
 
 const pollSeconds = 1;
 const longestBatch = 10;
-/** Between two attempts to invoke a function that is throttled; doubles each time. AWS does not publish its own. */
+/** The delay before the next attempt to invoke a throttled function. It doubles each time. AWS does not publish its own. */
 const firstThrottleDelayMs = 100;
 const longestThrottleDelayMs = 2000;
 
-/** Takes messages under the function's role until `signal` ends it; resolves when the last batch is over. */
+/** Receives messages under the function's role until `signal` aborts. Resolves when the last batch is over. */
 export async function pollQueue({
   source,
   queueUrl,
@@ -40,7 +40,7 @@ export async function pollQueue({
   target: RunningFunction;
   caller: Caller;
   gatewayUrl: string;
-  /** How many batches may be under way at once, beside what the mapping allows. */
+  /** A second bound of concurrent batches, beside that of the mapping. */
   pace: Pace;
   signal: AbortSignal;
   onProblem: (problem: string) => void;
@@ -83,7 +83,7 @@ export async function pollQueue({
         .finally(() => underWay.delete(batch));
       underWay.add(batch);
     } catch {
-      // The gateway has said why; here it is only not to be asked again at once.
+      // The gateway has reported the problem. The pause prevents a busy loop.
       await pause(signal);
     }
   }
@@ -119,16 +119,16 @@ async function handOver({
     onProblem(`${source.label} deletes messages that ${target.fn.label} said had failed: ${remedy}.`);
   }
   const known = messages.map(({ MessageId }) => MessageId);
-  // An identifier that is not of the batch makes Lambda treat all of it as failed.
+  // An unknown identifier makes Lambda treat the whole batch as failed.
   if (source.reportsItemFailures && failed.some((id) => !known.includes(id))) return;
   const done = messages.filter(({ MessageId }) => !source.reportsItemFailures || !failed.includes(MessageId));
   await Promise.all(done.map(({ ReceiptHandle }) => sqs("DeleteMessage", { ReceiptHandle })));
 }
 
 /**
- * A throttled batch is tried again until its messages would be visible again. Then it is dropped: its receives count, so that a
- * message can become a dead letter without ever having reached the function. A mapping with a maximum concurrency receives no
- * more than it may hand over, but other functions of the account can still take the concurrency away.
+ * Retries a throttled batch until its messages would be visible again, and then drops it. Its receives count, so that a message can
+ * become a dead letter without having reached the function. A maximum concurrency does not prevent that, because other functions of
+ * the account can take the concurrency away.
  * https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html ("Backoff strategy for failed invocations")
  */
 async function invokeUnthrottled({
@@ -157,7 +157,7 @@ function failuresOf(payload: unknown): string[] {
   return Array.isArray(batchItemFailures) ? batchItemFailures.map(({ itemIdentifier }) => String(itemIdentifier)) : [];
 }
 
-/** In the event, names begin with a small letter. */
+/** The names in an event begin with a small letter. */
 function recordOf({ message, source }: { message: Message; source: EventSource }) {
   const attributes = Object.entries(message.MessageAttributes ?? {}).map(([name, { StringValue, DataType }]) => [
     name,

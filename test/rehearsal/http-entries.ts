@@ -53,13 +53,13 @@ export async function startHttpEntry({
     const route = routes.find((candidate) => candidate.method === request.method && candidate.path === path);
     if (route === undefined) return Response.json({ message: "Not Found" }, { status: 404 });
     const { functionArn, routeKey, sourceArn, timeoutMs } = route;
-    const verdict = authority.check({
+    const decision = authority.check({
       principal: { type: "service", service: "apigateway.amazonaws.com" },
       action: "lambda:InvokeFunction",
       resource: functionArn,
       context: { "aws:sourcearn": sourceArn, "aws:sourceaccount": account },
     });
-    if (!verdict.allowed) return fail(`${api?.label} may not invoke ${functionArn}: ${verdict.why}.`);
+    if (!decision.allowed) return fail(`${api?.label} may not invoke ${functionArn}: ${decision.why}.`);
     const fn = functions.get(functionArn);
     if (fn === undefined) return fail(`${routeKey} leads to ${functionArn}, which is no function.`);
     // A timeout that starts while the clock moves would be over at once.
@@ -144,8 +144,8 @@ export async function startFunctionUrl({
     if (bad !== undefined) return refuse(`${caller.name} signed the call of ${label} wrongly: ${bad}.`);
     const principal = { type: "role", arn: caller.roleArn, account: caller.account } as const;
     for (const { action, context } of needed) {
-      const verdict = authority.check({ principal, action, resource: arn, context });
-      if (!verdict.allowed) return refuse(`${caller.name} may not ${action} on ${arn}: ${verdict.why}.`);
+      const decision = authority.check({ principal, action, resource: arn, context });
+      if (!decision.allowed) return refuse(`${caller.name} may not ${action} on ${arn}: ${decision.why}.`);
     }
     calls.push({ action: "lambda:InvokeFunctionUrl", resources: [arn], caller: caller.name, kind: caller.kind });
     const roleName = caller.roleArn.split("/").at(-1);

@@ -2,12 +2,9 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
-import type { AgentEntry } from "../faults/real/agent-log.ts";
-import type { Books } from "../faults/real/books.ts";
+import { type AgentEntry, type Books, readStores } from "../faults/real/books.ts";
 import { retryDelaysMs } from "../faults/real/people.ts";
-import { planRun, type Zone } from "../faults/real/plan.ts";
-import { createRandom } from "../faults/real/random.ts";
-import { readStores } from "../faults/real/read-stores.ts";
+import { createRandom, planRun, type Zone } from "../faults/real/plan.ts";
 import { reportText } from "../faults/real/report.ts";
 import { runPlan, type Zones } from "../faults/real/run-plan.ts";
 import { depthOf, openZoneTables, quiet, stackOf } from "./stage.ts";
@@ -57,7 +54,7 @@ suite(`what is synthesized for lambda, its instances killed at random moments`, 
         zones: zonesOf({ world, seed }),
         books,
         patienceMs,
-        secrets: { SLACK_SIGNING_SECRET: "", ...world.secrets },
+        secrets: world.secrets,
       });
       process.stdout.write(`${reportText({ seed, report })}\n`);
       expect(report.violations).toEqual([]);

@@ -13,7 +13,7 @@ import { newAccountLimit } from "./lambda/concurrency.ts";
 import { asOperator, runDoctor } from "./operator.ts";
 import { quiet } from "./stage.ts";
 import { a2aOfStage, serveA2aClient } from "./stories/a2a-clients.ts";
-import { alarmsRing, poisonTask, pressInVain, redrive } from "./stories/dead-letters.ts";
+import { alarmsRing, clickInVain, poisonTask, redrive } from "./stories/dead-letters.ts";
 import { keepMeasured, logDifference, measureCalls, readMeasured, withoutChance } from "./stories/measured-calls.ts";
 import {
   askAndRead,
@@ -97,27 +97,6 @@ export function rehearse(kind: ExecutionKind): void {
       return Object.entries(lines).flatMap(([place, all]) => all.filter(isStart).map(() => place));
     }
 
-    function rehearseSigned(): void {
-      it("signs as a role that another account lends it", async () => {
-        await changeRoutes(world, "signed");
-        const { requestId } = await askAndRead(world, "who lent it?", /who lent it/);
-        expect(startsOf(requestId)).toEqual(["signed"]);
-      });
-    }
-
-    function rehearseMove(): void {
-      it("takes tasks elsewhere as soon as a route is edited, while others are under way: all are run once and answered once", async () => {
-        const { before, meanwhile, after } = await moveTasks(world, "elsewhere");
-        await quiet(world);
-        for (const { message } of [...before, ...meanwhile, ...after]) expect(world.answersTo(message)).toHaveLength(1);
-        const placesOf = (asked: typeof before) => asked.map(({ requestId }) => startsOf(requestId));
-        expect(placesOf(before)).toEqual(before.map(() => ["home"]));
-        for (const places of placesOf(meanwhile)) expect(places).toHaveLength(1);
-        expect(placesOf(after)).toEqual(after.map(() => ["elsewhere"]));
-        for (const { requestId } of before) expect(elsewhere.lines.join()).not.toContain(requestId);
-      });
-    }
-
     it("answers at once, and later where the agent takes its time, with as many calls of AWS and log lines as lib/cdk/measured-calls.json says", async () => {
       const known = withoutChance({ kind, calls: readMeasured(kind) });
       let calls = await measureCalls(world);
@@ -192,9 +171,9 @@ export function rehearse(kind: ExecutionKind): void {
       expect(startsOf(requestId)).toEqual(["home"]);
     });
 
-    it("fails a poisoned task in words, ends its agent, raises the alarm, keeps a press that nobody could handle, and repeats nothing when it is redriven", async () => {
+    it("fails a poisoned task in words, ends its agent, raises the alarm, keeps a button click that nobody could handle, and repeats nothing when it is redriven", async () => {
       const fromMs = Date.now();
-      const [{ requestId, message, text }] = await Promise.all([poisonTask(world), pressInVain(world)]);
+      const [{ requestId, message, text }] = await Promise.all([poisonTask(world), clickInVain(world)]);
       await alarmsRing(world, fromMs, ["DeadLettersKept"]);
       afterPoisonMs = Date.now();
       await world.until("end of the agent", () => {
@@ -205,9 +184,33 @@ export function rehearse(kind: ExecutionKind): void {
       expect(world.answersTo(message).map((post) => post.text)).toEqual([text]);
     });
 
-    if (kind !== "external") rehearsePushes({ world: () => world });
+    if (kind !== "external") {
+      it("answers as soon as the end of a task is pushed, however late a poll would come", () => answerByPush(world));
 
-    if (kind === "agentcore") rehearseMove();
+      it("answers all the same where pushes get nowhere", async () => {
+        expect(await answerWithoutPush(world)).toBe(1);
+      });
+
+      it("does nothing for pushes that somebody forged, be it in the shape of other messages", async () => {
+        const { requestId, answers } = await forgePushes(world);
+        expect(answers).toBe(1);
+        expect(logged(world, { request_id: requestId, message: "task_started" })).toHaveLength(1);
+        expect(logged(world, { message: "completion_refused" }).length).toBeGreaterThan(0);
+      });
+    }
+
+    if (kind === "agentcore") {
+      it("takes tasks elsewhere as soon as a route is edited, while others are under way: all are run once and answered once", async () => {
+        const { before, meanwhile, after } = await moveTasks(world, "elsewhere");
+        await quiet(world);
+        for (const { message } of [...before, ...meanwhile, ...after]) expect(world.answersTo(message)).toHaveLength(1);
+        const placesOf = (asked: typeof before) => asked.map(({ requestId }) => startsOf(requestId));
+        expect(placesOf(before)).toEqual(before.map(() => ["home"]));
+        for (const places of placesOf(meanwhile)) expect(places).toHaveLength(1);
+        expect(placesOf(after)).toEqual(after.map(() => ["elsewhere"]));
+        for (const { requestId } of before) expect(elsewhere.lines.join()).not.toContain(requestId);
+      });
+    }
 
     it("takes a task to the next destination of its route where the first cannot be reached", async () => {
       await changeRoutes(world, "nowhere", "elsewhere");
@@ -215,18 +218,50 @@ export function rehearse(kind: ExecutionKind): void {
       expect(startsOf(requestId)).toEqual(["elsewhere"]);
     });
 
-    if (kind === "external") rehearseSigned();
+    if (kind === "external") {
+      it("signs as a role that another account lends it", async () => {
+        await changeRoutes(world, "signed");
+        const { requestId } = await askAndRead(world, "who lent it?", /who lent it/);
+        expect(startsOf(requestId)).toEqual(["signed"]);
+      });
+    }
 
-    if (kind === "external") rehearseHours({ world: () => world });
+    if (kind === "external") {
+      it("answers a task of two hours, and ends one in words after eight, polled as seldom as its host asks for", async () => {
+        const { answeredAfterHours, overAfterHours, overText, polls } = await runLongTasks(world);
+        expect(answeredAfterHours).toBeGreaterThanOrEqual(2);
+        expect(overAfterHours).toBeGreaterThanOrEqual(8);
+        expect(overText).not.toContain("forever");
+        expect(polls).toBeLessThanOrEqual(2 * (2 * 6 + 1));
+      }, 240_000);
+    }
 
-    if (kind === "agentcore") rehearseSessions({ world: () => world });
+    if (kind === "agentcore") {
+      it("answers the next message of a thread in a new session where the one before has ended", async () => {
+        await changeRoutes(world, "home");
+        expect(await endSessionBetween(world)).toBe(1);
+      });
+
+      it("answers later where the quota of sessions is used up, or AgentCore fails, and the alarms tell of it", async () => {
+        const fromMs = Date.now();
+        expect(await exceedSessionQuota(world)).toBeGreaterThan(0);
+        expect(await takeAgentCoreDown(world)).toBeGreaterThan(0);
+        await alarmsRing(world, fromMs, ["RuntimeErrors"]);
+      });
+    }
 
     if (kind === "lambda")
       it("polls a task more often than Lambda lets a function run in one chain that allows no loops", () =>
         pollInOneChain(world));
 
     // This story must be the last: a message about its question stays in a queue for as long as the question might.
-    if (kind === "lambda") rehearseA2a({ world: () => world });
+    if (kind === "lambda") {
+      it("serves A2A clients whose role is named: a signed card, tasks, questions, lists, and pushes by the worker", async () => {
+        const { listed, told } = await serveA2aClient(world);
+        expect(listed).toBe(1);
+        expect(told.at(-1)).toBe("TASK_STATE_COMPLETED");
+      });
+    }
 
     it("makes no call that the templates do not allow, and meets nothing else that a deploy would", () => {
       expect(world.problems).toEqual([]);
@@ -269,52 +304,5 @@ export function rehearse(kind: ExecutionKind): void {
       expect(text).not.toMatch(madeUpCredential);
       expect(text).not.toContain("What is a sekisho");
     });
-  });
-}
-
-function rehearseA2a({ world }: { world: () => World }): void {
-  it("serves A2A clients whose role is named: a signed card, tasks, questions, lists, and pushes by the worker", async () => {
-    const { listed, told } = await serveA2aClient(world());
-    expect(listed).toBe(1);
-    expect(told.at(-1)).toBe("TASK_STATE_COMPLETED");
-  });
-}
-
-function rehearseHours({ world }: { world: () => World }): void {
-  it("answers a task of two hours, and ends one in words after eight, polled as seldom as its host asks for", async () => {
-    const { answeredAfterHours, overAfterHours, overText, polls } = await runLongTasks(world());
-    expect(answeredAfterHours).toBeGreaterThanOrEqual(2);
-    expect(overAfterHours).toBeGreaterThanOrEqual(8);
-    expect(overText).not.toContain("forever");
-    expect(polls).toBeLessThanOrEqual(2 * (2 * 6 + 1));
-  }, 240_000);
-}
-
-function rehearseSessions({ world }: { world: () => World }): void {
-  it("answers the next message of a thread in a new session where the one before has ended", async () => {
-    await changeRoutes(world(), "home");
-    expect(await endSessionBetween(world())).toBe(1);
-  });
-
-  it("answers later where the quota of sessions is used up, or AgentCore fails, and the alarms tell of it", async () => {
-    const fromMs = Date.now();
-    expect(await exceedSessionQuota(world())).toBeGreaterThan(0);
-    expect(await takeAgentCoreDown(world())).toBeGreaterThan(0);
-    await alarmsRing(world(), fromMs, ["RuntimeErrors"]);
-  });
-}
-
-function rehearsePushes({ world }: { world: () => World }): void {
-  it("answers as soon as the end of a task is pushed, however late a poll would come", () => answerByPush(world()));
-
-  it("answers all the same where pushes get nowhere", async () => {
-    expect(await answerWithoutPush(world())).toBe(1);
-  });
-
-  it("does nothing for pushes that somebody forged, be it in the shape of other messages", async () => {
-    const { requestId, answers } = await forgePushes(world());
-    expect(answers).toBe(1);
-    expect(logged(world(), { request_id: requestId, message: "task_started" })).toHaveLength(1);
-    expect(logged(world(), { message: "completion_refused" }).length).toBeGreaterThan(0);
   });
 }

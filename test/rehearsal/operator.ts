@@ -115,7 +115,7 @@ export async function asOperator(world: World, { config, args }: { config: unkno
   }
 }
 
-type Found = { name: string; status: string; what: string };
+type Found = { name: string; status: string };
 
 /** Runs `doctor`. Resolves to its checks, and to those that failed. */
 export async function runDoctor(

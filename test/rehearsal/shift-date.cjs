@@ -1,12 +1,12 @@
-/** Lets `Date` and long timers run ahead of the machine, in a process or in the realm of a test. */
+/** Lets `Date` and long timers run ahead of the machine, in a process or in the realm of a test file. */
 const RealDate = globalThis.Date;
 const { setTimeout: startTimer, clearTimeout: stopTimer } = globalThis;
 
-/** Shorter ones are polls and the like, which go on by themselves. */
+/** Shorter timers are polls and the like, which run at the speed of the machine. */
 const leastMs = 1000;
 
 let offsetMs = 0;
-/** By the handle of the machine's own timer. */
+/** By the handle of the machine's timer. */
 const timers = new Map();
 
 const now = () => RealDate.now() + offsetMs;
@@ -33,7 +33,7 @@ globalThis.clearTimeout = (handle) => {
   stopTimer(handle);
 };
 
-/** Time never goes back. What is due then fires at once, in the order of its time. */
+/** Moves the clock forward only. Timers that become due fire at once, in order of their time. */
 exports.setOffset = (ms) => {
   offsetMs = Math.max(offsetMs, ms);
   const due = [...timers].filter(([, { dueAtMs }]) => dueAtMs <= now()).sort(([, a], [, b]) => a.dueAtMs - b.dueAtMs);
@@ -44,7 +44,7 @@ exports.setOffset = (ms) => {
   }
 };
 
-/** For a process of its own: the waiting of `node:timers/promises`, which all realms of a process share. */
+/** Shifts `node:timers/promises` too. Only for a process of its own, because all realms of a process share that module. */
 exports.shiftWaiting = () => {
   const promises = require("node:timers/promises");
   promises.setTimeout = (ms, value, { signal, ref = true } = {}) =>

@@ -1,2 +1,2 @@
-/** `Date` is this much ahead of the machine from now on, unless it is already more. */
+/** Sets how far `Date` is ahead of the machine. A smaller value than before has no effect. */
 export function setOffset(ms: number): void;

@@ -51,11 +51,11 @@ suite.each(["lambda", "agentcore"] as const)("a new stage of kind %s", (kind) =>
   }, 180_000);
 });
 
-/** Roughly in the proportions of the defaults: `long` takes as long as a story waits, and `wakes` takes longer. */
+/** `wakes` is just above the 16 invocations after which Lambda stops a loop. The times are those that a rehearsal can wait for. */
 const settings: SmokeSettings = {
-  wakes: 30,
+  wakes: 18,
   wakeTaskMs: 100_000,
-  longTaskMs: 30_000,
+  longTaskMs: 15_000,
   patienceMs: 30_000,
   pollMs: 200,
   settleMs: 15_000,

@@ -10,7 +10,7 @@ import { eventSourcesOf } from "./template/wiring.ts";
 import type { World } from "./world.ts";
 
 export function verificationOutput(
-  { resolver }: Pick<World, "resolver">,
+  { resolver }: { resolver: Resolver },
   name: keyof typeof verificationOutputs,
 ): string {
   const stackName = formatStackName({ stageName, zone: "Verification" });

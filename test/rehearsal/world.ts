@@ -2,29 +2,27 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { formatManagedSecretName } from "../../lambdas/shared/config/stage-config.ts";
-import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
+import { startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
-import type { PostedByFakePerson } from "../../lib/local/fake-slack/persons.ts";
 import { startDynamoDbEmulator } from "../doubles/aws/emulators.ts";
-import { defaultQuotas, type RunningRuntime, type SessionQuotas } from "./agent-runtime.ts";
-import { type AgentCoreState, agentCoreBackend, endpointArnOf, modelsBackend } from "./aws/bedrock.ts";
-import { type Gateway, startGateway } from "./aws/gateway.ts";
+import { defaultQuotas, type RunningRuntime } from "./agent-runtime.ts";
+import { agentCoreBackend, endpointArnOf, modelsBackend } from "./aws/bedrock.ts";
+import { startGateway } from "./aws/gateway.ts";
 import { impliedBy } from "./aws/implied.ts";
-import { createMetrics, type Metrics, sampleQueues } from "./aws/metrics.ts";
+import { createMetrics, sampleQueues } from "./aws/metrics.ts";
 import { cloudWatchBackend, lambdaBackend, logsBackend, stacksBackend } from "./aws/operator-services.ts";
 import { createQueues, type Queues } from "./aws/queues.ts";
-import { createBuckets, createTables, type StoredValues, storeValues } from "./aws/stores.ts";
+import { createBuckets, createTables, storeValues } from "./aws/stores.ts";
 import { stsBackend } from "./aws/sts.ts";
 import type { TokenIssuer } from "./aws/token-issuer.ts";
 import { clock } from "./clock.ts";
-import { createDependencies, type Dependencies, startEventSource, startFunctions, startRuntime } from "./compute.ts";
+import { createDependencies, startEventSource, startFunctions, startRuntime } from "./compute.ts";
 import { alarmProblems, crossStackProblems, reservationProblems, wiringProblems } from "./deploy-checks.ts";
 import type { Pace } from "./event-sources.ts";
 import { startHttpEntry } from "./http-entries.ts";
-import { type Authority, createAuthority } from "./iam/authority.ts";
+import { createAuthority } from "./iam/authority.ts";
 import { collectPolicies } from "./iam/policies.ts";
 import { type Concurrency, createConcurrency, reservedConcurrency } from "./lambda/concurrency.ts";
-import type { RunningFunction } from "./lambda/function.ts";
 import { executionOperatorPolicy, operatorPolicy } from "./operator.ts";
 import { verificationOutput } from "./stage.ts";
 import { cardKey } from "./stories/a2a-clients.ts";
@@ -38,46 +36,12 @@ import {
   verificationRoleArn,
 } from "./synthesized.ts";
 import type { Assembly } from "./template/assembly.ts";
-import { createResolver, type Resolver } from "./template/resolve.ts";
+import { createResolver } from "./template/resolve.ts";
 import { eventSourcesOf, functionsOf, runtimesOf } from "./template/wiring.ts";
 
 export const executionToken = "token-of-the-host-elsewhere";
 
-export type World = {
-  /** Why a deploy of these templates would not work. A story that meets one fails. */
-  problems: string[];
-  /** What functions and runtimes wrote, by label. */
-  lines: { from: string; line: string }[];
-  resolver: Resolver;
-  authority: Authority;
-  gateway: Gateway;
-  queues: Queues;
-  values: StoredValues;
-  /** By ARN. */
-  functions: ReadonlyMap<string, RunningFunction>;
-  concurrency: Concurrency;
-  metrics: Metrics;
-  agentCore: AgentCoreState;
-  /** The quotas of AgentCore. May change at any time. */
-  quotas: SessionQuotas;
-  /** By ARN. */
-  runtimes: ReadonlyMap<string, RunningRuntime>;
-  dependencies: Dependencies;
-  pace: Pace;
-  fakeSlack: FakeSlack;
-  /** The address of the tables' emulator, which checks no permission. */
-  tablesUrl: string;
-  eventsUrl: string;
-  secrets: Record<string, string>;
-  ask(request: { text: string; channel?: string }): PostedByFakePerson;
-  /** Returns what the bot posted in the thread of a message. */
-  answersTo(message: FakeSlackMessage): FakeSlackMessage[];
-  /** Resolves to the first thing that `look` finds. Rejects with the problems, or after 40 s with `what`. */
-  until<T>(what: string, look: () => T | undefined | Promise<T | undefined>): Promise<T>;
-  /** Like `until`. Whenever nothing is under way, the clock moves to when the next message is due. */
-  skipUntil<T>(what: string, look: () => T | undefined | Promise<T | undefined>): Promise<T>;
-  close(): Promise<void>;
-};
+export type World = Awaited<ReturnType<typeof startWorld>>;
 
 const nobodyIssues: Pick<TokenIssuer, "issue"> = {
   issue: () => Promise.reject(new Error("This rehearsal issues no tokens.")),
@@ -111,7 +75,7 @@ type Wish = {
   retryDelaysMs?: readonly number[];
 };
 
-export async function startWorld(wish: Wish): Promise<World> {
+export async function startWorld(wish: Wish) {
   const opened: (() => unknown)[] = [];
   const close = async () => {
     for (const step of opened.splice(0).reverse()) await step();
@@ -135,7 +99,7 @@ async function start({
 }: Wish & {
   opened: (() => unknown)[];
   close: () => Promise<void>;
-}): Promise<World> {
+}) {
   const resolver = createResolver({ assembly });
   const policies = collectPolicies({
     resolver,
@@ -155,7 +119,7 @@ async function start({
   problems.push(...reservationProblems({ functions: declared }));
   for (const alarm of resolver.resources("AWS::CloudWatch::Alarm"))
     problems.push(...alarmProblems({ alarm, resolver, authority }));
-  const lines: World["lines"] = [];
+  const lines: { from: string; line: string }[] = [];
   const onLine = (from: string, line: string) => void lines.push({ from, line });
   const onProblem = (problem: string) => {
     if (!problems.includes(problem)) problems.push(problem);
@@ -236,30 +200,42 @@ async function start({
   const skip = createSkip({ concurrency, queues, consumed: ownQueues });
   const eventsUrl = dependencies.moved(verificationOutput({ resolver }, "eventsUrl"));
 
+  type Look<T> = () => T | undefined | Promise<T | undefined>;
+
   return {
+    /** Why a deploy of these templates would not work. A story that meets one fails. */
     problems,
+    /** What functions and runtimes wrote, by label. */
     lines,
     resolver,
     authority,
     gateway,
     queues,
     values,
+    /** By ARN. */
     functions: running,
     concurrency,
     metrics,
     agentCore,
+    /** The quotas of AgentCore. May change at any time. */
     quotas,
+    /** By ARN. */
     runtimes: runningRuntimes,
     dependencies,
     pace,
     fakeSlack,
+    /** The address of the tables' emulator, which checks no permission. */
     tablesUrl: dynamodb.endpoint,
     eventsUrl,
     secrets,
-    ask: ({ text, channel }) => fakeSlack.ask({ eventsUrl, text, ...(channel === undefined ? {} : { channel }) }),
-    answersTo: (message) => fakeSlack.thread(message).filter(({ ts }) => ts !== message.ts),
-    until: (what, look) => until({ what, look, problems }),
-    skipUntil: (what, look) =>
+    ask: ({ text, channel }: { text: string; channel?: string }) =>
+      fakeSlack.ask({ eventsUrl, text, ...(channel === undefined ? {} : { channel }) }),
+    /** Returns what the bot posted in the thread of a message. */
+    answersTo: (message: FakeSlackMessage) => fakeSlack.thread(message).filter(({ ts }) => ts !== message.ts),
+    /** Resolves to the first thing that `look` finds. Rejects with the problems, or after 40 s with `what`. */
+    until: <T>(what: string, look: Look<T>): Promise<T> => until({ what, look, problems }),
+    /** Like `until`. Whenever nothing is under way, the clock moves to when the next message is due. */
+    skipUntil: <T>(what: string, look: Look<T>): Promise<T> =>
       until({
         what,
         problems,

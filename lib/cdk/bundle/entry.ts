@@ -2,18 +2,6 @@
 import { join } from "node:path";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 
-export const bundleNames = [
-  "ingress",
-  "worker",
-  "deadLetters",
-  "installFlow",
-  "executionUrl",
-  "executionWorker",
-  "agentcore",
-  "container",
-] as const;
-export type BundleName = (typeof bundleNames)[number];
-
 export const projectDirectory = join(import.meta.dirname, "../../..");
 
 /** Lies beside the handler. `lambdas/shared/config/aws-environment.ts` reads it. */
@@ -43,7 +31,7 @@ const besideSigner = ["@smithy/core/event-streams"];
 
 const onLambda = { fileName: "index.js", target: "node24" };
 
-export const entries: Record<BundleName, Entry> = {
+const table = {
   ingress: { ...onLambda, source: "lambdas/verification/handlers/ingress.ts", unused: besideSigner },
   worker: { ...onLambda, source: "lambdas/verification/handlers/worker.ts", cutConfig: verificationConfig },
   deadLetters: { ...onLambda, source: "lambdas/verification/handlers/dead-letters.ts", cutConfig: verificationConfig },
@@ -76,7 +64,11 @@ export const entries: Record<BundleName, Entry> = {
     cutConfig: executionConfig,
     runsAgent: true,
   },
-};
+} satisfies Record<string, Entry>;
+
+export type BundleName = keyof typeof table;
+export const entries: Record<BundleName, Entry> = table;
+export const bundleNames = Object.keys(entries) as BundleName[];
 
 /** Keeps of the Execution zone only what `cross-checks.ts` compares with other sections when the configuration is parsed again. */
 function verificationConfig({ execution: { syncBudgetMs, authenticator }, ...config }: Config): CutConfig {

@@ -1,4 +1,4 @@
-/** A stack with two faults: a queue that takes messages in the clear, and a time-out that Lambda does not have. */
+/** A stack with two faults: a queue that accepts requests without TLS, and a timeout above the limit of Lambda. */
 import { readFileSync } from "node:fs";
 import { App, Stack } from "aws-cdk-lib";
 import { CfnFunction } from "aws-cdk-lib/aws-lambda";

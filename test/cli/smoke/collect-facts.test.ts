@@ -1,8 +1,7 @@
 /** A queue that no function polls and a function that nothing invokes are healthy without values. */
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { createIsIdle } from "../../../lib/cli/smoke/collect-facts.ts";
-import { type Synthesized, synthAll } from "../../cdk/synth.ts";
-import { referenced } from "../../cdk/template-values.ts";
+import { referenced, type Synthesized, synthAll } from "../../cdk/synth.ts";
 import { variants } from "../../cdk/variants.ts";
 
 const type = "AWS::SQS::Queue";

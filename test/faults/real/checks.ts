@@ -1,27 +1,27 @@
-/** The promise, checked: each line that comes out of here is a message of which it was not kept. Pure. */
+/** Checks the promise for each message. Every line names a message of which it was broken. Pure. */
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { questionPart } from "../../../lambdas/verification/slack/messages/blocks.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { MessageKind } from "./people.ts";
 
-/** All that is known of one message in the end. */
+/** All that is known of a message in the end. */
 export type Evidence = {
   requestId: string;
   kind: MessageKind;
   /** The event was answered with 200. */
   isTaken: boolean;
-  /** The bot's posts for it; part 0 is the placeholder. */
+  /** The bot's posts for it. Part 0 is the placeholder. */
   posts: readonly { part: number; text: string }[];
-  /** Messages with files of the answer. */
+  /** The number of posts with files of the answer. */
   files: number;
   starts: number;
-  /** Whose agents were at work when its own started. */
+  /** The requests whose agents were at work when its own started. */
   overlaps: readonly string[];
   record: Task | undefined;
   hostTask: ExecutionTask | undefined;
 };
 
-/** What the echo agent says, and nobody else. */
+/** Only the echo agent says this. */
 const agentsText = "I am the echo agent";
 
 export function violationsOf({ evidence, others }: { evidence: Evidence; others: Map<string, Evidence> }): string[] {
@@ -35,7 +35,7 @@ export function violationsOf({ evidence, others }: { evidence: Evidence; others:
     return problems;
   }
   if (kind === "refused") {
-    // Told at most once in a while; what is not told has no record.
+    // A refusal is shown at most once in a while. One that is not shown has no record.
     check(record === undefined || record.state === "done", `its record is ${record?.state}, not done`);
     check(posts.length <= 1, `it was told ${posts.length} times`);
     check(starts === 0, "an agent was started for it");
@@ -43,12 +43,12 @@ export function violationsOf({ evidence, others }: { evidence: Evidence; others:
   }
   const parts = posts.map(({ part }) => part).filter((part) => part > 0 && part < questionPart);
   const questions = posts.map(({ part }) => part).filter((part) => part >= questionPart);
-  // Started for the question, and once more for what was answered.
+  // The agent starts for the question and again for the reply.
   const mostStarts = kind === "asked" ? 2 : 1;
   check(record?.state === "done", `its record is ${record?.state ?? "missing"}, not done`);
   check(parts.length + questions.length === posts.length, "its placeholder was left over");
   check(questions.length <= (kind === "asked" ? 1 : 0), `it was asked about ${questions.length} times`);
-  // A wish to cancel that met nothing new is told to its writer alone, at most once in a while.
+  // A second request to cancel is answered to its writer alone, at most once in a while.
   const isToldAlone = kind === "cancel" && record?.outcome?.type === "canceling";
   check(parts.length > 0 || isToldAlone, "it has no answer");
   check(new Set(parts).size === parts.length, `it has parts twice: ${parts}`);
@@ -70,12 +70,12 @@ export function violationsOf({ evidence, others }: { evidence: Evidence; others:
   return problems;
 }
 
-/** No delivery of it got through. One that Slack gave up on may have been enqueued all the same: then it is a task like any other. */
+/** Whether no delivery got through. One that Slack gave up on may have been enqueued: then it is a task like any other. */
 export function isUnheard({ isTaken, record }: Pick<Evidence, "isTaken" | "record">): boolean {
   return !isTaken && record === undefined;
 }
 
-/** In one word: `answer`, or which words of ours are in the thread. */
+/** Returns `answer`, or the kind of our own text that is in the thread. */
 export function outcomeOf(evidence: Evidence): string {
   if (isAnswer(evidence)) return "answer";
   const { outcome } = evidence.record ?? {};
@@ -83,18 +83,18 @@ export function outcomeOf(evidence: Evidence): string {
   return outcome.lost ? "lost" : outcome.reason;
 }
 
-/** Whether the agent's own words are in the thread, and not ours about what became of it. */
+/** Whether the agent's own text is in the thread. */
 function isAnswer({ posts }: Pick<Evidence, "posts">): boolean {
   return posts.some(({ part, text }) => part === 1 && text.includes(agentsText));
 }
 
-/** The user reads that nobody knows whether it goes on. */
+/** Whether the user was told that the agent may still be at work. */
 function isGivenUp(record: Task | undefined): boolean {
   const { outcome } = record ?? {};
   return outcome?.type === "failed" && (outcome.reason === "ambiguous" || outcome.reason === "timeout");
 }
 
-/** `text` must hold none of these. */
+/** Returns the names of the secrets that the text holds. */
 export function leaksOf({ text, secrets }: { text: string; secrets: Record<string, string> }): string[] {
   return Object.entries(secrets).flatMap(([name, secret]) => (text.includes(secret) ? [`${name} is in a log`] : []));
 }

@@ -1,16 +1,15 @@
-/** All that is known of each message: what Slack shows, what the zones wrote down, what the agent did. */
+/** Gathers what is known of each message: what Slack shows, what the zones stored, what the agent did. */
 
 import { metadataSchema, readPostKey } from "../../../lambdas/verification/slack/api/posts.ts";
 import type { FakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
-import { overlapsOf } from "./agent-log.ts";
-import type { Books } from "./books.ts";
+import { type Books, overlapsOf } from "./books.ts";
 import type { Evidence } from "./checks.ts";
 import type { Message } from "./people.ts";
 
 type Gathering = { messages: readonly Message[]; fakeSlack: FakeSlack; books: Books };
 
-/** By request id. */
+/** Resolves to the evidence by request id. */
 export async function gatherEvidence({ messages, fakeSlack, books }: Gathering): Promise<Map<string, Evidence>> {
   const posts = postsOfBot(fakeSlack);
   const entries = books.agentLog();
@@ -34,7 +33,7 @@ export async function gatherEvidence({ messages, fakeSlack, books }: Gathering):
   return new Map((await Promise.all(evidence)).map((each) => [each.requestId, each]));
 }
 
-/** What must not be left when everything has ended: posts, queue messages and places in threads that belong to nothing. */
+/** Finds what must not be left in the end: posts, queue messages and places in threads that belong to nothing. */
 export async function gatherLeftovers({ messages, fakeSlack, books }: Gathering): Promise<string[]> {
   const known = new Set(messages.map(({ requestId }) => requestId));
   const filed = new Set(messages.filter(({ kind }) => kind === "filed").map(({ message }) => message.ts));

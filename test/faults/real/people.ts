@@ -1,28 +1,31 @@
-/** What people and Slack do in a run: messages are posted, and told of once, or again as another event. */
+/** What people and Slack do in a run: they post messages, deliver events once or again, and click buttons. */
 
+import { setTimeout as wait } from "node:timers/promises";
+import { metadataSchema, readPostKey } from "../../../lambdas/verification/slack/api/posts.ts";
+import { listButtons } from "../../../lib/local/fake-slack/blocks.ts";
 import type { FakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import type { FakeSlackMessage } from "../../../lib/local/fake-slack/messages.ts";
 import { createEventPayload } from "../../../lib/local/fake-slack/payloads.ts";
 import type { FileOfPerson, PostedByFakePerson } from "../../../lib/local/fake-slack/persons.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { type Delivery, sendEvent } from "../../../lib/local/signed-events.ts";
-import { clickUntilTaken } from "./click-until-taken.ts";
 import type { Kind, PlannedAsk } from "./plan.ts";
 
-/** `cancel` is the message that somebody wants a task canceled: it is answered like any other. */
+/** `cancel` is a message that asks for a task to be canceled. It is answered like any other. */
 export type MessageKind = Kind | "cancel";
 export type Message = PostedByFakePerson & { kind: MessageKind };
 
 const notes = { name: "notes.txt", mimetype: "text/plain", bytes: new TextEncoder().encode("private notes") };
 
-/** Slack's own moments of redelivery, forty times as fast. */
+/** Slack's own delays, forty times as fast. */
 export const retryDelaysMs: readonly number[] = [0, 1500, 7500];
 
 export type People = {
   ask(planned: PlannedAsk): void;
-  /** Slack tells of the post of this `ask` again. */
+  /** Slack delivers the post of this `ask` again, as another event. */
   tellAgain(planned: PlannedAsk): void;
   cancel(planned: PlannedAsk): void;
-  /** Nobody presses a button any more. Rejects where somebody could not. */
+  /** Stops the button clicks. Rejects if one of them failed. */
   leave(): Promise<void>;
   messages: readonly Message[];
   /** Resolves when Slack is done with all events. */
@@ -43,7 +46,7 @@ export function createPeople({
   const messages: Message[] = [];
   const filesUrl = new URL("/", fakeSlack.apiUrl).href;
   const over = new AbortController();
-  const pressing: Promise<void>[] = [];
+  const clicking: Promise<void>[] = [];
   const byPlan = new Map<PlannedAsk, Message>();
   const deliveries: Promise<Delivery>[] = [];
 
@@ -73,7 +76,7 @@ export function createPeople({
       const asked = post({ kind, text, channel, threadTs, ...(kind === "filed" ? { files: [notes] } : {}) });
       byPlan.set(planned, asked);
       if (buttonClick !== undefined)
-        pressing.push(
+        clicking.push(
           clickUntilTaken({
             fakeSlack,
             eventsUrl,
@@ -96,7 +99,7 @@ export function createPeople({
     },
     async leave() {
       over.abort();
-      await Promise.all(pressing);
+      await Promise.all(clicking);
     },
     messages,
     delivered: () => Promise.all(deliveries),
@@ -105,4 +108,51 @@ export function createPeople({
 
 function threadOf({ ts, threadTs }: PostedByFakePerson["message"]): string {
   return threadTs ?? ts;
+}
+
+const lookEveryMs = 300;
+const labels = ["Yes", "No"] as const;
+
+/**
+ * Answers the agent's question: clicks a button until it is gone, because Slack does not deliver a lost click again. Then the other
+ * button is clicked too, which comes too late. Also resolves when `signal` aborts.
+ */
+async function clickUntilTaken({
+  fakeSlack,
+  eventsUrl,
+  asked,
+  label,
+  afterMs,
+  signal,
+}: {
+  fakeSlack: FakeSlack;
+  eventsUrl: string;
+  asked: PostedByFakePerson;
+  label: (typeof labels)[number];
+  afterMs: number;
+  signal: AbortSignal;
+}): Promise<void> {
+  const inTurn = [label, ...labels.filter((each) => each !== label)];
+  const isOfTask = ({ metadata }: FakeSlackMessage) =>
+    readPostKey(metadataSchema.parse(metadata))?.requestId === asked.requestId;
+  const { channel, ts, threadTs = ts } = asked.message;
+  const question = () =>
+    fakeSlack
+      .thread({ channel, ts: threadTs })
+      .find(
+        (message) =>
+          isOfTask(message) && listButtons(message.blocks ?? []).some(({ button }) => button.text.text === label),
+      );
+  const pause = (ms: number) => wait(ms, undefined, { signal }).catch(() => {});
+
+  let isThere = false;
+  for (; !signal.aborted; await pause(lookEveryMs)) {
+    const found = question();
+    if (found === undefined && isThere) return;
+    if (found === undefined) continue;
+    if (!isThere) await pause(afterMs);
+    isThere = true;
+    for (const each of question() === undefined ? [] : inTurn)
+      fakeSlack.clickButton({ eventsUrl, channel, ts: found.ts, label: each });
+  }
 }

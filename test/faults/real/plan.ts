@@ -1,8 +1,7 @@
-/** What happens in a run, and when: a pure function of the seed. What comes of it depends on the machine's own timing. */
+/** What happens in a run, and when: a pure function of the seed. The outcome depends on the machine's timing. */
 import type { Fault } from "../../../lib/local/fake-slack/faults.ts";
-import { createRandom, type Random } from "./random.ts";
 
-/** How the task would end if nothing was killed. */
+/** How the task ends if nothing is killed. */
 export type Kind = "sync" | "accepted" | "parts" | "failed" | "refused" | "canceled" | "asked" | "filed";
 export type Zone = "verification" | "execution";
 
@@ -10,25 +9,25 @@ export type PlannedAsk = {
   atMs: number;
   kind: Kind;
   text: string;
-  /** Into the thread of the message before, instead of one of its own. */
+  /** Whether it is posted into the thread of the message before. */
   isReply: boolean;
-  /** When Slack tells of the same post again, as another event. */
+  /** When Slack delivers the post again, as another event. */
   againAtMs: number | undefined;
-  /** When somebody says in the thread that it is to be canceled. */
+  /** When somebody asks in the thread to cancel it. */
   cancelAtMs: number | undefined;
-  /** What goes wrong at Slack from then on, once. */
+  /** A fault of Slack that applies once from then on. */
   slackFault: Fault | undefined;
-  /** Which button of the agent's question somebody presses, so long after it is there; and then the other one. */
+  /** Which button of the agent's question somebody clicks, and how long after it appeared. The other one follows. */
   buttonClick: { label: "Yes" | "No"; afterMs: number } | undefined;
 };
 
-/** In order of their moments. */
+/** Both lists are in order of time. */
 export type Plan = { asks: PlannedAsk[]; kills: { atMs: number; zone: Zone }[] };
 
-/** The last kills come when the last tasks are under way. */
+/** The last kills come while the last tasks are under way. */
 const afterLastAskMs = 1500;
 
-/** What needs nothing of the Execution zone but the agent. */
+/** Tasks that need only the agent from the Execution zone. */
 const plainKinds: readonly Kind[] = [
   "sync",
   "sync",
@@ -41,7 +40,7 @@ const plainKinds: readonly Kind[] = [
   "refused",
   "canceled",
 ];
-/** With questions of the agent, and with files, which are on this machine alone. */
+/** Adds questions of the agent and files, which only the zones on one machine have. */
 export const allKinds: readonly Kind[] = [...plainKinds, "asked", "asked", "filed"];
 
 export function planRun({
@@ -55,7 +54,7 @@ export function planRun({
   seed: number;
   tasks: number;
   kills: number;
-  /** Mean time from kill to kill; a process is up again after a third of the default. */
+  /** The mean time between kills. A process is up again after a third of the default. */
   killEveryMs?: number;
 }): Plan {
   const random = createRandom({ seed });
@@ -87,7 +86,7 @@ function planAsk({
     atMs,
     kind,
     text: `private ${number} ${wishOf({ random, kind })}`,
-    // Files of an answer have no key and are known by their thread; and where an agent asks, what is said there answers it.
+    // Files of an answer have no key, so their thread must be their own. A reply to a question would answer it.
     isReply: number > 0 && random.chance(0.2) && kind !== "filed" && kind !== "asked",
     againAtMs: random.chance(0.3) ? atMs + random.upTo(4000) : undefined,
     cancelAtMs: kind === "canceled" ? atMs + 100 + random.upTo(2500) : undefined,
@@ -96,7 +95,7 @@ function planAsk({
   };
 }
 
-/** In the echo agent's words. */
+/** Returns the message that makes the echo agent behave so. */
 function wishOf({ random, kind }: { random: Random; kind: Kind }): string {
   switch (kind) {
     case "sync":
@@ -118,7 +117,7 @@ function wishOf({ random, kind }: { random: Random; kind: Kind }): string {
   }
 }
 
-/** A `late` post lands when its act has given up, has looked for it and has posted anew; but before the sweep. */
+/** A `late` post appears after the worker has given up on it, looked for it and posted again, but before the sweep. */
 function planSlackFault({ random }: { random: Random }): Fault {
   const method = random.oneOf(["chat.postMessage", "chat.postMessage", "chat.update", "conversations.replies"]);
   return random.oneOf<Fault>([
@@ -129,4 +128,30 @@ function planSlackFault({ random }: { random: Random }): Fault {
     { method, type: "status", status: 500 },
     { method, type: "rate_limited", retryAfterSeconds: 1 },
   ]);
+}
+
+type Random = {
+  /** A number from [0, 1), as Math.random. */
+  next(): number;
+  /** A whole number from 0 up to, but not, `limit`. */
+  upTo(limit: number): number;
+  oneOf<T>(choices: readonly [T, ...T[]]): T;
+  chance(probability: number): boolean;
+};
+
+export function createRandom({ seed }: { seed: number }): Random {
+  let state = seed | 0;
+  function next(): number {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+  const upTo = (limit: number) => Math.floor(next() * limit);
+  return {
+    next,
+    upTo,
+    oneOf: (choices) => choices[upTo(choices.length)] ?? choices[0],
+    chance: (probability) => next() < probability,
+  };
 }

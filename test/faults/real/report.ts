@@ -1,20 +1,20 @@
-/** What came of a run, as figures and as lines for people. */
+/** The report of a run: figures, and lines for people. */
 import type { Zone } from "./plan.ts";
 
 export type Report = {
   tasks: number;
-  /** Messages beside them that ask for a task to be canceled. */
+  /** Further messages that ask for a task to be canceled. */
   cancels: number;
   kills: Record<Zone, number>;
-  /** Posts of events: first ones, redeliveries, and second events of the same message. */
+  /** Deliveries of events: first ones, redeliveries, and second events of the same message. */
   deliveries: number;
-  /** Messages of which no delivery got through, so that nothing was promised. */
+  /** Messages that no delivery brought, so that nothing was promised. */
   unheard: number;
-  /** How many messages ended how, by the words in their threads: the agent's, or ours. */
+  /** The number of messages by their outcome. */
   outcomes: Record<string, number>;
   starts: number;
   violations: string[];
-  /** The log lines of the first message that is named there. */
+  /** The log lines of the message that the first violation names. */
   log: string[];
   seconds: number;
 };
@@ -26,7 +26,7 @@ export function reportText({ seed, report }: { seed: number; report: Report }): 
   const ended = Object.entries(outcomes).map(([outcome, count]) => `${outcome} ${count}`);
   const figures = [
     `seed ${seed}, ${seconds.toFixed(0)} s`,
-    `tasks: ${tasks}, wishes to cancel: ${cancels}, deliveries of events: ${deliveries}`,
+    `tasks: ${tasks}, requests to cancel: ${cancels}, deliveries of events: ${deliveries}`,
     `kills: ${kills.verification} of the Verification zone, ${kills.execution} of the Execution zone`,
     `outcomes: ${ended.join(", ")}; never delivered: ${unheard}`,
     `starts of the agent: ${starts}`,

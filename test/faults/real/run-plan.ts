@@ -1,5 +1,4 @@
-/** A plan, carried out: people ask, zones are killed, and in the end everything that was promised is looked up. */
-
+/** Carries out a plan: people ask, zones are killed, and in the end every promise is checked. */
 import { setTimeout as wait } from "node:timers/promises";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import { abortable } from "../../../lambdas/shared/async/waiting.ts";
@@ -7,20 +6,18 @@ import type { FakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import type { Books } from "./books.ts";
 import { type Evidence, isUnheard, leaksOf, outcomeOf, violationsOf } from "./checks.ts";
 import { gatherEvidence, gatherLeftovers } from "./gather.ts";
-import { momentsOf } from "./moments.ts";
-import { createPeople } from "./people.ts";
+import { createPeople, type Message, type People } from "./people.ts";
 import type { Plan, Zone } from "./plan.ts";
 import type { Report } from "./report.ts";
-import { settle } from "./settle.ts";
 
 /** Both zones, wherever they run. */
 export type Zones = {
   eventsUrl: string;
-  /** Ends what runs without a warning; something new takes its place. False where nothing ran. */
+  /** Kills what runs, which is then replaced. Returns false if nothing ran. */
   kill(zone: Zone): Promise<boolean>;
-  /** Everything that was logged. */
+  /** Returns all log lines. */
   output(): string;
-  /** What went wrong by itself, as readable lines. */
+  /** What went wrong by itself. */
   problems: string[];
   close(): Promise<void>;
 };
@@ -29,7 +26,7 @@ export type Progress = { asked: number; killed: number; done: number };
 
 export type RunRequest = { plan: Plan; signal: AbortSignal; onProgress?: (progress: Progress) => void };
 
-/** Rejects when `signal` aborts. `secrets` are to be in no log. */
+/** Rejects when `signal` aborts. None of the `secrets` may be in a log. */
 export async function runPlan({
   plan,
   signal,
@@ -43,7 +40,7 @@ export async function runPlan({
   fakeSlack: FakeSlack;
   zones: Zones;
   books: Books;
-  /** From the last moment of the plan until everything has ended, or never will. */
+  /** How long to wait after the last moment of the plan until everything has ended. */
   patienceMs?: number;
   secrets: Record<string, string> & { SLACK_SIGNING_SECRET: string };
 }): Promise<Report> {
@@ -103,8 +100,61 @@ function countOutcomes(evidence: readonly Evidence[]): Record<string, number> {
   return Object.fromEntries([...counts].sort(([, a], [, b]) => b - a));
 }
 
-/** What was logged of the message that a violation names. */
+/** Returns the log lines of the message that a violation names. */
 function logOf({ output, violation }: { output: string; violation: string | undefined }): string[] {
   const requestId = violation?.split(/[ :]/)[0] ?? "";
   return uuidPattern.test(requestId) ? output.split("\n").filter((line) => line.includes(requestId)) : [];
+}
+
+type Moment = { atMs: number; act: () => void | Promise<void> };
+
+/** Returns the moments of a plan in order. */
+function momentsOf({
+  plan,
+  people,
+  kill,
+}: {
+  plan: Plan;
+  people: People;
+  kill: (zone: Zone) => Promise<void>;
+}): Moment[] {
+  const moments = plan.asks.flatMap((ask): Moment[] => [
+    { atMs: ask.atMs, act: () => people.ask(ask) },
+    ...(ask.againAtMs === undefined ? [] : [{ atMs: ask.againAtMs, act: () => people.tellAgain(ask) }]),
+    ...(ask.cancelAtMs === undefined ? [] : [{ atMs: ask.cancelAtMs, act: () => people.cancel(ask) }]),
+  ]);
+  moments.push(...plan.kills.map(({ atMs, zone }) => ({ atMs, act: () => kill(zone) })));
+  return moments.sort((a, b) => a.atMs - b.atMs);
+}
+
+const lookEveryMs = 250;
+
+/** Resolves when every task is over and no queue holds anything that matters, or after `patienceMs`. The checks then name what is left. */
+async function settle({
+  messages,
+  books,
+  patienceMs,
+  signal,
+  onDone,
+}: {
+  messages: readonly Message[];
+  books: Books;
+  patienceMs: number;
+  signal: AbortSignal;
+  onDone: (count: number) => void;
+}): Promise<void> {
+  const endMs = Date.now() + patienceMs;
+  const ended = new Set<string>();
+  for (;;) {
+    const isQuiet = (await books.queued()).length === 0;
+    for (const { requestId } of messages) {
+      if (ended.has(requestId)) continue;
+      const record = await books.record(requestId);
+      // A message that no delivery brought has no record. It is over when the queues are empty.
+      if (record === undefined ? isQuiet : record.state === "done" && record.cleanupDone) ended.add(requestId);
+    }
+    onDone(ended.size);
+    if ((isQuiet && ended.size === messages.length) || Date.now() > endMs) return;
+    await wait(lookEveryMs, undefined, { signal });
+  }
 }

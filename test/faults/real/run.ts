@@ -1,9 +1,9 @@
-/** `npm run faults:real`: both zones as real processes, killed at random moments while people ask. */
+/** `npm run faults:real`: both zones run as real processes and are killed at random moments while people ask. */
 import { parseArgs } from "node:util";
 import { allKinds, planRun } from "./plan.ts";
 import { reportText } from "./report.ts";
 import type { Progress } from "./run-plan.ts";
-import { runStory } from "./run-story.ts";
+import { runStory } from "./zones.ts";
 
 const helpText = `
 npm run faults:real -- [--tasks N] [--kills N] [--seed N]
@@ -18,8 +18,8 @@ and files come and go along. Exit code 1 where that does not hold.
   --seed N    what is asked and killed, and when (a random one); the machine's timing is its own
 `;
 
-/** Throws where the words make no sense. */
-function wishesOf(words: string[]) {
+/** Throws for arguments that make no sense. */
+function readArguments(words: string[]) {
   const { values } = parseArgs({
     args: words,
     options: {
@@ -38,20 +38,20 @@ function wishesOf(words: string[]) {
 }
 
 async function main(words: string[]): Promise<number> {
-  let wishes: ReturnType<typeof wishesOf>;
+  let wanted: ReturnType<typeof readArguments>;
   try {
-    wishes = wishesOf(words);
+    wanted = readArguments(words);
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : error}\n--help says more.`);
     return 2;
   }
-  const { tasks, kills, seed, help } = wishes;
+  const { tasks, kills, seed, help } = wanted;
   if (help) {
     console.log(helpText.trim());
     return 0;
   }
   const stop = new AbortController();
-  // One Ctrl-C may arrive twice, from the terminal and from npm: a second one changes nothing.
+  // One Ctrl-C may arrive twice, from the terminal and from npm. The second one changes nothing.
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => stop.abort());
   try {
     const report = await runStory({
@@ -69,7 +69,7 @@ async function main(words: string[]): Promise<number> {
   }
 }
 
-/** One line, written anew when something has changed. */
+/** Writes one line again when something has changed. */
 function progressLine({ tasks, kills }: { tasks: number; kills: number }): (progress: Progress) => void {
   let shown = "";
   return ({ asked, killed, done }) => {

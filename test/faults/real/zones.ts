@@ -1,13 +1,44 @@
-/** Both zones as processes of their own, which are killed and started again at once, as a supervisor would. */
-import { writeFileSync } from "node:fs";
+/** Both zones as processes on this machine, in a folder of their own, and what they wrote there. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
+import { queueMessageSchema, toWakeSeq } from "../../../lambdas/verification/task/messages.ts";
+import { openSqliteEngine } from "../../../lib/local/engine.ts";
+import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { freePort, type Process, sekisho } from "../../e2e/processes.ts";
+import { type Books, parseAgentLog, readStores } from "./books.ts";
+import { retryDelaysMs } from "./people.ts";
 import type { Zone } from "./plan.ts";
-import type { Zones } from "./run-plan.ts";
+import type { Report } from "./report.ts";
+import { type RunRequest, runPlan, type Zones } from "./run-plan.ts";
+
+const secrets = {
+  SLACK_SIGNING_SECRET: "a-signing-secret-of-these-runs",
+  SLACK_BOT_TOKEN: "xoxb-a-bot-token-of-these-runs",
+};
+
+/** Runs a plan against the zones. Rejects when `signal` aborts. All processes end in any case. */
+export async function runStory(request: RunRequest): Promise<Report> {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-faults-"));
+  const opened: (() => Promise<void>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
+  try {
+    const { SLACK_SIGNING_SECRET: signingSecret, SLACK_BOT_TOKEN: botToken } = secrets;
+    const fakeSlack = await startFakeSlack({ signingSecret, botToken, retryDelaysMs });
+    opened.push(fakeSlack.close);
+    const zones = await startZones({ folder, slackApiUrl: fakeSlack.apiUrl, secrets });
+    opened.push(zones.close);
+    const books = openSqliteBooks({ folder });
+    opened.push(books.close);
+    return await runPlan({ ...request, fakeSlack, zones, books, secrets });
+  } finally {
+    for (const close of opened.reverse()) await close();
+  }
+}
 
 /** Resolves when both are ready. `folder` gets their configuration, their stores and what the agent writes. */
-export async function startZones({
+async function startZones({
   folder,
   slackApiUrl,
   secrets,
@@ -88,5 +119,35 @@ function configOf({ slackApiUrl }: { slackApiUrl: string }) {
       lostAfterMs: 500,
     },
     limits: { callTimeoutMs: 1200, leaseMs: 2000, visibilityTimeoutMs: 2500, sweepAfterMs: 3000 },
+  };
+}
+
+function openSqliteBooks({ folder }: { folder: string }): Books {
+  const fileOf = (zone: string) => join(folder, ".sekisho", `${zone}.db`);
+  const verification = openSqliteEngine({ file: fileOf("verification") });
+  const execution = openSqliteEngine({ file: fileOf("execution") });
+  const database = openDatabase({ file: fileOf("verification") });
+  const messages = database.prepare("SELECT queue, body FROM messages ORDER BY seq");
+  const stores = readStores({ verification: verification.taskStore, execution: execution.taskStore });
+  const agentFile = join(folder, "agent.log");
+  return {
+    ...stores,
+    async queued() {
+      const lines = (messages.all() as { queue: string; body: string }[]).map(async ({ queue, body }) => {
+        const message = queueMessageSchema.parse(JSON.parse(body));
+        if (message.type === "button_click" || message.type === "conversation_opened")
+          return [`a ${message.type} is in the queue ${queue}`];
+        const task = await stores.record(message.requestId);
+        const isSpent = task !== undefined && toWakeSeq({ message, task }) < task.wakeSeq;
+        return isSpent ? [] : [`${message.requestId}: a message ${message.type} is in the queue ${queue}`];
+      });
+      return (await Promise.all(lines)).flat();
+    },
+    agentLog: () => (existsSync(agentFile) ? parseAgentLog(readFileSync(agentFile, "utf8")) : []),
+    async close() {
+      await verification.close();
+      await execution.close();
+      await database.close();
+    },
   };
 }

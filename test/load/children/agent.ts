@@ -1,13 +1,13 @@
-/** The agent of a load run: tells the parent process when it starts and ends, and holds its task unless that is quick. */
+/** The agent of a load run. It reports its start and end to the parent, and holds a task unless it is quick. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { answerTo } from "../plan.ts";
+import { answerTo } from "../asker.ts";
 import { createHold, type Hold } from "./hold.ts";
-import { tell } from "./tell.ts";
+import { tell } from "./parent.ts";
 
 let hold: Hold | undefined;
 
-/** Called once, before the first task. */
+/** Must be called once, before the first task. */
 export function holdTasks(request: { atOnce: number; quietMs: number }): void {
   hold = createHold(request);
 }

@@ -1,15 +1,12 @@
-/** The Execution zone of a load run as a process of its own. */
+/** The Execution zone of a load run as a process. */
 
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { openSqliteEngine } from "../../../lib/local/engine.ts";
 import { startExecutionZone } from "../../../lib/local/execution-zone.ts";
-import { countingEngine } from "../counting-engine.ts";
-import { countOperations } from "../operation-counts.ts";
+import { countingEngine, countOperations } from "../counting-engine.ts";
 import { holdTasks } from "./agent.ts";
-import { serveParent } from "./serve-parent.ts";
-import { type ExecutionSettings, readSettings } from "./settings.ts";
-import { tell } from "./tell.ts";
+import { type ExecutionSettings, readSettings, serveParent, tell } from "./parent.ts";
 
 const { config, file, atOnce, quietMs } = readSettings<ExecutionSettings>();
 holdTasks({ atOnce, quietMs });

@@ -1,14 +1,11 @@
-/** Holds the agents of a load run, so that a given number of tasks is in execution at once however fast the machine is. */
+/** Holds the agents of a load run, so that a given number of tasks is in execution at once on any machine. */
 
 export type Hold = {
   /** Resolves when the agent may end its task. */
   enter(request: { signal: AbortSignal }): Promise<void>;
 };
 
-/**
- * One more than `atOnce` lets the one go that has been held for longest. Where none has come for `quietMs`, nobody is
- * waited for any more, and all go.
- */
+/** When more than `atOnce` agents are held, the one held for longest is released. When none has come for `quietMs`, all are released. */
 export function createHold({
   atOnce,
   quietMs,

@@ -1,21 +1,66 @@
-/** The Verification zone of a load run as a process of its own, with a transport that fails at times. */
+/** The Verification zone of a load run as a process, with a transport that fails at times and sweeps that come early. */
+
 import { dirname } from "node:path";
+import { SekishoError } from "../../../contracts/errors.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { createDestinations } from "../../../lambdas/verification/destinations.ts";
-import { openSqliteEngine } from "../../../lib/local/engine.ts";
+import type { Transport } from "../../../lambdas/verification/transport/transport.ts";
+import { type Engine, openSqliteEngine } from "../../../lib/local/engine.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { openSlackInstallation } from "../../../lib/local/slack-installation.ts";
 import { startVerificationZone } from "../../../lib/local/verification-zone.ts";
-import { bump, type CallCounts } from "../call-counts.ts";
-import { countingEngine } from "../counting-engine.ts";
-import { earlySweeps } from "../early-sweeps.ts";
-import { countOperations } from "../operation-counts.ts";
-import { seededRandom } from "../seeded.ts";
-import { failingTransport } from "./failing-transport.ts";
-import { serveParent } from "./serve-parent.ts";
-import { readSettings, type VerificationSettings } from "./settings.ts";
-import { tell } from "./tell.ts";
+import { createRandom } from "../../faults/real/plan.ts";
+import { bump, type CallCounts, countingEngine, countOperations } from "../counting-engine.ts";
+import { readSettings, serveParent, tell, type VerificationSettings } from "./parent.ts";
+
+/** Lets a share of sends fail: not sent for certain, not sent although nobody knows, or sent with the answer lost. */
+function failingTransport({
+  transport,
+  failing,
+  random,
+  counts,
+}: {
+  transport: Transport;
+  failing: number;
+  random: () => number;
+  counts: CallCounts;
+}): Transport {
+  return {
+    ...transport,
+    async send(request) {
+      const { method } = JSON.parse(Buffer.from(request.body).toString()) as { method: string };
+      bump(counts.calls, method);
+      if (random() >= failing) return transport.send(request);
+      bump(counts.failed, method);
+      const fate = Math.floor(random() * 3);
+      if (fate === 0) throw new SekishoError("unavailable");
+      if (fate === 1) await transport.send(request);
+      throw new SekishoError("ambiguous");
+    },
+  };
+}
+
+/** Only sweeps are delayed for so long. */
+const sweepDelayMs = 100_000;
+
+/** Brings sweeps forward, so that a run does not wait two minutes for its last one. */
+function earlySweeps({ engine, sweepAfterMs }: { engine: Engine; sweepAfterMs: number }): Engine {
+  return {
+    ...engine,
+    taskQueue(request) {
+      const { queue, deadLetters } = engine.taskQueue(request);
+      return {
+        deadLetters,
+        queue: {
+          ...queue,
+          send: ({ delayMs = 0, ...message }) =>
+            queue.send({ ...message, delayMs: delayMs < sweepDelayMs ? delayMs : sweepAfterMs }),
+        },
+      };
+    },
+  };
+}
 
 const settings = readSettings<VerificationSettings>();
 const { file, seed, failing, sweepAfterMs } = settings;
@@ -23,7 +68,7 @@ const config = parseConfig({ json: settings.config });
 const log = createLog({ service: "verification", level: "error" });
 const counter = countOperations();
 const counts: CallCounts = { calls: {}, failed: {} };
-const random = seededRandom(seed);
+const random = createRandom({ seed }).next;
 const destinations = createDestinations({
   config,
   localUrl: `${settings.executionUrl}/`,

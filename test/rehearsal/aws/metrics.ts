@@ -17,32 +17,30 @@ export type Sample = { atMs: number; value: number };
 /** Includes both ends. */
 export type Window = { fromMs?: number; toMs?: number };
 
-export type Metrics = {
-  record(sample: MetricId & { value: number; atMs?: number }): void;
-  /** Returns the samples in the order in which they were recorded. */
-  samples(id: MetricId, window?: Window): Sample[];
-  /** Returns every metric that has a sample. */
-  ids(): MetricId[];
-  /** Returns the time of the first sample, or the current time if there is none. */
-  firstMs(): number;
-};
+export type Metrics = ReturnType<typeof createMetrics>;
 
-export function createMetrics({ now = Date.now }: { now?: () => number } = {}): Metrics {
+export function createMetrics({ now = Date.now }: { now?: () => number } = {}) {
   const all = new Map<string, { id: MetricId; samples: Sample[] }>();
   let firstMs: number | undefined;
   return {
+    /** Returns the time of the first sample, or the current time if there is none. */
     firstMs: () => firstMs ?? now(),
-    record({ value, atMs = now(), ...id }) {
+    record({ value, atMs = now(), ...id }: MetricId & { value: number; atMs?: number }): void {
       firstMs = Math.min(atMs, firstMs ?? atMs);
       const key = keyOf(id);
       const metric = all.get(key) ?? { id, samples: [] };
       all.set(key, metric);
       metric.samples.push({ atMs, value });
     },
-    samples(id, { fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY } = {}) {
+    /** Returns the samples in the order in which they were recorded. */
+    samples(
+      id: MetricId,
+      { fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY }: Window = {},
+    ): Sample[] {
       const samples = all.get(keyOf(id))?.samples ?? [];
       return samples.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs);
     },
+    /** Returns every metric that has a sample. */
     ids: () => [...all.values()].map(({ id }) => id),
   };
 }

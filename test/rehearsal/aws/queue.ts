@@ -10,6 +10,8 @@ export type SentMessage = {
   trace?: string | undefined;
 };
 
+export type MovedMessage = SentMessage & { id: string; sentAtMs: number };
+
 type Message = Omit<SentMessage, "delaySeconds"> & {
   id: string;
   sentAtMs: number;
@@ -37,21 +39,7 @@ export type Delivered = {
 
 export type Depth = { visible: number; notVisible: number; delayed: number; oldestSeconds: number };
 
-export type Queue = {
-  /** Returns the id of the message. */
-  send(message: SentMessage): string;
-  receive(request: { most: number; visibilitySeconds?: number | undefined }): Delivered[];
-  /** Like SQS, accepts the receipt of a message that is gone. Returns false for a receipt that was never given out. */
-  remove(receipt: string): boolean;
-  hide(request: { receipt: string; seconds: number }): boolean;
-  /** Returns what can be received now, without receiving it. */
-  bodies(): string[];
-  depth(): Depth;
-  /** Returns when the next waiting message can be received. */
-  nextDueMs(): number | undefined;
-  /** Calls the listener when a message may have become receivable. Returns a function that removes it. */
-  onChange(listener: () => void): () => void;
-};
+export type Queue = ReturnType<typeof createQueue>;
 
 /** Each `every`th message is delivered twice, counted over all queues. May change at any time. */
 export type Duplicates = { every: number; counted: number };
@@ -68,10 +56,10 @@ export function createQueue({
 }: {
   visibilitySeconds: number;
   delaySeconds?: number;
-  redrive?: { maxReceiveCount: number; take: (message: SentMessage & { id: string; sentAtMs: number }) => void };
+  redrive?: { maxReceiveCount: number; take: (message: MovedMessage) => void };
   duplicates: Duplicates;
   now?: () => number;
-}): Queue & { take(message: SentMessage & { id: string; sentAtMs: number }): void } {
+}) {
   const messages = new Set<Message>();
   const receipts = new Set<string>();
   const listeners = new Set<() => void>();
@@ -114,7 +102,8 @@ export function createQueue({
   }
 
   return {
-    send({ delaySeconds: ownDelay = delaySeconds, ...sent }) {
+    /** Returns the id of the message. */
+    send({ delaySeconds: ownDelay = delaySeconds, ...sent }: SentMessage): string {
       const nowMs = now();
       const id = randomUUID();
       duplicates.counted++;
@@ -133,12 +122,19 @@ export function createQueue({
       if (duplicates.counted % duplicates.every === 0) add({ ...message, isCopy: true });
       return id;
     },
-    take({ id, sentAtMs, body, trace, groupId, attributes }) {
+    /** Takes a message over from another queue. */
+    take({ id, sentAtMs, body, trace, groupId, attributes }: MovedMessage): void {
       const more = { state: "visible", dueAtMs: now(), receives: 0, isCopy: false } as const;
       // In a dead-letter queue a message keeps its timestamp, so its age counts from its first sending.
       add({ id, sentAtMs, bornAtMs: sentAtMs, body, trace, groupId, attributes, ...more });
     },
-    receive({ most, visibilitySeconds: hiddenSeconds = visibilitySeconds }) {
+    receive({
+      most,
+      hiddenSeconds = visibilitySeconds,
+    }: {
+      most: number;
+      hiddenSeconds?: number | undefined;
+    }): Delivered[] {
       const delivered: Delivered[] = [];
       for (const copy of [...messages].filter(isSpent)) messages.delete(copy);
       for (const message of [...messages].filter(isDue)) {
@@ -153,19 +149,21 @@ export function createQueue({
       }
       return delivered;
     },
-    remove(receipt) {
+    /** Like SQS, accepts the receipt of a message that is gone. Returns false for a receipt that was never given out. */
+    remove(receipt: string): boolean {
       const message = withReceipt(receipt);
       if (message !== undefined) messages.delete(message);
       return receipts.has(receipt);
     },
-    hide({ receipt, seconds }) {
+    hide({ receipt, seconds }: { receipt: string; seconds: number }): boolean {
       const message = withReceipt(receipt);
       if (message !== undefined) message.dueAtMs = now() + seconds * 1000;
       changed();
       return receipts.has(receipt);
     },
+    /** Returns what can be received now, without receiving it. */
     bodies: () => [...messages].filter(isDue).map(({ body }) => body),
-    depth() {
+    depth(): Depth {
       const waiting = [...messages].filter(({ dueAtMs }) => dueAtMs > now());
       const due = [...messages].filter(isDue);
       const hidden = waiting.filter(({ state }) => state === "hidden");
@@ -178,11 +176,13 @@ export function createQueue({
         oldestSeconds: oldestMs / 1000,
       };
     },
-    nextDueMs() {
+    /** Returns when the next waiting message can be received. */
+    nextDueMs(): number | undefined {
       const due = [...messages].filter((message) => !isSpent(message)).map(({ dueAtMs }) => dueAtMs);
       return due.length === 0 ? undefined : Math.min(...due);
     },
-    onChange(listener) {
+    /** Calls the listener when a message may have become receivable. Returns a function that removes it. */
+    onChange(listener: () => void): () => void {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },

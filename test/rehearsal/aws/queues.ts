@@ -5,21 +5,9 @@ import type { Resolver } from "../template/resolve.ts";
 import { record } from "../template/wiring.ts";
 import { awsFailure } from "./failure.ts";
 import type { Backend } from "./gateway.ts";
-import { createQueue, type Delivered, type Depth, type Duplicates, type Queue } from "./queue.ts";
+import { createQueue, type Delivered, type Duplicates, type MovedMessage, type Queue } from "./queue.ts";
 
-export type Queues = {
-  backend: Backend;
-  /** Needs no permission, as for CloudWatch. So do the others below. */
-  depthOf(arn: string): Depth;
-  /** Returns the bodies of messages that can be received, without receiving them. */
-  peek(arn: string): Promise<string[]>;
-  send(request: { arn: string; body: string }): Promise<void>;
-  /** Returns when the next message of any of these queues can be received. */
-  nextDueMs(arns: readonly string[]): number | undefined;
-  duplicates: Duplicates;
-  /** Makes pending receives look again, because the clock moved. */
-  lookAgain(): void;
-};
+export type Queues = ReturnType<typeof createQueues>;
 
 const longestWaitSeconds = 20;
 const longestDelaySeconds = 900;
@@ -39,9 +27,9 @@ export function createQueues({
 }: {
   resolver: Resolver;
   visibilitySeconds?: number | undefined;
-}): Queues {
+}) {
   const duplicates: Duplicates = { every: duplicateEvery, counted: 0 };
-  const queues = new Map<string, ReturnType<typeof createQueue>>();
+  const queues = new Map<string, Queue>();
   const waiting = new Set<() => void>();
   const queueOf = (arn: string) => {
     const queue = queues.get(arn);
@@ -56,7 +44,7 @@ export function createQueues({
       throw new Error(`${resource.label}: its dead-letter queue is in no template.`);
     const redrive = {
       maxReceiveCount: Number(maxReceiveCount),
-      take: (message: Parameters<ReturnType<typeof createQueue>["take"]>[0]) => queueOf(target).take(message),
+      take: (message: MovedMessage) => queueOf(target).take(message),
     };
     const queue = createQueue({
       visibilitySeconds: visibilitySeconds ?? Number(VisibilityTimeout),
@@ -74,7 +62,7 @@ export function createQueues({
     const endAtMs = performance.now() + 1000 * Math.min(Number(WaitTimeSeconds), longestWaitSeconds);
     for (;;) {
       const most = Math.min(Number(MaxNumberOfMessages), mostPerReceive);
-      const delivered = queue.receive({ most, visibilitySeconds: seconds });
+      const delivered = queue.receive({ most, hiddenSeconds: seconds });
       const leftMs = endAtMs - performance.now();
       if (delivered.length > 0 || leftMs <= 0 || signal.aborted) return delivered;
       const dueInMs = (queue.nextDueMs() ?? Number.POSITIVE_INFINITY) - Date.now();
@@ -95,38 +83,44 @@ export function createQueues({
     });
   }
 
-  return {
-    async backend({ call: { action, input, resources }, received }) {
-      const queue = queues.get(resources[0] ?? "");
-      if (queue === undefined) return failure("QueueDoesNotExist");
-      switch (action) {
-        case "sqs:SendMessage": {
-          const problem = problemOf(input);
-          return problem ? failure(problem) : Response.json(send(queue, input, received));
-        }
-        case "sqs:ReceiveMessage":
-          return Response.json({ Messages: await receive(queue, input, received.request.signal) });
-        case "sqs:DeleteMessage":
-          return queue.remove(String(input.ReceiptHandle)) ? Response.json({}) : failure("ReceiptHandleIsInvalid");
-        case "sqs:ChangeMessageVisibility": {
-          const seconds = Number(input.VisibilityTimeout);
-          if (!(seconds >= 0 && seconds <= longestHiddenSeconds)) return failure("InvalidParameterValue");
-          const receipt = String(input.ReceiptHandle);
-          return queue.hide({ receipt, seconds }) ? Response.json({}) : failure("ReceiptHandleIsInvalid");
-        }
-        case "sqs:GetQueueAttributes":
-          return Response.json({ Attributes: attributesOf(queue) });
+  const backend: Backend = async ({ call: { action, input, resources }, received }) => {
+    const queue = queues.get(resources[0] ?? "");
+    if (queue === undefined) return failure("QueueDoesNotExist");
+    switch (action) {
+      case "sqs:SendMessage": {
+        const problem = problemOf(input);
+        return problem ? failure(problem) : Response.json(send(queue, input, received));
       }
-      return failure("UnsupportedOperation");
-    },
-    depthOf: (arn) => queueOf(arn).depth(),
-    peek: async (arn) => queueOf(arn).bodies(),
-    send: async ({ arn, body }) => void queueOf(arn).send({ body }),
-    nextDueMs(arns) {
+      case "sqs:ReceiveMessage":
+        return Response.json({ Messages: await receive(queue, input, received.request.signal) });
+      case "sqs:DeleteMessage":
+        return queue.remove(String(input.ReceiptHandle)) ? Response.json({}) : failure("ReceiptHandleIsInvalid");
+      case "sqs:ChangeMessageVisibility": {
+        const seconds = Number(input.VisibilityTimeout);
+        if (!(seconds >= 0 && seconds <= longestHiddenSeconds)) return failure("InvalidParameterValue");
+        const receipt = String(input.ReceiptHandle);
+        return queue.hide({ receipt, seconds }) ? Response.json({}) : failure("ReceiptHandleIsInvalid");
+      }
+      case "sqs:GetQueueAttributes":
+        return Response.json({ Attributes: attributesOf(queue) });
+    }
+    return failure("UnsupportedOperation");
+  };
+
+  // The backend checks permissions. The other functions need none, as CloudWatch needs none.
+  return {
+    backend,
+    depthOf: (arn: string) => queueOf(arn).depth(),
+    /** Returns the bodies of messages that can be received, without receiving them. */
+    peek: (arn: string) => queueOf(arn).bodies(),
+    send: ({ arn, body }: { arn: string; body: string }) => void queueOf(arn).send({ body }),
+    /** Returns when the next message of any of these queues can be received. */
+    nextDueMs(arns: readonly string[]): number | undefined {
       const due = arns.flatMap((arn) => queueOf(arn).nextDueMs() ?? []);
       return due.length === 0 ? undefined : Math.min(...due);
     },
     duplicates,
+    /** Makes pending receives look again, because the clock moved. */
     lookAgain() {
       for (const look of [...waiting]) look();
     },

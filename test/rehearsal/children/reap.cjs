@@ -1,4 +1,4 @@
-/** Ends the processes whose ids it was told (and not told away again) once its input ends: a stopped one hears of nothing itself. */
+/** Kills processes when its input ends. It reads their ids, one a line; a minus in front removes an id again. */
 const { createInterface } = require("node:readline");
 
 const pids = new Set();
@@ -9,7 +9,7 @@ createInterface({ input: process.stdin })
       try {
         process.kill(Number(pid), "SIGKILL");
       } catch {
-        // It is gone already.
+        // The process is gone.
       }
     }
   });

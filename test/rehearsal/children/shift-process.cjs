@@ -1,4 +1,4 @@
-/** For `--require`: the process is told by its parent how far its time is ahead. */
+/** For `--require`: the parent tells the process how far its clock is ahead. */
 const { setOffset, shiftWaiting } = require("../shift-date.cjs");
 
 shiftWaiting();

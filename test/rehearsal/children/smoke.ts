@@ -1,4 +1,4 @@
-/** `sekisho smoke` with times that a rehearsal can wait for. */
+/** `sekisho smoke` with the settings of the first argument. */
 import { createSmoke } from "../../../bin/commands/smoke.ts";
 
 const [, , settings = "", ...words] = process.argv;

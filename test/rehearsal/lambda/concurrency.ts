@@ -4,14 +4,7 @@ import type { LambdaFunction } from "../template/wiring.ts";
 /** The limit of a new account: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
 export const newAccountLimit = 10;
 
-export type Concurrency = {
-  /** Counts an invocation until the returned function is called. Returns undefined where Lambda throttles it. */
-  enter(fn: Pick<LambdaFunction, "arn" | "account" | "region">): (() => void) | undefined;
-  /** Returns the number of an account's current invocations. */
-  underWay(account: string): number;
-  /** Returns the highest number of concurrent invocations that an account had. */
-  peak(account: string): number;
-};
+export type Concurrency = ReturnType<typeof createConcurrency>;
 
 /** Each account has its own limit in each region. `reserved`, by function ARN, is set apart from what the others share. */
 export function createConcurrency({
@@ -20,7 +13,7 @@ export function createConcurrency({
 }: {
   limit?: number;
   reserved?: Readonly<Record<string, number>>;
-} = {}): Concurrency {
+} = {}) {
   const underWay = new Map<string, number>();
   const peaks = new Map<string, number>();
   const add = (pool: string, change: number) => {
@@ -33,7 +26,8 @@ export function createConcurrency({
     Object.entries(reserved).reduce((sum, [arn, count]) => sum + (placeOf(arn) === place ? count : 0), 0);
 
   return {
-    enter({ arn, account, region }) {
+    /** Counts an invocation until the returned function is called. Returns undefined where Lambda throttles it. */
+    enter({ arn, account, region }: Pick<LambdaFunction, "arn" | "account" | "region">): (() => void) | undefined {
       const place = `${region}:${account}`;
       const own = reserved[arn];
       const pool = own === undefined ? place : arn;
@@ -47,9 +41,11 @@ export function createConcurrency({
         isIn = false;
       };
     },
-    underWay: (account) =>
+    /** Returns the number of an account's current invocations. */
+    underWay: (account: string) =>
       [...underWay].reduce((sum, [pool, count]) => sum + (pool.split(":").includes(account) ? count : 0), 0),
-    peak: (account) => peaks.get(account) ?? 0,
+    /** Returns the highest number of concurrent invocations that an account had. */
+    peak: (account: string) => peaks.get(account) ?? 0,
   };
 }
 

@@ -1,4 +1,4 @@
-/** A function as Lambda runs it: an instance for each invocation at a time, kept warm, started where none is free. */
+/** A function as Lambda runs it. Each concurrent invocation has an instance, which is kept warm. */
 import { clock } from "../clock.ts";
 import type { LambdaFunction } from "../template/wiring.ts";
 import { type Concurrency, createConcurrency } from "./concurrency.ts";
@@ -8,22 +8,22 @@ import { continueChain, mostInChain } from "./lineage.ts";
 export type RunningFunction = {
   fn: LambdaFunction;
   /**
-   * Throttled where the account has no concurrency left. Waits where this machine cannot run more; what waits counts as under
-   * way. Never rejects. `traces` are the trace headers of the event's messages: Lambda
-   * refuses an invocation too many of one chain. `invokedArn` is the function's own where absent, or that of an alias.
+   * Is throttled where the account has no concurrency left, and waits where this machine cannot run more. Never rejects. `traces`
+   * are the trace headers of the event's messages: Lambda refuses an invocation too many of one chain. `invokedArn` may be an
+   * alias.
    */
   invoke(event: unknown, traces?: readonly string[], invokedArn?: string): Promise<Outcome>;
-  /** No later invocation finds an instance that is warm now: those at work end when they are done. */
+  /** Ends warm instances. Those at work end when they are done. */
   cool(): Promise<void>;
-  /** Ends an instance at work without a warning; its invocation fails, and nobody hears of it. False where none is at work. */
+  /** Kills an instance at work. Its invocation fails, without a call of `onFailure`. Returns false if none is at work. */
   kill(): Promise<boolean>;
   close(): Promise<void>;
 };
 
-/** Two cores do not carry more. This bound is the machine's, not Lambda's. */
+/** The bound of the machine, not of Lambda. */
 const mostInstances = 4;
 
-/** `onFailure` hears of every invocation that was started and did not end well, unless its instance was killed. */
+/** `onFailure` gets every failed invocation, unless its instance was killed. */
 export function runFunction({
   fn,
   environment,
@@ -35,9 +35,9 @@ export function runFunction({
 }: {
   fn: LambdaFunction;
   environment: Record<string, string>;
-  /** Shared by all functions of the rehearsal. */
+  /** All functions of a rehearsal share it. */
   concurrency?: Concurrency;
-  /** Hears of each value of a metric of Lambda. */
+  /** Gets each value of a metric of Lambda. */
   measure?: (metric: string, value: number) => void;
   onStart: () => void;
   onLine: (line: string) => void;
@@ -82,7 +82,7 @@ export function runFunction({
       measure("Throttles", leave === undefined ? 1 : 0);
       if (leave === undefined) return { ok: false, error: "Rate Exceeded.", isThrottled: true };
       const instance = await take();
-      // What begins while time moves would have lost that much of its own time.
+      // An invocation that starts while the clock moves would lose that much of its own time.
       await clock.settled();
       const beganMs = performance.now();
       const outcome = await instance.invoke(event, { trace, invokedArn });

@@ -1,13 +1,12 @@
-/** The chain of an invocation, as AWS hands it from functions to queues and back: the `Lineage` of a trace header counts it. */
+/** Chains of invocations. The `Lineage` of a trace header, which AWS passes from functions to queues and back, counts them. */
 import { hash, randomBytes } from "node:crypto";
 
-/** AWS says "approximately": the next invocation of a chain is refused. */
+/** AWS says "approximately 16". The next invocation of a chain is refused. */
 export const mostInChain = 16;
 
 /**
- * `traces` are the trace headers of what invokes the function: of each message of a batch that has one, none at the start of a
- * chain. Returns the header that the function gets, and the how-manieth invocation of the function in its chain this is. AWS
- * does not say what a batch of several chains counts as; here it counts as the longest of them.
+ * `traces` are the trace headers of the messages that invoke the function. Returns the header that the function gets, and the number
+ * of its invocation in the chain, from 1. AWS does not say how a batch of several chains counts. Here it counts as the longest one.
  */
 export function continueChain({ traces, functionArn }: { traces: readonly string[]; functionArn: string }): {
   trace: string;

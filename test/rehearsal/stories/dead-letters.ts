@@ -28,8 +28,8 @@ export async function poisonTask(
   // It is awaited below. Until then a rejection must not end the process.
   beside.catch(() => {});
   const archive = queueArnOf(world, "deadLettersUrl");
-  await world.skipUntil("message in the archive of dead letters", async () =>
-    (await world.queues.peek(archive)).some((body) => body.includes(requestId)) ? true : undefined,
+  await world.skipUntil("message in the archive of dead letters", () =>
+    world.queues.peek(archive).some((body) => body.includes(requestId)) ? true : undefined,
   );
   world.gateway.faults.delete(fault);
   await beside;
@@ -48,15 +48,15 @@ export async function alarmsRing(world: World, fromMs: number, wanted: readonly 
 /** Sends a dead task to the worker again, as the command line does. */
 export async function redrive(world: World, requestId: string): Promise<void> {
   const body = JSON.stringify({ type: "redrive", requestId });
-  await world.queues.send({ arn: queueArnOf(world, "queueUrl"), body });
+  world.queues.send({ arn: queueArnOf(world, "queueUrl"), body });
   await quiet(world);
 }
 
 /**
  * The request to cancel cannot be sent: the button click becomes a dead letter, and the task goes on. A second click cancels it.
  */
-export async function pressInVain(world: World): Promise<void> {
-  const { message, requestId } = world.ask({ text: "slow 500s, pressed in vain" });
+export async function clickInVain(world: World): Promise<void> {
+  const { message, requestId } = world.ask({ text: "slow 500s, clicked in vain" });
   const isOurs = (body: string, type: string) => {
     const read = JSON.parse(body) as { type?: unknown; requestId?: unknown };
     return read.type === type && read.requestId === requestId;
@@ -72,8 +72,8 @@ export async function pressInVain(world: World): Promise<void> {
   const click = () => world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
   click();
   const archive = queueArnOf(world, "deadLettersUrl");
-  await world.skipUntil("button click in the archive of dead letters", async () =>
-    (await world.queues.peek(archive)).some((body) => isOurs(body, "button_click")) ? true : undefined,
+  await world.skipUntil("button click in the archive of dead letters", () =>
+    world.queues.peek(archive).some((body) => isOurs(body, "button_click")) ? true : undefined,
   );
   world.gateway.faults.delete(noWish);
   click();

@@ -101,7 +101,7 @@ export async function sendBurst(world: World): Promise<{ answers: number[]; dead
   const asked = Array.from({ length: burstSize }, (_, index) => world.ask({ text: `burst ${index + 1}.` }));
   for (const [index, { message }] of asked.entries()) await answer(world, message, new RegExp(`burst ${index + 1}\\.`));
   await quiet(world);
-  const archived = await world.queues.peek(queueArnOf(world, "deadLettersUrl"));
+  const archived = world.queues.peek(queueArnOf(world, "deadLettersUrl"));
   return {
     answers: asked.map(({ message }) => world.answersTo(message).length),
     deadLetters: asked.filter(({ requestId }) => archived.some((body) => body.includes(requestId))).length,

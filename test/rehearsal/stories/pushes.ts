@@ -8,7 +8,7 @@ import { stageName } from "../synthesized.ts";
 import type { World } from "../world.ts";
 import { answer, askAndRead, logged, withFault, withoutDuplicates } from "./messages.ts";
 
-function completionsArnOf({ resolver }: Pick<World, "resolver">): string {
+function findCompletionQueue({ resolver }: Pick<World, "resolver">): string {
   const name = formatCompletionQueueName({ stageName });
   const queue = resolver.resources("AWS::SQS::Queue").find(({ properties }) => properties.QueueName === name);
   if (queue === undefined) throw new Error(`No template has the queue ${name}.`);
@@ -39,7 +39,7 @@ export async function answerByPush(world: World): Promise<void> {
 
 /** The push fails. Resolves to the number of log lines that say so. */
 export async function answerWithoutPush(world: World): Promise<number> {
-  const arn = completionsArnOf(world);
+  const arn = findCompletionQueue(world);
   const away: Fault = ({ call: { action, resources } }) =>
     action === "sqs:SendMessage" && resources.includes(arn)
       ? awsFailure({ service: "sqs", name: "ServiceUnavailable", status: 503 })
@@ -53,7 +53,7 @@ export async function answerWithoutPush(world: World): Promise<number> {
 
 /** Somebody who may write to the completion queue forges pushes, while a task waits and after its end. */
 export async function forgePushes(world: World): Promise<{ requestId: string; answers: number }> {
-  const arn = completionsArnOf(world);
+  const arn = findCompletionQueue(world);
   const { message, requestId } = world.ask({ text: "slow 6s, forged" });
   const taskId = await world.until("acceptance", () => {
     const [poll] = logged(world, { request_id: requestId, operation: "get_task" });
@@ -70,11 +70,13 @@ export async function forgePushes(world: World): Promise<{ requestId: string; an
     { type: "cancel", requestId },
     "nonsense",
   ];
-  const forge = () => Promise.all(forged.map((body) => world.queues.send({ arn, body: JSON.stringify(body) })));
-  await forge();
+  const forge = () => {
+    for (const body of forged) world.queues.send({ arn, body: JSON.stringify(body) });
+  };
+  forge();
   await answer(world, message, /slow 6s, forged/);
   await quiet(world);
-  await forge();
+  forge();
   await quiet(world);
   return { requestId, answers: world.answersTo(message).length };
 }

@@ -14,7 +14,7 @@ export const agent: Agent = async function* (task, context) {
   }
 };
 
-/** Appended in one piece (O_APPEND): a kill in the same moment leaves the whole line, or none. */
+/** A kill leaves the whole line or none, because it is appended in one piece (O_APPEND). */
 function write(what: "start" | "end", requestId: string): void {
   appendFileSync("agent.log", `${what} ${requestId} ${process.pid}\n`);
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { overlapsOf, parseAgentLog } from "./agent-log.ts";
+import { overlapsOf, parseAgentLog } from "./books.ts";
 
 const overlaps = (...lines: string[]) =>
   Object.fromEntries(overlapsOf(parseAgentLog(lines.map((line) => `${line}\n`).join(""))));
