@@ -59,7 +59,14 @@ const ranks: Record<LogLevel, number> = { debug: 10, info: 20, warn: 30, error: 
  * `message` is a fixed snake_case name, never built from input. Lines go to stderr by default. Below `level`, only the lines of a share
  * `debugRatio` of all tasks are written.
  */
-export function createLog(options: {
+export function createLog({
+  service,
+  level = "info",
+  debugRatio = 0,
+  fields: bound = {},
+  write = (line) => process.stderr.write(line),
+  now = Date.now,
+}: {
   service: "verification" | "execution" | "sekisho";
   level?: LogLevel;
   debugRatio?: number;
@@ -67,8 +74,6 @@ export function createLog(options: {
   write?: (line: string) => void;
   now?: () => number;
 }): Log {
-  const { service, level = "info", debugRatio = 0, fields: bound = {} } = options;
-  const { write = (line) => process.stderr.write(line), now = Date.now } = options;
   function emit(lineLevel: LogLevel, message: string, fields: LogFields = {}): void {
     const { request_id: requestId } = { ...bound, ...fields };
     const isWanted = ranks[lineLevel] >= ranks[level];

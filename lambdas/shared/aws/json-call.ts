@@ -31,8 +31,13 @@ const maxResponseBytes = 1024 * 1024;
  * `service` is the endpoint prefix and the signing name. Rejects with an AwsCallError, or as node:https does. Repeats a call only if a
  * kept connection turns out to be closed, as after a function was frozen. The operation must tolerate that.
  */
-export function createJsonCall(options: AwsDependencies & { service: string; version: "1.0" | "1.1" }): JsonCall {
-  const { service, version, region, credentials, endpointOf } = options;
+export function createJsonCall({
+  service,
+  version,
+  region,
+  credentials,
+  endpointOf,
+}: AwsDependencies & { service: string; version: "1.0" | "1.1" }): JsonCall {
   const sign = createSigner({ service, region, credentials });
   const url = endpointOf(service);
   const send = createSend(url);

@@ -15,14 +15,19 @@ type SignedRequest = {
 export type Signer = (request: SignedRequest) => Promise<Record<string, string>>;
 
 /** `service` is the signing name, such as `sqs`, `lambda` or `bedrock-agentcore`. Proxies may rewrite `unsigned` headers. */
-export function createSigner(options: {
+export function createSigner({
+  service,
+  region,
+  credentials,
+  unsigned = [],
+  now = Date.now,
+}: {
   service: string;
   region: string;
   credentials: AwsCredentialsProvider;
   unsigned?: readonly string[];
   now?: () => number;
 }): Signer {
-  const { service, region, credentials, unsigned = [], now = Date.now } = options;
   const signer = new SignatureV4({ service, region, credentials, sha256 });
   const unsignableHeaders = new Set(unsigned);
   return async ({ method, url, headers, body }) => {

@@ -18,14 +18,19 @@ export type EmfMetrics = {
  * Collects the values of one invocation: the sum of a counter, all values of a histogram, and the latest value of a gauge. `zone` is an
  * additional dimension of every metric. Ignores metrics without dimensions in `table`, and values that are not finite.
  */
-export function createEmfMetrics(options: {
+export function createEmfMetrics({
+  table,
+  namespace,
+  zone,
+  write = (line) => process.stdout.write(line),
+  now = Date.now,
+}: {
   table: Readonly<Record<string, Metric>>;
   namespace: string;
   zone: "verification" | "execution";
   write?: (line: string) => void;
   now?: () => number;
 }): EmfMetrics {
-  const { table, namespace, zone, write = (line) => process.stdout.write(line), now = Date.now } = options;
   const bound = createMetricBound();
   const series = new Map<string, Series>();
 
