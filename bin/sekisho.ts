@@ -3,7 +3,7 @@ import { ConfigError } from "../lambdas/shared/config/load.ts";
 import { toFileError } from "../lambdas/shared/engine/sqlite/file-error.ts";
 import { escapeActiveCharacters } from "../lambdas/shared/untrusted-input.ts";
 import { AwsFailure } from "../lib/cli/aws/aws-failure.ts";
-import { type Command, exitCodes, UsageError } from "./commands/command.ts";
+import { type Command, exitCodes, UsageError } from "../lib/cli/command.ts";
 
 // Each file is loaded only for its own commands: the clients of AWS take a while.
 const files = {

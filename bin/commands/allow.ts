@@ -12,9 +12,9 @@ import {
   readRuleFields,
   readRuleNumber,
 } from "../../lib/cli/allow/rule-text.ts";
+import { awsExits, defineCommand, exitCodes, flag, option, UsageError } from "../../lib/cli/command.ts";
 import { formatTable } from "../../lib/cli/table.ts";
 import { zoneOptions } from "../../lib/cli/zone/zone.ts";
-import { awsExits, defineCommand, exitCodes, flag, option, UsageError } from "./command.ts";
 
 export const allowList = defineCommand({
   name: "allow list",

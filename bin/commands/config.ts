@@ -1,12 +1,5 @@
 /** `sekisho config`: checks the configuration, and pushes live settings to a stage without a deploy. */
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
-import {
-  listAgentSecrets,
-  listAuthenticatorSecrets,
-  listCardSecrets,
-} from "../../lambdas/execution/config/execution-secrets.ts";
-import { listDestinationSecrets } from "../../lambdas/shared/config/destination-address.ts";
 import { type ConfigLocation, configDirectory, configPath, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { AgentConfig, Config } from "../../lambdas/shared/config/schema.ts";
 import { formatSecretName, hasSecret } from "../../lambdas/shared/config/secrets.ts";
@@ -15,8 +8,9 @@ import type { Stage } from "../../lambdas/shared/config/stage-schema.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { pushLiveSettings } from "../../lib/cli/aws/push-live-settings.ts";
 import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
+import { awsExits, configOption, defineCommand, exitCodes, flag } from "../../lib/cli/command.ts";
+import { listNonSlackSecrets, requireAgentFile } from "../../lib/cli/config-needs.ts";
 import { neededSecrets } from "../../lib/local/slack-installation.ts";
-import { awsExits, configOption, defineCommand, exitCodes, flag, UsageError } from "./command.ts";
 
 export const configCheck = defineCommand({
   name: "config check",
@@ -52,13 +46,6 @@ function sourceOf(place: ConfigLocation): string {
   return `There is no sekisho.config.json in ${place.directory}, so every default is in effect.`;
 }
 
-/** Checks that the file exists, and does not run it. */
-export function requireAgentFile(agent: AgentConfig, directory: string): void {
-  if (typeof agent !== "string" || agent === "echo") return;
-  const file = resolve(directory, agent);
-  if (!existsSync(file)) throw new UsageError(`execution.agent: the file ${file} does not exist.`);
-}
-
 function agentText(agent: AgentConfig): string {
   if (typeof agent === "string") return agent;
   return agent.type === "bedrock"
@@ -76,19 +63,6 @@ function stageText(stage: Stage): string {
 /** A variable that is not set here may be set where the configuration is used, so it is only a note. */
 function unsetSecrets(config: Config): SecretReference[] {
   return [...neededSecrets(config.slack), ...listNonSlackSecrets(config)].filter((secret) => !hasSecret(secret));
-}
-
-/** The secrets of destinations, of the Execution zone, of telemetry and of the operators' page. */
-export function listNonSlackSecrets({ destinations, execution, telemetry, operators }: Config): SecretReference[] {
-  const { exporter } = telemetry.traces;
-  return [
-    ...Object.values(destinations).flatMap(listDestinationSecrets),
-    ...listAuthenticatorSecrets(execution.authenticator),
-    ...listAgentSecrets(execution.agent),
-    ...listCardSecrets(execution.a2a),
-    ...(exporter.type === "otlp" ? Object.values(exporter.headers) : []),
-    ...listAuthenticatorSecrets(operators.authenticator),
-  ];
 }
 
 export const configPush = defineCommand({

@@ -5,10 +5,6 @@ import { listDestinationSecrets } from "../../lambdas/shared/config/destination-
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
-import { findEndpoint } from "../../lib/cli/conformance/endpoint-text.ts";
-import { openPeerUnderTest, probePeer } from "../../lib/cli/conformance/open-peer.ts";
-import { formatJsonReport, formatJunitReport, formatTextReport } from "../../lib/cli/conformance/reports.ts";
-import { isConformant, runCases } from "../../lib/cli/conformance/run-cases.ts";
 import {
   type CommandRun,
   configOption,
@@ -18,7 +14,11 @@ import {
   option,
   requireSecrets,
   UsageError,
-} from "./command.ts";
+} from "../../lib/cli/command.ts";
+import { findEndpoint } from "../../lib/cli/conformance/endpoint-text.ts";
+import { openPeerUnderTest, probePeer } from "../../lib/cli/conformance/open-peer.ts";
+import { formatJsonReport, formatJunitReport, formatTextReport } from "../../lib/cli/conformance/reports.ts";
+import { isConformant, runCases } from "../../lib/cli/conformance/run-cases.ts";
 
 /** Enough for all cases with an agent that takes a minute for each of its tasks. */
 const totalMs = 30 * 60_000;

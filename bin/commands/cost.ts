@@ -6,7 +6,7 @@ import { estimate } from "../../lib/cli/aws/cost/estimate.ts";
 import { costTable, writeSection } from "../../lib/cli/aws/cost/table.ts";
 import { type MeasuredKind, readMeasuredCalls } from "../../lib/cli/aws/cost/task-cost.ts";
 import { chooseStage } from "../../lib/cli/aws/stage.ts";
-import { defineCommand, exitCodes, flag, option, UsageError } from "./command.ts";
+import { defineCommand, exitCodes, flag, option, UsageError } from "../../lib/cli/command.ts";
 
 const kinds = ["agentcore", "lambda", "external"] as const satisfies readonly MeasuredKind[];
 

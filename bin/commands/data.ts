@@ -2,6 +2,15 @@
 import { isOwnExecution } from "../../lambdas/shared/config/destination-address.ts";
 import { formatPersonKey } from "../../lambdas/verification/usage/entry.ts";
 import { readStage } from "../../lib/cli/aws/stage.ts";
+import {
+  awsExits,
+  type CommandRun,
+  defineCommand,
+  exitCodes,
+  flag,
+  option,
+  UsageError,
+} from "../../lib/cli/command.ts";
 import { confirm } from "../../lib/cli/confirm.ts";
 import { cancelAll } from "../../lib/cli/data/cancel-all.ts";
 import { createExecutionRecords } from "../../lib/cli/data/execution-records.ts";
@@ -17,7 +26,6 @@ import {
 import { countAll, eraseAll } from "../../lib/cli/data/person-data.ts";
 import { type Counts, formatCounts, formatRuleNumbers, remainingDataText } from "../../lib/cli/data/text.ts";
 import { type ZoneValues, zoneOptions } from "../../lib/cli/zone/zone.ts";
-import { awsExits, type CommandRun, defineCommand, exitCodes, flag, option, UsageError } from "./command.ts";
 
 export const dataShow = defineCommand({
   name: "data show",

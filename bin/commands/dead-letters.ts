@@ -4,7 +4,7 @@ import { type ReadLetter, readLetter, withDeadLetters } from "../../lib/cli/aws/
 import { createReadTaskState, createSend, redrive } from "../../lib/cli/aws/dead-letters/redrive.ts";
 import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
 import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
-import { awsExits, defineCommand, exitCodes, flag, UsageError } from "./command.ts";
+import { awsExits, defineCommand, exitCodes, flag, UsageError } from "../../lib/cli/command.ts";
 
 export const deadLettersList = defineCommand({
   name: "dead-letters list",

@@ -3,10 +3,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { configPath, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
 import { pushLiveSettings } from "../../lib/cli/aws/push-live-settings.ts";
 import { chooseStage } from "../../lib/cli/aws/stage.ts";
+import { awsExits, configOption, defineCommand, exitCodes, flag, option, UsageError } from "../../lib/cli/command.ts";
 import { openReplacement } from "../../lib/cli/destinations/replace-file.ts";
 import { formatRouteKey, isOverlapping, orderText, type RouteKey } from "../../lib/cli/destinations/route-key.ts";
 import { type RouteChange, setRoute } from "../../lib/cli/destinations/set-route.ts";
-import { awsExits, configOption, defineCommand, exitCodes, flag, option, UsageError } from "./command.ts";
 
 export const destinationsSet = defineCommand({
   name: "destinations set",

@@ -8,12 +8,6 @@ import type { DestinationCheck } from "../../lambdas/verification/checks/check-d
 import { callerIdentity } from "../../lib/cli/aws/account.ts";
 import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
 import { chooseStage, type NamedStage } from "../../lib/cli/aws/stage.ts";
-import { checkFromHere } from "../../lib/cli/destinations/check.ts";
-import { checkInStage, stageDestinations } from "../../lib/cli/destinations/check-in-stage.ts";
-import { formatDestinationRow, toDestinationRow } from "../../lib/cli/destinations/describe.ts";
-import { outdatedText, readEffectiveConfig } from "../../lib/cli/destinations/effective-config.ts";
-import { type KnownMessage, listPossibleRoutes } from "../../lib/cli/destinations/possible-routes.ts";
-import { formatRouteKey, orderText } from "../../lib/cli/destinations/route-key.ts";
 import {
   awsExits,
   type CommandRun,
@@ -23,7 +17,13 @@ import {
   flag,
   option,
   UsageError,
-} from "./command.ts";
+} from "../../lib/cli/command.ts";
+import { checkFromHere } from "../../lib/cli/destinations/check.ts";
+import { checkInStage, stageDestinations } from "../../lib/cli/destinations/check-in-stage.ts";
+import { formatDestinationRow, toDestinationRow } from "../../lib/cli/destinations/describe.ts";
+import { outdatedText, readEffectiveConfig } from "../../lib/cli/destinations/effective-config.ts";
+import { type KnownMessage, listPossibleRoutes } from "../../lib/cli/destinations/possible-routes.ts";
+import { formatRouteKey, orderText } from "../../lib/cli/destinations/route-key.ts";
 
 export const destinationsList = defineCommand({
   name: "destinations list",

@@ -2,11 +2,11 @@
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { type ConfigLocation, loadConfig } from "../../lambdas/shared/config/load.ts";
 import { chooseStage } from "../../lib/cli/aws/stage.ts";
+import { configOption, defineCommand, exitCodes, flag, option } from "../../lib/cli/command.ts";
 import { type CheckGroup, runChecks, skipped } from "../../lib/cli/doctor/check.ts";
 import { type CloseSteps, createLocalGroups } from "../../lib/cli/doctor/machine.ts";
 import { configurationCheck, nodeCheck } from "../../lib/cli/doctor/machine-checks.ts";
 import { formatDoctorJson, formatDoctorText, isHealthy } from "../../lib/cli/doctor/report.ts";
-import { configOption, defineCommand, exitCodes, flag, option } from "./command.ts";
 
 export const doctor = defineCommand({
   name: "doctor",

@@ -12,8 +12,6 @@ import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-tel
 import { bundle, bundleBytes, writeFiles } from "../../lib/cdk/bundle/bundle.ts";
 import { agentFileName, configFileName, entries } from "../../lib/cdk/bundle/entry.ts";
 import { findXrayTarget } from "../../lib/cli/aws/own-aws.ts";
-import { openSqliteEngine } from "../../lib/local/engine.ts";
-import { startExecutionZone } from "../../lib/local/execution-zone.ts";
 import {
   closeWhenStopped,
   configOption,
@@ -24,7 +22,9 @@ import {
   requireSecrets,
   requireTokens,
   UsageError,
-} from "./command.ts";
+} from "../../lib/cli/command.ts";
+import { openSqliteEngine } from "../../lib/local/engine.ts";
+import { startExecutionZone } from "../../lib/local/execution-zone.ts";
 
 const { fileName } = entries.container;
 

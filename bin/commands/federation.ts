@@ -2,7 +2,7 @@
 import { requireVerificationAccount } from "../../lib/cli/aws/account.ts";
 import { enableFederation, federationReport, printReport, readIssuer } from "../../lib/cli/aws/federation.ts";
 import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
-import { awsExits, type CommandRun, defineCommand, exitCodes, flag } from "./command.ts";
+import { awsExits, type CommandRun, defineCommand, exitCodes, flag } from "../../lib/cli/command.ts";
 
 const options = { ...stageOptions, json: flag("prints one JSON object") };
 

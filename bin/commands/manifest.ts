@@ -4,7 +4,7 @@ import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { slackManifest } from "../../lambdas/verification/slack/api/manifest.ts";
 import { AwsFailure, lacksCredentials } from "../../lib/cli/aws/aws-failure.ts";
 import { chooseStage, stageOptions } from "../../lib/cli/aws/stage.ts";
-import { type CommandRun, defineCommand, exitCodes, flag, option, UsageError } from "./command.ts";
+import { type CommandRun, defineCommand, exitCodes, flag, option, UsageError } from "../../lib/cli/command.ts";
 
 const placeholderUrl = "https://YOUR-TUNNEL.example";
 

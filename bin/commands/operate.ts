@@ -5,13 +5,6 @@ import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createLog, type Log } from "../../lambdas/shared/log.ts";
-import { zoneOptions } from "../../lib/cli/zone/zone.ts";
-import { openLocalSource, openStageSource } from "../../lib/local/console/open-source.ts";
-import { createOperatorsPage } from "../../lib/local/console/operators-page.ts";
-import { startOperateServer } from "../../lib/local/console/server.ts";
-import { createTokenAdmission } from "../../lib/local/console/token-admission.ts";
-import type { Admission } from "../../lib/local/web/admission.ts";
-import { createDoor } from "../../lib/local/web/door.ts";
 import {
   awsExits,
   closeWhenStopped,
@@ -22,7 +15,14 @@ import {
   parsePort,
   requireSecrets,
   UsageError,
-} from "./command.ts";
+} from "../../lib/cli/command.ts";
+import { zoneOptions } from "../../lib/cli/zone/zone.ts";
+import { openLocalSource, openStageSource } from "../../lib/local/console/open-source.ts";
+import { createOperatorsPage } from "../../lib/local/console/operators-page.ts";
+import { startOperateServer } from "../../lib/local/console/server.ts";
+import { createTokenAdmission } from "../../lib/local/console/token-admission.ts";
+import type { Admission } from "../../lib/local/web/admission.ts";
+import { createDoor } from "../../lib/local/web/door.ts";
 
 const defaultPort = "3100";
 const loopback = "127.0.0.1";

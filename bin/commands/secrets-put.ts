@@ -6,7 +6,7 @@ import { readSecretState, writeSecret } from "../../lib/cli/aws/secret-store.ts"
 import { readSecretValues, type SecretWithState } from "../../lib/cli/aws/secret-values.ts";
 import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { listStageSecrets, type StageSecret } from "../../lib/cli/aws/stage-secrets.ts";
-import { awsExits, defineCommand, exitCodes, flag, option, UsageError } from "./command.ts";
+import { awsExits, defineCommand, exitCodes, flag, option, UsageError } from "../../lib/cli/command.ts";
 
 export const secretsPut = defineCommand({
   name: "secrets put",

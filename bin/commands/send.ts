@@ -15,8 +15,6 @@ import { createTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
 import { sanitizeLine, sanitizeLines } from "../../lambdas/shared/untrusted-input.ts";
 import type { WorkerDestination } from "../../lambdas/verification/destinations.ts";
 import type { ExecutionClient } from "../../lambdas/verification/transport/runner.ts";
-import { type FailedTask, sendFailure } from "../../lib/cli/destinations/send-failure.ts";
-import { openDestination } from "../../lib/local/open-destination.ts";
 import {
   type CommandRun,
   configOption,
@@ -26,7 +24,9 @@ import {
   option,
   requireSecrets,
   UsageError,
-} from "./command.ts";
+} from "../../lib/cli/command.ts";
+import { type FailedTask, sendFailure } from "../../lib/cli/destinations/send-failure.ts";
+import { openDestination } from "../../lib/local/open-destination.ts";
 
 export const send = defineCommand({
   name: "send",

@@ -4,6 +4,15 @@ import { createStageConfig } from "../../lambdas/shared/config/stage-config.ts";
 import { createReadStageSecret } from "../../lib/cli/aws/own-aws.ts";
 import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
 import { type NamedStage, readStage } from "../../lib/cli/aws/stage.ts";
+import {
+  type Command,
+  configOption,
+  defineCommand,
+  exitCodes,
+  flag,
+  option,
+  UsageError,
+} from "../../lib/cli/command.ts";
 import { confirm } from "../../lib/cli/confirm.ts";
 import { readEffectiveConfig } from "../../lib/cli/destinations/effective-config.ts";
 import { runChecks } from "../../lib/cli/doctor/check.ts";
@@ -16,7 +25,6 @@ import { storyTexts } from "../../lib/cli/smoke/run-story.ts";
 import { openSlackThread } from "../../lib/cli/smoke/slack-thread.ts";
 import { taskPlace } from "../../lib/cli/tasks/place.ts";
 import { openStageZone } from "../../lib/cli/zone/stage-zone.ts";
-import { type Command, configOption, defineCommand, exitCodes, flag, option, UsageError } from "./command.ts";
 
 export const smoke = createSmoke(defaultSettings);
 

@@ -14,15 +14,6 @@ import type { Page } from "../../lambdas/verification/ingress/server.ts";
 import { unescapeMrkdwn } from "../../lambdas/verification/slack/api/user-text.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
 import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
-import { openFakeSlack, startBothZones } from "../../lib/local/both-zones.ts";
-import { openPageBesideRun, type PageBesideRun } from "../../lib/local/console/server.ts";
-import { lockFolder } from "../../lib/local/engine.ts";
-import { createPage } from "../../lib/local/page/page.ts";
-import { createStepRecorder } from "../../lib/local/recorder/step-recorder.ts";
-import { isAnySet } from "../../lib/local/slack-installation.ts";
-import { missingSecret, openRealSlack } from "../../lib/local/socket-mode-choice.ts";
-import { createTaskWatch } from "../../lib/local/task-watch.ts";
-import { createDoor } from "../../lib/local/web/door.ts";
 import {
   type Command,
   type CommandRun,
@@ -32,7 +23,16 @@ import {
   requireTokens,
   UsageError,
   waitForAbort,
-} from "./command.ts";
+} from "../../lib/cli/command.ts";
+import { openFakeSlack, startBothZones } from "../../lib/local/both-zones.ts";
+import { openPageBesideRun, type PageBesideRun } from "../../lib/local/console/server.ts";
+import { lockFolder } from "../../lib/local/engine.ts";
+import { createPage } from "../../lib/local/page/page.ts";
+import { createStepRecorder } from "../../lib/local/recorder/step-recorder.ts";
+import { isAnySet } from "../../lib/local/slack-installation.ts";
+import { missingSecret, openRealSlack } from "../../lib/local/socket-mode-choice.ts";
+import { createTaskWatch } from "../../lib/local/task-watch.ts";
+import { createDoor } from "../../lib/local/web/door.ts";
 
 export const start: Command = {
   help: `

@@ -1,5 +1,14 @@
 /** `sekisho tasks`: lists, shows, cancels and retries the tasks of the local run or of a stage. */
 import { type Task, taskSchema } from "../../lambdas/verification/task/task.ts";
+import {
+  awsExits,
+  type CommandRun,
+  defineCommand,
+  exitCodes,
+  flag,
+  option,
+  UsageError,
+} from "../../lib/cli/command.ts";
 import { formatTable } from "../../lib/cli/table.ts";
 import { cancelRefusal, sendCancel, waitForEnd } from "../../lib/cli/tasks/cancel-task.ts";
 import { findTask, readTaskId } from "../../lib/cli/tasks/find-task.ts";
@@ -10,7 +19,6 @@ import { formatTaskView, toListedTask, toTaskView } from "../../lib/cli/tasks/ta
 import { describeOutcome, formatDuration } from "../../lib/cli/tasks/text.ts";
 import { listItems } from "../../lib/cli/zone/list-items.ts";
 import { zoneOptions } from "../../lib/cli/zone/zone.ts";
-import { awsExits, type CommandRun, defineCommand, exitCodes, flag, option, UsageError } from "./command.ts";
 
 const states = taskSchema.shape.state.options;
 const defaultLimit = "100";

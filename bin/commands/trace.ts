@@ -1,10 +1,19 @@
 /** `sekisho trace`: shows the timeline of one task through both zones. */
+
+import {
+  awsExits,
+  type CommandRun,
+  defineCommand,
+  exitCodes,
+  flag,
+  option,
+  UsageError,
+} from "../../lib/cli/command.ts";
 import { readLogLines } from "../../lib/cli/trace/log-lines.ts";
 import { createPicture } from "../../lib/cli/trace/picture.ts";
 import { readSources } from "../../lib/cli/trace/read-sources.ts";
 import { timelineLines } from "../../lib/cli/trace/timeline.ts";
 import { zoneOptions } from "../../lib/cli/zone/zone.ts";
-import { awsExits, type CommandRun, defineCommand, exitCodes, flag, option, UsageError } from "./command.ts";
 
 export const trace = defineCommand({
   name: "trace",

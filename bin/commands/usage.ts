@@ -1,13 +1,13 @@
 /** `sekisho usage`: reports the tasks that have ended. */
 import { resolve } from "node:path";
 import type { HistoryEntry } from "../../lambdas/verification/usage/entry.ts";
+import { awsExits, defineCommand, exitCodes, flag, option, UsageError } from "../../lib/cli/command.ts";
 import { withRecordPlace } from "../../lib/cli/data/person.ts";
 import { csvLine } from "../../lib/cli/usage/csv.ts";
 import { listDays, readEntries, writeLines } from "../../lib/cli/usage/entries.ts";
 import { columns, toUsageRow } from "../../lib/cli/usage/row.ts";
 import { createSummary, formatTasks } from "../../lib/cli/usage/summary.ts";
 import { zoneOptions } from "../../lib/cli/zone/zone.ts";
-import { awsExits, defineCommand, exitCodes, flag, option, UsageError } from "./command.ts";
 
 export const usage = defineCommand({
   name: "usage",

@@ -11,11 +11,19 @@ import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-tel
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import { installationOf } from "../../lambdas/verification/task/task.ts";
 import { findXrayTarget } from "../../lib/cli/aws/own-aws.ts";
+import {
+  closeWhenStopped,
+  configOption,
+  defineCommand,
+  exitCodes,
+  option,
+  parsePort,
+  UsageError,
+} from "../../lib/cli/command.ts";
 import { openSqliteEngine } from "../../lib/local/engine.ts";
 import { openSlackInstallation } from "../../lib/local/slack-installation.ts";
 import { missingSecret, openRealSlack } from "../../lib/local/socket-mode-choice.ts";
 import { startVerificationZone } from "../../lib/local/verification-zone.ts";
-import { closeWhenStopped, configOption, defineCommand, exitCodes, option, parsePort, UsageError } from "./command.ts";
 
 export const verification = defineCommand({
   name: "verification",

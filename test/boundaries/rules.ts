@@ -25,9 +25,6 @@ export const environmentFiles: ReadonlySet<string> = new Set([
   "lambdas/execution/config/container-environment.ts",
   "lambdas/shared/config/aws-environment.ts",
   "lambdas/shared/config/environment.ts",
-  "lambdas/shared/config/environment.ts",
-  "lambdas/shared/config/secrets.ts",
-  "lambdas/shared/config/secrets.ts",
   "lambdas/shared/config/secrets.ts",
   "lambdas/verification/config/ingress-environment.ts",
   "lambdas/verification/config/oauth-environment.ts",
@@ -71,6 +68,11 @@ export const rules: readonly Rule[] = [
     about: /^lib\/cdk\//,
     mustNotImport:
       /^(lambdas\/(?!shared\/(config\/|engine\/aws\/table\.ts$|telemetry\/metric-table[a-z-]*\.ts$))|bin\/|lib\/(?!cdk\/)|test\/)/,
+  },
+  {
+    name: "what commands do does not know the commands",
+    about: /^lib\//,
+    mustNotImport: /^(bin|test)\//,
   },
   {
     name: "the task machine imports the contract, zod and hashes alone",

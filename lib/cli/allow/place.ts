@@ -1,6 +1,5 @@
 /** The allowlist of a zone: the rules of its store, and those of the configuration. */
 import { basename, dirname } from "node:path";
-import type { CommandRun } from "../../../bin/commands/command.ts";
 import { configPath } from "../../../lambdas/shared/config/load.ts";
 import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
 import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
@@ -14,6 +13,7 @@ import {
 } from "../../../lambdas/verification/gate/rules.ts";
 import { isFolderLocked } from "../../local/engine.ts";
 import { errorNameOf } from "../aws/aws-failure.ts";
+import type { CommandRun } from "../command.ts";
 import type { OpenZone } from "../zone/open-zone.ts";
 import { atZone, type ZoneValues } from "../zone/zone.ts";
 

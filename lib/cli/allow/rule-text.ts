@@ -1,7 +1,8 @@
 /** Reads the rules of the allowlist from the options of a command, and formats them for a person. */
-import { option, UsageError } from "../../../bin/commands/command.ts";
+
 import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
 import type { Requester } from "../../../lambdas/verification/gate/rules.ts";
+import { option, UsageError } from "../command.ts";
 import { type RuleFields, ruleFields } from "./rule-set.ts";
 
 const ids = {

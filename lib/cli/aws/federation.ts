@@ -4,9 +4,9 @@ import {
   GetOutboundWebIdentityFederationInfoCommand,
   IAMClient,
 } from "@aws-sdk/client-iam";
-import type { CommandRun } from "../../../bin/commands/command.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { formatRoleName } from "../../cdk/names.ts";
+import type { CommandRun } from "../command.ts";
 import { type AwsCall, AwsFailure, callAws, errorNameOf } from "./aws-failure.ts";
 import { listTrusts, type Trust } from "./federation-trust.ts";
 import type { NamedStage } from "./stage.ts";

@@ -1,7 +1,6 @@
 /** Pushes routes, and the fields of destinations that need no permission, to a deployed stage without a deploy. */
 import { GetParameterCommand, PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import * as z from "zod";
-import { type CommandRun, exitCodes } from "../../../bin/commands/command.ts";
 import {
   type Fingerprints,
   type LiveSettings,
@@ -10,6 +9,7 @@ import {
 } from "../../../lambdas/shared/config/live-settings.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+import { type CommandRun, exitCodes } from "../command.ts";
 import { type AwsCall, AwsFailure, callAws } from "./aws-failure.ts";
 import { readStackOutputs } from "./stack-outputs.ts";
 import type { NamedStage } from "./stage.ts";

@@ -1,9 +1,10 @@
 /** Finds the stage of the configuration that a command is about. */
-import { type CommandRun, configOption, option, UsageError } from "../../../bin/commands/command.ts";
+
 import { loadConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import type { Stage } from "../../../lambdas/shared/config/stage-schema.ts";
 import { unknownStageText } from "../../cdk/names.ts";
+import { type CommandRun, configOption, option, UsageError } from "../command.ts";
 
 export const stageOptions = {
   stage: option("NAME", "of the configuration's stages; without it the first"),

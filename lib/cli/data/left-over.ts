@@ -1,11 +1,11 @@
 /** Hands the Execution zone's records that these credentials do not reach over to a command with other credentials. */
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
-import { UsageError } from "../../../bin/commands/command.ts";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import { configPath } from "../../../lambdas/shared/config/load.ts";
 import { findExecutionPlace } from "../../../lambdas/shared/config/stage-config.ts";
 import type { NamedStage } from "../aws/stage.ts";
+import { UsageError } from "../command.ts";
 
 /** Writes the request ids, which name nobody, to a file beside the configuration. Resolves to lines that say what to run. */
 export async function writeLeftOver({

@@ -1,8 +1,8 @@
 /** The person that a command about data is for, and the records of a zone as they are stored. */
 
 import * as z from "zod";
-import { type CommandRun, option, UsageError } from "../../../bin/commands/command.ts";
 import type { ErasableStore } from "../../../lambdas/shared/engine/ports.ts";
+import { type CommandRun, option, UsageError } from "../command.ts";
 import type { OpenZone } from "../zone/open-zone.ts";
 import { atZone, type ZoneValues } from "../zone/zone.ts";
 

@@ -5,9 +5,9 @@ import { existsSync } from "node:fs";
 import { rm, statfs, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { requireAgentFile } from "../../../bin/commands/config.ts";
 import { type ConfigLocation, configDirectory, configPath } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import { requireAgentFile } from "../config-needs.ts";
 import { type Check, failed, failedAs, ok, row, warning } from "./check.ts";
 
 /** `read` throws what is wrong with a file that cannot be used. */

@@ -1,7 +1,6 @@
 /** The table of checks of this machine. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { listNonSlackSecrets } from "../../../bin/commands/config.ts";
 import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
 import { isOwnExecution } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Environment } from "../../../lambdas/shared/config/environment.ts";
@@ -14,6 +13,7 @@ import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts"
 import { startVerificationServer } from "../../../lambdas/verification/ingress/server.ts";
 import { isAnySet, neededSecrets } from "../../local/slack-installation.ts";
 import { countRules } from "../allow/place.ts";
+import { listNonSlackSecrets } from "../config-needs.ts";
 import { checkFromHere } from "../destinations/check.ts";
 import { openLocalZone } from "../zone/local-zone.ts";
 import { type Check, CheckEnded, type CheckGroup, type Finding, failed, failedAs, ok, once, skipped } from "./check.ts";

@@ -1,6 +1,7 @@
 /** Runs a script of the project: what its main function throws becomes a message and an exit code. */
-import { UsageError } from "../../../bin/commands/command.ts";
+
 import { ConfigError } from "../../../lambdas/shared/config/load.ts";
+import { UsageError } from "../command.ts";
 
 /** `main` returns the exit code; `command` is how a person calls the script. */
 export function runScript({ command, main }: { command: string; main: (args: string[]) => number }): void {

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { UsageError } from "../../../bin/commands/command.ts";
+import { UsageError } from "../command.ts";
 import { makeArtifacts } from "./artifacts.ts";
 import { freezeContract } from "./contract.ts";
 import { checkReadiness } from "./readiness.ts";

@@ -2,9 +2,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { UsageError } from "../../../bin/commands/command.ts";
 import { configDirectory, loadExecutionConfig } from "../../../lambdas/shared/config/load.ts";
 import { bundleNames } from "../../cdk/bundle/entry.ts";
+import { UsageError } from "../command.ts";
 import { bundleContents, formatBill, projectContents, readInstalled } from "./bills.ts";
 import { runScript } from "./run-script.ts";
 

@@ -1,8 +1,8 @@
 /** Finds the task that a person names by its request id or by the beginning of it. */
 
-import { type CommandRun, UsageError } from "../../../bin/commands/command.ts";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { type CommandRun, UsageError } from "../command.ts";
 import { isErased, type TaskPlace } from "./stored-task.ts";
 
 /** There is no such task, or several fit. The message is for a person. */

@@ -1,7 +1,7 @@
 /** The tasks of a zone, for the commands and the operators' page: of a file on this machine, or of a stage. */
 import { dirname } from "node:path";
-import type { CommandRun } from "../../../bin/commands/command.ts";
 import { isFolderLocked } from "../../local/engine.ts";
+import type { CommandRun } from "../command.ts";
 import { listItems } from "../zone/list-items.ts";
 import type { LocalZone } from "../zone/local-zone.ts";
 import type { OpenZone } from "../zone/open-zone.ts";

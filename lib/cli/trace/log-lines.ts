@@ -1,9 +1,9 @@
 /** Log lines of either zone, read from files or stdin, and the steps that they tell. */
 import { createReadStream } from "node:fs";
 import { addAbortSignal, type Readable } from "node:stream";
-import { UsageError } from "../../../bin/commands/command.ts";
 import { isLogField } from "../../../lambdas/shared/log.ts";
 import { sanitizeLine } from "../../../lambdas/shared/untrusted-input.ts";
+import { UsageError } from "../command.ts";
 import { describeEventName, formatStepTitle } from "./event-text.ts";
 import type { PictureStep, PictureZone } from "./picture-step.ts";
 

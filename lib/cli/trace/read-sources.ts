@@ -1,9 +1,10 @@
 /** Finds the task that a person means, and reads what the stores know of it. */
-import { type CommandRun, UsageError } from "../../../bin/commands/command.ts";
+
 import { ConfigError } from "../../../lambdas/shared/config/load.ts";
 import { toFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { readStage } from "../aws/stage.ts";
+import { type CommandRun, UsageError } from "../command.ts";
 import { findTask, NoSuchTask } from "../tasks/find-task.ts";
 import { withTaskPlace } from "../tasks/place.ts";
 import { type ZoneValues, zoneFile } from "../zone/zone.ts";

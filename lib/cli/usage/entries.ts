@@ -1,7 +1,6 @@
 /** Reads the usage history of some days, and writes it to a file. Days are of UTC. */
 import { randomUUID } from "node:crypto";
 import { open, rename, rm } from "node:fs/promises";
-import { UsageError } from "../../../bin/commands/command.ts";
 import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
 import {
   createHistoryState,
@@ -9,6 +8,7 @@ import {
   type HistoryEntry,
   parseHistoryEntry,
 } from "../../../lambdas/verification/usage/entry.ts";
+import { UsageError } from "../command.ts";
 import type { StoredRecord } from "../data/person.ts";
 import { listItems } from "../zone/list-items.ts";
 

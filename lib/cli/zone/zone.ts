@@ -1,7 +1,7 @@
 /** The Verification zone that a command works on: the options that name it, and how it is opened. */
 import { join, resolve } from "node:path";
-import { type CommandRun, configOption, option, UsageError } from "../../../bin/commands/command.ts";
 import { type ConfigLocation, loadConfig } from "../../../lambdas/shared/config/load.ts";
+import { type CommandRun, configOption, option, UsageError } from "../command.ts";
 import { openLocalZone } from "./local-zone.ts";
 import type { OpenZone } from "./open-zone.ts";
 

@@ -1,7 +1,7 @@
 /** Formats the estimate as Markdown, which reads well on a terminal too. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { UsageError } from "../../../../bin/commands/command.ts";
+import { UsageError } from "../../command.ts";
 import { type Estimate, formatSeconds, installAlarmMetrics, stageItems } from "./estimate.ts";
 import { type MeasuredKind, services } from "./task-cost.ts";
 

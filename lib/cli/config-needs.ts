@@ -1,0 +1,32 @@
+/** What a configuration needs beside itself: the agent's file, and secrets. */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import {
+  listAgentSecrets,
+  listAuthenticatorSecrets,
+  listCardSecrets,
+} from "../../lambdas/execution/config/execution-secrets.ts";
+import { listDestinationSecrets } from "../../lambdas/shared/config/destination-address.ts";
+import type { AgentConfig, Config } from "../../lambdas/shared/config/schema.ts";
+import type { SecretReference } from "../../lambdas/shared/config/values.ts";
+import { UsageError } from "./command.ts";
+
+/** Checks that the file exists, and does not run it. */
+export function requireAgentFile(agent: AgentConfig, directory: string): void {
+  if (typeof agent !== "string" || agent === "echo") return;
+  const file = resolve(directory, agent);
+  if (!existsSync(file)) throw new UsageError(`execution.agent: the file ${file} does not exist.`);
+}
+
+/** The secrets of destinations, of the Execution zone, of telemetry and of the operators' page. */
+export function listNonSlackSecrets({ destinations, execution, telemetry, operators }: Config): SecretReference[] {
+  const { exporter } = telemetry.traces;
+  return [
+    ...Object.values(destinations).flatMap(listDestinationSecrets),
+    ...listAuthenticatorSecrets(execution.authenticator),
+    ...listAgentSecrets(execution.agent),
+    ...listCardSecrets(execution.a2a),
+    ...(exporter.type === "otlp" ? Object.values(exporter.headers) : []),
+    ...listAuthenticatorSecrets(operators.authenticator),
+  ];
+}
