@@ -21,10 +21,10 @@ export type Fault = { method: string } & (
 /** Takes the oldest fault for the method, which happens once. */
 export type TakeFault = (method: string) => Fault | undefined;
 
-export type Exchange = { request: IncomingMessage; response: ServerResponse; signal: AbortSignal };
+export type FakeRequest = { request: IncomingMessage; response: ServerResponse; signal: AbortSignal };
 
 /** Resolves to true if the fault was the answer. Otherwise the call goes on. */
-export async function applyFault(fault: Fault, { request, response, signal }: Exchange): Promise<boolean> {
+export async function applyFault(fault: Fault, { request, response, signal }: FakeRequest): Promise<boolean> {
   if (fault.type === "lost_answer") return false;
   if (fault.type === "late") {
     await wait(fault.delayMs, undefined, { signal });

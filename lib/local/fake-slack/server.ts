@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readBody } from "../../../lambdas/shared/http/read-body.ts";
-import { applyFault, type Exchange, type Fault, sendReply, type TakeFault } from "./faults.ts";
+import { applyFault, type FakeRequest, type Fault, sendReply, type TakeFault } from "./faults.ts";
 import { hasAccessToTeam, type MethodArgs, type MethodReply } from "./reply.ts";
 import type { FakeSlackState } from "./state.ts";
 import { answerCall, createRateLimits, findCaller } from "./web-api.ts";
@@ -51,7 +51,7 @@ export async function startSlackServer({
   }
 
   /** `act` runs unless a fault, or the rate limit, is the answer. */
-  async function withFault(name: string, exchange: Exchange, act: (fault: Fault | undefined) => Promise<void>) {
+  async function withFault(name: string, exchange: FakeRequest, act: (fault: Fault | undefined) => Promise<void>) {
     const fault = takeFault(name) ?? rateLimit(name, exchange.request.headers.authorization);
     if (fault === undefined || !(await applyFault(fault, exchange))) await act(fault);
   }
@@ -61,7 +61,11 @@ export async function startSlackServer({
     return retryAfterSeconds === undefined ? undefined : { method, type: "rate_limited", retryAfterSeconds };
   }
 
-  async function takeUpload({ request, response }: Exchange, ticket: string, fault: Fault | undefined): Promise<void> {
+  async function takeUpload(
+    { request, response }: FakeRequest,
+    ticket: string,
+    fault: Fault | undefined,
+  ): Promise<void> {
     if (request.method !== "POST") return sendReply(response, 400);
     const body = await readBody({ body: request, maxBytes: maxUploadBytes });
     if (body === "too_large") return sendReply(response, 400);
@@ -73,7 +77,7 @@ export async function startSlackServer({
     response.end(`OK - ${bytes.byteLength}`);
   }
 
-  async function giveFile({ request, response }: Exchange, id: string): Promise<void> {
+  async function giveFile({ request, response }: FakeRequest, id: string): Promise<void> {
     const file = state.files.find(id);
     if (file === undefined) return sendReply(response, 404);
     const caller = findCaller(state.tokens, request.headers.authorization);

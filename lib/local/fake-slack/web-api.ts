@@ -7,7 +7,7 @@ import { chatMethods } from "./methods/chat.ts";
 import { conversationMethods } from "./methods/conversations.ts";
 import { fileMethods } from "./methods/files.ts";
 import { oauthMethods } from "./methods/oauth.ts";
-import { callsPerMinute, type MethodName, type Methods, methodRows } from "./methods/table.ts";
+import { callsPerMinute, type Methods, methodRows, type SlackMethod } from "./methods/table.ts";
 import { userMethods } from "./methods/users.ts";
 import { findBotUser, hasAccessToTeam, type MethodArgs, type MethodReply } from "./reply.ts";
 import type { FakeSlackState } from "./state.ts";
@@ -55,7 +55,7 @@ export function answerCall(
     Object.assign(call, checked);
   }
   // The row's arguments are in `call` now, as the method's type wants them.
-  const method = methods[name as MethodName] as (call: MethodContext) => { error?: string; [field: string]: unknown };
+  const method = methods[name as SlackMethod] as (call: MethodContext) => { error?: string; [field: string]: unknown };
   const { error, ...fields } = method(call);
   return { reply: error === undefined ? { ok: true, ...fields } : { ok: false, error }, args };
 }

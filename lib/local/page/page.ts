@@ -7,7 +7,7 @@ import { Refusal } from "../web/admission.ts";
 import type { Door } from "../web/door.ts";
 import { createEventStreams } from "../web/event-streams.ts";
 import { documentHandler, fileRoutes, sharedRoutes } from "../web/files.ts";
-import { createSite, type Handler, respond, type Site } from "../web/site.ts";
+import { createSite, type Handler, type Site, sendPage } from "../web/site.ts";
 import { createActionRoutes } from "./actions.ts";
 import { createChangeFeed } from "./changes.ts";
 import { imageTypes } from "./message-view.ts";
@@ -73,7 +73,7 @@ function serveFile(fakeSlack: FakeSlack): Handler {
     const file = fakeSlack.file(id);
     if (file === undefined) throw new Refusal(404, "There is no such file.");
     const isImage = imageTypes.includes(file.mimetype);
-    respond(response, {
+    sendPage(response, {
       type: isImage ? file.mimetype : "application/octet-stream",
       body: file.bytes,
       headers: {

@@ -1,7 +1,7 @@
 /** Streams of server-sent events, one for each tab that looks at a page. */
 import { sanitizeJsonValue } from "../../../lambdas/shared/untrusted-input.ts";
 import { Refusal } from "./admission.ts";
-import { commonHeaders, type Exchange } from "./site.ts";
+import { commonHeaders, type PageRequest } from "./site.ts";
 
 const maxStreams = 50;
 /** Keeps proxies from closing a stream on which nothing happens. */
@@ -12,13 +12,13 @@ export type EventSource = (send: (data: object) => void) => () => void;
 
 export type EventStreams = {
   /** The stream ends after `endsInMs`, and with the visitor's session. Throws a `Refusal` when there are too many. */
-  open(exchange: Pick<Exchange, "response" | "visitor">, stream: { watch: EventSource; endsInMs?: number }): void;
+  open(exchange: Pick<PageRequest, "response" | "visitor">, stream: { watch: EventSource; endsInMs?: number }): void;
   /** Ends all streams, so that a server can close. */
   close(): void;
 };
 
 export function createEventStreams(): EventStreams {
-  const streams = new Set<Exchange["response"]>();
+  const streams = new Set<PageRequest["response"]>();
   return {
     open({ response, visitor: { ended } }, { watch, endsInMs }) {
       if (streams.size >= maxStreams) throw new Refusal(503, "Too many look at it already.");

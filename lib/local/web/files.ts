@@ -1,7 +1,7 @@
 /** The files of a page: one HTML shell for every document, scripts, and style sheets. */
 import { readdirSync, readFileSync } from "node:fs";
 import { extname } from "node:path";
-import { type Handler, type Routes, respond } from "./site.ts";
+import { type Handler, type Routes, sendPage } from "./site.ts";
 
 const types: Record<string, string> = {
   ".js": "text/javascript; charset=utf-8",
@@ -30,7 +30,7 @@ export const sharedRoutes = (): Routes => fileRoutes({ folder: new URL("./", imp
 function fileHandler(file: URL): Handler {
   const type = types[extname(file.pathname)] ?? "";
   const body = read(file);
-  return ({ response }) => respond(response, { type, body });
+  return ({ response }) => sendPage(response, { type, body });
 }
 
 const mark =
@@ -62,7 +62,7 @@ export function documentHandler({
   );
   return ({ request: { headers }, response }) => {
     const policy = contentSecurityPolicy(sources(headers.host ?? ""));
-    respond(response, { type: "text/html; charset=utf-8", body, headers: { "content-security-policy": policy } });
+    sendPage(response, { type: "text/html; charset=utf-8", body, headers: { "content-security-policy": policy } });
   };
 }
 

@@ -5,7 +5,7 @@ import { sanitizeJsonValue, sanitizeLines } from "../../../lambdas/shared/untrus
 import { type Admission, isForDocument, Refusal, type Visitor } from "./admission.ts";
 import { tokenParameter } from "./door.ts";
 
-export type Exchange = {
+export type PageRequest = {
   request: IncomingMessage;
   response: ServerResponse;
   query: URLSearchParams;
@@ -19,7 +19,7 @@ export type Exchange = {
 };
 
 /** Resolves to the JSON of a 200, or to undefined after it has answered by itself. May throw a `Refusal`. */
-export type Handler = (exchange: Exchange) => unknown;
+export type Handler = (exchange: PageRequest) => unknown;
 
 /** By method and path, such as `GET /local/files/*`. A `*` stands for one segment. */
 export type Routes = Record<string, Handler>;
@@ -147,7 +147,7 @@ function parseJson(bytes: Uint8Array): unknown {
 }
 
 export function respondJson(response: ServerResponse, body: unknown): void {
-  respond(response, { type: "application/json", body: JSON.stringify(body, sanitizeJsonValue) });
+  sendPage(response, { type: "application/json", body: JSON.stringify(body, sanitizeJsonValue) });
 }
 
 export function redirect(response: ServerResponse, location: string): void {
@@ -156,7 +156,7 @@ export function redirect(response: ServerResponse, location: string): void {
 }
 
 /** `headers` come last, so that an answer that may be kept can say so. */
-export function respond(
+export function sendPage(
   response: ServerResponse,
   { type, body, headers = {} }: { type: string; body: string | Uint8Array; headers?: Record<string, string> },
 ): void {

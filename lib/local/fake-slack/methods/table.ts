@@ -79,7 +79,7 @@ const methodTable = {
   "users.info": { tier: "tier4", scopes: "users:read", errors: "user_not_found user_not_visible" },
 } as const satisfies Record<string, Row>;
 
-export type MethodName = keyof typeof methodTable;
+export type SlackMethod = keyof typeof methodTable;
 export const methodRows: ReadonlyMap<string, Row> = new Map(Object.entries(methodTable));
 
 type Words<S> = S extends `${infer First} ${infer Rest}` ? First | Words<Rest> : S;
@@ -95,5 +95,5 @@ type Method<R> = [Args<R>] extends [infer A extends ArgumentName]
 
 /** Every method whose name begins with `Group`. */
 export type Methods<Group extends string> = {
-  [M in MethodName as M extends `${Group}.${string}` ? M : never]: Method<(typeof methodTable)[M]>;
+  [M in SlackMethod as M extends `${Group}.${string}` ? M : never]: Method<(typeof methodTable)[M]>;
 };
