@@ -73,11 +73,11 @@ function entry<Name extends string>(file: () => Promise<Record<Name, Command>>, 
 }
 
 /** Resolves to the exit code: 0 success, 1 the task failed, 2 bad usage or configuration, 3 not reachable. */
-export async function main(words: string[]): Promise<number> {
-  const name = [words.slice(0, 2).join(" "), words[0] ?? ""].find((candidate) => candidate in commands);
+export async function main(args: string[]): Promise<number> {
+  const name = [args.slice(0, 2).join(" "), args[0] ?? ""].find((candidate) => candidate in commands);
   const entry = name === undefined ? undefined : commands[name];
-  if (name === undefined || entry === undefined) return listCommands(words);
-  const rest = words.slice(name.split(" ").length);
+  if (name === undefined || entry === undefined) return listCommands(args);
+  const rest = args.slice(name.split(" ").length);
   const stop = new AbortController();
   let firstAtMs = 0;
   const onSignal = () => {
@@ -94,7 +94,7 @@ export async function main(words: string[]): Promise<number> {
       return exitCodes.success;
     }
     return await command.run({
-      words: rest,
+      args: rest,
       directory: process.cwd(),
       signal: stop.signal,
       print: (text) => process.stdout.write(escapeActiveCharacters(`${text}\n`)),
@@ -102,7 +102,7 @@ export async function main(words: string[]): Promise<number> {
       note: (text) => process.stderr.write(escapeActiveCharacters(`${text}\n`)),
     });
   } catch (thrown) {
-    const code = explain(thrown, { name, words: rest });
+    const code = explain(thrown, { name, args: rest });
     return stop.signal.aborted ? exitCodes.interrupted : code;
   } finally {
     process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
@@ -130,18 +130,18 @@ function listCommands([word = "--help", next]: string[]): number {
 }
 
 /** For a person who names the stage as for `cdk`. */
-function stageHint(words: string[]): string {
-  const [, name] = /^stage=([a-z0-9]+)$/.exec(words[words.indexOf("-c") + 1] ?? "") ?? [];
-  return words.includes("-c") && name !== undefined ? `That is an option of cdk. Here it is --stage ${name}\n` : "";
+function stageHint(args: string[]): string {
+  const [, name] = /^stage=([a-z0-9]+)$/.exec(args[args.indexOf("-c") + 1] ?? "") ?? [];
+  return args.includes("-c") && name !== undefined ? `That is an option of cdk. Here it is --stage ${name}\n` : "";
 }
 
-function explain(thrown: unknown, { name, words }: { name: string; words: string[] }): number {
+function explain(thrown: unknown, { name, args }: { name: string; args: string[] }): number {
   const isUsage =
     thrown instanceof UsageError ||
     (thrown instanceof TypeError && "code" in thrown && String(thrown.code).startsWith("ERR_PARSE_ARGS"));
   const known = toFileError({ error: thrown, file: "The file of tasks" }) ?? thrown;
   const message = escapeActiveCharacters(known instanceof Error ? known.message : "unknown error");
-  process.stderr.write(isUsage ? `${message}\n${stageHint(words)}sekisho ${name} --help says more.\n` : `${message}\n`);
+  process.stderr.write(isUsage ? `${message}\n${stageHint(args)}sekisho ${name} --help says more.\n` : `${message}\n`);
   if (thrown instanceof AwsFailure && thrown.unreachable) return exitCodes.notReachable;
   return isUsage || thrown instanceof ConfigError ? exitCodes.badUsage : exitCodes.failed;
 }

@@ -52,7 +52,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
 `,
   async run(run) {
     const { values } = parseArgs({
-      args: run.words,
+      args: run.args,
       options: { once: { type: "string" }, config: { type: "string" } },
     });
     const place = { directory: run.directory, file: values.config };

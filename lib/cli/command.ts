@@ -5,7 +5,7 @@ import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 
 export type CommandRun = {
   /** The arguments after the command's name. */
-  words: string[];
+  args: string[];
   /** The working directory: the configuration is looked for here, and `.sekisho/` is made here. */
   directory: string;
   /** Aborts on SIGINT and SIGTERM. */
@@ -85,7 +85,7 @@ export function defineCommand<const O extends Options>({
     run: (given) => {
       const allowPositionals = args !== undefined;
       const { values, positionals } = parseArgs<Parsing<O>>({
-        args: given.words,
+        args: given.args,
         options,
         allowPositionals,
       });

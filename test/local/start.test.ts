@@ -20,7 +20,7 @@ it.each([
   };
   try {
     const { signal } = new AbortController();
-    const run = { words: [], directory, signal, print, printStyled: print, note: () => {} };
+    const run = { args: [], directory, signal, print, printStyled: print, note: () => {} };
     await expect(start.run(run)).rejects.toThrow("nobody reads the output");
     const urls = printed.map((line) => /http:\S+/.exec(line)?.[0] ?? "");
     expect(urls.length).toBe(2);

@@ -7,7 +7,7 @@ process.on("SIGINT", () => stop.abort());
 const print = (text: string) => process.stdout.write(`${text}\n`);
 try {
   process.exitCode = await createSmoke(JSON.parse(settings)).run({
-    words,
+    args: words,
     directory: process.cwd(),
     signal: stop.signal,
     print,
