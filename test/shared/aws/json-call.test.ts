@@ -1,4 +1,5 @@
 /** One signed call of an AWS service, against a server that checks the signature as AWS does. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { createJsonCall } from "../../../lambdas/shared/aws/json-call.ts";
 import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-manager.ts";
@@ -81,6 +82,25 @@ describe("a call of an AWS service that speaks JSON", () => {
     expect(await call({ target: "AmazonSQS.SendMessage", input: {}, signal })).toEqual({ n: 1 });
     expect(await call({ target: "AmazonSQS.SendMessage", input: {}, signal })).toEqual({ n: 2 });
     expect(requests).toHaveLength(3);
+  });
+
+  it("is not repeated when a kept connection is reset while the answer is being read", async () => {
+    const reset = new ReadableStream({
+      async start(controller) {
+        controller.enqueue(Buffer.from('{"Message'));
+        await sleep(50);
+        controller.error(connectionReset);
+      },
+    });
+    const answers = [() => Response.json({ n: 1 }), () => new Response(reset)];
+    const { dependencies, requests } = await service(() => answers.shift()?.() ?? Response.json({ n: 2 }));
+    const call = createJsonCall({ ...dependencies, service: "sqs", version: "1.0" });
+    expect(await call({ target: "AmazonSQS.SendMessage", input: {}, signal })).toEqual({ n: 1 });
+    await expect(call({ target: "AmazonSQS.SendMessage", input: {}, signal })).rejects.toMatchObject({
+      code: "ECONNRESET",
+    });
+    await sleep(50);
+    expect(requests).toHaveLength(2);
   });
 
   it("ends with its signal, also while the answer is being read", async () => {
