@@ -1,5 +1,5 @@
 /** The Verification zone of the local run: its sqlite file, which may be in use by the zone itself at the same time. */
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
@@ -7,7 +7,7 @@ import type { OpenFile, OpenZone } from "./open-zone.ts";
 
 export type LocalZone = OpenZone & { at: OpenFile };
 
-/** Throws where there is no file, which is not made, or where it cannot be used. */
+/** Throws where there is no file or an empty one, neither of which becomes a database here, or where it cannot be used. */
 export function openLocalZone({
   file,
   config,
@@ -18,7 +18,13 @@ export function openLocalZone({
   /** As of a database; a server that waits longer answers nobody meanwhile. */
   busyTimeoutMs?: number;
 }): LocalZone {
-  if (!existsSync(file)) {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found?.size === 0) {
+    throw new Error(
+      `${file} is empty: the local run has kept no records there. Name its file by --store, or a stage on AWS by --stage.`,
+    );
+  }
+  if (found === undefined) {
     throw new Error(
       `There is no ${file}: the local run keeps its records there, from its first start on. Name its file by --store, or a stage on AWS by --stage.`,
     );
