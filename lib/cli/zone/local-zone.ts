@@ -1,5 +1,5 @@
 /** The Verification zone of the local run: its sqlite file, which may be in use by the zone itself at the same time. */
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
@@ -18,15 +18,14 @@ export function openLocalZone({
   /** As of a database; a server that waits longer answers nobody meanwhile. */
   busyTimeoutMs?: number;
 }): LocalZone {
-  const found = statSync(file, { throwIfNoEntry: false });
-  if (found?.size === 0) {
-    throw new Error(
-      `${file} is empty: the local run has kept no records there. Name its file by --store, or a stage on AWS by --stage.`,
-    );
-  }
-  if (found === undefined) {
+  if (!existsSync(file)) {
     throw new Error(
       `There is no ${file}: the local run keeps its records there, from its first start on. Name its file by --store, or a stage on AWS by --stage.`,
+    );
+  }
+  if (statSync(file).size === 0) {
+    throw new Error(
+      `${file} is empty: the local run has kept no records there. Name its file by --store, or a stage on AWS by --stage.`,
     );
   }
   const database = openDatabase({ file, ...(busyTimeoutMs !== undefined && { busyTimeoutMs }) });
