@@ -1,9 +1,12 @@
 /** One signed call of an AWS service, against a server that checks the signature as AWS does. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
 import { createJsonCall } from "../../../lambdas/shared/aws/json-call.ts";
 import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-manager.ts";
-import { readAwsEnvironment } from "../../../lambdas/shared/config/aws-environment.ts";
+import { readAwsEnvironment, readBundledConfig } from "../../../lambdas/shared/config/aws-environment.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";
 import { connectionReset, type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
 
@@ -148,5 +151,19 @@ describe("the environment of a function", () => {
 
   it.each(Object.keys(variables))("is refused without %s, by its name", (name) => {
     expect(() => readAwsEnvironment({ ...variables, [name]: "" })).toThrow(`${name} is not set`);
+  });
+});
+
+describe("the configuration beside a handler", () => {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-bundled-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it("is named where it is missing, and where it is no JSON, without its text", () => {
+    const file = join(folder, "config.json");
+    expect(() => readBundledConfig(folder)).toThrow(`${file} cannot be read (ENOENT). Bundle it again.`);
+    writeFileSync(file, "xoxb-secret");
+    expect(() => readBundledConfig(folder)).toThrow(`${file} is not JSON. Bundle it again.`);
+    writeFileSync(file, '{"execution":{}}');
+    expect(readBundledConfig(folder)).toEqual({ execution: {} });
   });
 });
