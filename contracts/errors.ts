@@ -104,8 +104,17 @@ export class SekishoError extends Error {
     this.endsTask = options.endsTask ?? false;
   }
 
+  /** An object that only carries the mark is none: its `reason` could be any text. */
   static override [Symbol.hasInstance](value: unknown): value is SekishoError {
-    return typeof value === "object" && value !== null && mark in value;
+    if (typeof value !== "object" || value === null) return false;
+    try {
+      if (!(mark in value)) return false;
+      const { reason, details } = value as Partial<SekishoError>;
+      const isKnown = typeof reason === "string" && (reason === "ambiguous" || Object.hasOwn(table, reason));
+      return isKnown && typeof details === "object" && details !== null;
+    } catch {
+      return false;
+    }
   }
 
   get [mark](): true {

@@ -4,6 +4,10 @@ import fc from "fast-check";
 import { reasonSchema } from "../../contracts/error-data.ts";
 import { isRetryable, reasons, SekishoError } from "../../contracts/errors.ts";
 
+function unreadable(): never {
+  throw new Error("a text of an agent");
+}
+
 describe("a SekishoError", () => {
   it("has one fixed sentence per reason, whatever the cause says", () => {
     fc.assert(
@@ -36,6 +40,23 @@ describe("a SekishoError", () => {
       expect(error.reason).toBe("internal");
       expect(error.cause).toBe(thrown);
       expect(error.message).not.toContain("secret");
+    }
+  });
+
+  it("is no object that only looks like one, or cannot be looked at", () => {
+    const mark = Symbol.for("sekisho.SekishoError");
+    const forged: object[] = [
+      { [mark]: true },
+      { [mark]: true, reason: "a text of an agent", details: {} },
+      { [mark]: true, reason: "toString", details: {} },
+      { [mark]: true, reason: ["unavailable"], details: {} },
+      { [mark]: true, reason: "unavailable", details: null },
+      Object.defineProperty({ [mark]: true, details: {} }, "reason", { get: unreadable }),
+      new Proxy({}, { has: unreadable }),
+    ];
+    for (const thrown of forged) {
+      expect(thrown instanceof SekishoError).toBe(false);
+      expect(SekishoError.from(thrown)).toMatchObject({ reason: "internal", details: {}, cause: thrown });
     }
   });
 

@@ -2,7 +2,7 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import * as z from "zod";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
-import { createCachedValue, pauseAfterFailure } from "../../shared/async/cache.ts";
+import { createCachedValue, elapsedMs, pauseAfterFailure } from "../../shared/async/cache.ts";
 import { readResponseBody } from "../../shared/http/read-body.ts";
 
 export type KeyTimes = {
@@ -50,7 +50,7 @@ export function createIssuerKeys({
   const { maxAgeMs, maxStaleMs, coolDownMs, failureCoolDownMs, timeoutMs } = { ...defaultTimes, ...times };
 
   let loadedAtMs = Number.NEGATIVE_INFINITY;
-  const isYounger = (ageMs: number) => now() - loadedAtMs < ageMs;
+  const isYounger = (ageMs: number) => elapsedMs({ sinceMs: loadedAtMs, nowMs: now() }) < ageMs;
 
   async function load() {
     const signal = AbortSignal.timeout(timeoutMs);

@@ -1,6 +1,6 @@
 /** The Execution worker: runs each task whose id it receives from the queue, and does what is due for other tasks. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoffMs } from "../../shared/async/waiting.ts";
+import { abortable, backoffMs } from "../../shared/async/waiting.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Telemetry } from "../../shared/telemetry/telemetry.ts";
@@ -60,11 +60,13 @@ export function createExecutionWorker(options: WorkerOptions): ExecutionWorker {
     for (let attempt = 0; ; attempt++) {
       signal.throwIfAborted();
       try {
-        return await guarded.get({ id: taskId });
+        // A task that is read after the abort would be stored as lost, although its agent never started.
+        return await abortable({ promise: guarded.get({ id: taskId }), signal });
       } catch (error) {
+        signal.throwIfAborted();
         if (attempt === maxReads - 1) throw error;
       }
-      await sleep(backoffMs({ ...readPause, attempt, random }), undefined, { signal });
+      await abortable({ promise: sleep(backoffMs({ ...readPause, attempt, random }), undefined, { signal }), signal });
     }
   }
 

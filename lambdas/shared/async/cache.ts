@@ -31,6 +31,14 @@ export type CachedValue<T> = {
 };
 
 /**
+ * The time since `sinceMs`. A clock that was set back says nothing about it, so it counts as longer than any limit: otherwise an
+ * expired value or a pause would last until the clock has caught up.
+ */
+export function elapsedMs({ sinceMs, nowMs }: { sinceMs: number; nowMs: number }): number {
+  return nowMs < sinceMs ? Number.MAX_VALUE : nowMs - sinceMs;
+}
+
+/**
  * Nothing happens by timers, since a frozen process has none. After a refresh that failed, the next one begins `retryAfterMs`
  * after the beginning of that one. `load` gets the last value, however old it is.
  */
@@ -47,22 +55,28 @@ export function createCachedValue<T>({
   let cachedAtMs = 0;
   let startedAtMs = Number.NEGATIVE_INFINITY;
   let loading: Promise<T> | undefined;
+  /** Loads and calls of `set` are numbered in the order in which they begin. */
+  let lastNumber = 0;
+  let cachedNumber = 0;
 
-  const isYounger = (ageMs: number) => now() - cachedAtMs < ageMs;
-  const isPast = (pauseMs: number) => now() - startedAtMs >= pauseMs;
+  const isYounger = (ageMs: number) => elapsedMs({ sinceMs: cachedAtMs, nowMs: now() }) < ageMs;
+  const isPast = (pauseMs: number) => elapsedMs({ sinceMs: startedAtMs, nowMs: now() }) >= pauseMs;
   const peek = () => (cached && isYounger(cached.keepMs) ? cached : undefined);
 
-  function set(loaded: Loaded<T>, atMs = now()): void {
-    if (!loaded.keepMs && !loaded.staleMs) return;
+  /** A load that was overtaken replaces nothing: what it read may be the value that was refused meanwhile. */
+  function store({ loaded, atMs, number }: { loaded: Loaded<T>; atMs: number; number: number }): void {
+    if ((!loaded.keepMs && !loaded.staleMs) || number < cachedNumber) return;
     cached = loaded;
     cachedAtMs = atMs;
+    cachedNumber = number;
   }
 
   async function loadOnce(): Promise<T> {
     const atMs = now();
+    const number = ++lastNumber;
     startedAtMs = atMs;
     const loaded = await load(cached?.value);
-    set(loaded, atMs);
+    store({ loaded, atMs, number });
     return loaded.value;
   }
 
@@ -98,7 +112,9 @@ export function createCachedValue<T>({
     async reload({ minIntervalMs }) {
       if (loading || isPast(minIntervalMs)) await share();
     },
-    set,
+    set(loaded) {
+      store({ loaded, atMs: now(), number: ++lastNumber });
+    },
     forget(isRefused) {
       if (cached && isRefused(cached.value)) cached = undefined;
     },
@@ -121,13 +137,14 @@ export function pauseAfterFailure<T>({
   now: () => number;
   pauseMs: () => number;
 }): () => Promise<T> {
-  let failure: { error: unknown; untilMs: number } | undefined;
+  let failure: { error: unknown; atMs: number; forMs: number } | undefined;
   return async () => {
-    if (failure !== undefined && now() < failure.untilMs) throw failure.error;
+    if (failure !== undefined && elapsedMs({ sinceMs: failure.atMs, nowMs: now() }) < failure.forMs)
+      throw failure.error;
     try {
       return await load();
     } catch (error) {
-      failure = { error, untilMs: now() + pauseMs() };
+      failure = { error, atMs: now(), forMs: pauseMs() };
       throw error;
     }
   };

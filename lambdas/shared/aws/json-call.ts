@@ -62,9 +62,15 @@ function createSend(url: URL) {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const attempt = () => {
       const request = http.request(url, options);
+      let isAnswered = false;
+      const answered = (response: IncomingMessage) => {
+        isAnswered = true;
+        resolve(response);
+      };
+      // A call that is reset while its answer is read was received. Its answer fails by itself.
       const fail = (error: NodeJS.ErrnoException) =>
-        request.reusedSocket && error.code === "ECONNRESET" ? attempt() : reject(error);
-      request.once("response", resolve).on("error", fail).end(body);
+        request.reusedSocket && !isAnswered && error.code === "ECONNRESET" ? attempt() : reject(error);
+      request.once("response", answered).on("error", fail).end(body);
     };
     attempt();
     const response = await promise;

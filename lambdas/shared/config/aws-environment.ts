@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AwsCredentials, AwsDependencies } from "../aws/credentials.ts";
+import { errorKind } from "../telemetry/error-kind.ts";
 
 /** For Lambda, whose credentials are in the environment and last as long as the process. Throws if one is missing. */
 export function readAwsEnvironment(variables: NodeJS.ProcessEnv = process.env): AwsDependencies {
@@ -58,5 +59,12 @@ export const operatorAlias = "operator";
 
 /** Reads `config.json` in the handler's folder, which has only the sections that the handler needs. Throws if it is missing or invalid JSON. */
 export function readBundledConfig(directory: string): unknown {
-  return JSON.parse(readFileSync(join(directory, "config.json"), "utf8"));
+  const file = join(directory, "config.json");
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (thrown) {
+    // The message of JSON.parse quotes the file's text, which belongs in no log.
+    const problem = thrown instanceof SyntaxError ? "is not JSON" : `cannot be read (${errorKind(thrown)})`;
+    throw new Error(`${file} ${problem}. Bundle it again.`);
+  }
 }

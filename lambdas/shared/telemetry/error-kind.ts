@@ -6,14 +6,26 @@
  */
 export function errorKind(thrown: unknown): string {
   // Unlike `instanceof`, this recognizes errors of other realms, and the DOMException of an abort.
-  const { code, name, stack } = Object(thrown) as Record<string, unknown>;
-  if (stack === undefined) return typeof thrown;
-  return [code, name].map(String).find((word) => /^[A-Z][\w.]{1,79}$/.test(word)) ?? "Error";
+  if (readField(thrown, "stack") === undefined) return typeof thrown;
+  const words = [readField(thrown, "code"), readField(thrown, "name")];
+  return words.find((word) => isWord(word, /^[A-Z][\w.]{1,79}$/)) ?? "Error";
 }
 
 /** The value of a span's `error.type`: the `reason` or `kind` of our own errors, else the same as in the log. */
 export function errorType(thrown: unknown): string {
-  const { reason, kind } = Object(thrown) as Record<string, unknown>;
-  const own = [reason, kind].find((word) => typeof word === "string" && /^[a-z][a-z_]{0,40}$/.test(word));
-  return typeof own === "string" ? own : errorKind(thrown);
+  const words = [readField(thrown, "reason"), readField(thrown, "kind")];
+  return words.find((word) => isWord(word, /^[a-z][a-z_]{0,40}$/)) ?? errorKind(thrown);
+}
+
+/** Undefined if the field cannot be read: an agent may throw an object whose getters throw, and its failure must still be stored. */
+function readField(thrown: unknown, name: string): unknown {
+  try {
+    return (Object(thrown) as Record<string, unknown>)[name];
+  } catch {
+    return undefined;
+  }
+}
+
+function isWord(value: unknown, form: RegExp): value is string {
+  return typeof value === "string" && form.test(value);
 }

@@ -140,9 +140,20 @@ const answerSchema = z.object({
   is_enterprise_install: z.boolean().nullish(),
 });
 
-/** A token is always the same one's, so Slack is asked once for it. Rejects with a SlackError where Slack does not say. */
-export function createFindTeam({ apiUrl, timeoutMs = 3000 }: { apiUrl: string; timeoutMs?: number }): FindTeam {
-  let known: { token: string; team: Awaited<ReturnType<FindTeam>> } | undefined;
+/**
+ * A token is always the same one's, so Slack is asked once for it. A token that Slack does not take is asked about again after a
+ * minute, since a workspace may give its access back. Rejects with a SlackError where Slack does not say.
+ */
+export function createFindTeam({
+  apiUrl,
+  timeoutMs = 3000,
+  now = Date.now,
+}: {
+  apiUrl: string;
+  timeoutMs?: number;
+  now?: () => number;
+}): FindTeam {
+  let known: { token: string; team: CachedValue<Awaited<ReturnType<FindTeam>>> } | undefined;
 
   async function ask(token: string): ReturnType<FindTeam> {
     const signal = AbortSignal.timeout(timeoutMs);
@@ -159,8 +170,16 @@ export function createFindTeam({ apiUrl, timeoutMs = 3000 }: { apiUrl: string; t
     }
   }
 
+  function createTeam(token: string) {
+    async function load() {
+      const value = await ask(token);
+      return { value, keepMs: value === undefined ? keepMs : Number.POSITIVE_INFINITY };
+    }
+    return createCachedValue({ load, now });
+  }
+
   return async (token) => {
-    if (known?.token !== token) known = { token, team: await ask(token) };
-    return known.team;
+    if (known?.token !== token) known = { token, team: createTeam(token) };
+    return known.team.get();
   };
 }

@@ -1,5 +1,5 @@
 /** The Verification zone of the local run. The zone itself may use the sqlite file at the same time. */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
@@ -7,7 +7,7 @@ import type { OpenFile, OpenZone } from "./open-zone.ts";
 
 export type LocalZone = OpenZone & { at: OpenFile };
 
-/** Throws if there is no file, or it cannot be used. Does not create it. */
+/** Throws if there is no file, or an empty one, or one that cannot be used. Does not create a file, or tables in an empty one. */
 export function openLocalZone({
   file,
   config,
@@ -21,6 +21,11 @@ export function openLocalZone({
   if (!existsSync(file)) {
     throw new Error(
       `There is no ${file}: the local run creates it at its first start. Name another file with --store, or a stage on AWS with --stage.`,
+    );
+  }
+  if (statSync(file).size === 0) {
+    throw new Error(
+      `${file} is empty: the local run has kept no records there. Name its file by --store, or a stage on AWS by --stage.`,
     );
   }
   const database = openDatabase({ file, ...(busyTimeoutMs !== undefined && { busyTimeoutMs }) });

@@ -1,5 +1,5 @@
 /** The commands about tasks in the folder of a local run, as processes of their own. */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
@@ -17,6 +17,15 @@ describe("sekisho tasks in a folder", () => {
     expect(ended).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(file) });
     expect(ended.stderr).toContain("--stage");
     expect(existsSync(file)).toBe(false);
+  });
+
+  it("makes no database of an empty file", async () => {
+    const empty = join(folder, "empty.db");
+    writeFileSync(empty, "");
+    const ended = await commandHere(["tasks", "list", "--store", empty], {});
+    expect(ended).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(`${empty} is empty`) });
+    expect(readFileSync(empty, "utf8")).toBe("");
+    expect(existsSync(`${empty}-wal`)).toBe(false);
   });
 
   it("finds the tasks of `sekisho start` there, and says so where a wish has to wait for the next start", async () => {

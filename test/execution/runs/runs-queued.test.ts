@@ -300,4 +300,34 @@ describe("a worker", () => {
     await worker.run({ taskId, signal: never });
     expect((await store.get({ id: taskId }))?.state).toBe("completed");
   });
+
+  it.each(["hangs", "fails"])(
+    "whose time is over while the store %s leaves the task for its next message",
+    async (how) => {
+      const store = memoryStore();
+      const { taskId } = await submitted(store);
+      const reached = Promise.withResolvers<void>();
+      const letGo = Promise.withResolvers<void>();
+      const slow: typeof store = {
+        ...store,
+        async get(request) {
+          reached.resolve();
+          if (how === "fails") throw new Error("away");
+          await letGo.promise;
+          return store.get(request);
+        },
+      };
+      const ending = new AbortController();
+      const worker = createExecutionWorker({ store: slow, agent: answering("done"), random: () => 0.99 });
+      const run = worker.run({ taskId, signal: ending.signal });
+      await reached.promise;
+      // A turn later it waits for its next try.
+      setImmediate(() => {
+        ending.abort(new Error("The time is over."));
+        letGo.resolve();
+      });
+      await expect(run).rejects.toThrow("The time is over.");
+      expect((await store.get({ id: taskId }))?.state).toBe("submitted");
+    },
+  );
 });

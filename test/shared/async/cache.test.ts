@@ -128,6 +128,70 @@ describe("a cached value", () => {
   });
 });
 
+describe("a clock that is set back", () => {
+  it("does not lengthen the life of a value, nor lets it stand in", async () => {
+    const { world, cached } = cachedFrom({ staleMs: 5000 });
+    await cached.get();
+    world.nowMs -= 86_400_000;
+    expect(cached.peek()).toBeUndefined();
+    expect(await cached.get()).toBe("v2");
+    world.nowMs -= 1;
+    world.source = away;
+    await expect(cached.get()).rejects.toThrow("away");
+  });
+
+  it("keeps a value that never expires", async () => {
+    const { world, cached } = cachedFrom({ keepMs: Number.POSITIVE_INFINITY });
+    await cached.get();
+    world.nowMs -= 86_400_000;
+    expect(cached.get()).toBe("v1");
+  });
+
+  it("does not lengthen the pause between two loads, nor the one after a failure", async () => {
+    const { world, cached } = cachedFrom();
+    await cached.get();
+    world.nowMs -= 86_400_000;
+    await cached.reload({ minIntervalMs: 30_000 });
+    expect(world.loads).toBe(2);
+
+    let nowMs = 1_000_000;
+    let isAway = true;
+    const load = async () => (isAway ? away() : "here");
+    const paused = pauseAfterFailure({ load, now: () => nowMs, pauseMs: () => 2000 });
+    await expect(paused()).rejects.toThrow("away");
+    isAway = false;
+    nowMs -= 86_400_000;
+    expect(await paused()).toBe("here");
+  });
+});
+
+describe("a load that was overtaken", () => {
+  it("does not replace what a caller set meanwhile", async () => {
+    const { world, cached } = cachedFrom();
+    const { promise, resolve } = Promise.withResolvers<string>();
+    world.source = () => promise;
+    const waiting = cached.get();
+    cached.set({ value: "newer", keepMs: 1000 });
+    resolve("refused");
+    await waiting;
+    expect(cached.get()).toBe("newer");
+  });
+
+  it("does not replace the value of the load that began when it was abandoned", async () => {
+    const { world, cached } = cachedFrom();
+    const { source } = world;
+    const { promise, resolve } = Promise.withResolvers<string>();
+    world.source = () => promise;
+    const waiting = cached.get();
+    cached.abandonLoad();
+    world.source = source;
+    expect(await cached.get()).toBe("v2");
+    resolve("older");
+    expect(await waiting).toBe("older");
+    expect(cached.get()).toBe("v2");
+  });
+});
+
 describe("a load that pauses after a failure", () => {
   it("fails with the same error until the pause is over, which begins when the load has failed", async () => {
     const world = { nowMs: 0, loads: 0, isAway: true };

@@ -1,8 +1,12 @@
 /** One signed call of an AWS service, against a server that checks the signature as AWS does. */
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
 import { createJsonCall } from "../../../lambdas/shared/aws/json-call.ts";
 import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-manager.ts";
-import { readAwsEnvironment } from "../../../lambdas/shared/config/aws-environment.ts";
+import { readAwsEnvironment, readBundledConfig } from "../../../lambdas/shared/config/aws-environment.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";
 import { connectionReset, type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
 
@@ -83,6 +87,25 @@ describe("a call of an AWS service that speaks JSON", () => {
     expect(requests).toHaveLength(3);
   });
 
+  it("is not repeated when a kept connection is reset while the answer is being read", async () => {
+    const reset = new ReadableStream({
+      async start(controller) {
+        controller.enqueue(Buffer.from('{"Message'));
+        await sleep(50);
+        controller.error(connectionReset);
+      },
+    });
+    const answers = [() => Response.json({ n: 1 }), () => new Response(reset)];
+    const { dependencies, requests } = await service(() => answers.shift()?.() ?? Response.json({ n: 2 }));
+    const call = createJsonCall({ ...dependencies, service: "sqs", version: "1.0" });
+    expect(await call({ target: "AmazonSQS.SendMessage", input: {}, signal })).toEqual({ n: 1 });
+    await expect(call({ target: "AmazonSQS.SendMessage", input: {}, signal })).rejects.toMatchObject({
+      code: "ECONNRESET",
+    });
+    await sleep(50);
+    expect(requests).toHaveLength(2);
+  });
+
   it("ends with its signal, also while the answer is being read", async () => {
     const endless = new ReadableStream({
       start: (controller) => controller.enqueue(Buffer.from('{"Secret')),
@@ -128,5 +151,19 @@ describe("the environment of a function", () => {
 
   it.each(Object.keys(variables))("is refused without %s, by its name", (name) => {
     expect(() => readAwsEnvironment({ ...variables, [name]: "" })).toThrow(`${name} is not set`);
+  });
+});
+
+describe("the configuration beside a handler", () => {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-bundled-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it("is named where it is missing, and where it is no JSON, without its text", () => {
+    const file = join(folder, "config.json");
+    expect(() => readBundledConfig(folder)).toThrow(`${file} cannot be read (ENOENT). Bundle it again.`);
+    writeFileSync(file, "xoxb-secret");
+    expect(() => readBundledConfig(folder)).toThrow(`${file} is not JSON. Bundle it again.`);
+    writeFileSync(file, '{"execution":{}}');
+    expect(readBundledConfig(folder)).toEqual({ execution: {} });
   });
 });

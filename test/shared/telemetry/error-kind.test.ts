@@ -4,6 +4,10 @@ import { errorKind, errorType } from "../../../lambdas/shared/telemetry/error-ki
 
 const error = (fields: object) => Object.assign(new Error("a text of somebody"), fields);
 
+function unreadable(): never {
+  throw new Error("a text of somebody");
+}
+
 describe("the kind of an error", () => {
   it.each([
     ["ECONNREFUSED", error({ code: "ECONNREFUSED", name: "SystemError" })],
@@ -19,6 +23,15 @@ describe("the kind of an error", () => {
     ["object", null],
   ])("is %s", (kind, thrown) => {
     expect(errorKind(thrown)).toBe(kind);
+  });
+
+  it.each([
+    ["a getter that throws", Object.defineProperty(new Error(), "code", { get: () => unreadable() }), "Error"],
+    ["a code that is no text", error({ code: Object.create(null) }), "Error"],
+    ["a proxy that throws", new Proxy({}, { get: () => unreadable() }), "object"],
+  ])("is found without a throw for %s", (_what, thrown, kind) => {
+    expect(errorKind(thrown)).toBe(kind);
+    expect(errorType(thrown)).toBe(kind);
   });
 
   it("is on a span the reason or the kind where it is one of ours", () => {

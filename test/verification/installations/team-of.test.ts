@@ -25,6 +25,18 @@ describe("whose a token is", () => {
     expect(await createFindTeam({ apiUrl: fakeSlack.apiUrl })("xoxb-wrong")).toBeUndefined();
   });
 
+  it("is asked again a minute after Slack did not take it, and once by all who ask at once", async () => {
+    let nowMs = 1_000_000;
+    const teamOf = createFindTeam({ apiUrl: fakeSlack.apiUrl, now: () => nowMs });
+    // One call fails: a second one at the same time would be answered.
+    fakeSlack.inject({ method: "auth.test", type: "error", error: "account_inactive" });
+    expect(await Promise.all([teamOf(botToken), teamOf(botToken)])).toEqual([undefined, undefined]);
+    nowMs += 59_999;
+    expect(await teamOf(botToken)).toBeUndefined();
+    nowMs += 1;
+    expect(await teamOf(botToken)).toEqual({ team: "TSTANDIN" });
+  });
+
   it("is unknown where Slack does not say, and is asked again then", async () => {
     fakeSlack.inject({ method: "auth.test", type: "status", status: 500 });
     const teamOf = createFindTeam({ apiUrl: fakeSlack.apiUrl });
