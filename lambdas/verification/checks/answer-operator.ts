@@ -1,4 +1,4 @@
-/** Answers an operator's requests as the deployed worker: with its role, its secrets, and the configuration that is in effect. */
+/** Answers an operator's requests inside the deployed worker, with its role, its secrets and the effective configuration. */
 import { randomUUID } from "node:crypto";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { toAddress } from "../../shared/config/destination-address.ts";
@@ -19,29 +19,29 @@ export type OperatorDependencies = {
   readSecret: (reference: SecretReference) => Promise<string>;
   slackApiUrl: string;
   aws: Pick<AwsDependencies, "credentials" | "region">;
-  /** Asks the store for a task that does not exist. Rejects where the store does not answer. */
+  /** Asks the store for a task that does not exist. Rejects if the store does not answer. */
   askStore: (request: { requestId: string }) => Promise<unknown>;
-  /** Rejects where the queue does not answer. */
+  /** Rejects if the queue does not answer. */
   askQueue: (request: { signal: AbortSignal }) => Promise<unknown>;
   log: Log;
   newId?: () => string;
 };
 
-/** The share of the invocation's remaining time for one call: there are two, with secrets before and closing after them. */
+/** One call's share of the remaining time. There are two calls, and the rest is for reading secrets and closing. */
 const shareOfCall = 0.4;
 const slackTimeoutMs = 5000;
-/** Lambda takes no answer above 6 MB. */
+/** Well below the 6 MB that Lambda allows for an answer. */
 const mostAnswerBytes = 1_000_000;
 const mostText = 1000;
 
 export type OperatorHandler = (request: {
   request: OperatorRequest;
-  /** Ends before the function does. */
+  /** Counts to shortly before the end of the invocation. */
   remainingMs: number;
   signal: AbortSignal;
 }) => Promise<DestinationsAnswer | WorkerAnswer>;
 
-/** Never rejects because of what it checks. */
+/** Never rejects because a check fails. */
 export function createOperatorHandler({
   effective,
   readSecret,
@@ -64,7 +64,7 @@ export function createOperatorHandler({
     const { config } = await effective();
     const redaction = createRedaction();
     const readNoted = noteSecrets(redaction);
-    // It is sent to some destinations, which may repeat it.
+    // Some destinations get the bot token and may repeat it in their answers.
     await readNoted(config.slack.botToken).catch(() => {});
     const wanted = [...new Set(names ?? Object.keys(config.destinations))];
     const timeoutMs = Math.max(1, Math.min(config.limits.callTimeoutMs, Math.floor(remainingMs * shareOfCall)));
@@ -81,7 +81,7 @@ export function createOperatorHandler({
     return { checked: limitAnswer(checked.map((each) => redactCheck({ checked: each, redaction }))), unknown };
   }
 
-  /** Apart from the worker's own connections: a check is to show what a first call meets. */
+  /** Uses new connections instead of the worker's own, so that the check shows what a first call meets. */
   function openDestination({
     config,
     name,
@@ -114,7 +114,7 @@ export function createOperatorHandler({
       },
     });
     const client = destinations.get(name)?.client;
-    if (transport === undefined || client === undefined) throw new Error("A stage cannot call it.");
+    if (transport === undefined || client === undefined) throw new Error("A stage cannot call this destination.");
     return { transport: redactTransport({ transport, redaction }), close: () => client.close() };
   }
 
@@ -167,7 +167,7 @@ function redactBot({ bot, redaction }: { bot: WorkerAnswer["bot"]; redaction: Re
   };
 }
 
-/** Where all of it is too long, health goes before methods. */
+/** Drops the methods first if the answer is too long, because the health matters more. */
 function limitAnswer(checked: DestinationCheck[]): DestinationCheck[] {
   const isShort = (answer: DestinationCheck[]) => Buffer.byteLength(JSON.stringify(answer)) <= mostAnswerBytes;
   if (isShort(checked)) return checked;

@@ -1,4 +1,4 @@
-/** Asks Slack whose the bot token of a stage is, and which scopes it has (https://docs.slack.dev/reference/methods/auth.test). */
+/** Asks Slack for the owner and the scopes of the bot token (https://docs.slack.dev/reference/methods/auth.test). */
 import * as z from "zod";
 import { callWebApi, toSlackError } from "../slack/api/call.ts";
 import type { BotAnswer } from "./operator-call.ts";
@@ -7,7 +7,7 @@ const answerSchema = z.object({
   user: z.string().default("unknown"),
   team: z.string().default("unknown"),
   team_id: z.string().default("unknown"),
-  /** The package fills it from the header `x-oauth-scopes`. */
+  /** Slack's client library fills this from the header `x-oauth-scopes`. */
   response_metadata: z.object({ scopes: z.array(z.string()).optional() }).optional(),
 });
 

@@ -1,4 +1,4 @@
-/** Checks one destination: reads its secrets, opens it, asks it twice and closes it. Used from a machine and by a deployed worker. */
+/** Checks one destination: reads its secrets, connects, calls it twice and closes. The CLI and the deployed worker use it. */
 
 import { authorizerOf, listDestinationSecrets } from "../../shared/config/destination-address.ts";
 import type { Destination } from "../../shared/config/destination-schema.ts";
@@ -10,8 +10,8 @@ import { type ProbeResult, probeDestination } from "./probe.ts";
 export type DestinationCheck = ProbeResult & { name: string; address: string };
 
 /**
- * Never rejects: the reason that a destination cannot be called is part of the result. `address` is shown to people;
- * undefined where the destination is the stage's own Execution zone and nobody knows where that is.
+ * Never rejects: the result says why a destination cannot be called. `address` is for display. It is undefined for the stage's
+ * own Execution zone if its address is not known.
  */
 export async function checkDestination({
   name,
@@ -25,19 +25,15 @@ export async function checkDestination({
   name: string;
   destination: Destination;
   address: string | undefined;
-  /** For each of two calls. */
+  /** For each of the two calls. */
   timeoutMs: number;
   readSecret: (reference: SecretReference) => Promise<string>;
   /** `transport` sends the bytes of one request once, with the authorizer's credential. */
   open: () => Promise<{ transport: Transport; close(): Promise<void> }>;
   signal: AbortSignal;
 }): Promise<DestinationCheck> {
-  const unhealthy = (words: string): DestinationCheck => ({
-    name,
-    address: address ?? "unknown",
-    health: "unhealthy",
-    words,
-  });
+  const result = { name, address: address ?? "unknown" };
+  const unhealthy = (words: string): DestinationCheck => ({ ...result, health: "unhealthy", words });
   if (address === undefined) {
     return unhealthy("The stage does not tell where its own Execution zone is: deploy it again, and it will.");
   }
@@ -49,15 +45,9 @@ export async function checkDestination({
     const { transport, close } = await open();
     try {
       const authorizer = authorizerOf(destination);
-      const probed = await probeDestination({
-        transport,
-        dialect: destination.dialect,
-        timeoutMs,
-        signal,
-        address,
-        authorizer,
-      });
-      return { name, address, ...probed };
+      const { dialect } = destination;
+      const probed = await probeDestination({ transport, dialect, timeoutMs, signal, address, authorizer });
+      return { ...result, ...probed };
     } finally {
       await close();
     }

@@ -1,4 +1,4 @@
-/** What the answer to a question says of a destination, and what to do about it. */
+/** Turns a destination's answer to a health request into a check result that says what to do. */
 
 import { type Dialect, listErrorCodes } from "../../../contracts/dialects.ts";
 import { type JsonRpcErrorObject, type JsonRpcResponse, responseSchema } from "../../../contracts/envelope.ts";
@@ -10,17 +10,17 @@ import type { TransportResponse } from "../transport/transport.ts";
 export type HealthRequest = {
   method: string;
   params: object;
-  /** Errors that show health as well: the question was understood. */
+  /** Errors that also prove health, because the destination understood the request. */
   understood: readonly Reason[];
-  /** Of a result, or of such an error. */
+  /** Called with a result, or with the code of an understood error. */
   toCheckResult(answer: { result: unknown } | { code: number }): CheckResult;
 };
 
-/** `unreachable`: nothing answered. `words` are for a person; nothing of what came is in them but what the peer says that it is. */
+/** `unreachable` means that nothing answered. `words` is for people. The only peer text in it is the peer's own name and version. */
 export type CheckResult = {
   health: "healthy" | "unhealthy" | "unreachable";
   words: string;
-  /** The methods of its OpenRPC document, where it has one. */
+  /** The methods in the destination's OpenRPC document. Absent without one. */
   methods?: string[];
 };
 
@@ -36,19 +36,18 @@ export function createAnsweredCheck({
   dialect: Dialect;
   /** The authorizer's type. */
   authorizer: string;
-  /** What it answers. */
+  /** The request that was sent. */
   question: HealthRequest;
 }): CheckResult {
   const { status } = response;
   const envelope = envelopeIn(response.body);
   if (envelope === undefined) return withoutEnvelope({ status, authorizer });
   if ("error" in envelope) return toErrorResult({ error: envelope.error, dialect, status, authorizer, question });
-  if (envelope.id !== id)
-    return createUnhealthyResult("It answers with another id than it was asked with: that is not JSON-RPC.");
+  if (envelope.id !== id) return createUnhealthyResult("It answers with the wrong id, which is not valid JSON-RPC.");
   return question.toCheckResult({ result: envelope.result });
 }
 
-/** What a reason asks for, where it speaks against health; undefined where it does not. */
+/** Explains a reason and says what to do. Returns undefined for reasons that do not speak against the health of a destination. */
 export function reasonText({ reason, authorizer }: { reason: ClientReason; authorizer: string }): string | undefined {
   switch (reason) {
     case "unauthenticated":
@@ -72,7 +71,7 @@ export function reasonText({ reason, authorizer }: { reason: ClientReason; autho
   }
 }
 
-/** An error that the question does not name shows nothing of whether the peer would take a task. */
+/** An error that the request does not expect says nothing about whether the peer would take a task. */
 function toErrorResult({
   error,
   dialect,

@@ -1,8 +1,8 @@
-/** Why nothing came back from a destination, and what to do about it. Only codes, since texts may hold anything. */
+/** Explains why a check got no answer, and says what to do. It shows error codes only, because messages may contain secrets. */
 import { SekishoError } from "../../../contracts/errors.ts";
 import { type CheckResult, reasonText } from "./check-result.ts";
 
-/** `address`: the url, or an ARN. `timedOutMs`: the time that was over, where that is why. */
+/** `address` is a URL or an ARN. `timedOutMs` is set if the time-out is the cause. */
 export type CheckFailure = { thrown: unknown; address: string; authorizer: string; timedOutMs: number | undefined };
 
 export function createFailedCheck({ thrown, address, authorizer, timedOutMs }: CheckFailure): CheckResult {
@@ -22,13 +22,13 @@ export function createFailedCheck({ thrown, address, authorizer, timedOutMs }: C
   return { health: "unhealthy", words: reasonText({ reason: error.reason, authorizer }) ?? error.message };
 }
 
-/** What is a doubt for the task was an answer all the same, where a bare 503 is the cause. */
+/** A bare 503 makes a task's outcome ambiguous, but for a check it is an answer. */
 function toAnsweredError(error: SekishoError): SekishoError {
   const { reason, cause } = error;
   return reason === "ambiguous" && cause instanceof SekishoError && cause.reason === "unavailable" ? cause : error;
 }
 
-/** Undefined where it did not fail on the way to a credential; else nothing was sent. */
+/** Explains a failure to get a credential. Nothing was sent then. Returns undefined for every other failure. */
 export function credentialText({ error, authorizer }: { error: SekishoError; authorizer: string }): string | undefined {
   const names = chain(error).map(({ name }) => name);
   const code = codeIn(error);
@@ -52,14 +52,14 @@ export function credentialText({ error, authorizer }: { error: SekishoError; aut
     : `Whoever issues its credential refuses (${code}). Check the authorizer, and what the issuer was told.`;
 }
 
-/** What the transport itself refuses to send; an answer of the peer does not come as an error here. */
+/** Explains a credential that the transport itself refused to send. */
 function secretFailureText({ error, authorizer }: { error: SekishoError; authorizer: string }): string | undefined {
   return error.reason === "unauthenticated" && error.code === undefined && !hasStatus(error) && authorizer !== "sigv4"
     ? "What the configuration refers to is no credential that could be sent. Look at the secret."
     : undefined;
 }
 
-/** What is wrong with an agent card, by which an A2A agent is found; undefined where nothing is, or there is none. */
+/** Explains a problem with the agent card of an A2A agent. Returns undefined if the card is not the problem. */
 export function cardFailureText({ reason, undelivered }: SekishoError): string | undefined {
   if (!undelivered) return undefined;
   if (reason === "version_not_supported") return "Its card names no JSON-RPC interface of a version that may be used.";
@@ -68,7 +68,7 @@ export function cardFailureText({ reason, undelivered }: SekishoError): string |
     : undefined;
 }
 
-/** What was read from an answer has no cause, or one that has the answer's status. */
+/** An error that was read from an answer has no cause, or one with the HTTP status. */
 function hasAnswered(error: SekishoError): boolean {
   return error.cause === undefined || hasStatus(error);
 }
@@ -103,7 +103,7 @@ function unreachable(words: string): CheckResult {
   return { health: "unreachable", words };
 }
 
-/** The first code of the chain of causes, or of a list of attempts (one for each address of a host). */
+/** Returns the first code in the chain of causes. */
 function codeIn(error: SekishoError): string | undefined {
   const found = chain(error).find(({ code }) => typeof code === "string" && /^[\w.]{1,80}$/.test(code));
   return typeof found?.code === "string" ? found.code : undefined;

@@ -1,11 +1,11 @@
 /**
- * The requests of an operator to the deployed worker, made by invoking the alias `operator` of its function, and the answers. Only
- * a principal with lambda:InvokeFunction on the alias can ask. Answers hold no secret, no token and no text of a message.
+ * The requests of an operator to the deployed worker, and the answers. Operators invoke the function's alias `operator`, which
+ * requires lambda:InvokeFunction on the alias. Answers never contain a secret, a token or the text of a message.
  */
 import * as z from "zod";
 
 const requestSchema = z.discriminatedUnion("operator", [
-  /** All destinations of the stage where `names` is absent. */
+  /** Without `names`, checks all destinations of the stage. */
   z.strictObject({
     operator: z.literal("check_destinations"),
     names: z.array(z.string().min(1).max(200)).max(500).exactOptional(),
@@ -14,7 +14,7 @@ const requestSchema = z.discriminatedUnion("operator", [
 ]);
 export type OperatorRequest = z.infer<typeof requestSchema>;
 
-/** Undefined where the event is not exactly such a request. */
+/** Returns undefined if the event is not such a request, for example a batch of queue messages. */
 export function readOperatorRequest(event: unknown): OperatorRequest | undefined {
   return requestSchema.safeParse(event).data;
 }
@@ -31,12 +31,12 @@ const checkedSchema = z.strictObject({
 
 export const destinationsAnswerSchema = z.strictObject({
   checked: z.array(checkedSchema),
-  /** Names that the stage does not have. */
+  /** Requested names that are not destinations of the stage. */
   unknown: z.array(z.string()),
 });
 export type DestinationsAnswer = z.infer<typeof destinationsAnswerSchema>;
 
-/** `error` is the name of an error, such as `AccessDeniedException`. */
+/** `error` is an error name such as `AccessDeniedException`. */
 const reachSchema = z.discriminatedUnion("ok", [
   z.strictObject({ ok: z.literal(true) }),
   z.strictObject({ ok: z.literal(false), error: z.string() }),
@@ -45,24 +45,24 @@ export type Reach = z.infer<typeof reachSchema>;
 
 /** Slack's answer to the worker's bot token (auth.test). */
 const botSchema = z.discriminatedUnion("state", [
-  /** The secret cannot be read, or holds nothing. */
+  /** The secret cannot be read or is empty. */
   z.strictObject({ state: z.literal("unreadable"), error: z.string() }),
   z.strictObject({ state: z.literal("unreachable"), error: z.string() }),
-  /** `error` is Slack's own name of it. */
+  /** `error` is Slack's own error name. */
   z.strictObject({ state: z.literal("refused"), error: z.string() }),
   z.strictObject({
     state: z.literal("accepted"),
     user: z.string(),
     team: z.string(),
     teamId: z.string(),
-    /** Undefined where Slack does not say. */
+    /** Absent if Slack does not list them. */
     scopes: z.array(z.string()).exactOptional(),
   }),
 ]);
 export type BotAnswer = z.infer<typeof botSchema>;
 
 export const workerAnswerSchema = z.strictObject({
-  /** `refused`: they were read, and do not fit what was deployed. */
+  /** `refused` means that they were read but do not fit the deployed stage. */
   liveSettings: z.enum(["read", "unreadable", "refused"]),
   store: reachSchema,
   queue: reachSchema,

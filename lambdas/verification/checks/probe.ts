@@ -1,4 +1,4 @@
-/** Asks a destination twice, for real: what it is, whether it can be used, and how long it takes. */
+/** Makes two real calls to a destination to learn what it is, whether it works and how long it takes. No task is run. */
 import { randomUUID } from "node:crypto";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { createTrace } from "../../shared/telemetry/telemetry.ts";
@@ -7,13 +7,12 @@ import { type CheckResult, createAnsweredCheck } from "./check-result.ts";
 import { type CheckFailure, createFailedCheck } from "./failed-check.ts";
 import { createUnknownTaskRequest, discoveryRequest } from "./question.ts";
 
-/** `firstMs` has connecting and authenticating in it; `secondMs` is a call over the connection that stands. */
+/** `firstMs` includes connecting and authenticating. `secondMs` measures a call over the open connection. */
 export type ProbeResult = CheckResult & { firstMs?: number; secondMs?: number };
 
-/** For stopping the session of the check. */
 const stopTimeoutMs = 2000;
 
-/** Never rejects, and ends within twice `timeoutMs` and the time for stopping. The second call is made only where the first shows health. */
+/** Never rejects. Takes at most twice `timeoutMs`, plus the time to stop the session. Skips the second call if the first fails. */
 export async function probeDestination({
   transport,
   dialect,
@@ -58,7 +57,7 @@ export async function probeDestination({
     if (second.checkResult.health !== "healthy") return second.checkResult;
     return { ...first.checkResult, firstMs: first.ms, secondMs: second.ms };
   } finally {
-    // Also after a failed call: it may have started a session, which costs until it has idled long enough.
+    // Even a failed call may have started a session, which costs money until it times out.
     const stopSignal = AbortSignal.any([signal, AbortSignal.timeout(stopTimeoutMs)]);
     await transport.stopSession?.({ sessionId, signal: stopSignal }).catch(() => {});
   }

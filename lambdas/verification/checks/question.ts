@@ -1,13 +1,13 @@
-/** What a destination is asked so as to learn whether it can be used. No task is run. */
+/** The requests that show whether a destination works. Neither runs a task. */
 import * as z from "zod";
 import { discoverResultSchema } from "../../../contracts/methods.ts";
 import type { PeerDescription } from "../transport/transport.ts";
 import type { CheckResult, HealthRequest } from "./check-result.ts";
 
-/** Further ones are left out: the answer of a function has a limit. */
+/** More methods are left out, because a Lambda answer has a size limit. */
 const mostMethods = 100;
 
-/** A peer need not know the method. */
+/** A healthy peer may not know this method, so an error that says so also proves health. */
 export const discoveryRequest: HealthRequest = {
   method: "rpc.discover",
   params: {},
@@ -16,7 +16,7 @@ export const discoveryRequest: HealthRequest = {
     if ("code" in answer) return healthy(`It answers JSON-RPC, and does not know rpc.discover (error ${answer.code}).`);
     const document = documentSchema.safeParse(answer.result).data;
     if (document === undefined || !discoverResultSchema.safeParse(answer.result).success) {
-      return healthy("It answers JSON-RPC, although rpc.discover with something that is no OpenRPC document.");
+      return healthy("It answers JSON-RPC, but its answer to rpc.discover is not an OpenRPC document.");
     }
     const { title, version } = document.info;
     return {
@@ -26,7 +26,7 @@ export const discoveryRequest: HealthRequest = {
   },
 };
 
-/** What an A2A agent is, its card has said; whether it takes calls shows a task that it cannot know. */
+/** Asks an A2A agent for a task that cannot exist. The expected error shows that it takes calls; its card already says what it is. */
 export function createUnknownTaskRequest({ agent, taskId }: { agent: PeerDescription; taskId: string }): HealthRequest {
   const { name, version, url } = agent;
   return {
@@ -49,7 +49,7 @@ function healthy(words: string): CheckResult {
   return { health: "healthy", words };
 }
 
-/** It goes to a terminal, and others wrote it. */
+/** Removes control characters from a peer's text, which goes to a terminal. */
 export function toPrintable(text: string): string {
   return text
     .replace(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, "")

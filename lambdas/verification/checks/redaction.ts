@@ -1,6 +1,6 @@
 /**
- * Keeps secrets out of what an operator is told, who need not be permitted to read them: a peer may repeat the credential that
- * it was sent. A peer that disguises the credential on purpose is not stopped, but that peer has it anyway.
+ * Keeps secrets out of the answers to an operator, who may lack the permission to read them. A peer may repeat the credential
+ * that it got. A peer that encodes the credential on purpose is not stopped, but that peer could leak it in any case.
  */
 import type { PeerDescription, Transport } from "../transport/transport.ts";
 
@@ -11,7 +11,7 @@ export type Redaction = {
   text(text: string): string;
 };
 
-/** A shorter text is no secret, and its removal would make texts unreadable. */
+/** Removing shorter values would make texts unreadable, and secrets are longer. */
 const leastLength = 6;
 
 export function createRedaction(): Redaction {
@@ -24,20 +24,20 @@ export function createRedaction(): Redaction {
     addHeaders(headers) {
       for (const value of Object.values(headers)) {
         add(value);
-        // A scheme such as `Bearer` before a token, or the fields of a signature.
+        // Skips the scheme, such as `Bearer`, and splits the fields of a signature.
         const parts = value.split(/[\s,]+/).slice(1);
         for (const part of parts) add(part.replace(/^(Credential|SignedHeaders|Signature)=/, ""));
       }
     },
     text(text) {
-      // The longest first: one value may be part of another.
+      // Longest first, because one value may be part of another.
       const longestFirst = [...values].sort((one, other) => other.length - one.length);
       return longestFirst.reduce((rest, value) => rest.replaceAll(value, "[redacted]"), text);
     },
   };
 }
 
-/** Redacts what the peer says before anything is cut off it, so that no part of a secret is left at the end of a text. */
+/** Redacts the peer's answers before anything shortens them. Otherwise, the start of a cut-off secret would stay visible. */
 export function redactTransport({ transport, redaction }: { transport: Transport; redaction: Redaction }): Transport {
   const { describe } = transport;
   return {
@@ -55,7 +55,7 @@ export function redactTransport({ transport, redaction }: { transport: Transport
   };
 }
 
-/** A body that is no JSON is not shown. */
+/** A body that is not JSON stays unchanged, because it is never shown. */
 function redactJson({ body, redaction }: { body: Uint8Array; redaction: Redaction }): Uint8Array {
   try {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));

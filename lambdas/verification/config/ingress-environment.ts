@@ -1,30 +1,20 @@
-/** Reads the environment of the ingress on Lambda. It does so by hand, since all that it loads counts in its cold start. */
-import type { AwsDependencies } from "../../shared/aws/credentials.ts";
+/** Reads the environment of the ingress function. It uses no schema library, which would lengthen the cold start. */
 import { readAwsEnvironment, requireVariable } from "../../shared/config/aws-environment.ts";
-import type { LogSettings } from "../../shared/config/telemetry-schema.ts";
 import type { LogLevel } from "../../shared/log.ts";
 
 const logLevels: readonly string[] = ["debug", "info", "warn", "error"] satisfies LogLevel[];
 
-export type IngressEnvironment = {
-  queueUrl: string;
-  /** The name or ARN of the signing secret in Secrets Manager. */
-  signingSecret: string;
-  logs: LogSettings;
-  /** The share of traces that are kept. */
-  sampleRatio: number;
-  aws: AwsDependencies;
-};
-
-/** Throws an error that names the variable that is missing or wrong. */
-export function readIngressEnvironment(variables: NodeJS.ProcessEnv = process.env): IngressEnvironment {
+/** Throws an error that names the missing or invalid variable. */
+export function readIngressEnvironment(variables: NodeJS.ProcessEnv = process.env) {
   return {
     queueUrl: requireVariable(variables, "SEKISHO_QUEUE_URL"),
+    /** The name or ARN of the signing secret in Secrets Manager. */
     signingSecret: requireVariable(variables, "SEKISHO_SIGNING_SECRET"),
     logs: {
       level: logLevelOf(variables.SEKISHO_LOG_LEVEL || "info"),
       debugRatio: ratioOf(variables, "SEKISHO_LOG_DEBUG_RATIO") ?? 0,
     },
+    /** The share of traces to keep. */
     sampleRatio: ratioOf(variables, "SEKISHO_TRACE_RATIO") ?? 1,
     aws: readAwsEnvironment(variables),
   };

@@ -1,27 +1,17 @@
-/** Reads the environment of the installation flow on Lambda. An error names the variable that is missing or wrong. */
-import type { AwsDependencies } from "../../shared/aws/credentials.ts";
+/** Reads the environment of the installation function. */
 import { readAwsEnvironment, requireVariable } from "../../shared/config/aws-environment.ts";
 import { readEnvironment } from "../../shared/config/environment.ts";
-import { type LogSettings, toLogSettings } from "../../shared/config/telemetry-schema.ts";
+import { toLogSettings } from "../../shared/config/telemetry-schema.ts";
 
-export type OauthEnvironment = {
-  clientId: string;
-  /** The name or ARN of the client secret in Secrets Manager. */
-  clientSecret: string;
-  /** Where the names of the installations' secrets begin. */
-  installationsPrefix: string;
-  /** The zone's table, for the states that were used. */
-  table: string;
-  slackApiUrl: string;
-  logs: LogSettings;
-  aws: AwsDependencies;
-};
-
-export function readOauthEnvironment(variables: NodeJS.ProcessEnv = process.env): OauthEnvironment {
+/** Throws an error that names the missing or invalid variable. */
+export function readOauthEnvironment(variables: NodeJS.ProcessEnv = process.env) {
   return {
     clientId: requireVariable(variables, "SEKISHO_CLIENT_ID"),
+    /** The name or ARN of the client secret in Secrets Manager. */
     clientSecret: requireVariable(variables, "SEKISHO_CLIENT_SECRET"),
+    /** The prefix of the names of the secrets that hold installations. */
     installationsPrefix: requireVariable(variables, "SEKISHO_INSTALLATIONS_PREFIX"),
+    /** The zone's table. It remembers used states. */
     table: requireVariable(variables, "SEKISHO_TABLE"),
     slackApiUrl: requireVariable(variables, "SEKISHO_SLACK_API_URL"),
     logs: toLogSettings({ environment: readEnvironment(variables) }),

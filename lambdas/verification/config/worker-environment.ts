@@ -1,14 +1,11 @@
-/**
- * Reads the environment of the worker and of the handler of dead letters on Lambda. An error names the variable that is missing or wrong.
- */
+/** Reads the environments of the worker function and of the dead-letter function. */
 import * as z from "zod";
-import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { readAwsEnvironment, requireVariable } from "../../shared/config/aws-environment.ts";
 import { readEnvironment } from "../../shared/config/environment.ts";
 import type { ExecutionAddress } from "../../shared/config/stage-config.ts";
-import { type LogSettings, toLogSettings } from "../../shared/config/telemetry-schema.ts";
+import { toLogSettings } from "../../shared/config/telemetry-schema.ts";
 
-/** As the stack writes it, into the worker's environment and among its outputs. */
+/** The stack writes this into the worker's environment and into its own outputs. */
 export const executionAddressSchema = z.discriminatedUnion("transport", [
   z.object({
     transport: z.literal("agentcore"),
@@ -25,48 +22,33 @@ export const executionAddressSchema = z.discriminatedUnion("transport", [
   }),
 ]) satisfies z.ZodType<ExecutionAddress>;
 
-type DeadLetterEnvironment = {
-  queueUrl: string;
-  table: string;
-  /** The name of the parameter of Systems Manager that holds the live settings. */
-  routesParameter: string;
-  logs: LogSettings;
-  aws: AwsDependencies;
-};
+export type WorkerEnvironment = ReturnType<typeof readWorkerEnvironment>;
 
-export type WorkerEnvironment = DeadLetterEnvironment & {
-  slackApiUrl: string;
-  /** Where files of messages are put for the Execution zone to read. */
-  filesBucket: string;
-  /** Where the names of the installations' secrets begin; undefined where there is no installation flow. */
-  installationsPrefix: string | undefined;
-  /** Undefined where the stage deploys no Execution zone. */
-  executionAddress: ExecutionAddress | undefined;
-};
-
-export function readWorkerEnvironment(
-  variables: NodeJS.ProcessEnv = process.env,
-): WorkerEnvironment & { queueArn: string } {
+/** Throws an error that names the missing or invalid variable. */
+export function readWorkerEnvironment(variables: NodeJS.ProcessEnv = process.env) {
   return {
     ...readCommon(variables),
     queueArn: requireVariable(variables, "SEKISHO_QUEUE_ARN"),
     slackApiUrl: requireVariable(variables, "SEKISHO_SLACK_API_URL"),
+    /** The prefix of the names of the secrets that hold installations. Undefined without an installation flow. */
     installationsPrefix: variables.SEKISHO_INSTALLATIONS_PREFIX || undefined,
+    /** Holds the files of messages until the Execution zone reads them. */
     filesBucket: requireVariable(variables, "SEKISHO_FILES_BUCKET"),
+    /** Undefined if the stage deploys no Execution zone. */
     executionAddress: addressOf(variables.SEKISHO_EXECUTION_ADDRESS),
   };
 }
 
-export function readDeadLetterEnvironment(
-  variables: NodeJS.ProcessEnv = process.env,
-): DeadLetterEnvironment & { archiveUrl: string } {
+/** Throws an error that names the missing or invalid variable. */
+export function readDeadLetterEnvironment(variables: NodeJS.ProcessEnv = process.env) {
   return { ...readCommon(variables), archiveUrl: requireVariable(variables, "SEKISHO_DEAD_LETTERS_URL") };
 }
 
-function readCommon(variables: NodeJS.ProcessEnv): DeadLetterEnvironment {
+function readCommon(variables: NodeJS.ProcessEnv) {
   return {
     queueUrl: requireVariable(variables, "SEKISHO_QUEUE_URL"),
     table: requireVariable(variables, "SEKISHO_TABLE"),
+    /** The name of the Systems Manager parameter that holds the live settings. */
     routesParameter: requireVariable(variables, "SEKISHO_ROUTES_PARAMETER"),
     logs: toLogSettings({ environment: readEnvironment(variables) }),
     aws: readAwsEnvironment(variables),
@@ -78,7 +60,7 @@ function addressOf(text: string | undefined): ExecutionAddress | undefined {
   try {
     return executionAddressSchema.parse(JSON.parse(text));
   } catch (cause) {
-    throw new Error("The environment variable SEKISHO_EXECUTION_ADDRESS is no address of an Execution zone.", {
+    throw new Error("The environment variable SEKISHO_EXECUTION_ADDRESS must be the address of an Execution zone.", {
       cause,
     });
   }

@@ -1,4 +1,4 @@
-/** Fetches what an agent's artifact names by address. */
+/** Fetches artifacts that an agent gives by URL. */
 
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { isOwnExecution, listAddresses } from "../../shared/config/destination-address.ts";
@@ -9,8 +9,8 @@ import { parseUrl } from "../../shared/untrusted-input.ts";
 import type { Task } from "../task/task.ts";
 
 /**
- * Public addresses are open to every agent. On this machine an agent may name its own origin only, never another port: other
- * programs listen there. `executionUrl` is the Execution zone of this configuration, where that is on this machine.
+ * Every agent may name public addresses. On loopback, an agent may name only its own origin, because other programs listen on
+ * the other ports. `executionUrl` is the Execution zone of this configuration if it runs on this machine.
  */
 export function createArtifactFetch({
   destinations,

@@ -1,4 +1,4 @@
-/** Brings the files of a message from Slack, with the bot token, to where the Execution zone can read them without it. */
+/** Copies the files of a message from Slack to a store from which the Execution zone can read them without the bot token. */
 import { createHash } from "node:crypto";
 import { parseRetryAfter } from "../../shared/async/waiting.ts";
 import { readResponseBody } from "../../shared/http/read-body.ts";
@@ -35,22 +35,21 @@ type ImportOptions = {
   log: Log;
 };
 
-/** All of them, or none: the first that cannot be had ends the work on the others. */
+/** Imports all files or none. The first failure aborts the other downloads. */
 export function createImportAttachments(options: ImportOptions): Files["importAttachments"] {
-  const { download, store, newerToken, turns, maxBytes, maxCount, lifeMs, now, log } = options;
+  const { store, turns, maxBytes, maxCount, lifeMs, now, log } = options;
 
   return async ({ task, signal }) => {
     const { files = [] } = task.message;
     const [surplus] = files.slice(maxCount);
     if (surplus !== undefined) throw refusal(surplus, { why: "too_many", most: maxCount });
     if (files.length === 0) return [];
-    const token = await tokenFor(task);
     const failed = new AbortController();
     const either = AbortSignal.any([signal, failed.signal]);
-    const bring = (file: UserFile) =>
-      turns.take({ signal: either, work: () => bringOne({ task, file, token, signal: either }) });
     try {
-      return await Promise.all(files.map(bring));
+      const token = await options.token(installationOf(task));
+      const work = (file: UserFile) => () => importFile({ task, file, token, signal: either });
+      return await Promise.all(files.map((file) => turns.take({ signal: either, work: work(file) })));
     } catch (thrown) {
       failed.abort();
       throw thrown instanceof FileRefused || thrown instanceof SlackError
@@ -59,47 +58,29 @@ export function createImportAttachments(options: ImportOptions): Files["importAt
     }
   };
 
-  async function tokenFor(task: Task): Promise<string> {
-    try {
-      return await options.token(installationOf(task));
-    } catch (thrown) {
-      throw thrown instanceof SlackError ? thrown : new SlackError("unavailable", { cause: thrown });
-    }
-  }
+  type FileImport = { task: Task; file: UserFile; token: string; signal: AbortSignal };
 
-  async function fetched({
-    task,
-    file,
-    token,
-    signal,
-  }: {
-    task: Task;
-    file: UserFile;
-    token: string;
-    signal: AbortSignal;
-  }) {
-    const installation = installationOf(task);
-    // The id becomes part of a name: Slack's own ids can.
+  async function fetchAllowed({ task, file, token, signal }: FileImport) {
+    // The id becomes part of a key in the store, so it may hold nothing but the characters of Slack's ids.
     const got = fileIdPattern.test(file.id)
-      ? await fetchFile({ file, installation, token, newerToken, download, maxBytes, signal })
+      ? await fetchFile({ ...options, file, installation: installationOf(task), token, signal })
       : { refused: "not_to_be_had" as const };
     if (!("refused" in got)) return got;
     log.info("file_refused", { request_id: task.id, trace_id: readTraceId(task.trace), reason: got.refused });
     throw refusal(file, { why: got.refused, ...(got.refused === "too_large" ? { most: maxBytes } : {}) });
   }
 
-  async function bringOne(request: { task: Task; file: UserFile; token: string; signal: AbortSignal }) {
+  async function importFile(request: FileImport) {
     const { task, file, signal } = request;
-    const { bytes, mimetype } = await fetched(request);
+    const { bytes, mimetype } = await fetchAllowed(request);
     const sha256 = createHash("sha256").update(bytes).digest("hex");
     const nowMs = now();
     const wantedMs = Math.min(Math.max(nowMs + lifeMs, task.call?.deadlineAtMs ?? 0), nowMs + fileLifeMs);
     const key = `${task.id}/${file.id}`;
-    const kept = store.put({ key, bytes, mimetype, sha256, expiresAtMs: wantedMs, signal });
-    const { url, expiresAtMs } = await kept.catch((cause: unknown) => {
-      const kind = errorKind(cause);
+    const stored = store.put({ key, bytes, mimetype, sha256, expiresAtMs: wantedMs, signal });
+    const { url, expiresAtMs } = await stored.catch((cause: unknown) => {
       const ids = { request_id: task.id, trace_id: readTraceId(task.trace) };
-      if (!signal.aborted) log.warn("file_not_stored", { ...ids, cause_kind: kind });
+      if (!signal.aborted) log.warn("file_not_stored", { ...ids, cause_kind: errorKind(cause) });
       throw new SlackError("unavailable", { cause });
     });
     const size = bytes.byteLength;
@@ -112,17 +93,17 @@ function refusal(file: UserFile, outcome: { why: "too_large" | "too_many" | "not
   return new FileRefused({ ...outcome, name: safeFileName(file.name) });
 }
 
-/** `refused` is for good. */
+/** `refused` is permanent. */
 type FetchedFile = { bytes: Uint8Array; mimetype: string } | { refused: "too_large" | "not_to_be_had" };
 
-/** What has taken the place of `tried` as the installation's token; `inDoubt`, since Slack does not say why it gives no file. */
+/** Finds the token that has replaced `tried`. It is `inDoubt` because Slack does not say why it withholds a file. */
 export type NewerToken = (request: {
   installation: Installation;
   tried: string;
   inDoubt: true;
 }) => Promise<string | undefined>;
 
-/** Rejects with a SlackError where it may work another time. */
+/** Rejects with a SlackError if a later try may succeed. */
 async function fetchFile({
   file,
   installation,
@@ -153,12 +134,12 @@ async function fetchFile({
 
   const first = await fetchWith(token);
   if (!("refused" in first) || first.refused !== "not_to_be_had") return first;
-  // It may be the token that Slack does not take: the kept one may have been rotated.
+  // The cached token may have been rotated, so a newer one may succeed.
   const newer = await newerToken({ installation, tried: token, inDoubt: true }).catch(() => undefined);
   return newer === undefined ? first : fetchWith(newer);
 }
 
-/** `refused` is for good. `contentType` is what the answer's header says. */
+/** `refused` is permanent. `contentType` is the response header. */
 type DownloadResult = { bytes: Uint8Array; contentType: string } | { refused: "too_large" | "not_to_be_had" };
 
 type Download = (request: {
@@ -171,9 +152,9 @@ type Download = (request: {
 const maxRedirects = 3;
 
 /**
- * Redirects are followed among Slack's addresses for files alone: an organization's files are elsewhere than their URL says,
- * and want the token there too. Every other redirect, such as to the page to sign in, is "not to be had", and nobody there
- * is asked anything. Rejects with a SlackError where it may work another time.
+ * Follows redirects only between Slack's file addresses. The files of an organization are behind such a redirect, and need the
+ * token at the second address too. Any other redirect, such as to the sign-in page, counts as `not_to_be_had` and is not
+ * followed, so that the token never leaves Slack. Rejects with a SlackError if a later try may succeed.
  */
 export function createDownload({
   apiUrl,
@@ -237,30 +218,30 @@ function toDownloadError({ response: { status, headers }, nowMs }: { response: R
 }
 
 const unknownType = "application/octet-stream";
-/** So much of a file tells whether it is text. */
+/** How much of a file is read to decide whether it is text. */
 const sampleBytes = 64 * 1024;
-/** Tab, line feed, form feed, carriage return, and the escape by which ISO-2022-JP begins. */
+/** Tab, line feed, form feed, carriage return, and the escape character of ISO-2022-JP. */
 const textControls: readonly number[] = [0x09, 0x0a, 0x0c, 0x0d, 0x1b];
 const mimetypePattern = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
-/** What the bytes tell is no more than the wrapping of these: what was said of the content may stand. */
-const wrappings: Record<string, RegExp> = {
+/** Container formats. The bytes show only the container, so a claimed type of this form is more precise and is kept. */
+const containers: Record<string, RegExp> = {
   "application/xml": /^(text\/xml|text\/html|[^;]+\+xml)$/,
   "application/zip": /^(application\/(vnd\.|x-|java-archive$).*|[^;]+\+zip)$/,
   "application/x-cfb": /^application\/(msword|vnd\.).*$/,
 };
 
 /**
- * The mimetype: of what has a signature by that. What has none by its nature, such as a table of values or a program, is what
- * it was said to be where that can be; what should have one and has not is text, or unknown.
+ * Decides the mimetype by the signature in the bytes. Formats without a signature, such as CSV or source code, keep the claimed
+ * type if the bytes allow it. A claimed format whose signature is missing becomes text or unknown.
  */
 export async function detectMimetype({ bytes, said }: { bytes: Uint8Array; said: string }): Promise<string> {
-  // Loaded with the first file: most messages have none.
+  // Loaded on first use, because most messages have no file.
   const { fileTypeFromBuffer, supportedMimeTypes } = await import("file-type");
-  // What cannot be made out because it is broken is as good as unknown.
+  // The detector throws on some broken files.
   const found = await fileTypeFromBuffer(bytes).catch(() => undefined);
   const claim = mimetypePattern.test(said.toLowerCase()) ? said.toLowerCase() : unknownType;
-  if (found !== undefined) return wrappings[found.mime]?.test(claim) ? claim : found.mime;
+  if (found !== undefined) return containers[found.mime]?.test(claim) ? claim : found.mime;
   const hasSignature = supportedMimeTypes.has(claim);
   if (isText(bytes)) return isTextual(claim) || (isProgram(claim) && !hasSignature) ? claim : "text/plain";
   return hasSignature || claim.startsWith("text/") ? unknownType : claim;
@@ -270,12 +251,12 @@ function isTextual(mimetype: string): boolean {
   return /^text\/|\+(json|xml|yaml)$|^application\/xml$/.test(mimetype);
 }
 
-/** What is text although its type does not begin so: JSON, SQL, shell scripts. Documents of office programs are none. */
+/** Text formats below `application/`, such as JSON, SQL and shell scripts. Office documents are excluded. */
 function isProgram(mimetype: string): boolean {
   return mimetype !== unknownType && /^application\/(?!vnd\.|msword)/.test(mimetype);
 }
 
-/** Slack answers with a page to sign in, and 200, where the token may not read the file. */
+/** Slack answers with status 200 and a sign-in page if the token may not read the file. */
 export function isSignInPage({
   bytes,
   contentType,
@@ -289,7 +270,7 @@ export function isSignInPage({
 }): boolean {
   if (/html/i.test(said) || /\.x?html?$/i.test(name)) return false;
   if (/^\s*(text\/html|application\/xhtml\+xml)\b/i.test(contentType)) return true;
-  // A text may well begin like a page; a picture does not.
+  // A text file may start with HTML, but a picture never does.
   return !/^text\//i.test(said) && isHtmlStart(bytes);
 }
 
@@ -298,7 +279,7 @@ function isHtmlStart(bytes: Uint8Array): boolean {
   return /^\ufeff?\s*(<!--[\s\S]*?-->\s*)*<(!doctype\s+html|html)\b/i.test(start);
 }
 
-/** Without the bytes that no text has, in whatever encoding of Europe or Japan it is; or marked as UTF-16. */
+/** True for bytes without control characters, as in all common European and Japanese encodings, or with a UTF-16 mark. */
 function isText(bytes: Uint8Array): boolean {
   const [first, second] = bytes;
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return true;

@@ -1,8 +1,8 @@
-/** Limits how many files are held in memory at once. Later ones wait. */
+/** Limits how many pieces of work run at once. Later ones wait in order. */
 import { abortable } from "../../shared/async/waiting.ts";
 
 export type ConcurrencyLimit = {
-  /** Rejects as `work` does, or with the signal's reason where that aborts before its turn. */
+  /** Rejects with the error of `work`, or with the signal's reason if it aborts before the work starts. */
   take<T>(request: { signal: AbortSignal; work: () => Promise<T> }): Promise<T>;
 };
 
@@ -10,7 +10,7 @@ export function createConcurrencyLimit({ max }: { max: number }): ConcurrencyLim
   const waiting: (() => void)[] = [];
   let taken = 0;
 
-  /** A place that comes free goes straight to the next one. */
+  /** Hands the free slot to the first waiter, so that a new caller cannot overtake it. */
   function release(): void {
     const next = waiting.shift();
     if (next === undefined) taken -= 1;

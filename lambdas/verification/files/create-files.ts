@@ -1,4 +1,4 @@
-/** Files as the worker uses them: in from Slack's messages, out to Slack's threads. */
+/** Creates the worker's file transfers: from Slack's messages to the agent, and from the agent's answers to Slack. */
 import { type Log, silentLog } from "../../shared/log.ts";
 import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
@@ -10,12 +10,12 @@ import type { FileStore, Files } from "./files.ts";
 import { createUpload } from "./upload.ts";
 
 const hourMs = 3600_000;
-/** What the files in hand may be together; each may be in memory twice, and a function of the worker has 512 MB. */
+/** Bounds all files in memory together. A file may be in memory twice, and the worker function has 512 MB. */
 const maxHeldBytes = 64 * 1024 * 1024;
 
 /**
- * `maxBytes` and `maxCount` are those of the configuration's `files`. The URL of an attachment works for `lifeMs`, and longer
- * where the task's own time is longer. `publicFetch` gets the artifacts that a task's agent names by address.
+ * `maxBytes` and `maxCount` come from `files` in the configuration. The URL of an attachment works for `lifeMs`, or until the
+ * task's deadline if that is later. `publicFetch` fetches the artifacts that a task's agent gives by URL.
  */
 export function createFiles({
   slack,
@@ -35,14 +35,13 @@ export function createFiles({
   /** The bot token of an installation. */
   token: (installation: Installation) => Promise<string>;
   newerToken?: NewerToken;
-  /** Of the Web API. */
   apiUrl: string;
   store: FileStore;
   publicFetch: (task: Task) => PublicFetch;
   maxBytes: number;
   maxCount: number;
   lifeMs?: number;
-  /** For one file, from Slack or from an agent's address. */
+  /** For one file, from Slack or from an agent's URL. */
   transferTimeoutMs?: number;
   now?: () => number;
   log?: Log;

@@ -1,15 +1,15 @@
-/** The seams of files: those of a message on their way in, those of an answer on their way out, and the store between the zones. */
+/** The interfaces for files of messages, files of answers, and the store between the zones, with the checks on names and URLs. */
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
 import { sanitizeLine } from "../../shared/untrusted-input.ts";
 import type { Task, TaskOutcome } from "../task/task.ts";
 
-/** A file that cannot be taken along, for good; what it is about is in `outcome`. */
+/** A file cannot be transferred, and no retry will help. `outcome` says why. */
 export class FileRefused extends Error {
   readonly outcome: Extract<TaskOutcome, { type: "file_refused" }>;
 
   constructor(outcome: Omit<Extract<TaskOutcome, { type: "file_refused" }>, "type">, options?: { cause?: unknown }) {
-    super("A file cannot be taken along.", options);
+    super("A file cannot be transferred.", options);
     this.name = "FileRefused";
     this.outcome = { type: "file_refused", ...outcome };
   }
@@ -17,50 +17,50 @@ export class FileRefused extends Error {
 
 export type Files = {
   /**
-   * Brings the message's files to where the Execution zone can read them without Slack's token. Repeated, it gives what leads to
-   * the same bytes. Rejects with a FileRefused, or with a SlackError where it may work another time.
+   * Copies the message's files to where the Execution zone can read them without Slack's token. A repeated call yields the same
+   * bytes. Rejects with a FileRefused, or with a SlackError if a later try may succeed.
    */
   importAttachments(request: {
     task: Task;
     signal: AbortSignal;
   }): Promise<NonNullable<ExecuteTaskParams["attachments"]>>;
   /**
-   * Uploads the answer's file of that index (`createOutgoingFiles`), so that Slack has it and nobody sees it yet. Rejects with a
-   * FileRefused, or with a SlackError where it may work another time.
+   * Uploads one file of the answer, by its index in `createOutgoingFiles`. It stays invisible until it is shared. Rejects with
+   * a FileRefused, or with a SlackError if a later try may succeed.
    */
   upload(request: { task: Task; index: number; signal: AbortSignal }): Promise<{ fileId: string }>;
 };
 
-/** The contract's bound, in UTF-16 units. */
+/** The limit of the contract, in UTF-16 units. */
 const maxLength = 255;
-/** An ending that is longer is none. */
+/** A longer ending is not a file extension. */
 const maxExtensionLength = 16;
 
-/** The last part of a path, without control characters and those that turn the direction of the text; never empty. */
+/** Returns the last part of a path without control and bidirectional characters. Never empty. */
 export function safeFileName(name: string): string {
   const base = name.toWellFormed().split(/[/\\]/).at(-1) ?? "";
   const visible = sanitizeLine(base).trim();
   return /^\.*$/.test(visible) ? "file" : cut(visible);
 }
 
-/** From the middle, so that the ending still tells what it is. */
+/** Shortens a name before its extension, which shows the type of the file. */
 function cut(name: string): string {
   if (name.length <= maxLength) return name;
   const dot = name.lastIndexOf(".");
   const extension = dot > 0 && name.length - dot <= maxExtensionLength ? name.slice(dot) : "";
   const kept = name.slice(0, maxLength - extension.length);
-  // Half a character is none.
+  // The cut may have left half a surrogate pair.
   return `${kept.isWellFormed() ? kept : kept.slice(0, -1)}${extension}`;
 }
 
 const domains = ["slack.com", "slack-gov.com"];
-/** Where Slack shows a file, and not a page to sign in. */
+/** Below this path, slack.com serves files. Other paths lead to pages that want a sign-in. */
 const filesPath = "/files-pri/";
 
 /**
- * Slack names `files.slack.com`, or `slack.com/files-pri/` (https://docs.slack.dev/reference/objects/file-object), and in an
- * organization it sends on to `files-origin.slack.com`. `apiUrl` is the configured one of the Web API: on loopback, where a
- * fake Slack is, files have its origin.
+ * Checks that a URL may receive the bot token. Slack's file URLs are on `files.slack.com` or below `slack.com/files-pri/`
+ * (https://docs.slack.dev/reference/objects/file-object). In an organization, they redirect to `files-origin.slack.com`. If
+ * `apiUrl`, the URL of the Web API, is on loopback, a fake Slack serves the files from the same origin.
  */
 export function isSlackFileUrl({ url, apiUrl }: { url: URL; apiUrl: string }): boolean {
   if (url.username !== "" || url.password !== "") return false;
@@ -78,12 +78,12 @@ export function isSlackFileUrl({ url, apiUrl }: { url: URL; apiUrl: string }): b
 }
 
 /**
- * The same key again replaces the same bytes. `expiresAtMs` is until when the URL is wanted to work, and of the answer until
- * when it does: then or earlier, never later than a day. Rejects where it may work another time.
+ * Writing a key again replaces its bytes. The requested `expiresAtMs` is a wish. The returned one is when the URL really
+ * expires: no later than requested, and no later than in a day. Rejects if a later try may succeed.
  */
 export type FileStore = {
   put(request: {
-    /** Two names with a slash between them, both of `[A-Za-z0-9_-]`. */
+    /** Two names of `[A-Za-z0-9_-]`, separated by a slash. */
     key: string;
     bytes: Uint8Array;
     mimetype: string;
@@ -94,8 +94,8 @@ export type FileStore = {
   }): Promise<{ url: string; expiresAtMs: number }>;
 };
 
-/** How long a file is kept at the least; then it may be gone any time. */
+/** A stored file is kept at least this long. */
 export const fileLifeMs = 24 * 3600_000;
 
-/** What the file is called after the request id: Slack's own ids are so. */
+/** Matches Slack's file ids. The id becomes the second part of a key. */
 export const fileIdPattern = /^[A-Za-z0-9_-]{1,128}$/;

@@ -1,4 +1,4 @@
-/** Files in a bucket of S3: put there by this role, and read by whoever has the URL, who needs no right of its own. */
+/** Stores files in an S3 bucket. The worker's role writes them. A presigned URL lets the Execution zone read one without permissions. */
 
 import { SignatureV4 } from "@smithy/signature-v4";
 import type { AwsCredentials, AwsDependencies } from "../../shared/aws/credentials.ts";
@@ -7,11 +7,11 @@ import { sha256 } from "../../shared/aws/signer.ts";
 import { readResponseBody } from "../../shared/http/read-body.ts";
 import { type FileStore, fileLifeMs } from "./files.ts";
 
-/** A URL dies with the credentials that signed it. A function's own do not say when; they last longer than this. */
+/** A presigned URL expires with its credentials. Those of a Lambda function do not say when, but they last longer than this. */
 const unknownLifeMs = 3600_000;
 const maxErrorBytes = 64 * 1024;
 
-/** Rejects with an AwsCallError, or as the connection fails. */
+/** Rejects with an AwsCallError or a network error. */
 export function createS3FileStore({
   bucket,
   aws: { region, credentials: provider, endpointOf },
@@ -23,13 +23,12 @@ export function createS3FileStore({
   timeoutMs?: number;
   now?: () => number;
 }): FileStore {
-  const addressOf = (key: string) => new URL(key, bucketUrl({ bucket, endpoint: endpointOf("s3") }));
   return {
     async put({ key, bytes, mimetype, sha256, expiresAtMs, signal }) {
       const credentials = await provider();
       const nowMs = now();
       const signer = createS3Signer({ region, credentials, nowMs });
-      const url = addressOf(key);
+      const url = new URL(key, bucketUrl({ bucket, endpoint: endpointOf("s3") }));
       const headers = await signer.signPut({
         url,
         sha256,
@@ -51,7 +50,7 @@ export function createS3FileStore({
   };
 }
 
-/** AWS wants the bucket in the host's name, emulators know it by the path. */
+/** AWS expects the bucket in the host name, emulators expect it in the path. */
 export function bucketUrl({ bucket, endpoint }: { bucket: string; endpoint: URL }): URL {
   const isAws = /\.amazonaws\.com(\.cn)?$/.test(endpoint.hostname);
   return isAws ? new URL(`${endpoint.protocol}//${bucket}.${endpoint.host}/`) : new URL(`${bucket}/`, endpoint);
@@ -76,14 +75,9 @@ async function send({
   throw new AwsCallError({ name, status: response.status });
 }
 
-/** Signature Version 4 for S3, which signs paths as they are: of a request, and of a URL that works by itself for a time. */
-export type S3Signer = {
-  /** All headers of the request. `sha256` is of the body, in hexadecimal. */
-  signPut(request: { url: URL; headers: Record<string, string>; sha256: string }): Promise<Record<string, string>>;
-  /** For a GET by anybody (https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html). */
-  presignGet(request: { url: URL; expiresInSeconds: number }): Promise<string>;
-};
+type PutRequest = { url: URL; headers: Record<string, string>; sha256: string };
 
+/** Signs requests and presigns URLs with Signature Version 4. Unlike other services, S3 wants paths without double encoding. */
 function createS3Signer({
   region,
   credentials,
@@ -92,11 +86,12 @@ function createS3Signer({
   region: string;
   credentials: AwsCredentials;
   nowMs: number;
-}): S3Signer {
+}) {
   const signer = new SignatureV4({ service: "s3", region, credentials, sha256, uriEscapePath: false });
   const signingDate = new Date(nowMs);
   return {
-    async signPut({ url, headers, sha256: hash }) {
+    /** Returns all headers of the request. `sha256` is the hash of the body, in hexadecimal. */
+    async signPut({ url, headers, sha256: hash }: PutRequest): Promise<Record<string, string>> {
       const request = { ...requestTo(url), method: "PUT" };
       const signed = await signer.sign(
         { ...request, headers: { ...headers, host: url.host, "x-amz-content-sha256": hash } },
@@ -104,8 +99,9 @@ function createS3Signer({
       );
       return signed.headers;
     },
-    async presignGet({ url, expiresInSeconds }) {
-      // As S3 has it for such URLs: what the hash of no body would be is not what it expects.
+    /** See https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html. */
+    async presignGet({ url, expiresInSeconds }: { url: URL; expiresInSeconds: number }): Promise<string> {
+      // S3 expects this constant in a presigned URL, not the hash of an empty body.
       const headers = { host: url.host, "x-amz-content-sha256": "UNSIGNED-PAYLOAD" };
       const request = { ...requestTo(url), method: "GET", headers };
       const { query = {} } = await signer.presign(request, { expiresIn: expiresInSeconds, signingDate });

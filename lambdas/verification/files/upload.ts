@@ -1,4 +1,4 @@
-/** Files of an answer on their way out: to Slack, which keeps them to itself until they are shared. */
+/** Uploads the files of an answer to Slack, where they stay invisible until they are shared. */
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
@@ -9,7 +9,7 @@ import { installationOf, type Task } from "../task/task.ts";
 import type { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { FileRefused, type Files, safeFileName } from "./files.ts";
 
-export type UploadOptions = {
+type UploadOptions = {
   slack: Pick<SlackApi, "startUpload" | "sendUpload">;
   publicFetch: (task: Task) => PublicFetch;
   turns: ConcurrencyLimit;
@@ -18,7 +18,7 @@ export type UploadOptions = {
   log: Log;
 };
 
-/** An upload of which nobody knows how it ended is begun anew: what was never shared, nobody sees. */
+/** An upload with an unknown outcome can safely start over, because nobody sees a file that was never shared. */
 export function createUpload({
   slack,
   publicFetch,
@@ -39,7 +39,7 @@ export function createUpload({
       return await turns.take({
         signal,
         async work() {
-          const bytes = await bytesOf({ file, task, signal });
+          const bytes = await readBytes({ file, task, signal });
           if (bytes === undefined) throw refuse("not_to_be_had");
           if (bytes.byteLength > maxBytes) throw refuse("too_large");
           const call = { installation: installationOf(task), requestId: task.id, signal };
@@ -53,7 +53,7 @@ export function createUpload({
     }
   };
 
-  async function bytesOf({ file, task, signal }: { file: OutgoingFile; task: Task; signal: AbortSignal }) {
+  async function readBytes({ file, task, signal }: { file: OutgoingFile; task: Task; signal: AbortSignal }) {
     const { content } = file;
     if ("text" in content) return Buffer.from(content.text, "utf8");
     if ("base64" in content) return Buffer.from(content.base64, "base64");
@@ -62,7 +62,7 @@ export function createUpload({
   }
 }
 
-/** What Slack refuses of a file, the permission for it included, is told of the file: its text goes out all the same. */
+/** Turns Slack's refusals, missing permissions included, into a refusal of this file, so that the text of the answer still goes out. */
 function toFailure(
   thrown: unknown,
   refuse: (why: "too_large" | "not_to_be_had", cause: unknown) => FileRefused,

@@ -1,4 +1,4 @@
-/** Installations on one machine: one file that only its owner may read. */
+/** Stores installations on one machine, in a file that only its owner can read. */
 import { randomUUID } from "node:crypto";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -8,7 +8,7 @@ import { type Installations, requireInstallationId, storedInstallationSchema } f
 const fileSchema = z.record(z.string(), storedInstallationSchema);
 type Content = z.infer<typeof fileSchema>;
 
-/** Read anew each time, so that another process may write it. One process must write at a time. */
+/** Each call reads the file again, because another process may have written it. Only one process may write at a time. */
 export function createInstallationFile({ file }: { file: string }): Installations {
   let writing = Promise.resolve();
 
@@ -20,26 +20,26 @@ export function createInstallationFile({ file }: { file: string }): Installation
     try {
       return fileSchema.parse(JSON.parse(text));
     } catch {
-      // What is wrong with it is not told: it holds tokens.
+      // No cause: its message could contain a token.
       throw new Error(`${file} holds no installations.`);
     }
   }
 
-  /** Beside the file first, so that nobody ever reads half of it. */
+  /** Writes a temporary file and renames it, so that a reader never sees half of the content. */
   async function write(content: Content): Promise<void> {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    const beside = `${file}.${randomUUID()}`;
+    const temporary = `${file}.${randomUUID()}`;
     try {
-      const handle = await open(beside, "wx", 0o600);
+      const handle = await open(temporary, "wx", 0o600);
       try {
         await handle.writeFile(JSON.stringify(content, null, 2));
         await handle.sync();
       } finally {
         await handle.close();
       }
-      await rename(beside, file);
+      await rename(temporary, file);
     } catch (thrown) {
-      await rm(beside, { force: true });
+      await rm(temporary, { force: true });
       throw thrown;
     }
   }

@@ -1,14 +1,14 @@
-/** Where the app is installed, and which bot token belongs to an installation. */
+/** Stores where the app is installed, and finds the bot token of a workspace. */
 import * as z from "zod";
 import { type CachedValue, createCachedValue, createRecentEntries } from "../../shared/async/cache.ts";
 import { callWebApi, toSlackError } from "../slack/api/call.ts";
 import { type BotTokens, SlackError } from "../slack/api/slack.ts";
 import type { Installation } from "../task/messages.ts";
 
-/** As it is stored: JSON, one installation a secret. */
+/** The stored JSON of one installation. */
 export const storedInstallationSchema = z.object({
   botToken: z.string().regex(/^xox[a-z]-/),
-  /** Absent where the whole organization has it. */
+  /** Absent if the app is installed for the whole organization. */
   team: z.string().optional(),
   enterprise: z.string().optional(),
   botUser: z.string(),
@@ -17,30 +17,29 @@ export const storedInstallationSchema = z.object({
 });
 export type StoredInstallation = z.infer<typeof storedInstallationSchema>;
 
-/** `id` is the workspace's, or the organization's where it is installed there as a whole: T… or E…. */
+/** `id` is a workspace id (`T…`), or an organization id (`E…`) if the app is installed for the whole organization. */
 export type Installations = {
-  /** Undefined where there is none; rejects where nobody knows. */
+  /** Resolves to undefined if the app is not installed there. Rejects if the installation cannot be read. */
   get(request: { id: string }): Promise<StoredInstallation | undefined>;
-  /** Takes the place of an earlier one. */
+  /** Replaces an earlier installation. */
   put(request: { id: string; installation: StoredInstallation }): Promise<void>;
 };
 
-/** Becomes part of a name, so nothing else may pass. */
+/** Throws on anything but a Slack id. The id becomes part of a secret's name, where a slash would reach other secrets. */
 export function requireInstallationId(id: string): void {
-  if (!/^[TE][A-Z0-9]{1,63}$/.test(id)) throw new Error("No id of a workspace or an organization.");
+  if (!/^[TE][A-Z0-9]{1,63}$/.test(id)) throw new Error("Not the id of a workspace or an organization.");
 }
 
-/** The workspace that a token is of, and the organization where it is that as a whole; undefined where Slack does not take it. */
+/** Finds the workspace that a token belongs to, with the organization for an organization-wide token. Undefined if Slack rejects it. */
 export type FindTeam = (token: string) => Promise<Installation | undefined>;
 
-/** A rotated token is used after that, or at once where Slack takes the old one no longer. */
+/** A rotated token takes effect after this time, or as soon as Slack rejects the old one. */
 const keepMs = 60_000;
 const maxInstallations = 500;
 
 /**
- * The workspace's own installation goes first, then that of its organization, then the configured token (`botToken`, undefined
- * where there is none): with `installations` only for the workspace that it is of, since a token must never be used for
- * whoever else has installed the app.
+ * Tries the workspace's own installation, then the one of its organization, then the configured `botToken`. With
+ * `installations`, the configured token serves only its own workspace: it must never be used for another customer.
  */
 export function createBotTokens({
   botToken,
@@ -50,13 +49,13 @@ export function createBotTokens({
 }: {
   botToken: () => Promise<string | undefined>;
   installations?: Installations | undefined;
-  /** Needed with `installations`: without it the configured token is used for nobody. */
+  /** Needed with `installations`. Without it, the configured token is never used. */
   teamOf?: FindTeam | undefined;
   now?: () => number;
 }): BotTokens {
   const entries = createRecentEntries<CachedValue<string>>({ maxEntries: maxInstallations });
 
-  /** In the order in which they count; each one is read only when it is asked for. */
+  /** In order of precedence. Each token is read only when the previous one is not used. */
   async function* candidates({ team, enterprise }: Installation): AsyncGenerator<string> {
     if (installations !== undefined) {
       for (const id of enterprise === undefined ? [team] : [team, enterprise]) {
@@ -66,22 +65,17 @@ export function createBotTokens({
     }
     const configured = await botToken();
     if (configured === undefined || configured === "") return;
-    if (installations === undefined || (await isOf({ token: configured, team, enterprise }))) yield configured;
+    const own = installations === undefined ? { team } : await teamOf?.(configured);
+    if (own === undefined) return;
+    if (own.enterprise === undefined ? own.team === team : own.enterprise === enterprise) yield configured;
   }
 
-  async function isOf({ token, team, enterprise }: Installation & { token: string }): Promise<boolean> {
-    const own = await teamOf?.(token);
-    if (own === undefined) return false;
-    return own.enterprise === undefined ? own.team === team : own.enterprise === enterprise;
-  }
-
-  /** The first one that is not `besides`. */
-  async function findToken(request: { installation: Installation; besides?: string }): Promise<string | undefined> {
-    for await (const token of candidates(request.installation)) if (token !== request.besides) return token;
+  async function findToken(installation: Installation, isUsable = (_token: string) => true) {
+    for await (const token of candidates(installation)) if (isUsable(token)) return token;
     return undefined;
   }
 
-  /** While `tried` is still one of them, nothing has replaced it. */
+  /** Returns undefined while `tried` is still one of the candidates, because nothing has replaced it then. */
   async function findReplacement({ installation, tried }: { installation: Installation; tried: string }) {
     let first: string | undefined;
     for await (const token of candidates(installation)) {
@@ -91,18 +85,18 @@ export function createBotTokens({
     return first;
   }
 
-  function cachedOf(installation: Installation): CachedValue<string> {
-    return entries.use(createInstallationKey(installation), () => {
+  function readCached({ team, enterprise }: Installation): CachedValue<string> {
+    return entries.use(JSON.stringify([team, enterprise ?? null]), () => {
       const cached: CachedValue<string> = createCachedValue({
         now,
         async load(last) {
-          const value = await findToken({ installation }).catch((error: unknown) => {
-            // Slack itself will say if it does not take this one any more.
+          const value = await findToken({ team, enterprise }).catch((error: unknown) => {
+            // The last token may still be good. Slack rejects it if it is not.
             if (last !== undefined) return last;
             throw error;
           });
           if (value !== undefined) return { value, keepMs };
-          // Whoever took the secret away does not want it to be used.
+          // The secret was removed on purpose, so its last value must not be used either.
           cached.forget(() => true);
           throw new SlackError("gone");
         },
@@ -112,14 +106,15 @@ export function createBotTokens({
   }
 
   return {
-    tokenOf: async (installation) => cachedOf(installation).get(),
+    tokenOf: async (installation) => readCached(installation).get(),
     async newerThan({ installation, tried, inDoubt = false }) {
-      const cached = cachedOf(installation);
+      const cached = readCached(installation);
       const known = cached.peek()?.value;
       if (known !== undefined && known !== tried) return known;
       try {
-        const find = inDoubt ? findReplacement({ installation, tried }) : findToken({ installation, besides: tried });
-        const token = await find;
+        const token = await (inDoubt
+          ? findReplacement({ installation, tried })
+          : findToken(installation, (each) => each !== tried));
         if (token !== undefined) cached.set({ value: token, keepMs });
         return token;
       } catch (thrown) {
@@ -130,10 +125,6 @@ export function createBotTokens({
   };
 }
 
-function createInstallationKey({ team, enterprise }: Installation): string {
-  return JSON.stringify([team, enterprise ?? null]);
-}
-
 const answerSchema = z.object({
   team_id: z.string(),
   enterprise_id: z.string().nullish(),
@@ -141,8 +132,8 @@ const answerSchema = z.object({
 });
 
 /**
- * A token is always the same one's, so Slack is asked once for it. A token that Slack does not take is asked about again after a
- * minute, since a workspace may give its access back. Rejects with a SlackError where Slack does not say.
+ * Asks Slack once per token, because the owner of a token never changes. Asks again after a minute about a token that Slack refused,
+ * because a workspace may restore the access. Rejects with a SlackError if Slack gives no clear answer.
  */
 export function createFindTeam({
   apiUrl,

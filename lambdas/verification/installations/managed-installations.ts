@@ -1,4 +1,4 @@
-/** Installations in AWS Secrets Manager: each is a secret of its own, so that one who may read one may not read all. */
+/** Stores installations in AWS Secrets Manager. Each has its own secret, so that access can be granted one by one. */
 import { randomUUID } from "node:crypto";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { AwsCallError, createJsonCall } from "../../shared/aws/json-call.ts";
@@ -13,74 +13,58 @@ import {
   storedInstallationSchema,
 } from "./installations.ts";
 
-/** A secret is deleted some days after it was asked for; until then it is neither there nor is its name free. */
-const deletionAsked = "InvalidRequestException";
+/** The answer for a secret that is scheduled for deletion. For some days it is unreadable, and its name is still taken. */
+const deletionScheduled = "InvalidRequestException";
+const noSecret: readonly string[] = ["ResourceNotFoundException", deletionScheduled];
+const callTimeoutMs = 3000;
 
-/** `prefix` ends with a slash. Rejects with an AwsCallError, or as the network does; never with a value. */
-export function createManagedInstallations({
-  prefix,
-  aws,
-  timeoutMs = 3000,
-  newId = randomUUID,
-}: {
-  prefix: string;
-  aws: AwsDependencies;
-  timeoutMs?: number;
-  newId?: () => string;
-}): Installations {
+/** `prefix` ends with a slash. Rejects with an AwsCallError or a network error, never with a secret's value in it. */
+export function createManagedInstallations({ prefix, aws }: { prefix: string; aws: AwsDependencies }): Installations {
   const call = createJsonCall({ ...aws, service: "secretsmanager", version: "1.1" });
   const ask = (operation: string, input: Record<string, unknown>) =>
-    call({ target: `secretsmanager.${operation}`, input, signal: AbortSignal.timeout(timeoutMs) });
+    call({ target: `secretsmanager.${operation}`, input, signal: AbortSignal.timeout(callTimeoutMs) });
 
-  function nameOf(id: string): string {
+  function createName(id: string): string {
     requireInstallationId(id);
     return `${prefix}${id}`;
   }
 
   return {
     async get({ id }) {
-      const answer = await ask("GetSecretValue", { SecretId: nameOf(id) }).catch(
-        unless(["ResourceNotFoundException", deletionAsked], () => undefined),
-      );
-      if (answer === undefined) return undefined;
-      return parse(answer.SecretString, id);
+      const answer = await ask("GetSecretValue", { SecretId: createName(id) }).catch(expectErrors(noSecret));
+      return typeof answer === "string" ? undefined : parse(answer.SecretString, id);
     },
     async put({ id, installation }) {
-      const value = { SecretString: JSON.stringify(installation), ClientRequestToken: newId() };
-      const created = await ask("CreateSecret", {
-        Name: nameOf(id),
-        Description: "Sekisho: the bot token of an installation",
-        ...value,
-      }).catch(unless(["ResourceExistsException", deletionAsked], (name) => name));
-      if (created === deletionAsked) await ask("RestoreSecret", { SecretId: nameOf(id) });
-      if (typeof created === "string") await ask("PutSecretValue", { SecretId: nameOf(id), ...value });
+      const SecretId = createName(id);
+      const value = { SecretString: JSON.stringify(installation), ClientRequestToken: randomUUID() };
+      const Description = "Sekisho: the bot token of an installation";
+      const created = await ask("CreateSecret", { Name: SecretId, Description, ...value }).catch(
+        expectErrors(["ResourceExistsException", deletionScheduled]),
+      );
+      if (created === deletionScheduled) await ask("RestoreSecret", { SecretId });
+      if (typeof created === "string") await ask("PutSecretValue", { SecretId, ...value });
     },
   };
 }
 
-function unless<T>(names: readonly string[], instead: (name: string) => T): (thrown: unknown) => T {
+/** Returns a handler that resolves to the name of an expected AWS error and throws every other error. */
+function expectErrors(names: readonly string[]): (thrown: unknown) => string {
   return (thrown) => {
-    if (thrown instanceof AwsCallError && names.includes(thrown.name)) return instead(thrown.name);
+    if (thrown instanceof AwsCallError && names.includes(thrown.name)) return thrown.name;
     throw thrown;
   };
 }
 
-/** What is wrong with it is not told: a message of zod may hold what it found. */
+/** The error has no cause: a message of zod could contain the token. */
 function parse(text: unknown, id: string) {
   try {
     return storedInstallationSchema.parse(JSON.parse(String(text)));
   } catch {
-    throw new Error(`The installation ${id} in Secrets Manager is none.`);
+    throw new Error(`The secret of the installation ${id} in Secrets Manager holds no installation.`);
   }
 }
 
-/**
- * Where there is an installation flow, a stage may do without a bot token of its own. The second: its deletion was asked for.
- * That access is denied says nothing: it is denied for a while after a role was changed.
- */
-const noSecret: readonly string[] = ["ResourceNotFoundException", "InvalidRequestException"];
-
-/** `installationsPrefix` is undefined where the app is installed in one workspace only, by hand. */
+/** `installationsPrefix` is undefined if the app is installed in a single workspace, by hand. */
 export function createStageTokens({
   slack,
   aws,
@@ -94,16 +78,21 @@ export function createStageTokens({
   installationsPrefix: string | undefined;
   apiUrl: string;
 }): BotTokens {
-  if (!("secretsManager" in slack.botToken)) throw new Error("On AWS the bot token is a secret of Secrets Manager.");
+  if (!("secretsManager" in slack.botToken)) throw new Error("On AWS, the bot token must be a Secrets Manager secret.");
   const id = slack.botToken.secretsManager;
   const botToken = () => readManagedSecret({ id });
   if (installationsPrefix === undefined) return createBotTokens({ botToken });
   return createBotTokens({
-    botToken: () =>
-      botToken().catch((thrown: unknown) => {
-        if (thrown instanceof AwsCallError && noSecret.includes(thrown.name)) return undefined;
-        throw thrown;
-      }),
+    // With an installation flow, a stage needs no bot token of its own. A denied access does not mean that there is none: IAM
+    // denies it for a while after a role has changed.
+    botToken: async () => {
+      try {
+        return await botToken();
+      } catch (thrown) {
+        expectErrors(noSecret)(thrown);
+        return undefined;
+      }
+    },
     installations: createManagedInstallations({ prefix: installationsPrefix, aws }),
     teamOf: createFindTeam({ apiUrl }),
   });

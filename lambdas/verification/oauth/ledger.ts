@@ -1,23 +1,23 @@
-/** The memory of the installation flow between requests: which states were used, and how many installations there were today. */
+/** What the installation flow remembers between requests: the used states, and the number of installations today. */
 import { installSeconds } from "./state.ts";
 
 export type InstallLedger = {
-  /** True at most once for the state of each id: false when it was used before, and when the ledger can no longer tell. */
+  /** Resolves to true at most once per id. Resolves to false if the state was used, or if the ledger can no longer tell. */
   useState(request: { id: string; issuedAtMs: number }): Promise<boolean>;
-  /** Counts one installation; false where the day has no more. */
+  /** Counts one installation. Resolves to false if the limit of the day is exceeded. */
   countInstallation(): Promise<boolean>;
 };
 
 export const defaultMaxInstallsPerDay = 50;
 
-/** UTC, such as 2026-11-22. */
+/** The UTC day, such as 2026-11-22. */
 export function formatInstallDay(nowMs: number): string {
   return new Date(nowMs).toISOString().slice(0, 10);
 }
 
 /**
- * Remembers up to `maxStates` used states. When that is full, it forgets the older half and refuses every state that was issued
- * no later than those: whoever uses up many states cannot keep others from installing, and no state counts twice.
+ * Remembers up to `maxStates` used states. When it is full, it forgets the older half and refuses every state issued no later
+ * than those. So a flood of states cannot block new installations, and no state works twice.
  */
 export function createMemoryLedger({
   maxPerDay = defaultMaxInstallsPerDay,
@@ -41,7 +41,7 @@ export function createMemoryLedger({
 
   function makeRoom(): void {
     if (issuedAtByState.size < maxStates) return;
-    // Expired states are refused before they get here.
+    // Expired states are already refused by their own check, so they can be forgotten.
     forget(now() - installSeconds * 1000);
     if (issuedAtByState.size < maxStates) return;
     const times = [...issuedAtByState.values()].sort((a, b) => a - b);

@@ -1,4 +1,4 @@
-/** Slack's OAuth flow (https://docs.slack.dev/authentication/installing-with-oauth): how the app gets into further workspaces. */
+/** Installs the app in further workspaces by Slack's OAuth flow (https://docs.slack.dev/authentication/installing-with-oauth). */
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
 import type { Log } from "../../shared/log.ts";
@@ -14,13 +14,13 @@ export type Oauth = (request: Request) => Promise<Response>;
 const installPath = "/slack/install";
 const redirectPath = "/slack/oauth_redirect";
 
-/** No code of Slack's is longer; what is does not get to Slack. */
+/** Slack's codes are shorter. Longer ones are rejected without asking Slack. */
 const maxCodeLength = 1000;
 
 /**
- * Serves the two addresses; never rejects. Only path, query and headers of the request count. Where a browser is sent back to is
- * the redirect URL of the app's manifest. `scopes` are the manifest's. `teams` are the workspaces and organizations that may
- * install; without it all may. A state is used once, whatever comes of it.
+ * Serves the install page and the redirect URL of the app's manifest. Never rejects. Reads only the path, the query and the
+ * headers of a request. `scopes` are those of the manifest. `teams` lists the workspaces and organizations that may install
+ * the app; without it, all may. A state is used up by the first request that presents it, even if the installation fails.
  */
 export function createOauth({
   clientId,
@@ -33,7 +33,6 @@ export function createOauth({
   apiUrl,
   log,
   now = Date.now,
-  newNonce = () => randomBytes(32).toString("base64url"),
   timeoutMs = 8000,
 }: {
   clientId: string;
@@ -42,16 +41,15 @@ export function createOauth({
   installations: Pick<Installations, "put">;
   ledger: InstallLedger;
   teams?: readonly string[] | undefined;
-  /** States of another salt are void. */
+  /** States that were issued with another salt are invalid. */
   stateSalt?: string;
   apiUrl: string;
   log: Log;
   now?: () => number;
-  newNonce?: () => string;
   timeoutMs?: number;
 }): Oauth {
   async function begin(): Promise<Response> {
-    const browser = newNonce();
+    const browser = randomBytes(32).toString("base64url");
     const state = await issueState({ clientSecret: await secret(), salt: stateSalt, browser, nowMs: now() });
     const target = new URL("/oauth/v2/authorize", apiUrl);
     target.search = new URLSearchParams({ client_id: clientId, scope: scopes.join(","), state }).toString();
@@ -76,7 +74,7 @@ export function createOauth({
     const ids = [installation.team, installation.enterprise];
     if (teams !== undefined && !ids.some((id) => id !== undefined && teams.includes(id)))
       return { situation: "not_listed", team: id };
-    // Only what Slack granted counts, so that nobody uses up the day with codes that are none.
+    // Counted only after Slack has granted access, so that invalid codes cannot use up the limit of the day.
     if (!(await ledger.countInstallation())) return { situation: "too_many", team: id };
     await installations.put({ id, installation });
     return { situation: "installed", team: id, name };
@@ -84,7 +82,7 @@ export function createOauth({
 
   async function secret(): Promise<string> {
     const value = await clientSecret();
-    if (value === "") throw new Error("There is no client secret.");
+    if (value === "") throw new Error("The client secret is empty.");
     return value;
   }
 
@@ -128,15 +126,15 @@ const refusedSchema = z.object({ ok: z.literal(false), error: z.string().regex(/
 
 type ExchangeResult =
   | { type: "granted"; id: string; name: string | undefined; installation: StoredInstallation }
-  /** The code is none, or was used already. */
+  /** The code is invalid, expired or already used. */
   | { type: "bad_code"; slackError: string }
-  /** Slack refuses it for a reason that only whoever runs the app can do something about. */
+  /** Slack refuses for a reason that only the operator of the app can fix. */
   | { type: "refused"; slackError: string }
-  /** Nobody knows; a code can be used only once, so all has to begin again. */
+  /** The outcome is unknown. A code works only once, so the user has to start again. */
   | { type: "unavailable" };
 
 const badCode: readonly string[] = ["invalid_code", "code_already_used", "code_expired"];
-const passing: readonly string[] = [
+const transientErrors: readonly string[] = [
   "ratelimited",
   "fatal_error",
   "internal_error",
@@ -144,40 +142,22 @@ const passing: readonly string[] = [
   "request_timeout",
 ];
 
-/** Never rejects, and gives nothing of what Slack said but names of errors. */
-async function exchangeCode({
-  code,
-  clientId,
-  clientSecret,
-  apiUrl,
-  nowMs,
-  timeoutMs,
-}: {
-  code: string;
-  clientId: string;
-  clientSecret: string;
-  apiUrl: string;
-  nowMs: number;
-  timeoutMs: number;
-}): Promise<ExchangeResult> {
-  const answer = await post({ code, clientId, clientSecret, apiUrl, timeoutMs }).catch(() => undefined);
+type CodeExchange = { code: string; clientId: string; clientSecret: string; apiUrl: string; timeoutMs: number };
+
+/** Never rejects. Of a refusal, the result holds only the name of Slack's error. */
+async function exchangeCode({ nowMs, ...exchange }: CodeExchange & { nowMs: number }): Promise<ExchangeResult> {
+  const answer = await postCode(exchange).catch(() => undefined);
   const refused = refusedSchema.safeParse(answer).data;
   if (refused !== undefined) {
     const { error: slackError } = refused;
     if (badCode.includes(slackError)) return { type: "bad_code", slackError };
-    return passing.includes(slackError) ? { type: "unavailable" } : { type: "refused", slackError };
+    return transientErrors.includes(slackError) ? { type: "unavailable" } : { type: "refused", slackError };
   }
   const granted = grantedSchema.safeParse(answer).data;
   return granted === undefined ? { type: "unavailable" } : readGranted({ granted, nowMs });
 }
 
-async function post({
-  code,
-  clientId,
-  clientSecret,
-  apiUrl,
-  timeoutMs,
-}: Pick<Parameters<typeof exchangeCode>[0], "code" | "clientId" | "clientSecret" | "apiUrl" | "timeoutMs">) {
+async function postCode({ code, clientId, clientSecret, apiUrl, timeoutMs }: CodeExchange): Promise<unknown> {
   const send = boundedFetch({ signal: AbortSignal.timeout(timeoutMs), maxBytes: maxAnswerBytes });
   const response = await send(new URL("oauth.v2.access", apiUrl), {
     method: "POST",
@@ -185,13 +165,12 @@ async function post({
     headers: { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}` },
     body: new URLSearchParams({ code }),
   });
-  const json: unknown = await response.json();
-  return json;
+  return response.json();
 }
 
 function readGranted({ granted, nowMs }: { granted: z.infer<typeof grantedSchema>; nowMs: number }): ExchangeResult {
   const { team, enterprise, is_enterprise_install: isOfAll, refresh_token: rotates } = granted;
-  // A token that ends after twelve hours would need somebody to renew it.
+  // Rotating tokens expire after twelve hours, and nothing here renews them.
   if (rotates !== undefined) return { type: "refused", slackError: "token_rotation_is_on" };
   const owner = isOfAll === true ? enterprise : team;
   if (owner === null || owner === undefined) return { type: "unavailable" };

@@ -1,7 +1,4 @@
-/**
- * The page on which an installation ends: what happened and what to do, in English and Japanese, without scripts or anything from
- * elsewhere.
- */
+/** The page at the end of an installation: what happened and what to do next. It has no scripts and loads nothing. */
 import { createHash } from "node:crypto";
 import { sanitizeLine } from "../../shared/untrusted-input.ts";
 import type { Words } from "../slack/messages/failure-text.ts";
@@ -23,7 +20,7 @@ const style =
   "body{font:1.1rem/1.6 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1.5rem}h1{font-size:1.4rem}";
 const styleHash = createHash("sha256").update(style).digest("base64");
 
-/** Of what happened nothing may be kept: not the page, and not the address, which held a code. */
+/** Keep browsers and proxies from storing the page, and from passing on its URL, which may hold a code. */
 export const safeHeaders = {
   "cache-control": "no-store",
   "referrer-policy": "no-referrer",
@@ -31,7 +28,7 @@ export const safeHeaders = {
   "content-security-policy": `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
 };
 
-/** `name` is that of the workspace or organization, as Slack says it. */
+/** `name` is the name of the workspace or organization. It comes from Slack, so it is escaped here. */
 export function pageResponse({
   situation,
   locale,
@@ -43,7 +40,7 @@ export function pageResponse({
   name?: string | undefined;
   headers?: Record<string, string>;
 }): Response {
-  const { happened, todo } = installText({ situation, locale });
+  const { happened, todo } = installText[situation][locale];
   const html = [
     `<!doctype html><html lang="${locale}"><head><meta charset="utf-8">`,
     '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">',
@@ -51,7 +48,7 @@ export function pageResponse({
     `<h1>${happened}</h1>`,
     name === undefined ? "" : `<p><strong>${escapeHtml(name)}</strong></p>`,
     `<p>${todo}</p>`,
-    situation === "installed" ? "" : `<p><a href="/slack/install">${restartText(locale)}</a></p>`,
+    situation === "installed" ? "" : `<p><a href="/slack/install">${restartText[locale]}</a></p>`,
     "</main></body></html>\n",
   ].join("");
   return new Response(html, {
@@ -79,7 +76,7 @@ export type InstallSituation =
   | "unavailable"
   | "not_found";
 
-const words: Record<InstallSituation, Record<Locale, Words>> = {
+const installText: Record<InstallSituation, Record<Locale, Words>> = {
   installed: {
     en: { happened: "The app is installed.", todo: "Go back to Slack, invite it to a channel, and mention it." },
     ja: {
@@ -165,17 +162,9 @@ const words: Record<InstallSituation, Record<Locale, Words>> = {
   },
 };
 
-function installText({ situation, locale }: { situation: InstallSituation; locale: Locale }): Words {
-  return words[situation][locale];
-}
+const restartText: Record<Locale, string> = { en: "Begin again", ja: "最初からやり直す" };
 
-const beginText: Record<Locale, string> = { en: "Begin again", ja: "最初からやり直す" };
-
-function restartText(locale: Locale): string {
-  return beginText[locale];
-}
-
-/** The first of the two languages that the browser prefers (RFC 9110, section 12.5.4); English where it names neither. */
+/** Picks the language that the browser prefers (RFC 9110, section 12.5.4). Defaults to English. */
 export function readLocale(acceptLanguage: string | null): Locale {
   const wanted = (acceptLanguage ?? "")
     .slice(0, 500)

@@ -1,12 +1,12 @@
-/** The `state` of the installation flow: a short-lived proof that this browser began it here (RFC 6749, section 10.12). */
+/** The OAuth `state`: a short-lived token that proves that this browser started the installation (RFC 6749, section 10.12). */
 import { createHash, hkdfSync, randomUUID } from "node:crypto";
 import { jwtVerify, SignJWT } from "jose";
 
-/** The one purpose: the key is made for it, and the token says so once more. */
+/** Separates these tokens from other uses of the client secret. It is part of the key and the audience of the token. */
 const purpose = "sekisho slack install state";
 const algorithm = "HS256";
 
-/** `browser` is what the browser alone keeps, in its cookie; of it the state holds a hash. */
+/** `browser` is the random value in the browser's cookie. The state holds only its hash. */
 export function issueState({
   clientSecret,
   salt = "",
@@ -14,7 +14,7 @@ export function issueState({
   nowMs,
 }: {
   clientSecret: string;
-  /** A state counts only with the salt that it was issued with. */
+  /** A state is valid only with the salt that it was issued with. */
   salt?: string | undefined;
   browser: string;
   nowMs: number;
@@ -30,8 +30,8 @@ export function issueState({
 }
 
 /**
- * Undefined unless the state is ours, in time, and of this browser. One state can be spelled in several ways, since base64url
- * is decoded leniently: only its `id` says which one it is.
+ * Returns undefined unless the state is genuine, current and issued to this browser. Compare states by `id` and not by their
+ * text: base64url decoding is lenient, so the same state can be written in several ways.
  */
 export async function verifyState({
   clientSecret,
@@ -53,7 +53,7 @@ export async function verifyState({
       requiredClaims: ["exp", "iat", "jti"],
       currentDate: new Date(nowMs),
     });
-    // Hashes of a value that nobody else has: comparing them tells nothing by its time.
+    // A plain comparison is safe here: the timing reveals at most a hash of a random value.
     if (payload.browser !== hashOf(browser)) return undefined;
     const { jti: id, iat } = payload;
     return id === undefined || iat === undefined ? undefined : { id, issuedAtMs: iat * 1000 };
@@ -70,23 +70,23 @@ function hashOf(browser: string): string {
   return createHash("sha256").update(browser).digest("base64url");
 }
 
-/** How long one may take from the first address to the second. */
+/** How long a user may take from the install page to the redirect. */
 export const installSeconds = 600;
 
-/** The prefix makes browsers refuse it without Secure, with a Domain, or below another path (RFC 6265bis, section 4.1.3.2). */
+/** The prefix makes browsers reject the cookie unless it is Secure, has no Domain and has the path `/` (RFC 6265bis, section 4.1.3.2). */
 const name = "__Host-sekisho-install";
 
-/** Lax, since Slack sends the browser back by a link. */
+/** Lax, because a strict cookie would not be sent when Slack redirects back. */
 const attributes = "Path=/; Secure; HttpOnly; SameSite=Lax";
 
 export function browserCookie(browser: string): string {
   return `${name}=${browser}; Max-Age=${installSeconds}; ${attributes}`;
 }
 
-/** Takes it back. */
+/** Deletes the cookie. */
 export const noBrowserCookie = `${name}=; Max-Age=0; ${attributes}`;
 
-/** Undefined where there is none, or more than one: nobody knows which one is ours then. */
+/** Returns undefined if there is no cookie, or several: another site may have set one of them. */
 export function readBrowserId(cookieHeader: string | null): string | undefined {
   const values = (cookieHeader ?? "").split(";").flatMap((pair) => {
     const [key, value] = pair.trim().split("=", 2);

@@ -1,4 +1,4 @@
-/** The installation flow's ledger in the zone's table: one conditional write each, so that it holds across all instances. */
+/** Keeps the ledger in the zone's table. Each operation is one conditional write, so limits hold across all function instances. */
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { AwsCallError, createJsonCall } from "../../shared/aws/json-call.ts";
 import { installKeyPrefix, taskTable } from "../../shared/engine/aws/table.ts";
@@ -6,24 +6,23 @@ import { defaultMaxInstallsPerDay, formatInstallDay, type InstallLedger } from "
 
 const stateSeconds = 3600;
 const countSeconds = 3 * 86_400;
+const callTimeoutMs = 3000;
 
-/** Rejects with an AwsCallError, or as the network does. */
+/** Rejects with an AwsCallError or a network error. */
 export function createTableLedger({
   table,
   aws,
   maxPerDay = defaultMaxInstallsPerDay,
   now = Date.now,
-  timeoutMs = 3000,
 }: {
   table: string;
   aws: AwsDependencies;
   maxPerDay?: number | undefined;
   now?: () => number;
-  timeoutMs?: number;
 }): InstallLedger {
   const call = createJsonCall({ ...aws, service: "dynamodb", version: "1.0" });
 
-  /** Adds one to an item's count unless the count has reached `max`. False where it had. */
+  /** Adds one to an item's count. Resolves to false if the count has already reached `max`. */
   async function addOne({ key, max, ttlSeconds }: { key: string; max: number; ttlSeconds: number }): Promise<boolean> {
     const input = {
       TableName: table,
@@ -38,7 +37,7 @@ export function createTableLedger({
       },
     };
     try {
-      await call({ target: "DynamoDB_20120810.UpdateItem", input, signal: AbortSignal.timeout(timeoutMs) });
+      await call({ target: "DynamoDB_20120810.UpdateItem", input, signal: AbortSignal.timeout(callTimeoutMs) });
       return true;
     } catch (thrown) {
       if (thrown instanceof AwsCallError && thrown.name === "ConditionalCheckFailedException") return false;

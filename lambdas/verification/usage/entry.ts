@@ -1,10 +1,11 @@
-/** One line of the usage history: who asked when and where, and what came of it. */
+/** The usage history: one entry per finished task that says who asked, when and where, and how it ended. */
 import * as z from "zod";
 import type { Config } from "../../shared/config/schema.ts";
+import type { TaskStore } from "../../shared/engine/ports.ts";
 import { hasFailedDelivery, type Task, type TaskOutcome, tokensSchema } from "../task/task.ts";
 
 const dayMs = 24 * 3600_000;
-/** Of a question and of an answer each: an item of DynamoDB holds 400 KB, and a listing reads many. */
+/** Applies to question and answer separately. A DynamoDB item holds at most 400 KB, and a listing reads many items. */
 const maxTextLength = 4000;
 
 export const usageOutcomes = [
@@ -18,16 +19,15 @@ export const usageOutcomes = [
   "too_old",
   "unreadable",
 ] as const;
-type UsageOutcome = (typeof usageOutcomes)[number];
 
-/** A record of the task store, under an id and a state that no task has. Times are milliseconds since the epoch. */
+/** A record of the task store. Its id and state can never be those of a task. Times are milliseconds since the epoch. */
 const historyEntrySchema = z.object({
   id: z.string(),
   revision: z.int(),
-  /** The UTC day in which it ended: a day that is over changes no more. */
+  /** Contains the UTC day on which the task ended, so the entries of a past day never change. */
   state: z.string().startsWith("history/"),
   principal: z.string(),
-  /** When it ended. */
+  /** When the task ended. */
   listedAtMs: z.int(),
   expiresAtMs: z.int(),
   requestId: z.string(),
@@ -39,7 +39,7 @@ const historyEntrySchema = z.object({
   outcome: z.enum(usageOutcomes),
   reason: z.string().optional(),
   polls: z.int(),
-  /** How often the agent asked. */
+  /** How many questions the agent asked. */
   questions: z.int(),
   tokens: tokensSchema.optional(),
   texts: z.object({ question: z.string(), answer: z.string().optional() }).optional(),
@@ -63,12 +63,41 @@ export function formatDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** How people are told apart: in the index `principal`. */
+/** The key of a person in the index `principal`. */
 export function formatPersonKey({ team, user }: { team: string; user: string }): string {
   return `${team}/${user}`;
 }
 
-/** Undefined for what was no task: a reply that nobody answers, a word that cancels. */
+export type UsageHistory = {
+  /** Idempotent. Rejects if the store is unavailable. */
+  note(request: { task: Task }): Promise<void>;
+};
+
+/** Writes nothing if `retentionDays` is 0. */
+export function createUsageHistory({
+  store,
+  settings,
+  now,
+}: {
+  store: Pick<TaskStore<HistoryEntry>, "create">;
+  settings: Config["usageHistory"];
+  now: () => number;
+}): UsageHistory {
+  return {
+    async note({ task }) {
+      if (settings.retentionDays === 0) return;
+      let item: HistoryEntry | undefined;
+      try {
+        item = createHistoryEntry({ task, settings, nowMs: now() });
+      } catch {
+        // A broken record must not keep its task from ending. The history lacks that task.
+      }
+      if (item !== undefined) await store.create({ item });
+    },
+  };
+}
+
+/** Returns undefined if the message turned out not to be a task, such as a cancel word or a reply to a question. */
 export function createHistoryEntry({
   task,
   settings: { retentionDays, texts },
@@ -78,8 +107,8 @@ export function createHistoryEntry({
   settings: Config["usageHistory"];
   nowMs: number;
 }): HistoryEntry | undefined {
-  const ended = toHistoryEnd(task);
-  if (ended === undefined) return undefined;
+  const end = toHistoryEnd(task);
+  if (end === undefined) return undefined;
   const { id, message, call, outcome, receivedAtMs, wait, question } = task;
   const { team, channel, user } = message;
   const { text: answer, tokens } = outcome?.type === "answer" ? outcome : {};
@@ -94,7 +123,7 @@ export function createHistoryEntry({
     askedAtMs: receivedAtMs,
     ...{ team, channel, user },
     ...(call !== undefined && { destination: call.destination }),
-    ...ended,
+    ...end,
     polls: wait?.polls ?? 0,
     questions: question === undefined ? 0 : question.index + 1,
     ...(tokens !== undefined && { tokens }),
@@ -104,26 +133,22 @@ export function createHistoryEntry({
   };
 }
 
-function toHistoryEnd({
-  outcome,
-  message,
-  call,
-  delivery,
-}: Task): { outcome: UsageOutcome; reason?: string } | undefined {
+type HistoryEnd = Pick<HistoryEntry, "outcome" | "reason">;
+
+const undelivered: HistoryEnd = { outcome: "failed", reason: "slack" };
+
+function toHistoryEnd({ outcome, message, call, delivery }: Task): HistoryEnd | undefined {
   const isUndelivered = hasFailedDelivery({ delivery });
-  // Where nobody can post any more, a task ends before anything came of it. The answer to a question is no task, and what does not
-  // mention the bot may be none.
+  // Without an outcome, a task ended because the bot could no longer post. A reply to a question also has no outcome, and a
+  // message that does not mention the bot may be one.
   if (outcome === undefined) {
-    const isNone = !isUndelivered || (message.unaddressed && call?.deadlineAtMs === undefined);
-    return isNone ? undefined : undelivered;
+    const isTask = isUndelivered && !(message.unaddressed && call?.deadlineAtMs === undefined);
+    return isTask ? undelivered : undefined;
   }
-  if (outcome.type === "answer" && isUndelivered) return undelivered;
-  return toOutcomeEnd(outcome);
+  return outcome.type === "answer" && isUndelivered ? undelivered : toOutcomeEnd(outcome);
 }
 
-const undelivered = { outcome: "failed", reason: "slack" } as const;
-
-function toOutcomeEnd(outcome: TaskOutcome): { outcome: UsageOutcome; reason?: string } | undefined {
+function toOutcomeEnd(outcome: TaskOutcome): HistoryEnd | undefined {
   switch (outcome.type) {
     case "answer":
       return { outcome: "answered" };
@@ -145,7 +170,7 @@ function toOutcomeEnd(outcome: TaskOutcome): { outcome: UsageOutcome; reason?: s
   }
 }
 
-/** Never half a character at its end. */
+/** Never leaves half a surrogate pair at the end. */
 function cutText(text: string): string {
   return text.slice(0, maxTextLength).replace(/[\ud800-\udbff]$/, "");
 }

@@ -114,7 +114,7 @@ describe("sekisho destinations check", () => {
     );
     expect(told).toEqual({
       "knows-no-discover": expect.stringMatching(/^healthy: .*does not know rpc.discover \(error -32601\)/),
-      "answers-anything": expect.stringMatching(/^healthy: .*no OpenRPC document/),
+      "answers-anything": expect.stringMatching(/^healthy: .*not an OpenRPC document/),
       refuses: expect.stringMatching(/^unhealthy: It does not know the caller. Is the token .*\(HTTP 401\)/),
       forbids: expect.stringMatching(/^unhealthy: .*does not let it in.*\(HTTP 403\)/),
       "forbids-in-json-rpc": expect.stringMatching(/^unhealthy: .*does not let it in/),
@@ -122,7 +122,7 @@ describe("sekisho destinations check", () => {
       "is-a-page": expect.stringMatching(/^unhealthy: .*a page, a redirect/),
       redirects: expect.stringMatching(/^unhealthy: .*a page, a redirect/),
       "is-some-json": expect.stringMatching(/^unhealthy: What it answers is not JSON-RPC \(HTTP 200\)/),
-      "mixes-up-ids": expect.stringMatching(/^unhealthy: .*another id/),
+      "mixes-up-ids": expect.stringMatching(/^unhealthy: .*wrong id/),
       "is-down": expect.stringMatching(/^unhealthy: .*not available now/),
       fails: expect.stringMatching(/^unhealthy: It failed.*\(HTTP 500\)/),
       resets: expect.stringMatching(/^unreachable: The connection ended before an answer came/),

@@ -51,6 +51,6 @@ describe("installations in a file", () => {
   });
 
   it.each(["../T1", "t1", "__proto__", ""])("are not written under the id %j", async (id) => {
-    await expect(createInstallationFile({ file }).put({ id, installation: stored() })).rejects.toThrow("No id");
+    await expect(createInstallationFile({ file }).put({ id, installation: stored() })).rejects.toThrow("Not the id");
   });
 });

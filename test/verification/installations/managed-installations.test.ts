@@ -95,7 +95,7 @@ describe("installations in Secrets Manager", () => {
 
   it.each(["../dev/SLACK_BOT_TOKEN", "T1/../../x", "t1", ""])("are not asked for under the id %j", async (id) => {
     const { installations, calls } = await secretsManager();
-    await expect(installations.get({ id })).rejects.toThrow("No id");
+    await expect(installations.get({ id })).rejects.toThrow("Not the id");
     expect(calls).toEqual([]);
   });
 });

@@ -2,8 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { createHistoryId, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
-import { createUsageHistory } from "../../../lambdas/verification/usage/usage-history.ts";
+import { createHistoryId, createUsageHistory, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
 import { sampleCall, sampleTask } from "../task/sample.ts";
 
 const nowMs = Date.UTC(2026, 10, 22, 23, 59, 59);

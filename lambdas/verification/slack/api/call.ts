@@ -1,7 +1,4 @@
-/**
- * One call to a method of Slack's Web API: with the token of an installation, repeated where that helps and does no harm, and with a
- * SlackError for every failure.
- */
+/** Calls a method of Slack's Web API with the token of an installation, retries if that is safe, and turns failures into SlackErrors. */
 
 import { subscribe } from "node:diagnostics_channel";
 import { setTimeout as wait } from "node:timers/promises";
@@ -10,23 +7,23 @@ import * as z from "zod";
 import { abortable, backoffMs } from "../../../shared/async/waiting.ts";
 import { readBody } from "../../../shared/http/read-body.ts";
 import type { Log } from "../../../shared/log.ts";
-import type { SpanStart, Telemetry } from "../../../shared/telemetry/telemetry.ts";
+import type { Telemetry } from "../../../shared/telemetry/telemetry.ts";
 import type { Installation } from "../../task/messages.ts";
 import { type BotTokens, SlackError } from "./slack.ts";
 import { toSlackErrorKind } from "./slack-errors.ts";
 
-/** Resolves to Slack's answer, or to undefined for an error that is `fine`. Rejects with a SlackError. */
+/** Resolves to Slack's answer, or to undefined for an error in `fine`. Rejects with a SlackError. */
 export type SlackCall = (request: {
   method: string;
   args: Record<string, unknown>;
   installation: Installation;
   signal: AbortSignal;
   requestId: string;
-  /** Doing it twice is the same as doing it once. */
+  /** The call is idempotent. */
   repeatable: boolean;
-  /** Slack's errors that say that it is done already. */
+  /** Slack's errors that mean that the work is already done. */
   fine?: readonly string[];
-  /** Slack's errors that are about this call alone, whatever they mean elsewhere: `refused`. */
+  /** Slack's errors that count as `refused` for this call, whatever they mean for others. */
   refusals?: readonly string[];
 }) => Promise<unknown>;
 
@@ -42,12 +39,26 @@ export function createSlackCall({
   repeating: RepeatCall;
 }): SlackCall {
   return ({ method, args, installation, signal, requestId, repeatable, fine = [], refusals = [] }) => {
+    const callWith = (token: () => Promise<string>) => callWebApi({ token, apiUrl, method, args, timeoutMs, signal });
+
+    async function callOnceOrTwice(): Promise<unknown> {
+      let tried = "";
+      try {
+        return await callWith(async () => {
+          tried = await tokens.tokenOf(installation);
+          return tried;
+        });
+      } catch (thrown) {
+        if (!tokenErrors.includes(toSlackError(thrown).slackError ?? "")) throw thrown;
+        // The token may have been rotated while it was cached.
+        const newer = await tokens.newerThan({ installation, tried }).catch(() => undefined);
+        if (newer === undefined) throw thrown;
+        return await callWith(async () => newer);
+      }
+    }
+
     const exchange = () =>
-      withRotation({
-        token: () => tokens.tokenOf(installation),
-        newerToken: (tried) => tokens.newerThan({ installation, tried }),
-        use: (token) => callWebApi({ token, apiUrl, method, args, timeoutMs, signal }),
-      }).catch((thrown: unknown) => {
+      callOnceOrTwice().catch((thrown: unknown) => {
         const error = toSlackError(thrown);
         const { slackError = "" } = error;
         if (fine.includes(slackError)) return undefined;
@@ -57,27 +68,31 @@ export function createSlackCall({
   };
 }
 
-/** The package would log what it sends. */
-const nothing = () => {};
-const silentMethods = {
-  debug: nothing,
-  info: nothing,
-  warn: nothing,
-  error: nothing,
-  setLevel: nothing,
-  setName: nothing,
-};
-/** Visible ASCII: `fetch` throws on most other characters in a header. */
+/** Slack checks the token first, so nothing has been done if it answers with one of these. */
+const tokenErrors: readonly string[] = [
+  "invalid_auth",
+  "not_authed",
+  "token_expired",
+  "token_revoked",
+  "account_inactive",
+];
+
+const ignore = () => {};
+/** The client library would log the messages that it sends. */
+const silentLogger = {
+  ...{ debug: ignore, info: ignore, warn: ignore, error: ignore, setLevel: ignore, setName: ignore },
+  getLevel: () => "error",
+} as Logger;
+/** Visible ASCII. `fetch` throws on most other characters in a header. */
 const headerValue = /^[\x21-\x7e]+$/;
-const silentLogger = { ...silentMethods, getLevel: () => "error" } as Logger;
 
 /**
- * Its own retries are off: it would post again after a 500. A client per call, since token and signal belong to one call
- * (making one takes less than 0.1 ms). The package is loaded at the first call: that takes 30 to 60 ms, which the start
- * does not have to wait for.
+ * Calls Slack once. The client library's own retries are off, because they would post again after a 500. Each call creates a
+ * client for its own token and signal, which takes less than 0.1 ms. The library is loaded on first use, because loading takes
+ * 30 to 60 ms.
  *
- * Rejects with what the package throws, or with a SlackError for what fails before `fetch` is called. Nothing was sent then:
- * `unavailable` without a token, `gone` with a token that no header can carry, `refused` for arguments that cannot be encoded.
+ * Rejects with the library's error, or with a SlackError if nothing was sent: `unavailable` without a token, `gone` for a
+ * token that does not fit into a header, `refused` for arguments that cannot be encoded.
  */
 export async function callWebApi({
   token,
@@ -95,12 +110,12 @@ export async function callWebApi({
   signal: AbortSignal;
 }): Promise<unknown> {
   const { WebClient } = await import("@slack/web-api");
-  // Begins after the load, which can take seconds on a busy machine and is no part of the exchange.
+  // The time-out starts after the library has loaded, which can take seconds on a busy machine.
   const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const secret = await abortable({ promise: token(), signal: bounded }).catch((cause: unknown) => {
     throw cause instanceof SlackError ? cause : new SlackError("unavailable", { cause });
   });
-  // Slack would say the same of it, if it could be sent.
+  // Slack would answer the same if such a token could be sent.
   if (!headerValue.test(secret)) throw new SlackError("gone", { slackError: "invalid_auth" });
   const send = boundedFetch({ signal: bounded });
   let mayBeSent = false;
@@ -123,8 +138,8 @@ export async function callWebApi({
 }
 
 /**
- * Objects become JSON, as the client would make them. Strings become well-formed: half a surrogate pair turns into U+FFFD,
- * because the client's form encoding throws on it. Throws on a value that JSON cannot hold (a cycle, a BigInt).
+ * Encodes objects as JSON, like the client library does. Half a surrogate pair becomes U+FFFD, because the library's form encoding
+ * throws on it. Throws on a value that JSON cannot hold, such as a cycle or a BigInt.
  */
 function encodeArgs(args: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, encode(value)]));
@@ -138,52 +153,17 @@ function encode(value: unknown): unknown {
   );
 }
 
-/** Slack looks at the token first, so nothing has been done where one of these comes. */
-const refusals: readonly string[] = [
-  "invalid_auth",
-  "not_authed",
-  "token_expired",
-  "token_revoked",
-  "account_inactive",
-];
-
-/** A token that was rotated while it was kept: what Slack refused for the token's sake is asked for once more with a newer one. */
-async function withRotation<T>({
-  token,
-  newerToken,
-  use,
-}: {
-  token: () => Promise<string>;
-  /** Another token than `tried`, where there is one. */
-  newerToken: (tried: string) => Promise<string | undefined>;
-  use: (token: () => Promise<string>) => Promise<T>;
-}): Promise<T> {
-  let tried = "";
-  const reading = async () => {
-    tried = await token();
-    return tried;
-  };
-  try {
-    return await use(reading);
-  } catch (thrown) {
-    if (!refusals.includes(toSlackError(thrown).slackError ?? "")) throw thrown;
-    const newer = await newerToken(tried).catch(() => undefined);
-    if (newer === undefined) throw thrown;
-    return await use(async () => newer);
-  }
-}
-
 export type RepeatCall = <T>(request: {
   /** For the log. */
   method: string;
   requestId: string;
-  /** Doing it twice is the same as doing it once. */
+  /** The call is idempotent. */
   repeatable: boolean;
   signal: AbortSignal;
   exchange: () => Promise<T>;
 }) => Promise<T>;
 
-/** What it gives rejects with a SlackError. `maxDelayMs`: whatever asks for a longer wait is left to the caller. */
+/** The returned function rejects with a SlackError. If Slack asks to wait longer than `maxDelayMs`, the caller gets the error. */
 export function createRepeatCall({
   log,
   telemetry: { metrics, spans },
@@ -203,7 +183,9 @@ export function createRepeatCall({
     for (let attempt = 0; ; attempt++) {
       const startedAtMs = now();
       try {
-        const answer = await spans.within(startCallSpan({ method, requestId, attempt }), exchange);
+        const call = { "rpc.system.name": "slack", "rpc.method": method };
+        const attributes = { ...call, "sekisho.request_id": requestId, "sekisho.attempt": attempt + 1 };
+        const answer = await spans.within({ name: `slack ${method}`, kind: "client", attributes }, exchange);
         metrics.add("sekisho_slack_calls_total", { method, result: "ok" });
         return answer;
       } catch (thrown) {
@@ -220,28 +202,14 @@ export function createRepeatCall({
   };
 }
 
-/** Of whatever is under way: a step of a task, or the answer to a button. */
-function startCallSpan({
-  method,
-  requestId,
-  attempt,
-}: {
-  method: string;
-  requestId: string;
-  attempt: number;
-}): SpanStart {
-  const attributes = { "rpc.method": method, "sekisho.request_id": requestId, "sekisho.attempt": attempt + 1 };
-  return { name: `slack ${method}`, kind: "client", attributes: { "rpc.system.name": "slack", ...attributes } };
-}
-
 const maxAttempts = 3;
 const baseMs = 300;
 const capMs = 3000;
 
 /**
- * Milliseconds to wait, or undefined to give up. `attempt` counts from 0. `repeatable`: doing it twice is the same as once,
- * so an ambiguous failure may be repeated; a post is not, since the first may be there already.
- * Slack's own `Retry-After` is obeyed to the millisecond, and where it is longer than `maxDelayMs` nothing is repeated here.
+ * Returns the milliseconds to wait, or undefined to give up. `attempt` counts from 0. An ambiguous failure is retried only if the
+ * call is `repeatable`: a post is not, because the first one may already be in the thread. Slack's `Retry-After` is obeyed
+ * exactly, or not at all if it is longer than `maxDelayMs`.
  */
 export function slackRetryDelayMs({
   error: { kind, retryAfterMs, tooLarge },
@@ -263,7 +231,7 @@ export function slackRetryDelayMs({
   return delayMs <= maxDelayMs ? delayMs : undefined;
 }
 
-/** The package's own marks on its errors; read as data, so that nothing here loads the package. */
+/** The client library's errors, recognized by their fields, because importing their classes would load the library. */
 const platformError = z.object({
   code: z.literal("slack_webapi_platform_error"),
   data: z.object({ error: z.string() }),
@@ -271,53 +239,53 @@ const platformError = z.object({
 const rateLimitedError = z.object({ code: z.literal("slack_webapi_rate_limited_error"), retryAfter: z.number() });
 const httpError = z.object({ code: z.literal("slack_webapi_http_error"), statusCode: z.number() });
 
-/** Everything that is not certainly a refusal, and not certainly unsent, is `ambiguous`. Slack's answers are not kept as cause. */
+/** An error is `ambiguous` unless it is certainly a refusal or certainly unsent. Slack's answers never become a cause, since they may hold texts. */
 export function toSlackError(thrown: unknown): SlackError {
   if (thrown instanceof SlackError) return thrown;
   const platform = platformError.safeParse(thrown).data;
-  if (platform !== undefined) return named(platform.data.error);
+  if (platform !== undefined) return fromName(platform.data.error);
   const limited = rateLimitedError.safeParse(thrown).data;
   if (limited !== undefined) return new SlackError("rate_limited", { retryAfterMs: limited.retryAfter * 1000 });
   const http = httpError.safeParse(thrown).data;
-  // Slack itself answers 200 or 429: below 500 it was something in between that turned the request away.
+  // Slack itself answers with 200 or 429. Any other status below 500 comes from a proxy that rejected the request.
   if (http !== undefined) return new SlackError(http.statusCode < 500 ? "unavailable" : "ambiguous");
   if (isTooLarge(thrown)) return new SlackError("ambiguous", { tooLarge: true });
   return new SlackError(isConnectError(thrown) ? "unavailable" : "ambiguous", { cause: thrown });
 }
 
-/** `thrown` or any of its causes. */
+/** Checks `thrown` and its causes. */
 function isTooLarge(thrown: unknown): boolean {
   if (thrown instanceof ResponseTooLarge) return true;
   return typeof thrown === "object" && thrown !== null && "cause" in thrown && isTooLarge(thrown.cause);
 }
 
-/** A body that is no JSON arrives as the "name" of an error: nobody knows what it means, and it is not repeated anywhere. */
-function named(name: string): SlackError {
+/** A body that is not JSON arrives as the "name" of an error. Such a name is ambiguous and is not passed on. */
+function fromName(name: string): SlackError {
   if (!/^[a-z][a-z0-9_]{0,79}$/.test(name)) return new SlackError("ambiguous");
   return new SlackError(toSlackErrorKind(name), { slackError: name });
 }
 
 /**
- * Codes do not suffice: a TLS error, or a reset, may come in the handshake or in the middle of an answer. Undici, which
- * is Node's `fetch`, publishes those of the first kind (https://undici.nodejs.org/#/docs/api/DiagnosticsChannel).
+ * Errors from before a connection existed, so nothing was sent. Error codes cannot tell: a TLS error or a reset may come in the
+ * handshake or within an answer. Node's `fetch` publishes these (https://undici.nodejs.org/#/docs/api/DiagnosticsChannel).
  */
-const toPublishedName = new WeakSet<object>();
+const connectErrors = new WeakSet<object>();
 subscribe("undici:client:connectError", (message) => {
-  toPublishedName.add((message as { error: Error }).error);
+  connectErrors.add((message as { error: Error }).error);
 });
 
-/** `thrown` or any of its causes. */
+/** Checks `thrown` and its causes. */
 function isConnectError(thrown: unknown): boolean {
   if (typeof thrown !== "object" || thrown === null) return false;
-  return toPublishedName.has(thrown) || ("cause" in thrown && isConnectError(thrown.cause));
+  return connectErrors.has(thrown) || ("cause" in thrown && isConnectError(thrown.cause));
 }
 
-/** Bounds memory. A page of long messages can exceed it: Slack has 40,000 characters twice, as text and as blocks. */
+/** Bounds memory. A page of long messages can exceed it, because Slack sends up to 40,000 characters twice, as text and as blocks. */
 const maxResponseBytes = 16 * 1024 * 1024;
-/** What a 429 without a usable `Retry-After` is taken to ask for. */
+/** Used for a 429 without a usable `Retry-After`. */
 const defaultRetryAfterSeconds = "30";
 
-/** The response has more bytes than are read. The request may have been carried out. */
+/** Slack may have carried out the request. */
 class ResponseTooLarge extends Error {
   constructor() {
     super("The response is larger than allowed.");
@@ -326,8 +294,8 @@ class ResponseTooLarge extends Error {
 }
 
 /**
- * The body is read here, so that the signal and the bound hold for it as well. The client adds a signal of its own only
- * for a time-out that it is not given.
+ * Returns a `fetch` that also reads the body, so that the signal and the size limit apply to the body as well. It passes on only
+ * the headers that are used.
  */
 export function boundedFetch({
   signal,
@@ -338,7 +306,7 @@ export function boundedFetch({
 }): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await fetch(input, { ...init, signal }).catch((cause: unknown) => {
-      // What is no Error of this realm (under a test runner) would reach the client's caller as a text, without its cause.
+      // Under a test runner, an error of another realm would reach the caller as plain text, without its cause.
       throw new Error("The request failed.", { cause });
     });
     const stream = response.body as AsyncIterable<Uint8Array> | null;

@@ -1,14 +1,14 @@
-/** Uploads files in Slack's three steps (https://docs.slack.dev/messaging/working-with-files, "Uploading files"). */
+/** Uploads files in three steps (https://docs.slack.dev/messaging/working-with-files, "Uploading files"). */
 
 import * as z from "zod";
 import { isLoopbackHost } from "../../../../contracts/loopback.ts";
 import { parseUrl } from "../../../shared/untrusted-input.ts";
 import { boundedFetch, type RepeatCall, type SlackCall, toSlackError } from "./call.ts";
-import { type SlackApi, SlackError } from "./slack.ts";
+import { parseAnswer, type SlackApi, SlackError } from "./slack.ts";
 
 const ticketSchema = z.object({ file_id: z.string(), upload_url: z.string() });
 
-/** `uploadTimeoutMs` is for the bytes, which take longer than a call. */
+/** `uploadTimeoutMs` bounds the transfer of the bytes, which takes longer than a call. */
 export function createFileCalls({
   call,
   repeating,
@@ -23,11 +23,10 @@ export function createFileCalls({
   return {
     async startUpload({ name, length, ...common }) {
       const args = { filename: name, length };
-      // One that nothing is sent to is forgotten by Slack.
+      // Repeatable, because Slack discards an upload URL that is never used.
       const answer = await call({ method: "files.getUploadURLExternal", args, ...common, repeatable: true });
-      const ticket = ticketSchema.safeParse(answer).data;
-      if (ticket === undefined) throw new SlackError("ambiguous");
-      return { fileId: ticket.file_id, url: ticket.upload_url };
+      const { file_id, upload_url } = parseAnswer(ticketSchema, answer);
+      return { fileId: file_id, url: upload_url };
     },
     async sendUpload({ url, bytes, signal, requestId }) {
       const exchange = () => sendUpload({ url, bytes, apiUrl, timeoutMs: uploadTimeoutMs, signal });
@@ -44,12 +43,12 @@ export function createFileCalls({
   };
 }
 
-/** Slack says `OK` and the number of bytes. */
+/** Slack answers with `OK` and the number of bytes. */
 const maxAnswerBytes = 64 * 1024;
 
 /**
- * No token goes along: the address itself is the permission. Rejects with a SlackError; whatever kind it is of, a new address
- * may be asked for and all begun again, since an upload that nobody shares is seen by nobody.
+ * Sends the bytes without a token, because the URL itself grants access. Rejects with a SlackError. After any failure, the caller
+ * may start again with a new URL, because nobody sees an upload that is not shared.
  */
 async function sendUpload({
   url,
@@ -69,7 +68,7 @@ async function sendUpload({
   const send = boundedFetch({ signal: bounded, maxBytes: maxAnswerBytes });
   const { status, headers } = await send(url, {
     method: "POST",
-    // A redirect would take the bytes to an address that nobody has looked at.
+    // A redirect would send the bytes to a URL that was not checked.
     redirect: "manual",
     headers: { "content-type": "application/octet-stream" },
     body: bytes,
@@ -82,7 +81,7 @@ async function sendUpload({
   throw new SlackError(status < 500 ? "unavailable" : "ambiguous");
 }
 
-/** Slack's own host for files, or where the Web API is that is spoken to; in the clear on loopback only. */
+/** Accepts Slack's file host and the host of the Web API. Plain HTTP is allowed on loopback only. */
 export function isUploadUrl({ url, apiUrl }: { url: string; apiUrl: string }): boolean {
   const target = parseUrl(url);
   const api = parseUrl(apiUrl);

@@ -1,14 +1,11 @@
-/**
- * The Slack app's manifest (https://docs.slack.dev/reference/app-manifest): exactly the scopes, events and features that the
- * configuration uses.
- */
+/** The Slack app's manifest (https://docs.slack.dev/reference/app-manifest), with only the scopes, events and features in use. */
 import type { Config } from "../../../shared/config/schema.ts";
 
 const description = "Takes tasks to the agents that do the work elsewhere";
 
 /**
- * `name` is what people see, at most 35 characters. `eventsUrl` is where Slack's servers reach `/slack/events`: events, commands
- * and buttons all come there. With `socket` they come over Socket Mode, and the address serves the installation flow alone.
+ * `name` is the display name of the app, at most 35 characters. Slack sends events, commands and button clicks to `eventsUrl`,
+ * the public URL of `/slack/events`. With `socket` they come over Socket Mode, and the URL serves only the installation flow.
  */
 export function slackManifest({
   name,
@@ -25,11 +22,11 @@ export function slackManifest({
   return {
     display_information: { name, description },
     features: {
-      // Without the messages tab nobody can write to the bot directly.
+      // Without the messages tab, people cannot send the bot direct messages.
       app_home: { home_tab_enabled: false, messages_tab_enabled: true, messages_tab_read_only_enabled: false },
       bot_user: { display_name: name, always_online: true },
       ...(command === undefined ? {} : { slash_commands: [slashCommand({ name: command.name, eventsUrl, socket })] }),
-      // Its prompts are suggested by the bot itself, so that a change of them needs no new manifest.
+      // The bot suggests the prompts itself, so that changing them needs no new manifest.
       ...(assistant === undefined ? {} : { assistant_view: { assistant_description: description } }),
     },
     oauth_config: {
@@ -41,7 +38,7 @@ export function slackManifest({
         ...(socket ? {} : { request_url: eventsUrl }),
         bot_events: [
           "app_mention",
-          // Replies in threads are heard so that an answer, a further question and the word to cancel need no mention.
+          // Lets people reply, ask again and cancel in a thread without mentioning the bot.
           "message.channels",
           "message.groups",
           "message.im",
@@ -57,7 +54,7 @@ export function slackManifest({
   };
 }
 
-/** Escaped, so that mentions in it read as they do in messages. */
+/** `should_escape` makes Slack encode mentions like in messages. */
 function slashCommand({ name, eventsUrl, socket }: { name: string; eventsUrl: string; socket: boolean }) {
   const address = socket ? {} : { url: eventsUrl };
   return { command: name, ...address, description: "Ask the agent", usage_hint: "what to do", should_escape: true };
@@ -65,30 +62,30 @@ function slashCommand({ name, eventsUrl, socket }: { name: string; eventsUrl: st
 
 export type ScopeConfig = Pick<Config, "slack" | "files" | "allowlist" | "destinations">;
 
-/** Exactly those, sorted: what the manifest asks for and what the OAuth flow does. */
+/** The sorted bot scopes, used by the manifest and by the OAuth flow. */
 export function botScopes(config: ScopeConfig): string[] {
   const { command, assistant, reactions, locale } = config.slack;
   return [
     "app_mentions:read",
     "chat:write",
-    // To be told of messages, and to find in a thread what was said and what was posted already.
+    // For message events, and for reading the history of a thread.
     "channels:history",
     "groups:history",
     "im:history",
     "mpim:history",
-    // A very long answer becomes a file, whatever the agent gives.
+    // Always needed, because a very long answer becomes a file.
     "files:write",
     ...(config.files.maxCount > 0 ? ["files:read"] : []),
     ...(reactions === false ? [] : ["reactions:write"]),
     ...(locale === "user" ? ["users:read"] : []),
     ...(namesGroup(config) ? ["usergroups:read"] : []),
-    // Where the bot may not post in the channel, a command is answered in a direct message, wherever it should have been.
+    // If the bot may not post in a channel, it answers a command by direct message.
     ...(command === undefined ? [] : ["commands", "im:write"]),
     ...(assistant === undefined ? [] : ["assistant:write"]),
   ].sort();
 }
 
-/** Who is a member has to be asked where a rule of who may ask, answer or cancel names a user group. */
+/** True if a rule about who may ask, answer or cancel names a user group, whose members have to be looked up. */
 function namesGroup({ allowlist, slack, destinations }: ScopeConfig): boolean {
   return (
     allowlist.some(({ group }) => group !== undefined) ||

@@ -1,16 +1,16 @@
-/** Reads the messages of a thread or of a channel, page by page. */
+/** Reads the messages of a thread or a channel, page by page. */
 
 import * as z from "zod";
 import type { SlackCall } from "./call.ts";
 import { metadataSchema, readPostKey } from "./posts.ts";
-import { type PostedMessage, type SlackApi, SlackError } from "./slack.ts";
+import { type PostedMessage, parseAnswer, type SlackApi, SlackError } from "./slack.ts";
 
 /**
- * Messages a page. Where a page is larger than what is read, it is read again with fewer: a message can take half a megabyte.
- * Slack may give fewer than asked for (15 to some apps).
+ * Messages per page. A message can take half a megabyte, so a page that exceeds the size limit is read again with fewer messages.
+ * Slack may return fewer than requested (15 to some apps).
  */
 const pageSizes = [200, 50, 10, 1] as const;
-/** Also ends a cursor that never does. */
+/** Also stops a cursor that never ends. */
 const maxCalls = 50;
 const emptyPage = { messages: [] };
 const tooLarge = Symbol("too large");
@@ -32,9 +32,9 @@ export function createMessageReads(call: SlackCall): Pick<SlackApi, "replies" | 
     let [size, ...smaller]: readonly (number | undefined)[] = pageSizes;
     let cursor = "";
     for (let calls = 0; calls < maxCalls && size !== undefined; calls++) {
-      // A cursor stays valid with another limit.
+      // A cursor stays valid if the limit changes.
       const page = { ...args, limit: size, ...(cursor === "" ? {} : { cursor }) };
-      // A thread that is gone has no posts.
+      // A deleted thread counts as empty.
       const request = { method, args: page, ...common, repeatable: true, fine: ["thread_not_found"] };
       const answer = await call(request).catch(ignoreTooLarge);
       if (answer === tooLarge) {
@@ -42,12 +42,12 @@ export function createMessageReads(call: SlackCall): Pick<SlackApi, "replies" | 
         continue;
       }
       const { posts, nextCursor } = readMessagesPage({ page: answer ?? emptyPage, appId });
-      // Slack puts the thread's first message on every page, however old it is.
+      // Slack repeats the first message of the thread on every page, even if it is older than `oldest`.
       for (const post of posts) if (!isBefore(post.ts, oldestTs)) found.set(post.ts, post);
       cursor = nextCursor;
       if (cursor === "") return [...found.values()].sort((a, b) => (isBefore(a.ts, b.ts) ? -1 : 1));
     }
-    // Another try would come to the same.
+    // A retry would hit the same limit.
     throw new SlackError("refused");
   }
 
@@ -72,7 +72,7 @@ function isBefore(a: string, b: string): boolean {
 
 const idSchema = z.string().optional().catch(undefined);
 
-/** What a message says of itself is its own affair, of whatever form; all else must be as Slack has it. The last page has no cursor. */
+/** Fields that apps control may have any form. The fields that Slack sets must be valid. The last page has no cursor. */
 const messageSchema = z.object({
   ts: z.string(),
   text: z.string().catch(""),
@@ -93,16 +93,15 @@ const pageSchema = z.object({
 });
 
 /**
- * One page of messages, of a thread or of a channel (https://docs.slack.dev/reference/methods/conversations.replies), as the seam's.
- * Throws where the page is none: to take it for an empty one would mean to post again what is there already. Metadata count only on posts
- * of the app `appId`, since any app may write what it likes into its own.
+ * Reads one page of a thread or a channel (https://docs.slack.dev/reference/methods/conversations.replies). Throws on an invalid
+ * page: if it counted as empty, answers would be posted twice. Metadata counts only on posts of the app `appId`, because any other
+ * app can forge it.
  */
 export function readMessagesPage({ page, appId }: { page: unknown; appId: string }): {
   posts: PostedMessage[];
   nextCursor: string;
 } {
-  const { data } = pageSchema.safeParse(page);
-  if (data === undefined) throw new SlackError("ambiguous");
+  const data = parseAnswer(pageSchema, page);
   const posts = data.messages.map((message) => {
     const from = readWriter({ message, appId });
     return {
@@ -118,7 +117,7 @@ export function readMessagesPage({ page, appId }: { page: unknown; appId: string
   return { posts, nextCursor: data.response_metadata.next_cursor };
 }
 
-/** A person's message may name an app too, through which it was written: only a bot has a bot's marks. */
+/** A person's message can also carry an app id, of the app that it was written with. Only bots have the other fields. */
 function readWriter({ message, appId }: { message: Message; appId: string }): PostedMessage["from"] {
   const { app_id, bot_id, bot_profile, subtype } = message;
   if ((app_id ?? bot_profile?.app_id) === appId) return "self";

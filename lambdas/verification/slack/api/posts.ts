@@ -1,14 +1,14 @@
 /**
- * Posts, edits and removes messages, streams them, and sets reactions and the assistant's status. Each post carries metadata that says
- * which part of which task it is (https://docs.slack.dev/messaging/message-metadata).
+ * Posts, edits, removes and streams messages, and sets reactions and the assistant's status. Each post carries metadata that names
+ * its task and its part (https://docs.slack.dev/messaging/message-metadata).
  */
 import * as z from "zod";
 import type { SlackCall } from "./call.ts";
-import { type MessageContent, type PostKey, type SlackApi, SlackError } from "./slack.ts";
+import { type MessageContent, type PostKey, parseAnswer, type SlackApi } from "./slack.ts";
 
 const eventType = "sekisho_message";
 
-/** Anything else, of whatever app, is no metadata of ours. */
+/** Metadata of another form counts as absent. */
 export const metadataSchema = z
   .object({
     event_type: z.literal(eventType),
@@ -31,7 +31,6 @@ type Posts = Pick<SlackApi, "post" | "update" | "remove" | "postEphemeral" | "re
 
 const postedSchema = z.object({ ts: z.string() });
 
-/** Messages of our own: posted, edited, removed, whispered, and the reactions on those of others. */
 export function createPosts(call: SlackCall): Posts {
   return {
     async post({ installation, channel, threadTs, content, key, signal }) {
@@ -47,21 +46,13 @@ export function createPosts(call: SlackCall): Posts {
         repeatable: false,
         requestId: key.requestId,
       });
-      const posted = postedSchema.safeParse(answer).data;
-      if (posted === undefined) throw new SlackError("ambiguous");
-      return { ts: posted.ts };
+      return parseAnswer(postedSchema, answer);
     },
     async update({ installation, channel, ts, content, key, signal }) {
-      // What becomes of blocks that are not mentioned depends on which of Slack's descriptions one reads.
+      // Slack's documentation contradicts itself on whether an edit without blocks keeps the old ones, so send an empty list.
       const args = { channel, ts, blocks: [], ...createPostArgs({ content, key }) };
-      await call({
-        method: "chat.update",
-        args,
-        installation,
-        signal,
-        repeatable: true,
-        requestId: key.requestId,
-      });
+      const { requestId } = key;
+      await call({ method: "chat.update", args, installation, signal, repeatable: true, requestId });
     },
     async remove({ channel, ts, ...common }) {
       await call({ method: "chat.delete", args: { channel, ts }, ...common, repeatable: true });
@@ -88,7 +79,7 @@ export function createPosts(call: SlackCall): Posts {
   };
 }
 
-/** Names in the text (`@channel`) stay text, and no address brings a preview along. With blocks the text is what notifications and screen readers say. */
+/** Names such as `@channel` stay text, and links get no preview. With blocks, the text is used by notifications and screen readers. */
 function createPostArgs({ content: { text, blocks }, key }: { content: MessageContent; key: PostKey }) {
   return {
     text,
@@ -99,9 +90,7 @@ function createPostArgs({ content: { text, blocks }, key }: { content: MessageCo
   };
 }
 
-const startedSchema = z.object({ ts: z.string() });
-
-/** That there is no stream says nothing of posts: edits of a message still do. */
+/** These errors count as `refused` for streams, because ordinary posts may still work. */
 const noStreams = [
   "access_denied",
   "cannot_reply_to_message",
@@ -110,10 +99,10 @@ const noStreams = [
   "not_allowed_token_type",
   "restricted_action",
 ];
-/** Slack has closed it after some minutes, or the person whom it is for has. */
+/** The stream is already closed, by Slack after some minutes or by its reader. */
 const stopped = ["message_not_in_streaming_state", "stopped_by_user"];
 
-/** Native streams (https://docs.slack.dev/reference/methods/chat.startStream): a message that is shown as it is written. */
+/** Native streams show a message while it is written (https://docs.slack.dev/reference/methods/chat.startStream). */
 export function createStreams(call: SlackCall): Pick<SlackApi, "startStream" | "appendStream" | "stopStream"> {
   return {
     async startStream({ channel, threadTs, user, markdown, ...common }) {
@@ -131,9 +120,7 @@ export function createStreams(call: SlackCall): Pick<SlackApi, "startStream" | "
         repeatable: false,
         refusals: noStreams,
       });
-      const started = startedSchema.safeParse(answer).data;
-      if (started === undefined) throw new SlackError("ambiguous");
-      return { ts: started.ts };
+      return parseAnswer(postedSchema, answer);
     },
     async appendStream({ channel, ts, markdown, ...common }) {
       const args = { channel, ts, markdown_text: markdown, ...noUnfurling };
@@ -151,7 +138,7 @@ export function createStreams(call: SlackCall): Pick<SlackApi, "startStream" | "
   };
 }
 
-/** The assistant's own conversation (https://docs.slack.dev/ai/developing-ai-apps): what it is at, and what one could ask. */
+/** The status and the suggested prompts of the assistant panel (https://docs.slack.dev/ai/developing-ai-apps). */
 export function createAssistant(call: SlackCall): Pick<SlackApi, "setStatus" | "suggestPrompts"> {
   return {
     async setStatus({ channel, threadTs, status, ...common }) {
@@ -165,5 +152,5 @@ export function createAssistant(call: SlackCall): Pick<SlackApi, "setStatus" | "
   };
 }
 
-/** Slack describes these for posts alone, and takes no notice of an argument that a method does not have. */
+/** Documented for posts only. Slack ignores unknown arguments of other methods. */
 const noUnfurling = { unfurl_links: false, unfurl_media: false } as const;

@@ -1,4 +1,4 @@
-/** The meaning of Slack's error names (https://docs.slack.dev/reference/methods, "Errors" of each method called here). */
+/** Maps Slack's error names to kinds (https://docs.slack.dev/reference/methods, "Errors" of each method). */
 import type { SlackErrorKind } from "../../task/events.ts";
 
 const names: Record<SlackErrorKind, readonly string[]> = {
@@ -44,7 +44,7 @@ const names: Record<SlackErrorKind, readonly string[]> = {
     "compliance_exports_prevent_deletion",
     "edit_window_closed",
     "message_not_found",
-    // A stream that Slack has closed.
+    // Slack has closed the stream.
     "message_not_in_streaming_state",
     "message_not_owned_by_app",
   ],
@@ -136,7 +136,7 @@ const names: Record<SlackErrorKind, readonly string[]> = {
     "org_login_required",
     "request_timeout",
     "service_unavailable",
-    // An edit of a message that streams: possible when the stream is over, which it is after minutes at the latest.
+    // The message is still streaming. It can be edited when the stream ends, after some minutes at most.
     "streaming_state_conflict",
     "team_added_to_org",
   ],
@@ -148,7 +148,7 @@ const kinds = new Map(
   Object.entries(names).flatMap(([kind, list]) => list.map((name) => [name, kind as SlackErrorKind] as const)),
 );
 
-/** A name that is not in the table is `ambiguous`: it ends nothing, and whoever repeats looks first. */
+/** Unknown names are `ambiguous`: the task goes on, and looks at the thread before it posts again. */
 export function toSlackErrorKind(name: string): SlackErrorKind {
   return kinds.get(name) ?? "ambiguous";
 }

@@ -1,14 +1,15 @@
-/** The Slack seam: the few Web API calls that the product makes, and the closed kinds of their failures. */
+/** The interface to Slack: the Web API calls in use, and the kinds of their failures. */
+import type * as z from "zod";
 import type { SlackErrorKind } from "../../task/events.ts";
 import type { Installation } from "../../task/messages.ts";
 
-/** Gives the bot token that is used for an installation. */
+/** Finds the bot token of an installation. */
 export type BotTokens = {
-  /** Rejects with a SlackError `gone` where the app is not installed there; otherwise as the reads do, and nothing is known. */
+  /** Rejects with a SlackError `gone` if the app is not installed there, or with the read error if that is unknown. */
   tokenOf(installation: Installation): Promise<string>;
   /**
-   * After Slack did not take `tried`: another token, where there is one. `inDoubt`: perhaps it was not for the token's sake, so
-   * that only what has taken its place counts. Rejects as `tokenOf`.
+   * Returns another token after Slack rejected `tried`, or undefined. With `inDoubt`, the token may not have been the cause, so
+   * only a token that has replaced `tried` is returned. Rejects like `tokenOf`.
    */
   newerThan(request: {
     installation: Installation;
@@ -17,19 +18,19 @@ export type BotTokens = {
   }): Promise<string | undefined>;
 };
 
-/** Rides on every post (message metadata), so that a post whose answer was lost can be found again. */
+/** Stored in the metadata of every post, so that a post whose response was lost can be found again. */
 export type PostKey = {
   requestId: string;
-  /** 0 is the placeholder, 1 and up are the parts of the answer; `blocks.ts` names the others. */
+  /** 0 is the placeholder, and 1 and up are the parts of the answer. `blocks.ts` names the others. */
   part: number;
 };
 
 /** A block of Block Kit (https://docs.slack.dev/reference/block-kit/blocks). */
 export type SlackBlock = Readonly<{ type: string } & Record<string, unknown>>;
-/** `text` is mrkdwn: what is shown without blocks, and what notifications say with them. */
+/** `text` is mrkdwn. It is shown if there are no blocks, and in notifications. */
 export type MessageContent = { text: string; blocks?: readonly SlackBlock[] | undefined };
 
-/** `key` only of our own posts. `from`: who wrote it; another app is `other_bot`. */
+/** `key` is set on our own posts only. `from` is `other_bot` for another app. */
 export type PostedMessage = {
   ts: string;
   text: string;
@@ -37,7 +38,6 @@ export type PostedMessage = {
   from: "self" | "person" | "other_bot";
   user: string | undefined;
   fileIds: readonly string[];
-  /** It has buttons that people can press. */
   hasButtons?: true | undefined;
 };
 
@@ -46,46 +46,46 @@ type InChannel = Call & { channel: string };
 
 /** Every method rejects with a SlackError. Timestamps are Slack's `ts` strings. */
 export type SlackApi = {
-  /** Without `threadTs` in the channel itself. */
+  /** Posts to the channel itself if `threadTs` is undefined. */
   post(
     request: Omit<InChannel, "requestId"> & { threadTs: string | undefined; content: MessageContent; key: PostKey },
   ): Promise<{ ts: string }>;
   update(request: Omit<InChannel, "requestId"> & { ts: string; content: MessageContent; key: PostKey }): Promise<void>;
   remove(request: InChannel & { ts: string }): Promise<void>;
-  /** Adding a reaction that is there, or removing one that is not, is no error. */
+  /** Idempotent: adding an existing reaction or removing a missing one succeeds. */
   react(request: InChannel & { ts: string; name: string; present: boolean }): Promise<void>;
   /**
-   * All messages of the thread from `oldestTs` on (all pages), oldest first; `key` and `self` are of posts of the app `appId` alone.
-   * `refused` where there are more, or larger ones, than can be read.
+   * Reads all messages of the thread from `oldestTs` on, oldest first. Only posts of the app `appId` get a `key` and count as
+   * `self`. Rejects with `refused` if there is more than can be read.
    */
   replies(request: InChannel & { threadTs: string; oldestTs: string; appId: string }): Promise<PostedMessage[]>;
-  /** The same of the channel itself (`conversations.history`): not what is in its threads. */
+  /** The same for the channel itself, without its threads (`conversations.history`). */
   posts(request: InChannel & { oldestTs: string; appId: string }): Promise<PostedMessage[]>;
-  /** Only `user` sees it, and only while they are there (`chat.postEphemeral`). */
+  /** Only `user` sees the message, and only while they are online (`chat.postEphemeral`). */
   postEphemeral(request: InChannel & { threadTs: string | undefined; user: string; text: string }): Promise<void>;
-  /** The direct messages with `user` (`conversations.open`). */
+  /** Opens the direct messages with `user` (`conversations.open`). */
   openDirect(request: Call & { user: string }): Promise<{ channel: string }>;
-  /** `locale` as Slack writes it, such as `ja-JP` (`users.info`). */
+  /** `locale` is Slack's notation, such as `ja-JP` (`users.info`). */
   person(request: Call & { user: string }): Promise<{ locale: string | undefined }>;
-  /** The users of a user group (`usergroups.users.list`). */
+  /** Lists the users of a user group (`usergroups.users.list`). */
   groupMembers(request: Call & { group: string }): Promise<string[]>;
 
-  /** A native stream: `markdown` is the first or next piece, at most 12,000 characters. */
+  /** Starts a native stream. `markdown` is the first piece, at most 12,000 characters. */
   startStream(request: InChannel & { threadTs: string; user: string; markdown: string }): Promise<{ ts: string }>;
   appendStream(request: InChannel & { ts: string; markdown: string }): Promise<void>;
-  /** A stream that is stopped already is no error. */
+  /** Idempotent. */
   stopStream(request: InChannel & { ts: string }): Promise<void>;
 
-  /** First step of an upload (`files.getUploadURLExternal`); `length` in bytes. */
+  /** The first step of an upload (`files.getUploadURLExternal`). `length` is in bytes. */
   startUpload(request: Call & { name: string; length: number }): Promise<{ fileId: string; url: string }>;
-  /** Second step: the bytes, to the address of the first. */
+  /** The second step: sends the bytes to the URL from the first. */
   sendUpload(request: Call & { url: string; bytes: Uint8Array }): Promise<void>;
-  /** Last step (`files.completeUploadExternal`): the files appear in the thread, as one message. */
+  /** The last step (`files.completeUploadExternal`). The files appear in the thread as one message. */
   shareUploads(
     request: InChannel & { threadTs: string; files: readonly { fileId: string; title: string }[] },
   ): Promise<void>;
 
-  /** The assistant's status in its thread; an empty one removes it (`assistant.threads.setStatus`). */
+  /** Sets the assistant's status in its thread. An empty status removes it (`assistant.threads.setStatus`). */
   setStatus(request: InChannel & { threadTs: string; status: string }): Promise<void>;
   suggestPrompts(
     request: InChannel & { threadTs: string; prompts: readonly { title: string; message: string }[] },
@@ -94,10 +94,10 @@ export type SlackApi = {
 
 export class SlackError extends Error {
   readonly kind: SlackErrorKind;
-  /** Slack's own error name (`channel_not_found`), where there is one. */
+  /** Slack's own error name, such as `channel_not_found`. */
   readonly slackError: string | undefined;
   readonly retryAfterMs: number | undefined;
-  /** Slack's answer has more bytes than are read; the same call would get the same answer. */
+  /** Slack's answer exceeds the size limit. The same call would fail again. */
   readonly tooLarge: boolean;
 
   constructor(
@@ -111,4 +111,11 @@ export class SlackError extends Error {
     this.retryAfterMs = options.retryAfterMs;
     this.tooLarge = options.tooLarge ?? false;
   }
+}
+
+/** Checks Slack's answer. An answer without the expected fields does not show whether the call worked. */
+export function parseAnswer<T>(schema: z.ZodType<T>, answer: unknown): T {
+  const { data } = schema.safeParse(answer);
+  if (data === undefined) throw new SlackError("ambiguous");
+  return data;
 }

@@ -1,23 +1,23 @@
-/** A user's message as Slack sends it: its text without the bot's own mention and without Slack's escapes, and its files. */
+/** Reads a user's message as Slack sends it: removes the bot's mention, undoes Slack's escapes, and lists the files. */
 
 import * as z from "zod/mini";
 import { maxTextLength } from "../../../../contracts/limits.ts";
 import type { UserFile } from "../../task/messages.ts";
 
-/** Whether `text` mentions one of `botUsers` (`<@U…>`, also with a label). What a person typed as `<@U…>` arrives escaped and is none. */
+/** True if `text` mentions one of `botUsers` (`<@U…>`, with or without a label). A typed `<@U…>` arrives escaped and does not count. */
 export function isMentioned({ text, botUsers }: { text: string; botUsers: readonly string[] }): boolean {
   return botUsers.some((user) => text.includes(`<@${user}>`) || text.includes(`<@${user}|`));
 }
 
-/** Tells whether the text mentions anybody. */
+/** True if the text mentions any user. */
 export function hasMention(text: string): boolean {
   return /<@[A-Z0-9]/.test(text);
 }
 
 /**
- * The app's own user in another workspace, as a list of one or none. In a channel of Slack Connect an `app_mention` may be of that
- * user, although Slack names only the user of one installation (`botUsers`). It is the only user that the text mentions, or else
- * the one that the text begins with.
+ * Finds the app's own user of another workspace, as a list of one or none. In a Slack Connect channel, an `app_mention` may name
+ * that user, although Slack lists only the user of one installation (`botUsers`). It is the only user that the text mentions, or
+ * the user that the text starts with.
  */
 export function findOtherBotUser({
   text,
@@ -34,32 +34,31 @@ export function findOtherBotUser({
   return [...users].filter((user) => users.size === 1 || user === first);
 }
 
-/** Whether it speaks to somebody else from its first word on: a person, a user group, or everyone there. Without the bot among them. */
+/** True if the text starts with a mention of a person, a user group or everyone, but not of the bot. */
 export function isAddressedToOther({ text, botUsers }: { text: string; botUsers: readonly string[] }): boolean {
   const [, user] = /^\s*<(?:@([A-Z0-9]+)|!(?:subteam\^|here|channel|everyone))/.exec(text) ?? [undefined, ""];
   return user !== "" && (user === undefined || !botUsers.includes(user));
 }
 
 /**
- * Every mention of the bot goes, with the blanks behind it. `&amp;`, `&lt;` and `&gt;` become the characters that the
- * user typed, once; mentions of others, channels and links keep Slack's notation.
- * A text above the contract's limit is cut to one character above it: short enough for the queue, and still too long,
- * so that the worker refuses it in words instead of running half of it.
+ * Removes every mention of the bot with the blanks behind it, and decodes `&amp;`, `&lt;` and `&gt;` once. Other mentions, channels
+ * and links keep Slack's notation. A text above the contract's limit is cut to one character above it. It then fits into the
+ * queue and is still too long, so the worker refuses it instead of running half of it.
  */
 export function readUserText({ text, botUsers }: { text: string; botUsers: readonly string[] }): string {
   const withoutMention = text.replace(/<@([A-Z0-9]+)(?:\|[^<>]*)?>[ \t]*/g, (mention, user: string) =>
     botUsers.includes(user) ? "" : mention,
   );
-  return isStorable(unescapeMrkdwn(withoutMention.trim()).slice(0, maxTextLength + 1));
+  return toStorable(unescapeMrkdwn(withoutMention.trim()).slice(0, maxTextLength + 1));
 }
 
-/** More than are ever taken along, so that the worker can say that they are too many. */
+/** Above every configurable limit, so that the worker still notices that there are too many files. */
 const maxFiles = 30;
 const maxNameLength = 255;
 
 export const slackId = z.string().check(z.minLength(1), z.maxLength(64));
 
-/** Of what cannot be had Slack tells little more than the id. */
+/** Almost all fields are optional, because Slack sends little more than the id of a file that the app cannot read. */
 const fileSchema = z.object({
   id: slackId,
   name: z.nullish(z.string()),
@@ -72,12 +71,12 @@ const fileSchema = z.object({
   url_private_download: z.nullish(z.string()),
 });
 
-/** Deleted, too old for the workspace's plan, or kept somewhere else than in Slack. */
+/** The file is deleted, too old for the workspace's plan, or stored outside of Slack. */
 const absentModes: readonly unknown[] = ["tombstone", "hidden_by_limit", "external"];
 
 /**
- * The files of a message (https://docs.slack.dev/reference/objects/file-object), as the queue carries them. A file that is not to be had
- * stays in the list without `url`: whoever sent it is to read so.
+ * Lists the files of a message (https://docs.slack.dev/reference/objects/file-object) for the queue. An unavailable file stays in
+ * the list without `url`, so that its sender gets to know.
  */
 export function readUserFiles(files: readonly unknown[]): UserFile[] {
   return files.slice(0, maxFiles).flatMap((each) => {
@@ -87,8 +86,8 @@ export function readUserFiles(files: readonly unknown[]): UserFile[] {
     return [
       {
         id: file.id,
-        name: isStorable((file.name || file.title || file.id).slice(0, maxNameLength)),
-        mimetype: isStorable((file.mimetype || "application/octet-stream").slice(0, maxNameLength)),
+        name: toStorable((file.name || file.title || file.id).slice(0, maxNameLength)),
+        mimetype: toStorable((file.mimetype || "application/octet-stream").slice(0, maxNameLength)),
         size: file.size ?? 0,
         ...(url === undefined ? {} : { url }),
       },
@@ -101,20 +100,20 @@ function readFileUrl({ url_private_download, url_private }: z.infer<typeof fileS
   return url && /^https?:\/\/[\x21-\x7e]{1,1000}$/.test(url) ? url : undefined;
 }
 
-/** What is no character of XML 1.0 (section 2.2): controls, halves of surrogate pairs, U+FFFE and U+FFFF. */
+/** Characters that XML 1.0 (section 2.2) excludes: controls, halves of surrogate pairs, U+FFFE and U+FFFF. */
 const unstorable = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu;
 
 /**
- * The text with U+FFFD for characters that SQS refuses and that JSON would write six bytes long: three bytes for one UTF-16 unit
- * are then the most, so that the longest message stays below 256 KiB.
+ * Replaces the characters that SQS refuses by U+FFFD. JSON would also write them with six bytes. Without them, a UTF-16 unit takes
+ * at most three bytes, so the longest message stays below 256 KiB.
  */
-function isStorable(text: string): string {
+function toStorable(text: string): string {
   return text.replace(unstorable, "\ufffd");
 }
 
 const unescapes: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">" };
 
-/** What was escaped, as it was typed; once, so that a typed `&amp;lt;` stays what it is. */
+/** Undoes Slack's escaping in one pass, so that a typed `&lt;`, sent as `&amp;lt;`, stays `&lt;`. */
 export function unescapeMrkdwn(text: string): string {
   return text.replace(/&(?:amp|lt|gt);/g, (entity) => unescapes[entity] ?? entity);
 }

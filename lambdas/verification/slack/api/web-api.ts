@@ -1,4 +1,4 @@
-/** The Slack seam over the real Web API (https://docs.slack.dev/reference/methods), or whatever speaks like it at `apiUrl`. */
+/** Implements the Slack interface with the Web API (https://docs.slack.dev/reference/methods). */
 
 import * as z from "zod";
 import { isLoopbackHost } from "../../../../contracts/loopback.ts";
@@ -8,14 +8,12 @@ import { createRepeatCall, createSlackCall, type SlackCall } from "./call.ts";
 import { createFileCalls } from "./files.ts";
 import { createMessageReads } from "./messages.ts";
 import { createAssistant, createPosts, createStreams } from "./posts.ts";
-import type { BotTokens } from "./slack.ts";
-import { type SlackApi, SlackError } from "./slack.ts";
+import { type BotTokens, parseAnswer, type SlackApi } from "./slack.ts";
 
 /**
- * The token of the installation is asked for at every call, so that a rotated one is used; where Slack does not take it,
- * `tokens` may know a newer one, and the call is made once more. `timeoutMs` bounds one exchange (that of a file's bytes:
- * `uploadTimeoutMs`) and each wait before it is repeated; the caller's signal bounds the whole. `apiUrl` is https, or http on
- * loopback.
+ * Every call reads the token again, so that a rotated one takes effect. If Slack rejects it, the call is made once more with a
+ * newer token. `timeoutMs` bounds each exchange and each wait before a retry, and `uploadTimeoutMs` the transfer of a file's
+ * bytes. The caller's signal bounds everything together. `apiUrl` must be https, or http on loopback.
  */
 export function createSlackApi({
   tokens,
@@ -61,32 +59,25 @@ const openedSchema = z.object({ channel: z.object({ id: z.string() }) });
 const personSchema = z.object({ user: z.object({ locale: z.string().optional().catch(undefined) }) });
 const membersSchema = z.object({ users: z.array(z.string()) });
 
-/** People as Slack knows them: their language, their groups, the way to write to one of them alone. */
+/** Looks up users and groups, and opens direct messages. */
 function createPeople(call: SlackCall): Pick<SlackApi, "openDirect" | "person" | "groupMembers"> {
   return {
     async openDirect({ user, ...common }) {
       const args = { users: user };
       const answer = await call({ method: "conversations.open", args, ...common, repeatable: true });
-      return { channel: parse(openedSchema, answer).channel.id };
+      return { channel: parseAnswer(openedSchema, answer).channel.id };
     },
     async person({ user, ...common }) {
       const args = { user, include_locale: true };
       const answer = await call({ method: "users.info", args, ...common, repeatable: true });
-      return { locale: parse(personSchema, answer).user.locale };
+      return { locale: parseAnswer(personSchema, answer).user.locale };
     },
     async groupMembers({ group, ...common }) {
       const { team, enterprise } = common.installation;
-      // A group is a workspace's own, and the token of an organization is good for all of them.
+      // A group belongs to one workspace, and the token of an organization is valid in all of them.
       const args = { usergroup: group, ...(enterprise === undefined ? {} : { team_id: team }) };
       const answer = await call({ method: "usergroups.users.list", args, ...common, repeatable: true });
-      return parse(membersSchema, answer).users;
+      return parseAnswer(membersSchema, answer).users;
     },
   };
-}
-
-/** An answer without what was asked for tells nothing; asked again it may. */
-function parse<T>(schema: z.ZodType<T>, answer: unknown): T {
-  const { data } = schema.safeParse(answer);
-  if (data === undefined) throw new SlackError("ambiguous");
-  return data;
 }

@@ -1,6 +1,6 @@
 /**
- * The blocks of a Markdown text (CommonMark with GitHub's tables), line by line: each line is looked at once for each block that it
- * stands in, and these are bounded.
+ * Reads the blocks of a Markdown text (CommonMark with GitHub's tables) line by line. Reads each line once per enclosing block. The
+ * nesting depth is bounded, and so is the work.
  */
 
 import { type Definitions, withoutDefinitions } from "./inline-syntax.ts";
@@ -36,11 +36,11 @@ import {
   type Work,
 } from "./nodes.ts";
 
-/** Deeper than this a mark of a quote or a list is text. */
+/** Below this depth, the marks of quotes and lists are text. */
 const maxDepth = 32;
 type Read = { blocks: RawBlock[]; references: Definitions["references"]; definitionEnds: readonly number[] };
 
-/** `definitionEnds`: where the labels of definitions end. */
+/** `definitionEnds` holds the ends of the labels of link definitions. */
 export function readBlocks({ text, work }: { text: string; work: Work }): Read {
   const references: Definitions["references"] = new Map();
   const definitionEnds: number[] = [];
@@ -71,12 +71,12 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
       isAfterBlank = true;
       return;
     }
-    // A paragraph goes on in lines that lack the marks of its quote or list.
+    // A paragraph continues in lines without the marks of its quote or list.
     if (leaf?.type !== "paragraph") closeTo(depth);
     addText(line, start);
   }
 
-  /** How many of the open containers the line goes on in. */
+  /** Counts the open containers that continue in the line. */
   function matchContainers(line: Line): number {
     let matched = 1;
     for (; matched < open.length; matched += 1) {
@@ -94,7 +94,7 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
     return matched;
   }
 
-  /** Whether the open leaf takes the line. Where it ends before the line, it is closed. */
+  /** Returns true if the open leaf takes the line. Closes the leaf if it ends before the line. */
   function continuesLeaf(line: Line, start: number): boolean {
     const end = start + line.text.length;
     switch (leaf?.type) {
@@ -130,7 +130,7 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
           closeLeaf();
           return false;
         }
-        // GitHub ignores cells beyond the header. Here nothing of an answer is lost.
+        // GitHub ignores cells beyond the header. They are kept here, so that nothing of an answer is lost.
         leaf.rows.push(cellLeaves(line, start));
         return true;
       case "paragraph":
@@ -140,7 +140,7 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
     }
   }
 
-  /** Opens what the line begins. The depth at which the rest of the line is text; undefined where nothing is left of it. */
+  /** Opens the blocks that start in the line. Returns the depth of the remaining text, or undefined if none remains. */
   function beginBlocks(request: { line: Line; start: number; matched: number }): number | undefined {
     const { line, start, matched } = request;
     const { text: said } = line;
@@ -243,7 +243,7 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
     isAfterBlank = false;
   }
 
-  /** Whether the line is the one below a table's header, which the paragraph's last line is then. */
+  /** Returns true if the line is the delimiter row of a table. The last line of the paragraph is its header then. */
   function beginsTable(line: Line): boolean {
     if (leaf?.type !== "paragraph" || line.indent > 3) return false;
     work.spend(leaf.texts.at(-1)?.length ?? 0);
@@ -254,7 +254,7 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
     return true;
   }
 
-  /** The paragraph becomes a heading, unless it holds definitions alone. */
+  /** Turns the paragraph into a heading, unless it consists of definitions. */
   function closeAsHeading(): boolean {
     if (leaf?.type !== "paragraph") return false;
     const said = withoutDefinitions(leaf, definitions);
@@ -310,12 +310,12 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
   }
 }
 
-/** A wide header above many short rows would be drawn as many times the text. */
+/** Bounds the output, because a wide header above many short rows would become many times longer than the text. */
 const maxCells = 20_000;
 
 type OpenTable = Extract<OpenLeaf, { type: "table" }>;
 
-/** The table whose header is the paragraph's last line, and `line` the one below it. The header is taken from the paragraph. */
+/** Starts the table with `line` as its delimiter row. Moves the last line of the paragraph into the header. */
 function tableBelow(paragraph: Paragraph, line: Line): OpenTable | undefined {
   const align = tableRule(line.text.slice(line.offset));
   const [last, place] = [paragraph.texts.at(-1), paragraph.lines.at(-1)];
@@ -328,7 +328,7 @@ function tableBelow(paragraph: Paragraph, line: Line): OpenTable | undefined {
   return { type: "table", isApart: paragraph.texts.length === 0 && paragraph.isApart, header, align, rows: [] };
 }
 
-/** Whether the line ends a table. */
+/** True if the line starts another block. */
 function endsTable({ text: said, nonspace }: Line): boolean {
   const mark = listMarkAt(said, nonspace);
   return (
@@ -358,7 +358,7 @@ function sourceOf(leaf: Leaf | undefined): number {
   return leaf?.lines[0]?.source ?? 0;
 }
 
-/** A part of the text as it stands, marks of quotes and lists included. */
+/** Returns whole lines of the text, with the marks of quotes and lists. */
 function wholeLines({ text, from, to }: { text: string; from: number; to: number }): Leaf {
   const start = text.lastIndexOf("\n", from) + 1;
   const end = text.indexOf("\n", to);

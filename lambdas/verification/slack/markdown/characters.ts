@@ -1,5 +1,5 @@
 /**
- * Characters of an agent's text that would act in Slack: they are escaped, decoded or made to do nothing
+ * Escapes, decodes or disables characters of an agent's text that have an effect in Slack
  * (https://docs.slack.dev/messaging/formatting-message-text, "Escaping text").
  */
 import { sanitizeLines } from "../../../shared/untrusted-input.ts";
@@ -7,8 +7,8 @@ import { sanitizeLines } from "../../../shared/untrusted-input.ts";
 const escapes: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 
 /**
- * The three characters by which a text could do more than be read: `<!channel>` would notify everyone, `<@U…>` a person,
- * `<https://…|label>` would hide where a link goes. Plain URLs are still links, and `*bold*`, lists and code still format.
+ * Escapes the three characters of Slack's notation. Otherwise, `<!channel>` would notify everyone, `<@U…>` would notify a person,
+ * and `<https://…|label>` would hide the target of a link. Plain URLs, `*bold*`, lists and code still work.
  */
 export function escapeMrkdwn(text: string): string {
   return text.replace(/[&<>]/g, (character) => escapes[character] ?? character);
@@ -16,15 +16,15 @@ export function escapeMrkdwn(text: string): string {
 
 const entity = "&(?:#\\w{1,9}|[a-z]\\w{1,24});";
 
-/** Mentions, channels, broadcasts, groups, dates, however their signs are written. `<!DOCTYPE` is HTML. */
+/** Matches mentions, channels, broadcasts, groups and dates, even with entities or backslashes in them. */
 const named = `\\\\*(?:[@#!]|${entity})(?:\\\\*(?:\\w|${entity}))`;
 
-/** The scheme of an address, and a bar behind it. */
+/** Matches the scheme of a URL. */
 const linked = `\\\\*(?:[a-z]|${entity})(?:[a-z0-9+.-]|${entity}){0,30}`;
 
 /**
- * Wherever it stands, and whether its signs are written as entities or behind backslashes: mentions, broadcasts, groups, dates,
- * channels, links with a label. Real Markdown and HTML are none of it (`<https://example.com>`, `<!DOCTYPE html>`, `<!-- … -->`).
+ * Matches Slack's notation anywhere in a text, even with entities or backslashes in it: mentions, broadcasts, groups, dates, channels
+ * and labeled links. Does not match Markdown and HTML (`<https://example.com>`, `<!DOCTYPE html>`, `<!-- … -->`).
  */
 const notation = new RegExp(
   [
@@ -38,7 +38,7 @@ export function removeNotation(text: string): string {
   return text.replace(notation, (open) => `${open}${wordJoiner}`);
 }
 
-/** What `removeNotation` put in goes where `<` is escaped anyway. */
+/** Undoes `removeNotation` in texts in which `<` is escaped anyway. */
 export function removeJoiners(text: string): string {
   return text.replaceAll(`<${wordJoiner}`, "<");
 }
@@ -50,12 +50,12 @@ const names: Record<string, string> = {
   ...{ period: ".", colon: ":", sol: "/", commat: "@", lowbar: "_", num: "#", quest: "?", equals: "=" },
 };
 const entities = /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,6}));/gi;
-/** Shows nothing. It stands where a character was removed, so that what was on both sides does not become another entity or notation. */
-const wordJoiner = "\u2060";
+/** Invisible. Replaces a removed character, so that the text on both sides does not join into another entity or notation. */
+export const wordJoiner = "\u2060";
 
 /**
- * Decodes the entities that agents write. Others stay as they are. A control character or one that sets the direction of writing is not
- * decoded: those characters are removed from texts before anybody decodes entities.
+ * Decodes common entities and keeps others. Replaces the entities of control and bidirectional characters, because these characters
+ * were removed from the text before and must not come back.
  */
 export function decodeEntities(value: string): string {
   if (!value.includes("&")) return value;
@@ -66,7 +66,7 @@ export function decodeEntities(value: string): string {
   });
 }
 
-/** Removes the entities that stand for such a character. What shows the text would decode them. */
+/** Removes the entities of control and bidirectional characters, because Slack would decode them. */
 export function removeActiveEntities(text: string): string {
   if (!text.includes("&")) return text;
   return text.replace(entities, (entity, ...found) => {
@@ -79,7 +79,7 @@ function characterOf([decimal, hex, name]: readonly (string | undefined)[]): str
   if (name !== undefined) return names[name.toLowerCase()];
   const code = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);
   const isCharacter = code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff);
-  // A line end by number would end a line of Markdown for some readers only.
+  // Parsers disagree on whether an encoded line end ends a line of Markdown.
   if (!isCharacter || code === 0x09 || code === 0x0a) return undefined;
   return String.fromCodePoint(code);
 }

@@ -1,15 +1,16 @@
 /**
- * The parts of inline Markdown: emphasis (CommonMark 0.31, section 6.2), code, and what follows a link's label. Each character is looked
- * at a bounded number of times.
+ * Reads the parts of inline Markdown: emphasis (CommonMark 0.31, section 6.2), code, link targets and definitions. Reads each character
+ * a bounded number of times.
  */
 
 import { decodeEntities } from "./characters.ts";
+import { matchAt } from "./lines.ts";
 import { findSource, type Inline, type Leaf, type Paragraph, type Work } from "./nodes.ts";
 
-/** Signs that may open emphasis, close it, or be text. */
+/** A run of signs that may open emphasis, close it, or be text. */
 export type Mark = { type: "mark"; sign: string; count: number; opens: boolean; closes: boolean };
 
-/** When more signs are open at the same time, the first ones are text, so that nothing nests deeper. */
+/** Bounds the nesting. If more signs are open at once, the first ones become text. */
 export const maxOpen = 32;
 /** Longer runs are text. */
 const maxSigns = 6;
@@ -19,7 +20,7 @@ type Opener = { mark: Mark; at: number };
 const blank = /^\s/u;
 const punctuation = /^[\p{P}\p{S}]/u;
 
-/** `before` and `after` are the characters beside the signs; empty at the ends of the text. */
+/** `before` and `after` are the characters beside the signs, or "" at the ends of the text. */
 export function createMark({ signs, before, after }: { signs: string; before: string; after: string }): Mark {
   const sign = signs[0] ?? "";
   const isBlankBefore = before === "" || blank.test(before);
@@ -115,7 +116,7 @@ function mergeMarks(row: readonly (Inline | Mark)[]): Inline[] {
   return inlines;
 }
 
-/** Runs of backticks in a text, found once: what closes the code that one of them opens. */
+/** An index of the runs of backticks in a text, which finds the run that closes a code span. */
 export type Backticks = { lengthAt(at: number): number; closing(from: number, length: number): number | undefined };
 
 export function createBackticks(content: string, work: Work): Backticks {
@@ -131,7 +132,7 @@ export function createBackticks(content: string, work: Work): Backticks {
     places.set(length, same);
   }
   return {
-    // Behind a backslash a run is shorter by one.
+    // A run behind a backslash starts one character later than in the index.
     lengthAt(at) {
       const known = lengths.get(at);
       if (known !== undefined) return known;
@@ -149,10 +150,10 @@ export function createBackticks(content: string, work: Work): Backticks {
   };
 }
 
-/** By name. */
+/** Link definitions by name. */
 export type References = Map<string, { href: string }>;
 
-/** More would let every `(` look as far as the text goes. */
+/** Bounds the work, because otherwise every `(` could be followed to the end of the text. */
 const maxParentheses = 32;
 const maxNameLength = 999;
 
@@ -160,10 +161,10 @@ const name = /\[((?:\\[^\n]|[^\\[\]])*)\]/y;
 const blanks = /[ \t]*(?:\n[ \t]*)?/y;
 const escapeOrEntity = /\\([!-/:-@[-`{-~])|&#?\w{1,40};/g;
 
-/** `end` is behind what was read. */
+/** `end` is the position behind the match. */
 type Found = { href: string; end: number };
 
-/** `(address "title")` */
+/** Reads `(address "title")`. */
 export function inlineTarget(text: string, at: number, work: Work): Found | undefined {
   if (text[at] !== "(") return undefined;
   const from = skipSpace(text, at + 1);
@@ -175,15 +176,14 @@ export function inlineTarget(text: string, at: number, work: Work): Found | unde
   return text[end] === ")" ? { href: address.href, end: end + 1 } : undefined;
 }
 
-/** `[name]`; an empty one has the name of the label before it. */
+/** Reads `[name]`. The name may be empty. */
 export function readNameAt(text: string, at: number, work: Work): { name: string; end: number } | undefined {
-  name.lastIndex = at;
-  const [all, inner = ""] = name.exec(text) ?? [];
+  const [all, inner = ""] = matchAt(name, text, at) ?? [];
   work.spend(all?.length ?? 1);
   return all === undefined || inner.length > maxNameLength ? undefined : { name: inner, end: at + all.length };
 }
 
-/** `[label]: address "title"`, and the line ends with it. */
+/** Reads `[label]: address "title"` up to the end of the line. */
 function definitionAt(text: string, at: number, work: Work): (Found & { label: string; labelEnd: number }) | undefined {
   const start = skip(/ {0,3}/y, text, at);
   const label = readNameAt(text, start, work);
@@ -196,12 +196,12 @@ function definitionAt(text: string, at: number, work: Work): (Found & { label: s
   return end === undefined ? undefined : { label: label.name, labelEnd: label.end - 1, href: address.href, end };
 }
 
-/** Two names that are the same to a reader are the same. */
+/** Normalizes a name. Names that differ only in case and white space are equal. */
 export function referenceName(label: string): string {
   return label.trim().replace(/\s+/g, " ").toLowerCase().toUpperCase();
 }
 
-/** An address as it is meant: without backslashes, its entities decoded. */
+/** Removes backslash escapes and decodes entities. */
 export function unescapeText(text: string): string {
   return text.replace(escapeOrEntity, (written, sign: string | undefined) => sign ?? decodeEntities(written));
 }
@@ -242,7 +242,7 @@ function plainAddress(request: { text: string; at: number; mayBeEmpty: boolean; 
   return { href: unescapeText(text.slice(at, end)), end };
 }
 
-/** Where the title ends that begins there. */
+/** Returns the end of the title that starts at `at`. */
 function titleEndAt(text: string, at: number, work: Work): number | undefined {
   const open = text[at];
   if (open !== '"' && open !== "'" && open !== "(") return undefined;
@@ -269,14 +269,13 @@ function skipSpace(text: string, at: number): number {
 }
 
 function skip(expression: RegExp, text: string, at: number): number {
-  expression.lastIndex = at;
-  return at + (expression.exec(text)?.[0].length ?? 0);
+  return at + (matchAt(expression, text, at)?.[0].length ?? 0);
 }
 
-/** The addresses that links refer to by name. A paragraph adds those that are defined at its beginning. */
+/** Collects the link definitions. They stand at the start of paragraphs. */
 export type Definitions = { references: References; definitionEnds: number[]; work: Work };
 
-/** Takes the definitions from the paragraph's beginning. Nothing is left where they are all of it. */
+/** Removes the definitions from the start of the paragraph. Returns undefined if nothing remains. */
 export function withoutDefinitions(
   { texts, lines }: Paragraph,
   { references, definitionEnds, work }: Definitions,
@@ -301,25 +300,24 @@ export function withoutDefinitions(
 
 type Span = { start: number; end: number };
 
-/** Addresses that stand in a text by themselves. No expression looks beyond the next `<`. */
+/** Bare addresses in a text. No expression reads beyond the next `<`. */
 export const address = /(?:https?|ftp):\/\/(?=[\p{L}\p{N}-])|www\.(?=[\p{L}\p{N}-])/giu;
 export const addressRest = /[^\s<]*/y;
 export const addressRestInBrackets = /[^\s<[\]]*/y;
 export const autoAddress = /<([a-z][a-z0-9+.-]{1,31}:[^\s<>]*)>/iy;
 export const autoMail = /<([a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)*)>/iy;
-/** Not beyond the next `<`, so that no search for an end is repeated. */
+/** Stops at the next `<`, so that no search for an end is repeated. */
 export const tag =
   /<(?:[a-z][a-z0-9-]*(?:\s+[a-z_:][\w.:-]*(?:\s*=\s*(?:"[^"<]*"|'[^'<]*'|[^\s"'=<>`]+))?)*\s*\/?|\/[a-z][a-z0-9-]*\s*|\?[^<>]*\?|![a-z]+\s[^<>]*)>/iy;
 const mailHost = /@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8}(?![\w-])/iy;
-/** Ends at the next `@` at the latest, so that no part of a text is looked at for two hosts. */
+/** Stops at the next `@`, so that no text is read for two hosts. */
 const mailHostSigns = /@[a-z0-9.-]*/iy;
 const maxMailNameLength = 64;
 const mailScheme = "mailto:";
 
 /**
- * The mail address around the `@` at `at` (GitHub Flavored Markdown, section 6.9). It begins at `from` or later. The name is read
- * backwards from the `@`, up to the first sign that no name has: an expression that is tried from every earlier place on would
- * look at a long name once for each of them.
+ * Finds the mail address around the `@` at `at` (GitHub Flavored Markdown, section 6.9), starting at `from` or later. Reads the name
+ * backwards from the `@`. A regular expression would start at every character of a long name and take quadratic time.
  */
 export function mailAround(request: { text: string; from: number; at: number; work: Work }): Span | undefined {
   const { text, from, at, work } = request;
@@ -336,19 +334,14 @@ export function mailAround(request: { text: string; from: number; at: number; wo
   return { start: hasScheme ? schemeStart : start, end: at + host.length };
 }
 
-/** A letter of ASCII, a digit, or one of `.`, `-`, `_`, `+`. */
+/** True for ASCII letters, digits, `.`, `-`, `_` and `+`. */
 function isMailNameSign(code: number): boolean {
   const lower = code | 0x20;
   if (lower >= 0x61 && lower <= 0x7a) return true;
   return (code >= 0x30 && code <= 0x39) || code === 0x2e || code === 0x2d || code === 0x5f || code === 0x2b;
 }
 
-function matchAt(expression: RegExp, text: string, at: number): RegExpExecArray | undefined {
-  expression.lastIndex = at;
-  return expression.exec(text) ?? undefined;
-}
-
-/** Without the signs behind an address that belong to the sentence. */
+/** Removes punctuation behind an address that belongs to the sentence. */
 export function withoutEnd(said: string): string {
   let end = said.length;
   let surplus = count(said, ")") - count(said, "(");
@@ -367,5 +360,3 @@ function count(text: string, sign: string): number {
   for (const character of text) if (character === sign) found += 1;
   return found;
 }
-
-/** Runs of backticks, found once. */

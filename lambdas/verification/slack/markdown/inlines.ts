@@ -1,4 +1,4 @@
-/** The inside of a paragraph, a heading or a cell of a table: one way through it, from left to right. */
+/** Reads the inline content of a paragraph, heading or table cell in one pass from left to right. */
 
 import { decodeEntities } from "./characters.ts";
 import {
@@ -22,6 +22,7 @@ import {
   withEmphasis,
   withoutEnd,
 } from "./inline-syntax.ts";
+import { matchAt } from "./lines.ts";
 import { findSource, type Inline, type Leaf, type Link, type Work } from "./nodes.ts";
 
 type Bracket = { row: number; at: number; isImage: boolean; holdsBrackets: boolean };
@@ -29,20 +30,20 @@ type Bracket = { row: number; at: number; isImage: boolean; holdsBrackets: boole
 export type InlineReading = {
   references: References;
   work: Work;
-  /** Whether addresses that are repeated by reference leave room for one more. */
+  /** Returns false if the addresses repeated by reference would become too long together. */
   takeAddress: (length: number) => boolean;
 };
 
 const special = /[\\`*_~[\]!<\n@]/g;
 const escapable = /[!-/:-@[-`{-~]/;
 
-/** One reader for all leaves of a text. */
+/** Creates one reader for all leaves of a text. */
 export function createInlineReader({ references, work, takeAddress }: InlineReading): (leaf: Leaf) => Inline[] {
   let content = "";
   let lines: Leaf["lines"] = [];
   let row: (Inline | Mark)[] = [];
   let brackets: Bracket[] = [];
-  /** Below it no bracket may become a link, since one is in it already. */
+  /** Brackets below this index contain a link and cannot become links themselves. */
   let closedBelow = 0;
   let textFrom = 0;
   let at = 0;
@@ -87,7 +88,7 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
     else at += 1;
   }
 
-  /** Adds the text before the node, then the node; the text goes on behind it. */
+  /** Adds the pending text and then the node. Continues at `end`. */
   function put(node: Inline | Mark | undefined, end: number): void {
     flushText(at);
     if (node !== undefined) row.push(node);
@@ -187,7 +188,7 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
       return;
     }
     const found = [autoAddress, autoMail, tag]
-      .map((expression) => matchAt(expression))
+      .map((expression) => matchAt(expression, content, at))
       .find((one) => one !== undefined);
     if (found === undefined) {
       at += 1;
@@ -236,7 +237,7 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
       return;
     }
     const isOpen = brackets.length > 0;
-    const [rest = ""] = matchAt(isOpen ? addressRestInBrackets : addressRest) ?? [];
+    const [rest = ""] = matchAt(isOpen ? addressRestInBrackets : addressRest, content, at) ?? [];
     work.spend(rest.length);
     const said = withoutEnd(rest);
     const href = unescapeText(isWeb ? `http://${said}` : said);
@@ -260,21 +261,14 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
     return { type: "link", form: "auto", label: shown, href, children: [{ type: "text", text: shown }], place };
   }
 
-  function matchAt(expression: RegExp): RegExpExecArray | undefined {
-    expression.lastIndex = at;
-    return expression.exec(content) ?? undefined;
-  }
-
   function addressFrom(from: number): number {
-    address.lastIndex = from;
-    const found = address.exec(content)?.index;
+    const found = matchAt(address, content, from)?.index;
     work.spend((found ?? content.length) - from + 1);
     return found ?? Number.POSITIVE_INFINITY;
   }
 
   function specialFrom(from: number): number {
-    special.lastIndex = from;
-    const found = special.exec(content)?.index ?? content.length;
+    const found = matchAt(special, content, from)?.index ?? content.length;
     work.spend(found - from + 1);
     return found;
   }
@@ -295,7 +289,7 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
   }
 }
 
-/** Within a link an address is text. */
+/** Turns links within a link into text. */
 function withoutAuto(inline: Inline): Inline {
   if (inline.type === "link") return { type: "text", text: inline.label };
   if (inline.type === "strong" || inline.type === "em" || inline.type === "del")

@@ -1,13 +1,13 @@
-/** Reads one line of Markdown: its indent, tabs included, and what block it begins or ends. */
+/** Reads one line of Markdown: its indent, with tabs, and the blocks that it starts or ends. */
 
 export type Align = "left" | "right" | "center" | null;
 
-/** A line that is read from its beginning. A tab goes to the next column that divides by four. */
+/** A line with a reading position. Tab stops are four columns apart. */
 export type Line = {
   readonly text: string;
-  /** Up to where it is read. */
+  /** The reading position. */
   offset: number;
-  /** The first character from there on that is no blank. */
+  /** The first character from there that is not a blank. */
   nonspace: number;
   /** Columns between `offset` and `nonspace`. */
   indent: number;
@@ -25,7 +25,7 @@ export function isBlank(line: Line): boolean {
   return line.nonspace >= line.text.length;
 }
 
-/** Moves on by columns of blanks; a tab may be taken in part. */
+/** Skips columns of blanks. May stop within a tab. */
 export function skipColumns(line: Line, columns: number): void {
   const target = Math.min(line.column + columns, line.nonspaceColumn);
   while (line.offset < line.nonspace) {
@@ -38,20 +38,20 @@ export function skipColumns(line: Line, columns: number): void {
   line.indent = line.nonspaceColumn - line.column;
 }
 
-/** Moves on to the first character that is no blank, and behind `length` characters more. */
+/** Skips blanks and then `length` characters. */
 export function skipMark(line: Line, length: number): void {
   line.offset = line.nonspace + length;
   line.column = line.nonspaceColumn + length;
   findNonspace(line);
 }
 
-/** `>` and one blank behind it. */
+/** Skips `>` and one blank. */
 export function skipQuoteMark(line: Line): void {
   skipMark(line, 1);
   if (!isBlank(line)) skipColumns(line, Math.min(1, line.indent));
 }
 
-/** The rest of the line, a tab that is taken in part as blanks. */
+/** Returns the rest of the line. Writes a partly skipped tab as blanks. */
 export function readRest(line: Line): string {
   const isPartOfTab = line.text[line.offset] === "\t" && line.column % 4 !== 0;
   if (!isPartOfTab) return line.text.slice(line.offset);
@@ -73,7 +73,7 @@ function columnAfter(text: string, offset: number, column: number): number {
   return text[offset] === "\t" ? column + 4 - (column % 4) : column + 1;
 }
 
-/** Each expression takes one way through the line, from its first character that is no blank. */
+/** These expressions start at the first nonblank character and never backtrack over the line. */
 const atxHeading = /(#{1,6})(?:\s+|$)(.*)$/y;
 const closingMarks = /(?:^|[ \t])#+[ \t]*$/;
 const fence = /(`{3,}|~{3,})(.*)$/y;
@@ -83,11 +83,11 @@ const listMark = /(?:([-+*])|(\d{1,9})([.)]))(?=[ \t]|$)/y;
 
 const blockTags =
   "address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|menuitem|meta|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul";
-/** No `<` stands in an attribute here: so no search for a tag's end goes beyond the next tag. */
+/** Attributes may not contain `<`, so that the search for a tag's end stops at the next tag. */
 const attributes = "(?:[ \\t]+[a-z_:][\\w.:-]*(?:[ \\t]*=[ \\t]*(?:\"[^\"<]*\"|'[^'<]*'|[^\\s\"'=<>`]+))?)*";
 const wholeTag = new RegExp(`(?:<[a-z][a-z0-9-]*${attributes}[ \\t]*/?>|</[a-z][a-z0-9-]*[ \\t]*>)[ \\t]*$`, "iy");
 
-/** HTML from its beginning up to the line that holds its end; without one, up to an empty line. */
+/** The starts of HTML blocks. A block ends with the line that matches `end`, or else before an empty line. */
 const htmlStarts: readonly { start: RegExp; end?: RegExp; interrupts: boolean }[] = [
   { start: /<(?:script|pre|style|textarea)(?:[\s>]|$)/iy, end: /<\/(?:script|pre|style|textarea)>/i, interrupts: true },
   { start: /<!--/y, end: /-->/, interrupts: true },
@@ -98,14 +98,15 @@ const htmlStarts: readonly { start: RegExp; end?: RegExp; interrupts: boolean }[
   { start: wholeTag, interrupts: false },
 ];
 
-function match(expression: RegExp, text: string, at: number): RegExpExecArray | undefined {
+/** `expression` must be sticky, or global to match behind `at`. */
+export function matchAt(expression: RegExp, text: string, at: number): RegExpExecArray | undefined {
   expression.lastIndex = at;
   return expression.exec(text) ?? undefined;
 }
 
-/** Where the heading's text begins and ends. */
+/** Returns the range of the heading's text. */
 export function headingAt(text: string, at: number): { start: number; end: number } | undefined {
-  const found = match(atxHeading, text, at);
+  const found = matchAt(atxHeading, text, at);
   if (found === undefined) return undefined;
   const [, , said = ""] = found;
   const start = text.length - said.length;
@@ -116,7 +117,7 @@ export function headingAt(text: string, at: number): { start: number; end: numbe
 export type Fence = { mark: string; length: number; lang: string };
 
 export function fenceAt(text: string, at: number): Fence | undefined {
-  const [, marks = "", info = ""] = match(fence, text, at) ?? [];
+  const [, marks = "", info = ""] = matchAt(fence, text, at) ?? [];
   const [mark = ""] = marks;
   if (mark === "" || (mark === "`" && info.includes("`"))) return undefined;
   return { mark, length: marks.length, lang: info.trim() };
@@ -129,37 +130,37 @@ export function isFenceEnd(text: string, at: number, { mark, length }: Fence): b
 }
 
 export function isRule(text: string, at: number): boolean {
-  return match(rule, text, at) !== undefined;
+  return matchAt(rule, text, at) !== undefined;
 }
 
 export function isUnderline(text: string, at: number): boolean {
-  return match(underline, text, at) !== undefined;
+  return matchAt(underline, text, at) !== undefined;
 }
 
 /** `kind` is the same for all items of a list. */
 export type ListMark = { kind: string; length: number; number: number | undefined };
 
 export function listMarkAt(text: string, at: number): ListMark | undefined {
-  const found = match(listMark, text, at);
+  const found = matchAt(listMark, text, at);
   if (found === undefined) return undefined;
   const [all, bullet, digits, end = ""] = found;
   return { kind: bullet ?? end, length: all.length, number: digits === undefined ? undefined : Number(digits) };
 }
 
-/** Not every list may begin right behind a line of text: `2024. That` is none. */
+/** A list may follow a line of text directly only if it starts with 1 and has content. So `2024. That` stays text. */
 export function mayInterrupt(text: string, at: number, { number = 1, length }: ListMark): boolean {
   return number === 1 && text.slice(at + length).trim() !== "";
 }
 
-/** `end` is of the line that ends it; without one, an empty line does. */
+/** `end` matches the last line. Without it, the block ends before an empty line. */
 export type HtmlStart = { end?: RegExp; interrupts: boolean };
 
 export function htmlAt(text: string, at: number): HtmlStart | undefined {
   if (text[at] !== "<") return undefined;
-  return htmlStarts.find(({ start }) => match(start, text, at) !== undefined);
+  return htmlStarts.find(({ start }) => matchAt(start, text, at) !== undefined);
 }
 
-/** The columns of a table by the line below its header; nothing where it is no such line. */
+/** Reads the delimiter row of a table. Returns undefined for any other line. */
 export function tableRule(line: string): Align[] | undefined {
   if (!/^[ \t|:-]+$/.test(line) || !/[|:]/.test(line)) return undefined;
   const aligns: Align[] = [];
@@ -172,7 +173,7 @@ export function tableRule(line: string): Align[] | undefined {
   return aligns.length === 0 ? undefined : aligns;
 }
 
-/** The cells of a table's line, without the blanks around them. */
+/** Returns the cells of a table row without the blanks around them. */
 export function splitCells(line: string): { start: number; end: number }[] {
   const cells: { start: number; end: number }[] = [];
   let from = 0;

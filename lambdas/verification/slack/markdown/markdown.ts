@@ -1,5 +1,6 @@
-/** The Markdown of an agent as a tree: one parser for all that is made of it, whose work grows with the text's length and is bounded. */
+/** Parses an agent's Markdown. Everything that reads Markdown uses this parser. Its work is bounded and linear in the text's length. */
 import { readBlocks } from "./blocks.ts";
+import { wordJoiner } from "./characters.ts";
 import { createInlineReader } from "./inlines.ts";
 import {
   type Cell,
@@ -15,20 +16,20 @@ import {
 
 export type Markdown = {
   blocks: readonly MarkdownBlock[];
-  /** Where the labels end by which the text defines addresses. */
+  /** The ends of the labels of link definitions. */
   definitionEnds: readonly number[];
-  /** Whether something was left as it was written, so that there may be links that are not in `blocks`. */
+  /** True if part of the text was not read, so that it may have links that are not in `blocks`. */
   isPartial: boolean;
-  /** About the characters that were looked at. */
+  /** About the number of characters that were read. */
   steps: number;
 };
 
-/** Several functions ask for the same text, or for its parts, one after the other. */
+/** Results are cached, because several functions parse the same text in a row. */
 const maxCachedLength = 200_000;
 const cache = new Map<string, Markdown>();
 let cachedLength = 0;
 
-/** CommonMark with GitHub's tables, strikethrough, tasks and addresses. Lines end with "\n". */
+/** Reads CommonMark with GitHub's tables, strikethrough, tasks and bare addresses. Lines must end with "\n". */
 export function parseMarkdown(text: string): Markdown {
   const cached = cache.get(text);
   if (cached !== undefined) return cached;
@@ -43,7 +44,7 @@ export function parseMarkdown(text: string): Markdown {
   return markdown;
 }
 
-/** Where `work` does not suffice, the whole text is there as it was written. */
+/** If the limit of `work` is exceeded, the result is the whole text as one unread block. */
 export function readMarkdown({ text, work }: { text: string; work: Work }): Markdown {
   try {
     const { blocks, references, definitionEnds } = readBlocks({ text, work });
@@ -92,7 +93,7 @@ function createItem(blocks: readonly RawBlock[], read: Read): ListItem {
   return { isChecked: sign !== " ", blocks: [{ ...first, leaf }, ...others].map((block) => withInlines(block, read)) };
 }
 
-/** The backslash of `\|` in code belongs to the table. */
+/** In a table cell, `\|` means `|` even within code. */
 function cellChildren(leaf: Leaf, read: Read): Inline[] {
   const children = read(leaf);
   if (!leaf.content.includes("\\|")) return children;
@@ -101,7 +102,7 @@ function cellChildren(leaf: Leaf, read: Read): Inline[] {
   );
 }
 
-/** Each of many short references repeats an address that stands in the text once. */
+/** Bounds the output: many short references to one long address would repeat it each time. */
 function createAddresses(text: string) {
   let left = text.length + 10_000;
   let isExhausted = false;
@@ -116,8 +117,6 @@ function createAddresses(text: string) {
   };
 }
 
-/** Behind it a line begins with no mark any more. */
-const wordJoiner = "\u2060";
 const mostMarks = 12;
 const mostColumns = 60;
 
@@ -126,8 +125,8 @@ const farItem = new RegExp(`^[ \\t>]{${mostColumns},}(?:[-+*>]|\\d{1,9}[.)])`);
 const rule = /^[ \t]*(?:(?:-[ \t]*)+|(?:\*[ \t]*)+)$/;
 
 /**
- * Makes text of lines in lists and quotes so deep that nobody could tell the levels apart, and another parser would take long. Such a line
- * is text of the paragraph before it.
+ * Turns lines in very deep lists and quotes into text of the paragraph before them. Nobody can read such levels, and they slow down
+ * other parsers.
  */
 export function limitDepth(text: string): string {
   return text

@@ -1,6 +1,6 @@
 /**
- * Markdown as Slack's mrkdwn (https://docs.slack.dev/messaging/formatting-message-text), for where no markdown block can be, and tables
- * as lines of equal width, for where Slack draws no table.
+ * Converts Markdown to Slack's mrkdwn (https://docs.slack.dev/messaging/formatting-message-text) for texts outside of markdown blocks,
+ * and draws tables as fenced text where Slack cannot draw them.
  */
 
 import { blockText, jointBefore, maxMarkdownLength, scanBlocks, type TextBlock } from "../messages/split.ts";
@@ -12,10 +12,10 @@ import { disguisedLinks, inlineToPlainText, isVisible, shownAddress, toPlainText
 
 const rule = "─".repeat(12);
 const bullets = ["•", "◦", "▪"];
-/** Deeper than this nobody can tell the levels apart. */
+/** Deeper levels are not indented any further. */
 const maxDepth = 8;
 
-/** `markdown` comes from `safeMarkdown`; everything is escaped. */
+/** `markdown` must come from `safeMarkdown`. The result is escaped. */
 export function toMrkdwn(markdown: string): string {
   return blocksMrkdwn({ blocks: parseMarkdown(markdown).blocks, depth: 0 }).trimEnd();
 }
@@ -46,7 +46,7 @@ function blockMrkdwn({ block, depth }: { block: MarkdownBlock; depth: number }):
     case "hr":
       return rule;
     case "quote":
-      return prefixLines({ text: blocksMrkdwn({ blocks: block.blocks, depth }), prefix: "> " });
+      return blocksMrkdwn({ blocks: block.blocks, depth }).replace(/^/gm, "> ");
     case "list":
       return listMrkdwn({ list: block, depth });
     case "html":
@@ -64,7 +64,7 @@ function listMrkdwn({ list, depth }: { list: List; depth: number }): string {
   return items.join("\n");
 }
 
-/** What follows the first line stands below it, a nested list indented by one level more. */
+/** Puts further blocks of the item below its first line. */
 function itemMrkdwn({ item, depth }: { item: ListItem; depth: number }): string {
   const box = item.isChecked === undefined ? "" : item.isChecked ? "☑ " : "☐ ";
   const blocks = item.blocks.map((block) => blockMrkdwn({ block, depth: depth + 1 }));
@@ -80,24 +80,20 @@ function bold(text: string): string {
     .join("\n");
 }
 
-/** Three backticks within would end the fence. */
+/** Separates three backticks in the text, which would end the fence. */
 function fenceText(text: string): string {
   return `\`\`\`\n${escapeMrkdwn(removeJoiners(text)).replaceAll("```", "``\u200B`")}\n\`\`\``;
 }
 
-function prefixLines({ text, prefix }: { text: string; prefix: string }): string {
-  return text.replace(/^/gm, prefix);
-}
-
-/** `isMark`: Slack takes it for formatting only where no letter touches it. */
+/** `isMark` is true for formatting, which Slack recognizes only if no letter touches it. */
 type Piece = { text: string; isMark: boolean };
-/** Invisible; parts a mark from the letters around it, as Japanese has no blanks there. */
+/** Invisible. Separates a mark from adjacent letters, because Japanese has no blanks there. */
 const zeroWidthSpace = "\u200B";
 
-/** `isBold`: it stands within bold text already, which Slack cannot nest. `isLabel`: it stands within a link. */
+/** `isBold` is true within bold text, which Slack cannot nest. `isLabel` is true within a link. */
 type Within = { isBold: boolean; isLabel: boolean; disguised: ReadonlySet<Link> };
 
-/** `inlines` are a whole paragraph, heading or cell. */
+/** `inlines` must be a whole paragraph, heading or cell, because a misleading address can span several of them. */
 function inlineMrkdwn({ inlines, isBold = false }: { inlines: readonly Inline[]; isBold?: boolean }): string {
   return innerMrkdwn(inlines, { isBold, isLabel: false, disguised: disguisedLinks(inlines) });
 }
@@ -142,18 +138,16 @@ function createPiece(inline: Inline, within: Within): Piece {
   }
 }
 
-/** Slack formats within a line only. */
+/** Wraps each line separately, because Slack's formatting does not span lines. */
 function wrapPiece({ text: inner, mark }: { text: string; mark: string }): Piece {
-  const lines = inner.split("\n").map((line) => (line.trim() === "" ? line : around({ line, mark })));
+  const lines = inner.split("\n").map((line) => {
+    const bare = line.trim();
+    return bare === "" ? line : line.replace(bare, () => `${mark}${bare}${mark}`);
+  });
   return { text: lines.join("\n"), isMark: true };
 }
 
-function around({ line, mark }: { line: string; mark: string }): string {
-  const bare = line.trim();
-  return line.replace(bare, () => `${mark}${bare}${mark}`);
-}
-
-/** A label that may be taken for another address stands beside the link. */
+/** Shows the address beside the label if the label could be mistaken for another address. */
 function linkMrkdwn({ link, label, within }: { link: Link; label: string; within: Within }): string {
   const { href, form } = link;
   const shown = isVisible(label) ? label.replace(/\s+/g, " ").trim() : "";
@@ -174,17 +168,17 @@ function escapePiece(value: string): string {
 }
 
 const minWidth = 3;
-/** A cell that is longer runs on. Where columns of the first width would take too many blanks, the next one is tried. */
+/** Column widths, tried in order until the padding is small enough. A longer cell is not cut. */
 const maxWidths = [48, 24, 12, 6, 3];
-/** Columns may take so many blanks for each character in cells, and these for a small table. */
+/** The limit of the padding: blanks per character in cells, and blanks that every table may have. */
 const maxBlanksPerCharacter = 2;
 const blanksOfAnyTable = 200;
 
 type Drawn = { text: string; width: number };
 
 /**
- * Header, a rule of hyphens, rows; a letter of Chinese, Japanese or Korean takes two columns. Not escaped. A row ends with its
- * last cell, and cells beyond the header are shown behind it.
+ * Draws the header, a rule of hyphens and the rows. Chinese, Japanese and Korean letters take two columns. The result is not escaped.
+ * Cells beyond the header are shown at the end of their row.
  */
 function tableLines({ header, align, rows }: Pick<Table, "header" | "align" | "rows">): string[] {
   const cells = [header, ...rows].map(drawnCells);
@@ -205,7 +199,7 @@ function tableLines({ header, align, rows }: Pick<Table, "header" | "align" | "r
   }
 }
 
-/** Without empty cells at the end. */
+/** Drops empty cells at the end of the row. */
 function drawnCells(row: readonly Cell[]): Drawn[] {
   const cells = row.map((cell) => {
     const text = cellText(cell);
@@ -214,7 +208,7 @@ function drawnCells(row: readonly Cell[]): Drawn[] {
   return cells.slice(0, cells.findLastIndex(({ text }) => text !== "") + 1);
 }
 
-/** One long cell above many short ones would make a table many times longer than its text: then columns are narrower. */
+/** Narrows the columns if one long cell among many short ones would make the table many times longer than its text. */
 function columnWidths({ cells, columns }: { cells: readonly (readonly Drawn[])[]; columns: number }): number[] {
   const longest = Array.from({ length: columns }, () => minWidth);
   let length = 0;
@@ -253,7 +247,7 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 const wide =
   /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]|\p{Emoji_Presentation}/u;
 
-/** Each of these characters is one sign by itself, so that the segmenter, which takes long, is not asked. */
+/** Each of these characters is one grapheme, so the slow segmenter is not needed. */
 const single = /^[\x20-\x7e\u3001-\u3029\u3041-\u3096\u30A0-\u30FF\u4E00-\u9FFF\uFF01-\uFF60]*$/;
 
 export function displayWidth(text: string): number {
@@ -263,15 +257,15 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** Of a table block (https://docs.slack.dev/reference/block-kit/blocks/table-block), which Slack makes of a table in Markdown. */
+/** The limits of a table block (https://docs.slack.dev/reference/block-kit/blocks/table-block), into which Slack turns a Markdown table. */
 const maxRows = 100;
 const maxColumns = 20;
-/** All cells of a table may hold 10,000; hyphens and bars come beside them. */
+/** All cells of a table may hold 10,000 characters. Hyphens and bars also count here. */
 const maxTableLength = 9_500;
 
 /**
- * A table stays one where Slack can draw it and no other table can come into the same message; the others are told in fences,
- * with equal columns. `markdown` is safe already, and longer by what fills the columns afterwards.
+ * Keeps a table if Slack can draw it and no other table can get into the same message. Draws other tables as fenced text, which
+ * lengthens the Markdown by the padding. `markdown` must be safe.
  */
 export function fencedTables(markdown: string): string {
   const blocks = scanBlocks(markdown);
@@ -291,11 +285,11 @@ export function fencedTables(markdown: string): string {
 function fits(block: TextBlock): boolean {
   const columns = (block.head[1] ?? "").split("|").filter((cell) => cell.includes("-")).length;
   if (columns > maxColumns || block.body.length >= maxRows || blockText(block).length > maxTableLength) return false;
-  // Slack does not say what it does with cells beyond the header; GitHub Flavored Markdown (section 4.10) ignores them.
+  // Slack does not document cells beyond the header, and GitHub Flavored Markdown (section 4.10) ignores them.
   return !block.body.some((row) => splitCells(row).some(({ start, end }, index) => index >= columns && start < end));
 }
 
-/** What looks like a table and is none stays as it is. */
+/** Returns the block unchanged if the parser does not read it as a table. */
 function fencedTable(block: TextBlock): string {
   const text = blockText(block);
   const [table, ...others] = parseMarkdown(text).blocks;

@@ -1,14 +1,14 @@
-/** The tree of a Markdown text, the blocks and lines that it is made from, and the bound on the work of reading it. */
+/** The tree of a Markdown text, the raw blocks that it is made from, and the limit on the work of reading it. */
 import type { Align, Fence, HtmlStart } from "./lines.ts";
 
-/** Offsets in the whole text. Texts in the tree are as written: entities are not decoded. */
+/** Offsets in the whole text. The texts in the tree still have their entities. */
 export type TextRange = { start: number; end: number };
-/** Offsets of a link in the whole text: its opening bracket, the `]` behind its label, and the end of the link. */
+/** Offsets of a link in the whole text: the opening bracket, the `]` behind the label, and the end of the link. */
 export type LinkRange = { start: number; labelEnd: number; end: number };
 
 export type Link = {
   type: "link" | "image";
-  /** `auto`: the address stands there by itself, or in angle brackets. */
+  /** `auto` is a bare address, or one in angle brackets. */
   form: "inline" | "reference" | "auto";
   label: string;
   href: string;
@@ -32,11 +32,11 @@ export type Table = {
   /** A row may have fewer cells than the header, or more. */
   rows: readonly (readonly Cell[])[];
 };
-/** `isChecked` is there where it is a task. */
+/** `isChecked` is set for tasks only. */
 export type ListItem = { isChecked?: boolean; blocks: readonly MarkdownBlock[] };
 export type List = { type: "list"; isOrdered: boolean; start: number; items: readonly ListItem[] };
 
-/** `isApart`: an empty line stands before it. */
+/** `isApart` is true if an empty line precedes the block. */
 export type MarkdownBlock = { isApart: boolean } & (
   | { type: "paragraph"; children: readonly Inline[] }
   | { type: "heading"; children: readonly Inline[] }
@@ -46,14 +46,14 @@ export type MarkdownBlock = { isApart: boolean } & (
   | { type: "quote"; blocks: readonly MarkdownBlock[] }
   | List
   | Table
-  /** Text that was not read, because it would be too much work. */
+  /** Text that would have taken too much work to read. */
   | { type: "as_written"; text: string }
 );
 
-/** Several functions go through the same tree one after the other. */
+/** A cache, because several functions walk the same tree in a row. */
 const flatBlocks = new WeakMap<readonly MarkdownBlock[], readonly MarkdownBlock[]>();
 
-/** All blocks, in the order of the text; what is within a block comes after it. */
+/** Returns all blocks in text order, each before the blocks within it. */
 export function walkBlocks(blocks: readonly MarkdownBlock[]): readonly MarkdownBlock[] {
   if (!blocks.some(holdsBlocks)) return blocks;
   const known = flatBlocks.get(blocks);
@@ -68,7 +68,7 @@ function holdsBlocks({ type }: MarkdownBlock): boolean {
   return type === "quote" || type === "list";
 }
 
-/** The parser bounds how deep blocks nest. */
+/** The recursion is safe, because the parser bounds the nesting of blocks. */
 function addBlocks(blocks: readonly MarkdownBlock[], flat: MarkdownBlock[]): void {
   for (const block of blocks) {
     flat.push(block);
@@ -77,18 +77,18 @@ function addBlocks(blocks: readonly MarkdownBlock[], flat: MarkdownBlock[]): voi
   }
 }
 
-/** The inline nodes right within a block. */
+/** Returns the inline nodes directly within a block. */
 export function listInlines(block: MarkdownBlock): readonly Inline[] {
   return inlineGroups(block).flat();
 }
 
-/** The same, and what stands in a cell of its own is a group of its own. */
+/** Returns the same nodes, with one group per table cell. */
 export function inlineGroups(block: MarkdownBlock): readonly (readonly Inline[])[] {
   if (block.type === "paragraph" || block.type === "heading") return [block.children];
   return block.type === "table" ? [block.header, ...block.rows].flat().map(({ children }) => children) : [];
 }
 
-/** All inline nodes, in the order of the text; what is within a node comes after it. */
+/** Returns all inline nodes in text order, each before the nodes within it. */
 export function walkInlines(inlines: readonly Inline[]): readonly Inline[] {
   if (!inlines.some((inline) => "children" in inline)) return inlines;
   const flat: Inline[] = [];
@@ -96,7 +96,7 @@ export function walkInlines(inlines: readonly Inline[]): readonly Inline[] {
   return flat;
 }
 
-/** The parser bounds how deep emphasis and links nest. */
+/** The recursion is safe, because the parser bounds the nesting of emphasis and links. */
 function addInlines(inlines: readonly Inline[], flat: Inline[]): void {
   for (const inline of inlines) {
     flat.push(inline);
@@ -104,7 +104,7 @@ function addInlines(inlines: readonly Inline[], flat: Inline[]): void {
   }
 }
 
-/** Blocks whose inline text is not read yet: its place is taken by the leaf. */
+/** Blocks with leaves in place of inline nodes, because inline text is read only after all link definitions are known. */
 export type RawBlock = { isApart: boolean } & (
   | { type: "paragraph" | "heading"; leaf: Leaf }
   | { type: "table"; header: readonly Leaf[]; align: readonly Align[]; rows: readonly (readonly Leaf[])[] }
@@ -130,7 +130,7 @@ export type OpenLeaf =
   | { type: "html"; isApart: boolean; html: HtmlStart; texts: string[]; start: number; end: number }
   | { type: "table"; isApart: boolean; header: Leaf[]; align: Align[]; rows: Leaf[][] };
 
-/** The text of a block without the marks of the quotes and lists around it: `content[at]` stands at `source` in the whole, up to the next one. */
+/** A block's text without the marks of enclosing quotes and lists. For each line, `content[at]` is at `source` in the whole text. */
 export type Leaf = { content: string; lines: readonly { at: number; source: number }[] };
 
 /** Ordinary Markdown takes about five steps per character. */
@@ -139,9 +139,9 @@ const maxStepsOfAnyText = 10_000;
 
 export class TooMuchWork extends Error {}
 
-/** Counts the work of reading a text, so that it is bounded whatever the machine is doing. */
+/** Counts the work of reading a text. Unlike a time-out, the limit does not depend on the load of the machine. */
 export type Work = {
-  /** Throws `TooMuchWork` above the limit. One step is about one character looked at. */
+  /** Throws `TooMuchWork` above the limit. One step is about one character read. */
   spend(steps: number): void;
   steps(): number;
 };
@@ -158,7 +158,7 @@ export function createWork(length: number): Work {
   };
 }
 
-/** Where the content of those lines stands in the whole text. */
+/** Converts an offset in a leaf's content to an offset in the whole text. */
 export function findSource(lines: Leaf["lines"], at: number): number {
   let [low, high] = [0, lines.length - 1];
   while (low < high) {

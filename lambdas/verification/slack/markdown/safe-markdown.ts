@@ -1,35 +1,35 @@
-/** An agent's Markdown made safe to show: nothing in it notifies anybody, and no link says that it leads elsewhere than it does. */
+/** Makes an agent's Markdown safe to show: it notifies nobody, and no link pretends to lead to another address. */
 
 import { decodeEntities, removeActiveEntities, removeNotation } from "./characters.ts";
 import { limitDepth, type Markdown, parseMarkdown } from "./markdown.ts";
 import { inlineGroups, type Link, listInlines, type TextRange, walkBlocks, walkInlines } from "./nodes.ts";
 import { canNameAddress, disguisedLinks, hasVisibleLabel, isVisible, shownAddress } from "./visible-text.ts";
 
-/** By these an address would be read backwards. */
+/** Bidirectional overrides, which would show an address backwards. */
 const reversed = /[\u202D\u202E]/g;
 
-/** Bold that Markdown would not take for bold between letters without blanks is made so, too. */
+/** Also repairs bold text that Markdown does not recognize between Chinese or Japanese letters. */
 export function safeMarkdown(text: string): string {
   const inert = removeNotation(limitDepth(removeActiveEntities(text.replace(reversed, ""))));
-  // What a link's label and its address leave beside each other may be notation again.
+  // A label and an address that are now side by side may form notation again.
   return withCjkEmphasis(removeNotation(exposeLinkTargets(inert)));
 }
 
-/** A part of safe Markdown: what was code in the whole may be none where it was cut. At most `maxLength`, as `part` is. */
+/** Makes a part of safe Markdown safe again, because code in the whole text may not be code in the part. The result has at most `maxLength`. */
 export function safePart({ part, maxLength }: { part: string; maxLength: number }): string {
   const safe = safeMarkdown(part);
   return safe.length <= maxLength ? safe : part.replaceAll("[", "［");
 }
 
-/** Markdown takes it for a blank; a reader hardly sees it. */
+/** A blank for Markdown, but hardly visible. */
 const hairSpace = "\u200A";
 const bold = /(?<before>.?)\*\*(?<inner>[^*\s](?:[^*\n]{0,500}[^*\s])?)\*\*(?=(?<after>.?))/gsu;
 const letter = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー々]/u;
 const mark = /[\p{P}\p{S}]/u;
 
 /**
- * `**「関所」**は` is not bold in Markdown (CommonMark 0.31, section 6.2): asterisks between a punctuation mark and a letter close
- * nothing. Models write that all the time.
+ * Models often write text like `**「関所」**は`, which is not bold in Markdown: asterisks between a punctuation mark and a letter do not
+ * close emphasis (CommonMark 0.31, section 6.2). A hair space beside the asterisks repairs this.
  */
 function withCjkEmphasis(text: string): string {
   return text.replace(bold, (_, before: string, inner: string, after: string) => {
@@ -39,13 +39,13 @@ function withCjkEmphasis(text: string): string {
   });
 }
 
-/** What is put in may be read anew together with what stands beside it. */
+/** An edit may form new links together with the text beside it, so the result is checked again. */
 const mostRounds = 3;
-/** Of all links but those that show their address; `[x]` alone is one only where it is defined. */
+/** The syntax of all links except bare addresses. A plain `[x]` is a link only if it is defined. */
 const linkSyntax = /\](?=[([:])/g;
 
 const entityStart = /&(?=#?\w{1,40};)/g;
-/** Signs that no parser takes for a part of the address before them, up to a blank. */
+/** Signs before a blank that no parser counts as part of the preceding address. */
 const afterAddress = /[?!.,:;*_'"~)|]*(?=[\s<]|$)/y;
 
 const targets = /\]\([^()\s]*\)/g;
@@ -53,8 +53,8 @@ const targets = /\]\([^()\s]*\)/g;
 type Edit = TextRange & { text: string };
 
 /**
- * Writes the label and the address as text where a link's label may be taken for another address. A text in which the parser did not read
- * every reference loses its labelled links. A bare address is a link there all the same.
+ * Writes the label and the address as text if the label of a link could be mistaken for another address. If the parser could not read
+ * every reference, all labeled links become text. Bare addresses stay links.
  */
 export function exposeLinkTargets(markdown: string): string {
   let text = markdown.replace(/\r\n?/g, "\n");
@@ -66,7 +66,7 @@ export function exposeLinkTargets(markdown: string): string {
     text = edited(text, edits);
   }
   const unlabelled = text.replace(linkSyntax, "] ");
-  // An address that was in a label is a link of its own now.
+  // An address that was within a label is now a link itself.
   return edited(unlabelled, linkEdits(unlabelled, parseMarkdown(unlabelled)));
 }
 
@@ -79,10 +79,10 @@ function linkEdits(text: string, { blocks }: Markdown): Edit[] {
     const { start, labelEnd, end } = link.place;
     const address = shownAddress(link.href).replace(entityStart, "&amp;");
     const open = link.type === "image" ? 2 : 1;
-    // Behind a bracket the label would be the name or the address of another link.
+    // Directly behind a bracket, the label would become the name or the address of another link.
     const isApart = start === 0 || !(isUnlabeled ? /\S/ : /\]/).test(text[start - 1] ?? "");
     const before = isApart ? "" : " ";
-    // An address runs up to the next blank.
+    // A bare address extends to the next blank, so text behind it needs a gap.
     afterAddress.lastIndex = end;
     const gap = afterAddress.test(text) ? "" : " ";
     if (link.form === "auto") edits.push({ start, end, text: address + gap });
@@ -108,7 +108,7 @@ function* linksIn(blocks: Markdown["blocks"]): Generator<Link> {
       if (inline.type === "link" || inline.type === "image") yield inline;
 }
 
-/** Another parser may see a link where this one sees none: no such place is left beside what may be taken for an address. */
+/** Breaks link syntax that this parser does not read as a link but another may, if it is near text that could be read as an address. */
 function unreadLinks(text: string, read: Markdown): Edit[] {
   const places = [...text.matchAll(linkSyntax)].map(({ index }) => index);
   if (places.length === 0) return [];
@@ -133,7 +133,7 @@ function unreadLinks(text: string, read: Markdown): Edit[] {
   return beside.map((at) => ({ start: at + 1, end: at + 1, text: " " }));
 }
 
-/** A parser that knows no HTML would read `[name]` in there as a link. */
+/** True if a parser without HTML support could read `[name]` within HTML as a link. */
 function hasBracketsInHtml({ blocks }: Markdown): boolean {
   for (const block of walkBlocks(blocks)) {
     if (block.type === "html" && block.text.includes("]")) return true;
@@ -143,7 +143,7 @@ function hasBracketsInHtml({ blocks }: Markdown): boolean {
   return false;
 }
 
-/** In the order of the text. Code is plain where there is nothing around it by which another parser could see it end elsewhere. */
+/** Returns the code in text order. Code is plain if nothing around it could make another parser see it end elsewhere. */
 function codePlaces({ blocks }: Markdown): (TextRange & { isPlain: boolean })[] {
   const places: (TextRange & { isPlain: boolean })[] = [];
   for (const block of walkBlocks(blocks)) {
@@ -160,7 +160,7 @@ function codePlaces({ blocks }: Markdown): (TextRange & { isPlain: boolean })[] 
 
 type Beside = { text: string; places: readonly number[]; asRead: (lines: string) => string };
 
-/** Those of the places that are in a run of lines which may name an address. */
+/** Returns the places in runs of lines that could contain an address. */
 function besideAddresses({ text, places, asRead }: Beside): number[] {
   const found: number[] = [];
   if (places.length === 0) return found;

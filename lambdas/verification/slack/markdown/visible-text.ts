@@ -1,6 +1,6 @@
 /**
- * A text as its reader sees it: whether it shows anything, how it reads without formatting, and which links may be taken for links to
- * another address.
+ * Reads a text like a person does: decides whether it shows anything, removes its formatting, and finds links that could be mistaken for
+ * links to another address.
  */
 
 import { parseUrl } from "../../../shared/untrusted-input.ts";
@@ -8,42 +8,41 @@ import { decodeEntities } from "./characters.ts";
 import { parseMarkdown } from "./markdown.ts";
 import { type Inline, type Link, listInlines, type MarkdownBlock, walkBlocks, walkInlines } from "./nodes.ts";
 
-/** Drawn as nothing, or as a blank: control and format characters, unassigned ones, fillers of scripts and of notes. */
+/** Drawn as nothing or as a blank: control, format and unassigned characters, and fillers. */
 const invisible = "\\p{Cc}\\p{Cf}\\p{Cs}\\p{Cn}\\p{DI}\\u2800\\u{1D159}\\u{13441}\\u{13442}";
 
-/** The letters of Chinese, Japanese and Korean. */
+/** Chinese, Japanese and Korean letters. */
 const cjk = "[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}ー]";
 
-/** Whatever else there is shows nothing by itself: blanks, marks without a letter, characters of no known meaning. */
+/** Excludes blanks, marks without a letter and unknown characters, which show nothing by themselves. */
 const visible = new RegExp(`[^\\p{C}\\p{Z}\\p{M}\\s${invisible}]`, "u");
 const comments = /<!--[\s\S]*?(?:-->|$)/g;
-/** Signs that Slack draws as formatting, or that stand before lines. */
+/** Signs that Slack draws as formatting or that start a line. */
 const mrkdwnMarks = /```|[*_~`]|^[\s>•◦▪☐☑─]+/gm;
 
-/** Checks a plain text. */
+/** Reads `text` as plain text. */
 export function isVisible(text: string): boolean {
   return visible.test(text);
 }
 
-/** Of Markdown as Slack draws it. A numbered list shows its numbers. */
+/** Reads Markdown as Slack draws it. An empty numbered list still shows its numbers. */
 export function hasVisibleText(markdown: string): boolean {
   if (!isVisible(markdown)) return false;
   for (const block of walkBlocks(parseMarkdown(markdown).blocks)) if (isVisibleBlock(block)) return true;
   return false;
 }
 
-/** Of a part in mrkdwn. */
 export function hasVisibleMrkdwn(mrkdwn: string): boolean {
   return isVisible(mrkdwn.replace(mrkdwnMarks, ""));
 }
 
-/** Whether the label of a link, or an image's text, shows anything. */
+/** True if the label of a link or the text of an image shows anything. */
 export function hasVisibleLabel(link: Link): boolean {
   if (link.type === "image" || link.children.length === 0) return isVisible(decodeEntities(link.label));
   return hasVisibleInline(link.children);
 }
 
-/** Without the blocks within it. */
+/** Ignores the blocks within a quote or list, which are checked by themselves. */
 function isVisibleBlock(block: MarkdownBlock): boolean {
   switch (block.type) {
     case "hr":
@@ -72,7 +71,7 @@ function hasVisibleInline(inlines: readonly Inline[]): boolean {
   return false;
 }
 
-/** Markdown without the comments that are HTML, and not code. */
+/** Removes HTML comments, but not those within code. */
 export function removeComments(markdown: string): string {
   if (!markdown.includes("<!--")) return markdown;
   const pieces: string[] = [];
@@ -95,7 +94,7 @@ function removeUnseenHtml(html: string): string {
   return html.replace(comments, "").replace(/<br\s*\/?>/gi, "");
 }
 
-/** Without any formatting; not escaped. */
+/** Removes all formatting. The result is not escaped. */
 export function toPlainText(inlines: readonly Inline[]): string {
   return inlines.map(inlineToPlainText).join("");
 }
@@ -116,18 +115,17 @@ export function inlineToPlainText(inline: Inline): string {
   }
 }
 
-/** A text between two blanks or line ends, and the links in it. `pieces` counts the nodes that it was put together from. */
+/** A run of text between blanks, with the links in it. `pieces` counts the nodes that it was joined from. */
 type Word = { text: string; links: Link[]; pieces: number };
 
-/** White space that a reader sees. Thinner blanks do not part `bank` from `.example`. */
+/** White space that a reader notices. A thinner blank would not separate `bank` from `.example`. */
 const wideBlank = "[ \\t\\n\\r\\u00A0\\u2000-\\u2005\\u2007\\u3000]+";
-/** Chinese and Japanese have no blanks between words, but these signs separate words just as well. */
+/** Also includes the punctuation that separates words in Chinese and Japanese. */
 const separator = new RegExp(`${wideBlank}|[、，；！？]|(?<=${cjk})：|(?<=${cjk})。(?=${cjk})`, "u");
 
 /**
- * `inlines` are one paragraph, heading or cell. Each label is judged, and each word that has a link in it: in
- * `bank.[example](https://evil.example)` the reader sees one address. An address that stands there by itself is disguised where it hides
- * its host.
+ * Finds misleading links in one paragraph, heading or cell. Checks each label, and each word that contains a link: in
+ * `bank.[example](https://evil.example)`, the reader sees one address. A bare address is misleading if it hides its host.
  */
 export function disguisedLinks(inlines: readonly Inline[]): ReadonlySet<Link> {
   const disguised = new Set<Link>();
@@ -141,7 +139,7 @@ function isDisguised(link: Link): boolean {
   return isNamingOtherAddress({ label: labelOf(link), address: link.href });
 }
 
-/** What comes from one node has been judged with its label. */
+/** Skips a word of a single node, which is already checked as a label. */
 function isMisleading({ text, links, pieces }: Word): boolean {
   if (links.length === 0 || pieces === 1 || !canNameAddress(text)) return false;
   const [address = "", ...others] = new Set(links.map(({ href }) => href));
@@ -154,7 +152,7 @@ function visibleWords(inlines: readonly Inline[]): Word[] {
   add(inlines);
   return words;
 
-  /** Formatting and HTML tags part nothing. A blank at the edge of a label is not shown in mrkdwn, so it parts nothing either. */
+  /** Formatting and HTML tags do not separate words. Nor do blanks at the edge of a label, which mrkdwn does not show. */
   function add(nodes: readonly Inline[]): void {
     for (const node of nodes) {
       if (isLabeled(node)) addText(labelOf(node).trim(), node);
@@ -186,7 +184,7 @@ function isLink(inline: Inline): inline is Link {
   return inline.type === "link" || inline.type === "image";
 }
 
-/** As it is read: without formatting, and without HTML. */
+/** Returns the visible label, without formatting and HTML. */
 function labelOf(link: Link): string {
   const [first, ...others] = link.children;
   if (first?.type === "text" && others.length === 0) return decodeEntities(first.text);
@@ -200,40 +198,40 @@ function isLineBreak(html: string): boolean {
 
 const unseen = new RegExp(`[${invisible}\\p{M}]`, "gu");
 
-/** Letters that may look like those of ASCII, and what is invisible and no part of an emoji. */
+/** Letters that may look like ASCII letters, and invisible characters that are not part of an emoji. */
 const lookalike = new RegExp(
   `(?!${cjk})(?![\\x00-\\x7f\\u200D\\uFE0F])(?:[${invisible}]|(?=[\\p{L}\\p{N}])[\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}\\p{Script=Armenian}\\p{Script=Cherokee}\\p{Script=Coptic}\\p{Script=Lisu}\\p{Script=Cans}\\p{Script=Hebrew}\\p{Script=Common}])`,
   "u",
 );
 
-/** Quotes, brackets and signs of formatting: an address between them, or parted by them, is read all the same. */
+/** Quotes, brackets and formatting signs. A reader still recognizes an address around or between them. */
 const wrappings = /[\p{Ps}\p{Pe}\p{Pi}\p{Pf}"'`´*_~<>]/gu;
-/** Accents aside, a mark is a dot of its own where it stands on no letter. A spacing mark is drawn beside its letter, and so is the note's dot. */
+/** Marks that look like a dot: those without a letter, except accents, and spacing marks, which are drawn beside their letter. */
 const freeMark = new RegExp(
   `(?<=[\\s${invisible}])(?![\\u0300-\\u0304\\p{DI}])\\p{Mn}|(?<=\\p{Script=Latin}[\\p{Mn}${invisible}]*)\\p{Mc}|\\u{1D16D}`,
   "gu",
 );
-/** Between names and words of these scripts it is ordinary punctuation. */
+/** The middle dot between Chinese, Japanese or Korean letters, where it is ordinary punctuation. */
 const cjkMiddleDot = new RegExp(`(?<=${cjk})[\\u30FB\\u30FD\\u00B7\\u119E](?=${cjk})`, "gu");
-/** Letters and digits that are drawn as a dot or a colon. */
+/** Letters and digits that look like a dot or a colon. */
 const dotLetters = /[\u02D0\u02D1\u0660\u06F0\u119E\u1427\u2D48\u30FD\u4E36\uA4F8-\uA4FD\uA78F\u{1BC00}\u{1D2E1}]/gu;
-/** Each would become a sentence of 8 to 18 letters. */
+/** Normalization would turn each of these into 8 to 18 letters. */
 const longLigatures = /[\uFDFA\uFDFB]/g;
-/** Letters in squares and circles that Unicode takes for pictures. */
+/** Letters in squares and circles that Unicode classifies as symbols. */
 const pictureLetters = /[\u{1F100}-\u{1F1FF}]/gu;
 const slashes = /[\u1735\u2041\u2044\u2215\u2571\u27CB\u29F8\u3033\u31D3\u4E3F\u{1D23A}]/gu;
-/** In a host these are drawn like a slash, so that the host seems to end there. Some Japanese and Chinese letters are, beside ASCII alone. */
+/** Characters that look like a slash, so that a host seems to end there. Some Chinese and Japanese letters do so beside ASCII only. */
 const slashInHost = new RegExp(`${slashes.source}|(?<=[\\x21-\\x7e])[\\u2F03\\u30CE]`, "u");
-/** Many letters of this script are a Latin one with a dot beside it. */
+/** Many letters of this script look like a Latin letter with a dot. */
 const dottedLetters = /(?<=\p{Script=Latin})\p{Script=Cans}|\p{Script=Cans}(?=\p{Script=Latin})/gu;
 /**
- * Any other sign may be taken for a full stop. These cannot: dashes, currencies, arrows, commas, and those that have a rule of their
- * own.
+ * Signs that a reader could mistake for a full stop. Excludes dashes, currencies, arrows, commas, and signs that are handled
+ * separately.
  */
 const strangeSign =
   /[[\p{P}\p{S}\p{Co}]--[\p{Pd}\p{Sc}\u2190-\u21FF.\/\\:@\&+#%=\|,;!?^、×÷±−≈¡¿\u060C\u061B\u061F\u05F3\u05F4]]/gv;
 
-/** `host.tld`: whatever stands before the stop, a name of a top-level domain holds a letter. */
+/** `host.tld`. A top-level domain always contains a letter. */
 const hostLike = /[^\s.]\.+[\p{N}\p{S}]*\p{L}/u;
 const numericHost = /\d{1,3}(?:\.\d{1,3}){3}/u;
 const schemeLike = new RegExp(`(?!${cjk})\\p{L}[\\p{N}+.-]{0,40}:(?=[^\\s:])|[/\\\\]{2}|:[/\\\\]`, "u");
@@ -241,16 +239,16 @@ const knownScheme = /(?:^|[^\p{L}])(?:https?|ftps?|mailto|tel|file|data|javascri
 /** `1. Overview` and `Step 2. Start`. */
 const numbering = /(?<!\S)\d{1,2}\. (?=\p{Lu}|\p{Lo})/gu;
 
-/** None of these endings is a top-level domain: `index.html` is a file, and no host. */
+/** File names such as `index.html`. None of these endings is a top-level domain. */
 const fileName = new RegExp(
   `(?<![^\\s/])[\\p{L}\\p{N}_-]{1,100}\\.(?:cpp|css|csv|docx?|html?|jpe?g|js|json|jsx|lock|log|mjs|cjs|pdf|php|png|pptx?|rb|sql|svg|toml|ts|tsx|txt|xlsx?|xml|ya?ml)(?=\\.?(?:[\\s,;:!?]|${cjk}|$))`,
   "giu",
 );
-/** Letters, and signs that have no part in an address. Some characters of Chinese and Japanese are drawn as a dot or as a slash. */
+/** Letters and signs that cannot form an address. Excludes Chinese and Japanese characters that look like a dot or a slash. */
 const plainWords =
   /^[[\w\s,;!?'"\(\)#+%=、，！？「」（）\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\-]--[\u2F02\u2F03\u30FD\u4E36\u4E3F]]*$/v;
 
-/** `label` as it is read: its entities decoded. What they are that remain is not known, so it may be an address. */
+/** `label` must have its entities decoded. A remaining entity is unknown, so the label could be an address. */
 export function isNamingOtherAddress({ label, address }: { label: string; address: string }): boolean {
   if (label === address || `mailto:${label}` === address) return isHidingHost(address);
   // Each word of the label is compared with the whole address.
@@ -266,12 +264,12 @@ export function isNamingOtherAddress({ label, address }: { label: string; addres
 const longestLabel = 500;
 
 /**
- * Unicode normalization sorts the marks on a letter. The time grows with the square of their number, and no language stacks this many. The
- * last two are letters that become marks.
+ * More marks on a letter than any language uses. Unicode normalization sorts them in quadratic time. The last two are letters that
+ * normalization turns into marks.
  */
 const manyMarks = /[\p{M}\uFF9E\uFF9F]{30}/u;
 
-/** Whether anything in it could be read as an address. */
+/** True if any part of the text could be read as an address. */
 export function canNameAddress(text: string): boolean {
   if (plainWords.test(text)) return false;
   if (manyMarks.test(text)) return true;
@@ -299,13 +297,13 @@ export function canNameAddress(text: string): boolean {
   return hostLike.test(hosts) || numericHost.test(hosts);
 }
 
-/** Whether an address itself misleads: by a user name before its host, or by characters in the host that may look like others. */
+/** True if the address itself misleads, by a user name before its host or by lookalike characters in the host. */
 function isHidingHost(address: string): boolean {
   const [, authority = ""] = /^(?:https?|ftp):[/\\]*([^/?#]*)/i.exec(address) ?? [];
   return authority.includes("@") || lookalike.test(authority) || slashInHost.test(authority);
 }
 
-/** The address as it is told beside a label: none of its characters is Markdown, its host is in ASCII, and no user name hides it. */
+/** Formats an address for display: without Markdown characters, with an ASCII host and without a user name. */
 export function shownAddress(href: string): string {
   return plainAddress(href).replace(
     /[\s[\]<>|`\\*]/g,
@@ -321,7 +319,7 @@ function plainAddress(href: string): string {
   return url.href;
 }
 
-/** Whether the word is this very address: of the same host, letter by letter, and of a path that the other begins with. Cut short, it says so. */
+/** True if the word names this address: the same host, and a path that the address starts with. A shortened path needs an ellipsis. */
 function isAddress(written: string, real: URL | null): boolean {
   const word = stripMarks(written);
   if (!/^(?:https?:\/\/)?[a-z0-9.:-]+(?:[/?#][\x21-\x7e]*)?$/i.test(word) || !word.includes(".")) return false;
@@ -333,12 +331,12 @@ function isAddress(written: string, real: URL | null): boolean {
   return /…|\.\.\./.test(written) || /^(?:\/|\.?$)/.test(real.pathname.slice(path.length));
 }
 
-/** Without the signs around it that belong to the sentence. */
+/** Removes the punctuation around a word. */
 function stripMarks(word: string): string {
   return withoutEnd(word.replace(/^[("'（「]+/, ""), ")\"'.,;:!?…）」。");
 }
 
-/** An expression would look for the end from each of many signs. */
+/** A regular expression would take quadratic time for many signs. */
 function withoutEnd(text: string, signs: string): string {
   let end = text.length;
   while (end > 0 && signs.includes(text[end - 1] ?? "")) end -= 1;

@@ -1,4 +1,4 @@
-/** The agent's answer in Slack: the messages that show it, and the files that it comes with. A very long answer becomes a file itself. */
+/** Turns an agent's answer into Slack messages and files. A very long answer becomes a file itself. */
 
 import type { Artifact } from "../../../../contracts/methods.ts";
 import { isNestedTooDeep, parseUrl, sanitizeLine } from "../../../shared/untrusted-input.ts";
@@ -7,7 +7,7 @@ import type { MessageContent, SlackBlock } from "../api/slack.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
 import { hasVisibleMrkdwn, hasVisibleText, isVisible, removeComments } from "../markdown/visible-text.ts";
-import { context, cut, markdownBlock, section } from "./blocks.ts";
+import { context, cut, markdownBlock, removeEmpty, section } from "./blocks.ts";
 import {
   continuedText,
   cutAnswerText,
@@ -20,10 +20,10 @@ import { maxMarkdownLength, maxMrkdwnLength, splitAnswer } from "./split.ts";
 
 type Answer = Extract<TaskOutcome, { type: "answer" }>;
 
-/** Words of ours in place of a text; the reference stands below them. */
+/** For our own text in place of an answer. Leaves room for the reference below it. */
 const maxEmptyLength = maxMrkdwnLength - 100;
 
-/** The agent's answer as messages: its text, what is said about its files, and the short request id. */
+/** Returns the messages of an answer: its text, notes about its files, and the short request id. */
 export function answerParts(request: { task: Task; answer: Answer; locale: Locale }): MessageContent[] {
   const { task, answer, locale } = request;
   const files = createOutgoingFiles(task);
@@ -34,12 +34,12 @@ export function answerParts(request: { task: Task; answer: Answer; locale: Local
   const isAttached = isLongAnswer(answer.text) && !hasFailed({ answer, index: 0 });
   const form = task.mrkdwnFallback ? ({ type: "mrkdwn", before } as const) : ({ type: "markdown" } as const);
   const { parts, isWhole } = isAttached ? shortenAnswer(answer.text, form) : answerMessages(answer.text, form);
-  const rest = isAttached ? continuedText({ locale, name: longAnswerName }) : isWhole ? "" : cutAnswerText({ locale });
-  const after = fillEmpty([rest, missing]);
+  const rest = isAttached ? continuedText({ locale, name: longAnswerName }) : isWhole ? "" : cutAnswerText[locale];
+  const after = removeEmpty([rest, missing]);
   if (parts.length === 0) {
-    const words = emptyAnswerText({ locale, files: files.length - failed.length });
-    // Names of files are escaped, which makes them longer.
-    const text = cut({ text: fillEmpty([before, words, missing]).join("\n"), maxLength: maxEmptyLength });
+    const words = emptyAnswerText[locale](files.length - failed.length);
+    // Escaped file names can make this longer than a message.
+    const text = cut({ text: removeEmpty([before, words, missing]).join("\n"), maxLength: maxEmptyLength });
     return [
       task.mrkdwnFallback ? plainLast({ text, reference }) : withBlocks({ text, blocks: [section(text)], reference }),
     ];
@@ -47,7 +47,7 @@ export function answerParts(request: { task: Task; answer: Answer; locale: Local
   if (task.mrkdwnFallback) return plainContents({ texts: parts, after, reference });
   return parts.map((part, index) => {
     const isLast = index === parts.length - 1;
-    const said = index === 0 ? fillEmpty([before]) : [];
+    const said = index === 0 ? removeEmpty([before]) : [];
     return withBlocks({
       text: cut({ text: [...said, toMrkdwn(part)].join("\n"), maxLength: maxMrkdwnLength }),
       blocks: [...said.map(context), markdownBlock(part), ...(isLast ? after.map(section) : [])],
@@ -61,24 +61,30 @@ function hasFailed({ answer, index }: { answer: Answer; index: number }): boolea
   return upload !== undefined && "failed" in upload;
 }
 
-type Plain = { texts: readonly string[]; after: readonly string[]; reference: string };
-
-/** What follows the answer stands in a message of its own where the last one is full. */
-function plainContents({ texts, after, reference }: Plain): MessageContent[] {
+/** Appends `after` and the reference to the last message, or puts them into a message of their own if that one is full. */
+function plainContents({
+  texts,
+  after,
+  reference,
+}: {
+  texts: readonly string[];
+  after: readonly string[];
+  reference: string;
+}): MessageContent[] {
   const parts = [...texts];
   const end = plainLast({ text: after.join("\n"), reference }).text;
   const last = parts.pop() ?? "";
-  const together = fillEmpty([last, end]).join("\n\n");
+  const together = removeEmpty([last, end]).join("\n\n");
   const ends = together.length <= maxMrkdwnLength ? [together] : [last, cut({ text: end, maxLength: maxMrkdwnLength })];
   return [...parts, ...ends].map((part) => ({ text: part }));
 }
 
-/** Words of ours with the short request id below them. */
-export function plainLast({ text, reference }: { text: string; reference: string }): MessageContent {
-  return { text: fillEmpty([text, `_${reference}_`]).join("\n") };
+/** A text with the short request id below it. */
+export function plainLast({ text, reference }: { text: string; reference: string }) {
+  return { text: removeEmpty([text, `_${reference}_`]).join("\n") };
 }
 
-/** `text` stands where blocks are not shown. */
+/** `text` is shown where Slack cannot show blocks, such as in notifications. */
 export function withBlocks(request: {
   text: string;
   blocks: readonly SlackBlock[];
@@ -88,32 +94,28 @@ export function withBlocks(request: {
   return { text, blocks: reference === undefined ? blocks : [...blocks, context(reference)] };
 }
 
-function fillEmpty(texts: readonly string[]): string[] {
-  return texts.filter((text) => text !== "");
-}
-
-/** More messages than this nobody reads. */
+/** An answer that needs more messages becomes a file, because nobody reads that many. */
 const mostParts = 5;
-/** The same text takes about three times as many messages in mrkdwn. */
+/** In mrkdwn, the same text takes about three times as many messages. */
 const mostPlainParts = 18;
-/** The text of an answer never takes more messages. Only one whose file could not be attached comes near this. */
+/** The limit for every answer. Only an answer whose file could not be attached gets near it. */
 export const mostMessages = 20;
-/** No more of a text is read. */
+/** The rest of a longer text is not read. */
 const maxReadLength = mostMessages * maxMarkdownLength;
-/** A text up to this length is short in every form. */
+/** A text of at most this length never becomes a file. */
 const shortLength = 1000;
-/** How much of an answer is shown that is attached as a file. */
+/** How much of an attached answer the message shows. */
 const beginningLength = 3500;
 const longAnswerName = "answer.md";
 
-/** `before` is a line in mrkdwn that stands before the text. */
+/** `before` is a line of mrkdwn above the text. */
 type AnswerForm = { type: "markdown" } | { type: "mrkdwn"; before: string };
-/** Each part shows something. `isWhole`: nothing of the text is left out. */
+/** Each part shows something. `isWhole` is true if nothing is left out. */
 type AnswerMessages = { parts: readonly string[]; isWhole: boolean };
 
 /**
- * Depends on the agent's text alone, so that the answer's files are the same at every try, also where Slack does not take its
- * blocks. The length alone does not tell: columns of a table and escaped signs are longer in a message than in the text.
+ * Depends only on the agent's text, so that every try at a delivery has the same files, even after Slack has refused the blocks. The
+ * length of the text is not enough: padded table columns and escaped characters make messages longer than the text.
  */
 function isLongAnswer(text: string): boolean {
   if (text.length <= shortLength) return false;
@@ -122,7 +124,7 @@ function isLongAnswer(text: string): boolean {
   return markdownOf(known).length > mostParts || plainParts({ mrkdwn: mrkdwnOf(known) }).length > mostPlainParts;
 }
 
-/** Safe to show: each part is for one markdown block, or for the text of one message. */
+/** Returns parts that are safe to show, each for one markdown block or for the text of one message. */
 function answerMessages(text: string, form: AnswerForm): AnswerMessages {
   const known = readKnownAnswer(text);
   const all = form.type === "mrkdwn" ? shownMrkdwn(known.safe, mrkdwnOf(known), form) : markdownOf(known);
@@ -131,21 +133,21 @@ function answerMessages(text: string, form: AnswerForm): AnswerMessages {
   return { parts: form.type === "mrkdwn" ? parts : parts.filter(hasVisibleText), isWhole };
 }
 
-/** One message at most. */
+/** Returns the beginning of the text, in at most one message. */
 function shortenAnswer(text: string, form: AnswerForm): AnswerMessages {
-  // What is shown is at most a part of this: the rest need not be looked through.
+  // Three times the shown length is enough to read, since a long text takes time.
   const start = safeMarkdown(text.slice(0, beginningLength * 3));
   const [beginning = ""] = safeParts({ safe: start, maxLength: beginningLength });
   if (form.type === "markdown") return { parts: [beginning].filter(hasVisibleText), isWhole: false };
   return { parts: shownMrkdwn(beginning, toMrkdwn(beginning), form).slice(0, 1), isWhole: false };
 }
 
-/** Only what is made of the text says whether there is anything to see. */
+/** Returns no parts if the text shows nothing, even though `before` would. */
 function shownMrkdwn(safe: string, mrkdwn: string, { before }: { before: string }): string[] {
   if (!hasVisibleText(safe) || !isVisible(mrkdwn)) return [];
   const whole = plainParts({ mrkdwn, before });
   const shown = whole.filter(hasVisibleMrkdwn);
-  // An answer of signs alone, a check mark for example, is shown as it is.
+  // An answer of symbols alone, such as a check mark, is still shown.
   return shown.length > 0 ? shown : whole;
 }
 
@@ -153,7 +155,7 @@ function plainParts({ mrkdwn, before = "" }: { mrkdwn: string; before?: string }
   return splitAnswer({ text: before === "" ? mrkdwn : `${before}\n${mrkdwn}`, maxLength: maxMrkdwnLength });
 }
 
-/** In Markdown, each of at most `maxLength`. A comment that is cut would be read: of a text that is cut none is left. */
+/** Splits Markdown into parts of at most `maxLength`. Comments are removed first, because a cut comment would become visible. */
 function safeParts({ safe, maxLength }: { safe: string; maxLength: number }): string[] {
   const parts = splitAnswer({ text: fencedTables(safe.length > maxLength ? removeComments(safe) : safe), maxLength });
   return parts.map((part) => safePart({ part, maxLength }));
@@ -162,9 +164,9 @@ function safeParts({ safe, maxLength }: { safe: string; maxLength: number }): st
 type Known = { text: string; safe: string; markdown?: readonly string[]; mrkdwn?: string };
 let latest: Known = { text: "", safe: "" };
 
-/** One step of a task asks for the same text several times. */
+/** Caches the latest text, because one step of a task asks for it several times. */
 function readKnownAnswer(text: string): Known {
-  if (latest.text !== text) latest = { text, safe: safeMarkdown(readable(text)) };
+  if (latest.text !== text) latest = { text, safe: safeMarkdown(limitLength(text)) };
   return latest;
 }
 
@@ -178,37 +180,37 @@ function mrkdwnOf(known: Known): string {
   return known.mrkdwn;
 }
 
-/** Without half of a character at its end. */
-function readable(text: string): string {
+/** Does not cut a surrogate pair. */
+function limitLength(text: string): string {
   return text.length <= maxReadLength ? text : text.slice(0, maxReadLength).replace(/[\uD800-\uDBFF]$/, "");
 }
 
-/** `data` is any JSON. It is written only when its file is uploaded (`dataBytes`). */
+/** `data` is any JSON. `dataBytes` serializes it when the file is uploaded. */
 type OutgoingContent = { text: string } | { base64: string } | { data: unknown } | { url: string };
 
 export type OutgoingFile = { name: string; mimetype?: string; content: OutgoingContent };
 
-/** A message of Slack shows no more well. */
+/** More files do not fit well into one Slack message. */
 const maxFiles = 20;
 
-/** In the order of the outcome's `uploads`; the same at every try. */
+/** Returns the files in the order of the outcome's `uploads`. The result is the same at every try. */
 export function createOutgoingFiles({ outcome }: Pick<Task, "outcome">): readonly OutgoingFile[] {
   return outcome?.type === "answer" ? readList(outcome).files : [];
 }
 
-/** How many files of the answer nobody gets. */
+/** Counts the files of the answer that are not delivered. */
 export function leftOutCount({ outcome }: Pick<Task, "outcome">): number {
   return outcome?.type === "answer" ? readList(outcome).leftOut : 0;
 }
 
-/** One line of JSON; undefined where it cannot be written. */
+/** Returns one line of JSON, or undefined for data that is nested too deep to serialize. */
 export function dataBytes(data: unknown): Uint8Array | undefined {
   return isNestedTooDeep(data) ? undefined : Buffer.from(`${JSON.stringify(data)}\n`);
 }
 
 type FileList = { files: readonly OutgoingFile[]; leftOut: number };
 
-/** One step of a task asks for the list several times. */
+/** Caches lists, because one step of a task asks for them several times. */
 const lists = new WeakMap<Answer, FileList>();
 
 function readList(answer: Answer): FileList {
@@ -217,7 +219,7 @@ function readList(answer: Answer): FileList {
   return list;
 }
 
-/** Beyond the limit artifacts are only counted. */
+/** Artifacts above the limit are only counted. */
 function makeList({ text, artifacts = [], leftOut = 0 }: Answer): FileList {
   const said = text.trim();
   const files: OutgoingFile[] = isLongAnswer(text)
@@ -228,16 +230,14 @@ function makeList({ text, artifacts = [], leftOut = 0 }: Answer): FileList {
     const made = readContent(artifact);
     if (made === undefined || ("text" in made.content && made.content.text.trim() === said)) continue;
     if (files.length < maxFiles) {
-      files.push({
-        name: chooseUniqueName({ name: chooseFileName({ artifact, ...made }), taken: files.map(readName) }),
-        ...made,
-      });
+      const taken = files.map(({ name }) => name);
+      files.push({ name: chooseUniqueName({ name: chooseFileName({ artifact, ...made }), taken }), ...made });
     } else surplus += 1;
   }
   return { files, leftOut: surplus + leftOut };
 }
 
-/** An artifact of nothing is none. */
+/** Returns undefined for an empty artifact. */
 function readContent(artifact: Artifact): Omit<OutgoingFile, "name"> | undefined {
   const { text, base64, data, url, mimetype } = artifact;
   const type = mimetype === undefined || mimetype === "" ? {} : { mimetype };
@@ -247,12 +247,8 @@ function readContent(artifact: Artifact): Omit<OutgoingFile, "name"> | undefined
   return url === undefined || url === "" ? undefined : { ...type, content: { url } };
 }
 
-function readName({ name }: OutgoingFile): string {
-  return name;
-}
-
 const maxNameLength = 120;
-/** The part of a longer name that is read: its beginning and its end. */
+/** Of a longer name, only the beginning and the end are read. */
 const maxRead = 1000;
 const ending = /\.[\p{L}\p{N}]{1,10}$/u;
 
@@ -285,13 +281,12 @@ const endings: Record<string, string> = {
   "video/mp4": ".mp4",
 };
 
-type FileContent = {
-  mimetype?: string;
-  content: { text: string } | { base64: string } | { data: unknown } | { url: string };
-};
-
-/** What a file of an answer is called: safe on every machine that it is saved to, with an ending that opens it. */
-export function chooseFileName({ artifact, mimetype, content }: FileContent & { artifact: Artifact }): string {
+/** Chooses a file name that is safe on every operating system, with an extension that fits the content. */
+export function chooseFileName({
+  artifact,
+  mimetype,
+  content,
+}: Omit<OutgoingFile, "name"> & { artifact: Artifact }): string {
   const fromUrl = "url" in content ? lastSegment(content.url) : "";
   const name = safe(artifact.name ?? "") || safe(fromUrl) || "file";
   if (ending.test(name)) return name;
@@ -299,7 +294,7 @@ export function chooseFileName({ artifact, mimetype, content }: FileContent & { 
   return name + (known ?? ending.exec(safe(fromUrl))?.[0] ?? ("text" in content ? ".txt" : ".bin"));
 }
 
-/** Another one than those that are taken, on machines too that know no capitals: `report (2).csv`. */
+/** Adds a number to a taken name: `report (2).csv`. Compares names without case, as some file systems do. */
 function chooseUniqueName({ name, taken }: { name: string; taken: readonly string[] }): string {
   const used = new Set(taken.map(folded));
   const end = ending.exec(name)?.[0] ?? "";
@@ -309,7 +304,7 @@ function chooseUniqueName({ name, taken }: { name: string; taken: readonly strin
   return unique;
 }
 
-/** No path, nothing invisible, nothing that a shell or a file system takes for more than a letter. */
+/** Removes the path, invisible characters, and characters with a meaning to a shell or a file system. */
 function safe(name: string): string {
   const base = beginningAndEnd(name.split(/[/\\]/).at(-1) ?? "").normalize("NFC");
   const plain = sanitizeLine(base)

@@ -1,6 +1,6 @@
 /**
- * The few kinds of blocks that messages are made of (https://docs.slack.dev/reference/block-kit/blocks) and short texts, within Slack's
- * limits; and the marks by which Sekisho knows its own messages again: the value of a button, and the number of a post's part.
+ * Builds blocks and short texts within Slack's limits (https://docs.slack.dev/reference/block-kit/blocks), and encodes what identifies
+ * our own messages: the values of buttons and the part numbers of posts.
  */
 
 import { sanitizeLine } from "../../../shared/untrusted-input.ts";
@@ -13,29 +13,33 @@ const maxContextLength = 1900;
 const maxLabelLength = 75;
 export const maxButtons = 25;
 
-/** `text` is Markdown that is safe already, of at most `maxMarkdownLength`. */
+export function removeEmpty(texts: readonly string[]): string[] {
+  return texts.filter((text) => text !== "");
+}
+
+/** `text` is safe Markdown of at most `maxMarkdownLength`. */
 export function markdownBlock(text: string): SlackBlock {
   return { type: "markdown", text };
 }
 
-/** `text` is mrkdwn; what is too long is cut. */
+/** `text` is mrkdwn. It is cut if it is too long. */
 export function section(text: string): SlackBlock {
   return { type: "section", text: { type: "mrkdwn", text: cut({ text, maxLength: maxSectionLength }) } };
 }
 
-/** The small grey line. `text` is mrkdwn; what is too long is cut. */
+/** A small grey line. `text` is mrkdwn. It is cut if it is too long. */
 export function context(text: string): SlackBlock {
   return { type: "context", elements: [{ type: "mrkdwn", text: cut({ text, maxLength: maxContextLength }) }] };
 }
 
 export type ButtonLook = Button & { label: string; style?: string | undefined };
 
-/** At most `maxButtons` of them are shown. */
+/** Shows at most `maxButtons`. */
 export function buttons(looks: readonly ButtonLook[]): SlackBlock {
   return { type: "actions", elements: looks.slice(0, maxButtons).map(element) };
 }
 
-/** Slack refuses a style that it does not know. */
+/** Slack rejects the whole message for an unknown style, so other styles are left out. */
 function element({ label, style, ...button }: ButtonLook): Record<string, unknown> {
   return {
     type: "button",
@@ -45,18 +49,18 @@ function element({ label, style, ...button }: ButtonLook): Record<string, unknow
   };
 }
 
-/** The beginning of a text in mrkdwn or Markdown, with an ellipsis where that is not all of it. */
+/** Returns the beginning of a text in mrkdwn or Markdown, with an ellipsis if it was cut. */
 export function cut({ text, maxLength }: { text: string; maxLength: number }): string {
   if (text.length <= maxLength) return text;
-  // What is not shown need not be read: a text may be as long as a response.
+  // A text may be as long as a whole response, so the part that is never shown is not scanned.
   const [beginning = ""] = splitAnswer({ text: text.slice(0, maxLength * 2), maxLength: maxLength - 3 });
   return `${beginning}\n…`;
 }
 
-// Marked as free of effects, so that a bundle that does not use it leaves it out.
+// Marked as pure, so that bundles that do not use it leave it out.
 const graphemes = /* @__PURE__ */ new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** At most `maxLength` UTF-16 units, an ellipsis included; what a reader sees as one character stays whole. */
+/** Returns at most `maxLength` UTF-16 units, with an ellipsis if the text was cut. Never splits a grapheme. */
 export function shorten({ text, maxLength }: { text: string; maxLength: number }): string {
   const line = sanitizeLine(text.slice(0, maxLength * 4).replace(/\s+/g, " ")).trim();
   if (line.length <= maxLength) return line;
@@ -69,8 +73,8 @@ export function shorten({ text, maxLength }: { text: string; maxLength: number }
 }
 
 /**
- * A moment in the reader's own time zone (https://docs.slack.dev/messaging/formatting-message-text, "Date formatting");
- * for mrkdwn. What follows the bar stands where a client cannot show it.
+ * Formats a time in mrkdwn, shown in the reader's time zone (https://docs.slack.dev/messaging/formatting-message-text, "Date
+ * formatting"). Clients that cannot format it show the text behind the bar.
  */
 export function slackDate({ atMs, locale }: { atMs: number; locale: Locale }): string {
   const between = locale === "ja" ? " " : " at ";
@@ -86,7 +90,7 @@ const units: readonly [Unit, number][] = [
 ];
 const japanese: Record<Unit, string> = { second: "秒", minute: "分", hour: "時間", day: "日" };
 
-/** Rounded up, so that it is over when the reader's time is: `5 minutes`, `5分`. */
+/** Formats a duration such as `5 minutes` or `5分`. Rounds up, so that a reader who waits that long never returns too early. */
 export function spanText({ spanMs, locale }: { spanMs: number; locale: Locale }): string {
   const [unit, unitMs] = units.find(([, ms]) => spanMs > ms) ?? (["second", 1000] as const);
   const count = Math.max(1, Math.ceil(spanMs / unitMs));
@@ -104,24 +108,24 @@ const answerAction = "sekisho_answer_";
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const maxValueLength = 200;
 
-/** What a pressed button says, or nothing where it is none of ours: a value is exactly what `encodeButton` writes. */
+/** Returns undefined for a button that is not ours: the value must be exactly what `encodeButton` writes. */
 export function decodeButton({ action_id, value }: { action_id: string; value: string }): Button | undefined {
   const fields = parse(value);
   if (fields === undefined) return undefined;
   const { r: requestId, q: question, o: option } = fields;
   if (typeof requestId !== "string" || !uuid.test(requestId)) return undefined;
-  const pressed: Button | undefined =
+  const clicked: Button | undefined =
     action_id === cancelAction
       ? { requestId, button: { type: "cancel" } }
       : isCount(question) && isCount(option)
         ? { requestId, button: { type: "answer", question, option } }
         : undefined;
-  if (pressed === undefined) return undefined;
-  const expected = encodeButton(pressed);
-  return expected.action_id === action_id && expected.value === value ? pressed : undefined;
+  if (clicked === undefined) return undefined;
+  const expected = encodeButton(clicked);
+  return expected.action_id === action_id && expected.value === value ? clicked : undefined;
 }
 
-/** Within one message every `action_id` is another. */
+/** The `action_id` includes the option, because it must be unique within a message. */
 export function encodeButton({ requestId, button }: Button): { action_id: string; value: string } {
   if (button.type === "cancel") return { action_id: cancelAction, value: JSON.stringify({ r: requestId }) };
   const { question, option } = button;
@@ -143,19 +147,19 @@ function isCount(value: unknown): value is number {
 }
 
 export const placeholderPart = 0;
-/** The first part of an agent's answer; the others follow. */
+/** The first part of an agent's answer. Further parts follow. */
 export const answerPart = 1;
-/** The first part of an answer in mrkdwn alone, which stands where Slack did not take its blocks. */
+/** The first part of an answer in mrkdwn, used after Slack has refused its blocks. */
 export const plainPart = 501;
-/** The first part of the words that stand where Slack did not take the answer. */
+/** The first part of the text that replaces an answer that Slack has refused. */
 export const insteadPart = 1001;
-/** The first question of the agent; further ones follow. */
+/** The agent's first question. Further questions follow. */
 export const questionPart = 2001;
-/** What opens a thread for a slash command. */
+/** The message that opens a thread for a slash command. */
 export const openingPart = 3001;
-/** The message with the answer's files: Slack posts it, and it is known by the files. */
+/** The message with the answer's files. Slack posts it without a key, so it is recognized by its files. */
 export const filesPart = 4001;
-/** A message that was to go and cannot be deleted. */
+/** A message that should be deleted, but that Slack does not delete. */
 export const replacedPart = 6001;
-/** A native stream that was not made the answer yet: Slack gives it no key, and it is known by its `ts`. */
+/** A native stream that has not become the answer yet. Slack gives it no key, so it is recognized by its `ts`. */
 export const streamPart = 5001;

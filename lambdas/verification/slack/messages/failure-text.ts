@@ -1,8 +1,8 @@
-/** The words for a task that ended without an answer: one sentence about what happened, one about what to do. */
+/** The texts for a failed task: one sentence about what happened, and one about what to do. */
 import type { ClientReason } from "../../../../contracts/errors.ts";
 import type { Locale } from "../../task/task.ts";
 
-/** `todo` is something that the reader can do. */
+/** `todo` must be something that the reader can do. */
 export type Words = { happened: string; todo: string };
 
 type Situation =
@@ -25,7 +25,7 @@ type Situation =
   | "unreachable"
   | "wrong";
 
-/** A reason without a situation does not compile. The two sides not understanding each other looks the same to a user, whatever the detail. */
+/** Maps every reason to a text. All protocol errors share one text, because their details do not help a user. */
 const situations: Record<ClientReason, Situation> = {
   parse_error: "mismatch",
   invalid_request: "mismatch",
@@ -201,7 +201,7 @@ const words: Record<Situation, Record<Locale, Words>> = {
   },
 };
 
-/** `lost`: the Execution zone lost the task on the way; that is more than that it failed. */
+/** `lost` is true if the Execution zone lost the task, so that part of the work may be done. */
 export function failureText({ reason, lost, locale }: { reason: ClientReason; lost: boolean; locale: Locale }): Words {
   return words[lost ? "lost" : situations[reason]][locale];
 }

@@ -1,4 +1,4 @@
-/** The words for every outcome but the answer itself, in English and Japanese. Never a code, a URL or an exception. */
+/** The texts for every outcome except the answer, in English and Japanese. They never show a code, a URL or an exception. */
 import type { Locale, Task, TaskOutcome } from "../../task/task.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { shorten, slackDate, spanText } from "./blocks.ts";
@@ -25,7 +25,8 @@ const canceling: Record<Locale, (count: number) => string> = {
       : `このスレッドの${count}件を取り消しています。結果はそれぞれに表示されます。`,
 };
 
-const emptyAnswer: Record<Locale, (files: number) => string> = {
+/** For an answer without text. `files` counts its attached files. */
+export const emptyAnswerText: Record<Locale, (files: number) => string> = {
   en: (files) =>
     files === 0
       ? "The agent answered, but without any text."
@@ -41,7 +42,8 @@ const goesOn: Record<Locale, (name: string) => string> = {
   ja: (name) => `_回答の冒頭です。全文は添付の ${name} をご覧ください。_`,
 };
 
-const cutAnswer: Record<Locale, string> = {
+/** Shown below an answer that is cut. */
+export const cutAnswerText: Record<Locale, string> = {
   en: "_The answer goes on, but it is too long to be posted here._",
   ja: "_回答には続きがありますが、長すぎるためここには投稿できません。_",
 };
@@ -58,51 +60,33 @@ const leftOut: Record<Locale, (count: number) => string> = {
   ja: (count) => `ほかに${count}件のファイルがありますが、添付できませんでした。`,
 };
 
-/** The first eight digits of the request id suffice to find the task in the logs. */
+/** The first eight digits of the request id are enough to find the task in the logs. */
 export function referenceText({ locale, requestId }: { locale: Locale; requestId: string }): string {
   return reference[locale](requestId.slice(0, 8));
 }
 
-/** Goes before whatever a retry comes to. `retryOf` is the first task's request id. */
+/** Shown above the outcome of a retry. `retryOf` is the request id of the first task. */
 export function retriedText({ locale, retryOf }: { locale: Locale; retryOf: string }): string {
   return retried[locale](retryOf.slice(0, 8));
-}
-
-/** Of an answer without text, with so many files. */
-export function emptyAnswerText({ locale, files }: { locale: Locale; files: number }): string {
-  return emptyAnswer[locale](files);
 }
 
 export function continuedText({ locale, name }: { locale: Locale; name: string }): string {
   return goesOn[locale](fileName(name));
 }
 
-/** Stands below an answer of which the rest is left out. */
-export function cutAnswerText({ locale }: { locale: Locale }): string {
-  return cutAnswer[locale];
-}
-
-const undelivered: Record<Locale, string> = {
+/** Shown in place of an answer that Slack refused at every try. */
+export const undeliveredText: Record<Locale, string> = {
   en: "The agent has answered, but Slack did not accept the answer from me. Please give the reference below to your administrator, who can have it sent again.",
   ja: "エージェントは回答しましたが、Slackに投稿できませんでした。下の照会番号を管理者に伝えてください。管理者は回答を再送できます。",
 };
 
-const replaced: Record<Locale, string> = {
+/** Shown in an outdated message that Slack does not delete. */
+export const replacedText: Record<Locale, string> = {
   en: "_My answer is in another message of this thread._",
   ja: "_回答はこのスレッドの別のメッセージにあります。_",
 };
 
-/** Stands in a message that cannot be deleted. */
-export function replacedText({ locale }: { locale: Locale }): string {
-  return replaced[locale];
-}
-
-/** Stands in place of an answer that Slack took at none of many tries. */
-export function undeliveredText({ locale }: { locale: Locale }): string {
-  return undelivered[locale];
-}
-
-/** Nothing where all files of the answer are there. */
+/** Returns "" if all files were attached. */
 export function missingFilesText(request: { locale: Locale; failed: readonly string[]; leftOut: number }): string {
   const { locale, failed } = request;
   return [
@@ -111,7 +95,7 @@ export function missingFilesText(request: { locale: Locale; failed: readonly str
   ].join("\n");
 }
 
-/** Of every outcome that is no answer, and of none at all. In mrkdwn, without the reference. */
+/** Returns the text of any outcome except an answer, in mrkdwn and without the reference. A task may also have no outcome. */
 export function createOutcomeText(request: {
   task: Pick<Task, "message" | "receivedAtMs">;
   outcome: Exclude<TaskOutcome, { type: "answer" }> | undefined;
@@ -135,10 +119,9 @@ function sentences({ words: { happened, todo }, locale }: { words: Words; locale
 
 type OtherOutcome = Exclude<TaskOutcome, { type: "answer" | "failed" | "canceling" }>;
 type Asked = { team: string; channel: string; user: string };
-/** `contact` is mrkdwn of the configuration: whom to ask. `nowMs`: when the task came, so that repeated words stay the same. */
+/** `contact` is mrkdwn from the configuration. `nowMs` is when the task came, so that every try shows the same text. */
 type About = { asked: Asked; contact: string | undefined; nowMs: number };
 
-/** An outcome without words in both languages does not compile. */
 function otherOutcomeText({ outcome, locale, ...about }: About & { outcome: OtherOutcome; locale: Locale }): Words {
   switch (outcome.type) {
     case "refused":
@@ -285,12 +268,12 @@ const fileRefused: Record<Extract<TaskOutcome, { type: "file_refused" }>["why"],
   },
 };
 
-/** As part of a sentence: quoted, escaped and not too long. */
+/** Quotes, escapes and shortens a file name for use in a sentence. */
 function fileName(name: string): string {
   return `\`${escapeMrkdwn(shorten({ text: name, maxLength: 100 }).replaceAll("`", "'"))}\``;
 }
 
-/** As people say it, and never more than it is. */
+/** Formats a size and rounds down, so that the text never promises more than the limit. */
 function megabytes(bytes: number): string {
   const mega = 1024 * 1024;
   if (bytes >= mega) return `${Math.floor((bytes / mega) * 10) / 10} MB`;

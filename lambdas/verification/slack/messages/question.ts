@@ -1,4 +1,4 @@
-/** The message that shows a question of the agent: open with its buttons, answered, or closed. */
+/** The message that shows an agent's question: open with its buttons, answered, or closed. */
 import type { AgentQuestion, Locale, Task } from "../../task/task.ts";
 import type { MessageContent, SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
@@ -25,13 +25,14 @@ const maxFurther = 50;
 
 type ShownQuestion = { task: Task; question: AgentQuestion; locale: Locale };
 
-/** `nowMs` decides whether its time is over. */
+/** `nowMs` decides whether the question has expired. */
 export function questionContent({ task, question, locale, nowMs }: ShownQuestion & { nowMs: number }): MessageContent {
   const prompt = formatPrompt({ question, locale });
-  const standing = toQuestionStatus({ task, question, nowMs });
+  const status = toQuestionStatus({ task, question, nowMs });
   const plainPrompt = cut({ text: toMrkdwn(prompt), maxLength: maxPlainLength });
-  if (question.answer !== undefined || standing !== "open") {
-    const end = question.answer === undefined ? closedText({ standing: toClosedStatus(standing), locale }) : answered();
+  const end =
+    question.answer !== undefined ? answered(question.answer) : status === "open" ? "" : closingText[status][locale];
+  if (end !== "") {
     const text = cut({ text: `${plainPrompt}\n\n${end}`, maxLength: maxMrkdwnLength });
     return { text, ...unlessPlain([markdownBlock(prompt), section(end)]) };
   }
@@ -41,8 +42,7 @@ export function questionContent({ task, question, locale, nowMs }: ShownQuestion
     ...unlessPlain([markdownBlock(prompt), ...createButtons({ task, question }), context(hint)]),
   };
 
-  function answered(): string {
-    const { option, text = "", ...given } = question.answer ?? { user: "", atMs: 0 };
+  function answered({ option, text = "", ...given }: NonNullable<AgentQuestion["answer"]>): string {
     const label = option === undefined ? undefined : formatLabel({ question, index: option });
     const words = answeredText({ ...given, label, locale });
     return text === "" ? words : `${words}\n> ${escapeMrkdwn(shorten({ text, maxLength: maxAnswerLength }))}`;
@@ -53,12 +53,12 @@ export function questionContent({ task, question, locale, nowMs }: ShownQuestion
   }
 }
 
-/** In Markdown. A prompt may be as long as a response: first of all it is cut. */
+/** Returns safe Markdown. Cuts the prompt before parsing it, because it may be as long as a whole response. */
 function formatPrompt({ question, locale }: { question: AgentQuestion; locale: Locale }): string {
   const written = cut({ text: question.prompt, maxLength: maxPromptLength }).trim();
   const markdown = fencedTables(safeMarkdown(written));
-  // An ellipsis says only that it was cut.
-  const prompt = hasVisibleText(markdown.replace(/…$/, "")) ? markdown : noPromptText(locale);
+  // The ellipsis of a cut does not count as visible text.
+  const prompt = hasVisibleText(markdown.replace(/…$/, "")) ? markdown : noPrompt[locale];
   return safePart({ part: cut({ text: prompt, maxLength: maxPromptLength }), maxLength: maxPromptLength });
 }
 
@@ -72,11 +72,7 @@ function toQuestionStatus({
   return nowMs >= question.expiresAtMs ? "expired" : "open";
 }
 
-function toClosedStatus(standing: QuestionStatus): Exclude<QuestionStatus, "open"> {
-  return standing === "open" ? "over" : standing;
-}
-
-/** Credentials are never given here. */
+/** A question of kind `auth` has no buttons, because nobody should answer it in Slack. */
 function createButtons({ task, question }: Omit<ShownQuestion, "locale">): SlackBlock[] {
   if (question.kind === "auth" || question.options.length === 0) return [];
   const looks = question.options.map(
@@ -99,13 +95,13 @@ function createHint({
   locale: Locale;
   isPlain: boolean;
 }): string {
-  const until = untilText({ expiresAtMs: question.expiresAtMs, locale });
-  if (question.kind === "auth") return hintText({ kind: "auth", locale });
+  if (question.kind === "auth") return hints.auth[locale];
+  const until = untilText[locale](slackDate({ atMs: question.expiresAtMs, locale }));
   const labels = question.options.map((_, index) => escapeMrkdwn(formatLabel({ question, index })));
   const further = (isPlain ? labels : labels.slice(maxButtons)).slice(0, maxFurther).map((label) => `• ${label}`);
   const kind = isPlain || labels.length === 0 ? "words" : further.length > 0 ? "more" : "buttons";
-  const hint = hintText({ kind, locale });
-  // Choices come last: where there are very many of them, they are cut.
+  const hint = hints[kind][locale];
+  // The choices come last, because a long list of them is cut.
   return (further.length === 0 ? [hint, until] : [until, hint, ...further]).join("\n");
 }
 
@@ -119,8 +115,7 @@ function formatLabel({ question, index }: { question: AgentQuestion; index: numb
 
 type Words = Record<Locale, string>;
 
-/** How a question stands. */
-export type QuestionStatus = "open" | "expired" | "over";
+type QuestionStatus = "open" | "expired" | "over";
 
 const hints: Record<"buttons" | "words" | "more" | "auth", Words> = {
   buttons: {
@@ -145,74 +140,48 @@ const closingText: Record<Exclude<QuestionStatus, "open">, Words> = {
   over: { en: "The task is over; this needs no answer any more.", ja: "タスクは終了しました。回答は不要です。" },
 };
 
-const until: Record<Locale, (date: string) => string> = {
+const untilText: Record<Locale, (date: string) => string> = {
   en: (date) => `Answer until ${date}.`,
   ja: (date) => `回答期限：${date}`,
 };
 
 const inText: Words = { en: "in the thread", ja: "スレッドで回答" };
 
-function hintText({ kind, locale }: { kind: keyof typeof hints; locale: Locale }): string {
-  return hints[kind][locale];
-}
-
-function noPromptText(locale: Locale): string {
-  return noPrompt[locale];
-}
-
-function untilText({ expiresAtMs, locale }: { expiresAtMs: number; locale: Locale }): string {
-  return until[locale](slackDate({ atMs: expiresAtMs, locale }));
-}
-
-function closedText({ standing, locale }: { standing: Exclude<QuestionStatus, "open">; locale: Locale }): string {
-  return closingText[standing][locale];
-}
-
-/** `label` is the option's, as it was shown; without it the question was answered in words. */
+/** `label` is the label of the chosen option. It is undefined if the question was answered by text. */
 function answeredText(request: { label: string | undefined; user: string; atMs: number; locale: Locale }): string {
   const { label, user, atMs, locale } = request;
   const what = label === undefined ? inText[locale] : `*${escapeMrkdwn(label).replaceAll("*", "∗")}*`;
   return `✔ ${what} — <@${escapeMrkdwn(user)}>, ${slackDate({ atMs, locale })}`;
 }
 
-const notYours: Words = { en: "This button is for somebody else.", ja: "このボタンはほかの方のためのものです。" };
-const late: Words = { en: "The time to answer this is over.", ja: "この質問の回答期限は過ぎています。" };
-const past: Words = { en: "This question is answered already.", ja: "この質問にはすでに回答がありました。" };
-const filesLeft: Words = {
-  en: "I cannot take files along with an answer. Please say in words what matters in them, or send them in a new message when the task is done.",
-  ja: "回答にはファイルを添えられません。必要な内容を文章で書くか、タスクの終了後に新しいメッセージで送ってください。",
+const refusals: Record<Exclude<ButtonClickRefusal["type"], "answered">, Words> = {
+  not_yours: { en: "This button is for somebody else.", ja: "このボタンはほかの方のためのものです。" },
+  expired: { en: "The time to answer this is over.", ja: "この質問の回答期限は過ぎています。" },
+  past: { en: "This question is answered already.", ja: "この質問にはすでに回答がありました。" },
+  files_left: {
+    en: "I cannot take files along with an answer. Please say in words what matters in them, or send them in a new message when the task is done.",
+    ja: "回答にはファイルを添えられません。必要な内容を文章で書くか、タスクの終了後に新しいメッセージで送ってください。",
+  },
+  over: { en: "This task is over already.", ja: "このタスクはすでに終了しています。" },
 };
-const over: Words = { en: "This task is over already.", ja: "このタスクはすでに終了しています。" };
 const answered: Record<Locale, (by: string, date: string) => string> = {
   en: (by, date) => `${by} answered this already (${date}).`,
   ja: (by, date) => `この質問には、すでに${by}さんが回答しています（${date}）。`,
 };
 
-/** A refusal without words does not compile. */
 export function replyRefusalText({ refusal, locale }: { refusal: ButtonClickRefusal; locale: Locale }): string {
-  switch (refusal.type) {
-    case "not_yours":
-      return notYours[locale];
-    case "expired":
-      return late[locale];
-    case "over":
-      return over[locale];
-    case "past":
-      return past[locale];
-    case "files_left":
-      return filesLeft[locale];
-    case "answered":
-      return answered[locale](`<@${escapeMrkdwn(refusal.by)}>`, slackDate({ atMs: refusal.atMs, locale }));
-  }
+  return refusal.type === "answered"
+    ? answered[locale](`<@${escapeMrkdwn(refusal.by)}>`, slackDate({ atMs: refusal.atMs, locale }))
+    : refusals[refusal.type][locale];
 }
 
-/** Why a button, or what came with an answer, did nothing; whoever pressed or wrote it is told, and nobody else. */
+/** Why a button click or a reply had no effect. Only the person who clicked or replied sees the text. */
 export type ButtonClickRefusal =
   | { type: "not_yours" }
   | { type: "answered"; by: string; atMs: number }
   | { type: "expired" }
-  /** It was the button of a question that is no more. */
+  /** The button belongs to an earlier question. */
   | { type: "past" }
-  /** The answer came with files, which cannot be brought to the agent. */
+  /** The reply has files, which cannot be sent to the agent. */
   | { type: "files_left" }
   | { type: "over" };

@@ -1,26 +1,26 @@
-/** An answer in parts that Slack takes, cut where a reader would cut it. */
+/** Splits an answer into parts that fit into Slack messages, at the places where a reader would split it. */
 
 /**
- * All markdown blocks of one message hold 12,000 characters together (https://docs.slack.dev/reference/block-kit/blocks/markdown-block),
- * and messages of little more than 13,000 in blocks of any kind have been refused (`msg_blocks_too_long`).
+ * All markdown blocks of a message may hold 12,000 characters together (https://docs.slack.dev/reference/block-kit/blocks/markdown-block).
+ * Slack has also refused messages with little more than 13,000 characters in all blocks (`msg_blocks_too_long`).
  */
 export const maxMarkdownLength = 11_500;
 /**
- * `chat.update` refuses texts above 4,000 characters (`msg_too_long`), and the first part is an edit of the placeholder;
- * what Slack counts is not said to be UTF-16 units, hence the distance. (`chat.postMessage` would take 40,000, then cuts.)
+ * `chat.update` refuses texts above 4,000 characters (`msg_too_long`), and the first part is an edit of the placeholder. The margin
+ * is there because Slack does not say how it counts characters. (`chat.postMessage` takes 40,000 and cuts the rest.)
  */
 export const maxMrkdwnLength = 3900;
 
-/** A paragraph or a list that would fit into the next part is cut only where this one would stay emptier than that. */
+/** A paragraph or list that fits into the next part is split only if this part would otherwise be emptier than this share. */
 const goodShare = 0.5;
-/** Less room than that is left empty. */
+/** A smaller share of free room stays empty. */
 const leastRoom = 0.25;
 
 /**
- * Each part has at most `maxLength` UTF-16 units (at least 200). Cut is between blocks of Markdown before lines, sentences and
- * words; a code block that has to be cut is closed and opened again with its language, a table gets its header again.
- * What is lost is white space at the cuts; everything else stays, in order. A text of white space alone has no parts: the
- * caller has words for it. `text` is Markdown or escaped mrkdwn, of which an entity such as `&amp;` is never cut.
+ * Returns parts of at most `maxLength` UTF-16 units (at least 200). Prefers to split between Markdown blocks, then lines, sentences
+ * and words. A split code block is closed and opened again with its language, and a split table repeats its header. Only white
+ * space at the cuts is lost. A text of white space has no parts. `text` is Markdown or escaped mrkdwn, and an entity such as
+ * `&amp;` is never split.
  */
 export function splitAnswer({ text, maxLength }: { text: string; maxLength: number }): string[] {
   if (maxLength < 200) throw new RangeError("maxLength must be at least 200");
@@ -41,7 +41,7 @@ export function splitAnswer({ text, maxLength }: { text: string; maxLength: numb
     const fitsNext = fitsInto(block, maxLength) && !(isShort && (block.kind === "text" || block.kind === "list"));
     if (part.length > 0 && (fitsNext || room < maxLength * leastRoom)) {
       waiting.push(block);
-      // A heading goes along with what it is the heading of.
+      // A heading moves to the next part together with its content.
       if (part.length > 1 && part.at(-1)?.kind === "heading") waiting.push(...part.splice(-1));
       flush();
       continue;
@@ -70,16 +70,16 @@ function hasText({ kind, head, body }: TextBlock): boolean {
   return (kind === "table" && head.length > 0) || body.some((line) => line.trim() !== "");
 }
 
-/** A head larger than this part of the room is not repeated: the messages would show little else. */
+/** A head that takes a larger share of the room is not repeated, because the messages would show little else. */
 const mostHead = 0.25;
 
-/** `kept` has at most `room` UTF-16 units; both hold something. The block is longer than `room`, which is at least 50. */
+/** `kept` has at most `room` UTF-16 units. Neither part is empty. The block is longer than `room`, which is at least 50. */
 function divideBlock({ block, room }: { block: TextBlock; room: number }): { kept: TextBlock; rest: TextBlock } {
   const { head, tail } = block;
   if (head.length === 0) return dividedText({ block, room });
   const frame = blockText({ ...block, body: [] }).length + 1;
   if (frame > room * mostHead) {
-    // The header of a table in a fence is told once; the fence is opened in each message.
+    // Shows the header of a fenced table only once, but opens the fence in each message.
     if (block.kind === "fence" && head.length > 1) return divideBlock({ block: withoutHeader(block), room });
     return dividedText({ block: toText(block), room });
   }
@@ -94,7 +94,7 @@ function divideBlock({ block, room }: { block: TextBlock; room: number }): { kep
   return { kept: { ...block, body: [long.slice(0, end)] }, rest };
 }
 
-/** Only the lines around the cut are joined: to join all of them at every cut would take long for a text of many short lines. */
+/** Joins only the lines around the cut. Joining all lines at every cut would be slow for many short lines. */
 function dividedText({ block, room }: { block: TextBlock; room: number }): { kept: TextBlock; rest: TextBlock } {
   const { body } = block;
   const count = linesThatFit({ lines: body, room: room + lookAhead }) + 1;
@@ -125,26 +125,26 @@ function linesThatFit({ lines, room }: { lines: readonly string[]; room: number 
   return count;
 }
 
-/** The part ends before `end`, the next one begins at `next`; between them is white space only. */
+/** The part ends before `end`, and the next one starts at `next`. Between them is only white space. */
 export type Cut = { end: number; next: number };
 
-/** A nicer place is taken only where the part is not made much shorter by it: so the parts stay few. */
+/** A better place is used only if the part keeps at least this share of its length, so that there are few parts. */
 const leastShare = 0.6;
 
-/** What begins before the cut may end so far behind it. No more of the text is looked at. */
+/** How far behind the cut a link or code span may end to be recognized. Bounds the work. */
 const lookAhead = 600;
 
-/** What falls apart when it is cut: links, code and emphasis within a line. */
+/** Links, code and emphasis within a line, which would break if they were split. */
 const inseparable =
   /<[^<>\n]{1,500}>|!?\[[^[\]\n]{0,300}\]\([^()\s]{0,500}\)|`[^`\n]{1,300}`|\*\*[^*\n]{1,300}\*\*|\*[^*\s][^*\n]{0,300}\*/g;
 
 /**
- * The nicest place in the last part of `budget`: between items of a list, lines, sentences (Japanese ones as well), words.
- * Without any, between two characters as a reader sees them. `budget` is shorter than the text.
+ * Finds the best place near the end of `budget`: between list items, lines, sentences (also Japanese ones) or words, otherwise
+ * between two graphemes. `budget` is shorter than the text.
  */
 function findCut({ text, budget }: { text: string; budget: number }): Cut {
   const least = Math.floor(budget * leastShare);
-  // What follows decides whether the last place is one: a line's end, the blank after a full stop.
+  // One more character shows whether the last place is at a line end or before a blank.
   const window = text.slice(0, budget + 1);
   const whole = [...text.slice(0, budget + lookAhead).matchAll(inseparable)]
     .map((match) => ({ from: match.index, to: match.index + match[0].length }))
@@ -158,7 +158,7 @@ function findCut({ text, budget }: { text: string; budget: number }): Cut {
   const end = betweenCharacters({ text, budget, least });
   return { end, next: end };
 
-  /** The last place that is within nothing. Both lists are in the order of the text. */
+  /** Finds the last match that does not split anything inseparable. Both lists are in text order. */
   function last(pattern: RegExp): Cut | undefined {
     let before = whole.length - 1;
     for (const match of [...window.matchAll(pattern)].reverse()) {
@@ -173,7 +173,7 @@ function findCut({ text, budget }: { text: string; budget: number }): Cut {
 }
 
 function betweenCharacters({ text, budget, least }: { text: string; budget: number; least: number }): number {
-  // One code point more than the budget: with half of it, the character before it would look whole.
+  // Includes one code point behind the budget. With half of it, the grapheme before it would look complete.
   const window = text.slice(0, budget + 2);
   const cutEntity = /&[a-z]{0,3}$/.exec(window.slice(0, budget));
   if (cutEntity !== null && cutEntity.index >= least) return cutEntity.index;
@@ -181,33 +181,33 @@ function betweenCharacters({ text, budget, least }: { text: string; budget: numb
   if (backticks !== null && window[budget] === "`" && backticks.index >= least) return backticks.index;
   const grapheme = new Intl.Segmenter(undefined, { granularity: "grapheme" }).segment(window).containing(budget);
   if (grapheme !== undefined && grapheme.index >= least && grapheme.index > 0) return grapheme.index;
-  // A "character" without end: at least its surrogate pairs stay whole.
+  // The grapheme is longer than a part, so it is split between code points.
   const isPair = /[\uD800-\uDBFF]/.test(window[budget - 1] ?? "") && /[\uDC00-\uDFFF]/.test(window[budget] ?? "");
   return isPair ? budget - 1 : budget;
 }
 
 /**
- * `head` is repeated wherever the block is cut (the opening of a fence, the header of a table), `tail` closes each piece of it;
- * the lines of `body` are told once.
+ * Every piece of a split block repeats `head` (the opening of a fence, the header of a table) and `tail`. The lines of `body` are
+ * divided among the pieces.
  */
 export type TextBlock = {
   kind: "fence" | "table" | "list" | "heading" | "text";
   head: readonly string[];
   body: readonly string[];
   tail: readonly string[];
-  /** An empty line stands before it. */
+  /** An empty line precedes the block. */
   isApart: boolean;
 };
 
 const fenceOpening = /^[ \t>]*(?<ticks>`{3,}(?=[^`]*$)|~{3,})/;
 const fenceClosing = /^[ \t>]*(?<ticks>`+|~+)[ \t]*$/;
 const tableRuleCell = /^:?-+:?$/;
-/** Below the header of a table that stands in a fence. */
+/** The line below the header of a fenced table. */
 const fencedRule = /^-{3,}(?:\+-{3,})+$/;
 const listItem = /^[ \t]*(?:[-*+•◦▪☐☑]|\d{1,9}[.)])[ \t]+\S/;
 const heading = /^(?:#{1,6}[ \t]+\S.*|\*[^*\n]+\*)$/;
 
-/** Empty lines outside of fences are in none of the blocks. */
+/** Blocks do not include empty lines, except within fences. */
 export function scanBlocks(text: string): TextBlock[] {
   const lines = text.split("\n");
   const blocks: TextBlock[] = [];
@@ -226,12 +226,11 @@ export function scanBlocks(text: string): TextBlock[] {
   return blocks;
 }
 
-/** The lines of the block as they stand in a message. */
 export function blockText({ head, body, tail }: TextBlock): string {
   return [...head, ...body, ...tail].join("\n");
 }
 
-/** Whether the block's lines as they stand in a message have at most `maxLength` UTF-16 units. Counts no further. */
+/** True if the text of the block has at most `maxLength` UTF-16 units. Stops counting there. */
 function fitsInto({ head, body, tail }: TextBlock, maxLength: number): boolean {
   let length = -1;
   for (const lines of [head, body, tail]) {
@@ -251,7 +250,7 @@ export function jointBefore({ block, isFirst }: { block: TextBlock; isFirst: boo
   return isFirst ? "" : block.isApart ? "\n\n" : "\n";
 }
 
-/** The line that opens the code in which the text ends, with its line end; "" where it ends in none. */
+/** If the text ends within a fence, returns the line that opens it, with a line end. Otherwise returns "". */
 export function openFence(text: string): string {
   let opening = "";
   let closing: ReturnType<typeof findFenceClosing>;
@@ -262,7 +261,7 @@ export function openFence(text: string): string {
   return closing === undefined ? "" : `${opening}\n`;
 }
 
-/** Tells which lines end the fence that `line` opens; nothing where it opens none. */
+/** Returns a test for the line that closes the fence that `line` opens, or undefined if it opens none. */
 function findFenceClosing(line: string): { test(line: string): boolean } | undefined {
   const ticks = fenceOpening.exec(line)?.groups?.ticks;
   if (ticks === undefined) return undefined;
@@ -277,7 +276,7 @@ function findFenceClosing(line: string): { test(line: string): boolean } | undef
 type Found = { block: Omit<TextBlock, "isApart">; next: number };
 type Position = { lines: readonly string[]; at: number };
 
-/** One that nobody closed is closed. */
+/** Closes an unclosed fence. */
 function fenceAt({ lines, at }: Position): Found | undefined {
   const open = lines[at] ?? "";
   const closing = findFenceClosing(open);
@@ -302,7 +301,7 @@ function tableAt({ lines, at }: Position): Found | undefined {
   };
 }
 
-/** Cell by cell: one expression for the whole line would try every way to divide a long run of blanks. */
+/** Tests each cell. One expression for the whole line would backtrack over long runs of blanks. */
 function isTableRule(line: string): boolean {
   if (!line.includes("|")) return false;
   const cells = line.trim().replace(/^\|/, "").replace(/\|$/, "").split("|");

@@ -1,25 +1,26 @@
-/** Cuts the next piece of a text that is shown as it is written. Together, the pieces in Slack are safe Markdown. */
+/** Cuts the next piece of a streamed text so that all pieces together are safe Markdown. */
 import { createHash } from "node:crypto";
 import { safeMarkdown } from "../markdown/safe-markdown.ts";
 import { isVisible } from "../markdown/visible-text.ts";
 import { openFence } from "./split.ts";
 
-/** What a message of the stream shows: Markdown of that `length`, made of the text from there on. */
+/** The state of a stream message: it shows Markdown of `length`, made from the text starting at `from`. */
 export type StreamContent = { from: number; length: number; digest: string };
 
 export type StreamPiece =
   | { type: "piece"; markdown: string; shows: StreamContent; end: number }
-  /** Nothing yet that could be shown. */
+  /** There is nothing to show yet. */
   | { type: "none" }
-  /** The text does not go on from what is shown: it was written anew, or what came makes something else of it. */
+  /** The shown text cannot be continued, because the agent rewrote it or the new text changes its meaning. */
   | { type: "broken" };
 
-/** Slack takes that many characters at once. */
+/** Slack's limit for one append. */
 const maxPieceLength = 12_000;
 
 /**
- * `from` says up to where the text is shown already, in this message or in former ones; `shows` is of this message, and absent for
- * a new one. The agent decides where its text ends at the moment: so never a piece is made safe, but all that the message shows.
+ * `from` is the end of the text that is already shown, in this message or in earlier ones. `shows` describes this message, and is
+ * undefined for a new one. Always makes the whole message safe and not only the piece, because an agent controls where a piece
+ * ends and could split something unsafe over two pieces.
  */
 export function nextStreamPiece(request: {
   text: string;
@@ -44,22 +45,22 @@ function createDigest(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
 
-/** Slack takes 12,000 characters at once; made safe, a text is longer. */
+/** Leaves room below Slack's limit, because making a text safe lengthens it. */
 const mostLength = 6000;
-/** What would hold a text back for ever: then it is cut in there all the same. */
+/** A longer text is cut even within a link or code, because it could otherwise wait forever. */
 const mostHeldBack = 1500;
-/** Of a line that is shown in part already, so much is looked at again. */
+/** How much of a partly shown line is read again. */
 const lookBehind = 500;
 const mostPlaces = 20;
 
-/** Links, code, emphasis, and Slack's own notation, of which the end is not there yet. */
+/** A link or Slack notation whose end has not arrived yet. */
 const open = /\[[^[\]]*$|\]\([^()]*$|<[^\s<>][^<>]*$/;
-/** Lines that mean something as a whole only: rows of tables, fences. */
+/** Table rows and fences, which must not be split. */
 const wholeLine = /^[ \t>]*(?:\||`{3}|~{3})/;
-/** Behind a blank, the end of a Japanese clause, or a full stop that is the last there is. */
+/** Places for a cut: behind blanks, behind Japanese punctuation, or behind a full stop at the end. */
 const place = /[ \t\u3000]+|[。、！？]+|(?<![.!?])[.!?]+$/g;
 
-/** At least `from`; the text up to there is whole lines, or whole words of its last line. No pair of surrogates is parted. */
+/** Returns `from` or more. The text up to there ends with a whole line or a whole word. Never splits a surrogate pair. */
 export function findPieceEnd({ text, from }: { text: string; from: number }): number {
   const rest = text.slice(from, from + mostLength);
   const lineEnd = from + rest.lastIndexOf("\n") + 1;
@@ -71,7 +72,7 @@ export function findPieceEnd({ text, from }: { text: string; from: number }): nu
   return isHeldBack ? wholeCharacters(text, from + rest.length) : end;
 }
 
-/** The last place of the line that is behind `from` and within nothing. */
+/** Finds the last place behind `from` that is not within a link, code or emphasis. */
 function lastPlace({ line, from }: { line: string; from: number }): number | undefined {
   const ends = [...line.matchAll(place)].map((match) => match.index + match[0].length).filter((end) => end > from);
   return ends

@@ -1,6 +1,6 @@
 /**
- * All that a user reads about a task, in the language of the person who asked, and the message that stands in the thread while the
- * task is under way. Pure functions of the task's record, so that every try at a post says the same.
+ * Everything that users read about a task, in the language of the person who asked. All functions are pure functions of the task's
+ * record, so that a repeated post has the same content.
  */
 import { hasFailedDelivery, type Locale, type Task } from "../../task/task.ts";
 import type { MessageContent, SlackBlock } from "../api/slack.ts";
@@ -9,7 +9,7 @@ import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
 import { hasVisibleText, isVisible, removeComments } from "../markdown/visible-text.ts";
 import { answerParts, plainLast, withBlocks } from "./answer.ts";
-import { buttons, context, markdownBlock, section, shorten } from "./blocks.ts";
+import { buttons, context, markdownBlock, removeEmpty, section, shorten } from "./blocks.ts";
 import { createOutcomeText, referenceText, replacedText, retriedText, undeliveredText } from "./outcome-text.ts";
 import { type ButtonClickRefusal, questionContent, replyRefusalText } from "./question.ts";
 import {
@@ -22,7 +22,7 @@ import {
   type TextBlock,
 } from "./split.ts";
 
-/** `locale` counts where a task has none of its own; `contact` is whom a person who is refused is to ask, in mrkdwn. */
+/** `locale` is the default for tasks without their own. `contact` is mrkdwn that names whom a refused person should ask. */
 export function createTaskText(options: { locale: Locale; contact?: string | undefined }): TaskText {
   const localeOf = (task: Task) => task.locale ?? options.locale;
 
@@ -33,7 +33,7 @@ export function createTaskText(options: { locale: Locale; contact?: string | und
     if (outcome?.type === "answer" && !isUndelivered) return answerParts({ task, answer: outcome, locale });
     const words =
       outcome?.type === "answer"
-        ? undeliveredText({ locale })
+        ? undeliveredText[locale]
         : createOutcomeText({ task, outcome, locale, contact: options.contact });
     const text = retryOf === undefined ? words : `${retriedText({ locale, retryOf })}\n${words}`;
     const reference = referenceText({ locale, requestId: task.id });
@@ -53,26 +53,26 @@ export function createTaskText(options: { locale: Locale; contact?: string | und
         ? placeholderContent({ task, locale })
         : questionContent({ task, question, locale, nowMs });
     },
-    replaced: (task) => ({ text: replacedText({ locale: localeOf(task) }) }),
+    replaced: (task) => ({ text: replacedText[localeOf(task)] }),
     opening: (task) => ({ text: openingText({ task, locale: localeOf(task) }) }),
     status: (task) => statusText({ task, locale: localeOf(task) }),
     buttonClickRefused: ({ refusal, locale }) => replyRefusalText({ refusal, locale: locale ?? options.locale }),
   };
 }
 
-/** In the task's own `locale`, or the workspace's where it has none yet. */
+/** Uses the task's `locale`, or the default if the task has none yet. */
 export type TaskText = {
-  /** The placeholder: queued, at work, with its progress; with a button to cancel. Carries the request id and `button` values. */
+  /** Shows that the task waits or runs, with its progress and a button to cancel. */
   placeholder(task: Task): MessageContent;
-  /** The outcome in parts that Slack takes, at least one; of a task with `mrkdwnFallback` without blocks. */
+  /** Returns the outcome as one or more messages. They have no blocks if the task has `mrkdwnFallback`. */
   parts(task: Task): MessageContent[];
-  /** The question of the agent: open with its buttons, or how it was answered, or that its time is over. `nowMs` decides the last. */
+  /** Shows the agent's question with its buttons, its answer, or that it has expired. `nowMs` decides whether it has. */
   question(request: { task: Task; nowMs: number }): MessageContent;
-  /** Stands in a message that is to go and that Slack does not delete. */
+  /** Replaces an outdated message that Slack does not delete. */
   replaced(task: Task): MessageContent;
-  /** What opens the thread of a slash command. */
+  /** Opens the thread of a slash command. */
   opening(task: Task): MessageContent;
-  /** The assistant's status while the task is under way. */
+  /** The assistant's status while the task runs. */
   status(task: Task): string;
   /** In mrkdwn. */
   buttonClickRefused(request: { refusal: ButtonClickRefusal; locale: Locale | undefined }): string;
@@ -92,7 +92,7 @@ const inDirect: Record<Locale, (text: string) => string> = {
 
 const nothing: Record<Locale, string> = { en: "(no text)", ja: "（テキストなし）" };
 
-/** Of a direct message (`D…`) the reader is who asked. */
+/** In direct messages (`D…`), the reader is the person who asked. */
 function openingText({ task, locale }: { task: Task; locale: Locale }): string {
   const { message, threadRef } = task;
   const text = escapeMrkdwn(shorten({ text: message.text, maxLength: maxOpeningLength })) || nothing[locale];
@@ -101,27 +101,28 @@ function openingText({ task, locale }: { task: Task; locale: Locale }): string {
 }
 
 const maxProgressLength = 300;
-/** The words around it have the rest of the room. */
+/** Room for the lines around a partial answer. */
 const aroundLength = 400;
-/** Comments may take room in what is read of a partial text: several times what is shown. */
+/** Several times the shown length, because comments take room in a partial text but are not shown. */
 const maxReadLength = 50_000;
 
 type Request = { task: Task; locale: Locale };
 
-/** What is done, how far, and either the agent's words about it or the answer as far as it is written. */
+/** Shows the activity, the progress, and either the agent's note or the partial answer. */
 function placeholderContent({ task, locale }: Request): MessageContent {
   const words = placeholderText({ task, locale });
   const written = writtenSoFar(task);
   const cancel = cancelButton({ task, locale });
   if (task.mrkdwnFallback)
-    return { text: fillEmptyText([words, written === undefined ? "" : cutPlainNewest(written)]).join("\n") };
+    return { text: removeEmpty([words, written === undefined ? "" : cutPlainNewest(written)]).join("\n") };
   const blocks = written === undefined ? [section(words)] : [markdownBlock(cutNewest(written)), context(words)];
   return { text: words, blocks: [...blocks, ...cancel] };
 }
 
-/** Of the assistant; in plain text. */
+/** In plain text. */
 function statusText({ task, locale }: Request): string {
-  return statusWords({ what: toActivity(task), ahead: visibleQueuePosition(task), locale });
+  const activity = toActivity(task);
+  return visibleQueuePosition(task) > 0 && !isOver(activity) ? queuedStatus[locale] : status[activity][locale];
 }
 
 function placeholderText({ task, locale }: Request): string {
@@ -129,7 +130,7 @@ function placeholderText({ task, locale }: Request): string {
   const doing = doingText({ what: toActivity(task), ahead: visibleQueuePosition(task), locale });
   const line = task.cancelReason === undefined ? shorten({ text, maxLength: maxProgressLength }) : "";
   const said = isVisible(line) ? escapeMrkdwn(line) : "";
-  return fillEmptyText([doing, said, percent === undefined ? "" : percentBar(percent)]).join("\n");
+  return removeEmpty([doing, said, percent === undefined ? "" : percentBar(percent)]).join("\n");
 }
 
 function toActivity({ cancelReason, question, retryOf, progress, state }: Task): TaskActivity {
@@ -139,16 +140,16 @@ function toActivity({ cancelReason, question, retryOf, progress, state }: Task):
   return retryOf === undefined ? "working" : "retrying";
 }
 
-/** How many go before it, as long as it waits for its turn. */
+/** How many tasks of the thread come first. 0 once the task has started. */
 function visibleQueuePosition({ queuePosition = 0, state }: Task): number {
   return state === "received" || state === "queued" || state === "announced" ? queuePosition : 0;
 }
 
-/** Nothing where a native stream shows it already. */
+/** Returns undefined if a native stream already shows the text. */
 function writtenSoFar({ progress, stream }: Task): string | undefined {
   const isStreamed = stream !== undefined && stream.refused === undefined && stream.messages.length > 0;
   const text = progress?.partialText ?? "";
-  // An ellipsis says only that it was cut.
+  // The ellipsis of a cut does not count as visible text.
   return isStreamed || !hasVisibleText(cutNewest(text).replace(/^…/, "")) ? undefined : text;
 }
 
@@ -157,9 +158,9 @@ function cutNewest(text: string): string {
   return safePart({ part: newestText({ text: markdown, maxLength: maxMarkdownLength }), maxLength: maxMarkdownLength });
 }
 
-/** At most `maxMarkdownLength` of the end. An agent may send a text of megabytes with every poll: only its end is read. */
+/** Returns at most the last `maxMarkdownLength`. Reads only the end, because an agent may send megabytes with every poll. */
 function end(text: string): string {
-  // A comment that is cut would be shown.
+  // A cut comment would become visible.
   const hasCutComment = text.length > maxMarkdownLength && text.includes("<!--");
   const read = hasCutComment ? removeComments(lastPart({ text, maxLength: maxReadLength })) : text;
   return newestText({ text: read, maxLength: maxMarkdownLength });
@@ -171,14 +172,9 @@ function cutPlainNewest(text: string): string {
 
 function cancelButton({ task, locale }: Request): SlackBlock[] {
   if (task.cancelReason !== undefined) return [];
-  return [buttons([{ requestId: task.id, button: { type: "cancel" }, label: cancelLabel(locale) }])];
+  return [buttons([{ requestId: task.id, button: { type: "cancel" }, label: cancelLabel[locale] }])];
 }
 
-function fillEmptyText(texts: readonly string[]): string[] {
-  return texts.filter((text) => text !== "");
-}
-
-/** What the task does at the moment. */
 type TaskActivity = "working" | "retrying" | "writing" | "asking" | "canceling" | "ending";
 
 const doing: Record<TaskActivity, Record<Locale, string>> = {
@@ -190,7 +186,7 @@ const doing: Record<TaskActivity, Record<Locale, string>> = {
   ending: { en: "The time for this is up: stopping …", ja: "時間切れのため、終了しています…" },
 };
 
-/** Slack puts the app's name before it. */
+/** Slack shows the app's name before this. */
 const status: Record<TaskActivity, Record<Locale, string>> = {
   working: { en: "is working on it…", ja: "が取りかかっています…" },
   retrying: { en: "is trying again…", ja: "がもう一度取りかかっています…" },
@@ -208,21 +204,13 @@ const queued: Record<Locale, (ahead: number) => string> = {
 
 const queuedStatus: Record<Locale, string> = { en: "will come to it soon…", ja: "が順番を待っています…" };
 
-const cancel: Record<Locale, string> = { en: "Cancel", ja: "取り消す" };
+const cancelLabel: Record<Locale, string> = { en: "Cancel", ja: "取り消す" };
 
-function cancelLabel(locale: Locale): string {
-  return cancel[locale];
-}
-
-/** `ahead` tasks of the thread go before it. */
+/** `ahead` tasks of the thread come first. */
 function doingText({ what, ahead, locale }: { what: TaskActivity; ahead: number; locale: Locale }): string {
   const now = doing[what][locale];
   if (ahead === 0 || isOver(what)) return now;
   return what === "retrying" ? `${now} ${queued[locale](ahead)}` : queued[locale](ahead);
-}
-
-function statusWords({ what, ahead, locale }: { what: TaskActivity; ahead: number; locale: Locale }): string {
-  return ahead > 0 && !isOver(what) ? queuedStatus[locale] : status[what][locale];
 }
 
 function isOver(what: TaskActivity): boolean {
@@ -231,7 +219,7 @@ function isOver(what: TaskActivity): boolean {
 
 const barLength = 10;
 
-/** `▓▓▓░░░░░░░ 30 %`. Full only when it is. */
+/** `▓▓▓░░░░░░░ 30 %`. Rounds down, so that the bar is full only at 100 %. */
 export function percentBar(percent: number): string {
   const whole = Math.floor(Math.min(100, Math.max(0, percent)));
   const filled = Math.floor((whole / 100) * barLength);
@@ -241,7 +229,7 @@ export function percentBar(percent: number): string {
 const before = "…\n\n";
 const partOfCharacter = /^[\uDC00-\uDFFF\p{M}\u200D]+/u;
 
-/** At most `maxLength` UTF-16 units (at least 200) of Markdown, from its end; a fence that is open is closed, one that is cut is opened. */
+/** Returns at most the last `maxLength` UTF-16 units (at least 200) of Markdown. Closes an open fence, and reopens a cut one. */
 export function newestText({ text, maxLength }: { text: string; maxLength: number }): string {
   const blocks = scanBlocks(text);
   const all = joinBlocks(blocks);
@@ -262,8 +250,8 @@ export function newestText({ text, maxLength }: { text: string; maxLength: numbe
 }
 
 /**
- * About the last `maxLength` UTF-16 units of Markdown, for a function that reads the whole of what it gets. The text may begin
- * within a line. It does not begin within a comment, since the rest of one would be shown, and code goes on as code.
+ * Returns about the last `maxLength` UTF-16 units of Markdown. Bounds the input of slower functions. The result may start within a
+ * line, but not within a comment, whose rest would become visible. If it starts within a fence, the fence is reopened.
  */
 export function lastPart({ text, maxLength }: { text: string; maxLength: number }): string {
   if (text.length <= maxLength) return text;
@@ -271,7 +259,7 @@ export function lastPart({ text, maxLength }: { text: string; maxLength: number 
   return before + openFence(text.slice(0, start)) + text.slice(start).replace(partOfCharacter, "");
 }
 
-/** `at`, or the end of the comment that is open there. A comment without an end goes on to the end of the text. */
+/** Returns `at`, or the end of the comment that `at` is in. An unclosed comment ends with the text. */
 function afterComment(text: string, at: number): number {
   const opened = text.lastIndexOf("<!--", at - 1);
   if (opened < 0 || text.lastIndexOf("-->", at - 1) > opened) return at;
@@ -295,7 +283,7 @@ function endOf({ block, room }: { block: TextBlock; room: number }): TextBlock |
   return lines.length === 0 ? undefined : { ...block, body: lines };
 }
 
-/** From the first blank on where one is near; no half of a character. */
+/** Starts at a word if one is near. Never starts within a character. */
 function wellFormedEnd({ text, length }: { text: string; length: number }): string {
   const end = text.slice(-length);
   const [blank] = /^\S{0,30}\s+/.exec(end) ?? [""];

@@ -1,4 +1,4 @@
-/** The thread so far, as the contract carries it: the newest messages within its limits, oldest first. */
+/** The history of a thread for the agent: the newest messages within the contract's limits, oldest first. */
 
 import { maxHistoryBytes, maxHistoryItems, maxHistoryTextLength } from "../../../../contracts/limits.ts";
 import type { ExecuteTaskParams } from "../../../../contracts/methods.ts";
@@ -14,14 +14,14 @@ const locales: readonly Locale[] = ["en", "ja"];
 type HistoryItem = NonNullable<ExecuteTaskParams["history"]>[number];
 
 /**
- * Of people what they wrote before `message`, of the bot what the agents answered: no placeholders, no questions, no
- * refusals. Other bots are left out: what they write is not of this conversation, and may be anything.
+ * Includes the messages that people wrote before `message`, and the agents' answers. Leaves out placeholders, questions, refusals
+ * and the posts of other bots, which are not part of this conversation.
  */
 export function createThreadHistory({
   messages,
   message,
 }: {
-  /** Of the thread, in any order. */
+  /** All messages of the thread, in any order. */
   messages: readonly PostedMessage[];
   message: Pick<UserMessage, "ts" | "botUsers">;
 }): HistoryItem[] {
@@ -41,7 +41,10 @@ function toHistoryItem({ ts, text, from, user, key }: PostedMessage, botUsers: r
   return [{ role, text: cut(said), ...(from === "person" && user ? { user_id: user } : {}), ts }];
 }
 
-/** Nothing of words of ours: their text ends with the reference, which an answer in blocks has in a block of its own. */
+/**
+ * Returns "" for our own text, such as a failure. Such a text ends with the reference, while an answer in blocks has the reference
+ * in its own block. An answer in mrkdwn also ends with it.
+ */
 function findAnswer({ text, key: { requestId, part } }: { text: string; key: PostKey }): string {
   const references = locales.map((locale) => `_${referenceText({ locale, requestId })}_`);
   const reference = references.find((words) => text.endsWith(words));
@@ -49,12 +52,12 @@ function findAnswer({ text, key: { requestId, part } }: { text: string; key: Pos
   return part < plainPart ? "" : text.slice(0, -reference.length).trimEnd();
 }
 
-/** In blocks or plain. */
+/** True for answers in blocks and in mrkdwn. */
 function isAnswer(part: number): boolean {
   return part >= answerPart && part < insteadPart;
 }
 
-/** Never half a character. */
+/** Never splits a surrogate pair. */
 function cut(text: string): string {
   const short = text.slice(0, maxHistoryTextLength);
   return /[\uD800-\uDBFF]$/.test(short) ? short.slice(0, -1) : short;
