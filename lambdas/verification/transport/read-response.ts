@@ -17,11 +17,11 @@ import { isSuccess, takeErrorData, takeResult } from "./take-result.ts";
 import type { TransportResponse } from "./transport.ts";
 
 /**
- * Returns the result or throws the error of a JSON-RPC response, whatever the HTTP status; the status counts only without one.
- * Throws `invalid_response` for another id, for another task, for both or neither of result and error, and for a result that breaks
- * the method's schema after it was mended (take-result.ts). Where the peer says that the task succeeded, that ends the task: the next
- * answer would be the same. An error with `id: null` is taken: its sender could not read the id. Of a shortened response only what
- * its cut strings do not change is taken: an error, and that a task is accepted or canceled, without its progress.
+ * Returns the result of a JSON-RPC response, or throws its error. The HTTP status counts only if the body is not JSON-RPC.
+ * Throws `invalid_response` for another id or task, for both or neither of result and error, and for a result that breaks the schema even
+ * after repair (take-result.ts). If the peer reports success, an unreadable result ends the task, because a retry would return the same.
+ * An error with `id: null` is accepted, because its sender could not read the id. A shortened response has cut strings, so only an error,
+ * `accepted` without its progress, and `canceled` are used.
  */
 export function readResponse<M extends MethodName>({
   response,
@@ -42,13 +42,13 @@ export function readResponse<M extends MethodName>({
   if (envelope === undefined) throw toStatusError(response, method);
   if ("error" in envelope) {
     if (envelope.id !== id && envelope.id !== null) throw new SekishoError("invalid_response");
-    const error = toPeerError({ error: envelope.error, dialect, response });
-    requireSameTask({ params, answered: error.details });
+    const error = toPeerError(envelope.error, dialect, response);
+    requireSameTask(params, error.details);
     throw error;
   }
   if (envelope.id !== id) throw new SekishoError("invalid_response");
-  requireSameTask({ params, answered: envelope.result });
-  requireSameRequest({ params, requestId, result: envelope.result });
+  requireSameTask(params, envelope.result);
+  requireSameRequest(params, requestId, envelope.result);
   const result = takeResult(response.shortened ? withoutCutStrings(envelope.result) : envelope.result);
   const parsed = methods[method].result.safeParse(result);
   if (parsed.success) return parsed.data as ResultOf<M>;
@@ -56,7 +56,7 @@ export function readResponse<M extends MethodName>({
   throw new SekishoError("invalid_response", { cause: parsed.error, endsTask: isSuccess(result) });
 }
 
-/** Undefined for a body without a JSON-RPC response. Bytes that are not UTF-8 become replacement characters. */
+/** Returns undefined if the body is not a JSON-RPC response. Invalid UTF-8 becomes replacement characters. */
 export function parseEnvelope(body: Uint8Array): JsonRpcResponse | undefined {
   try {
     return responseSchema.safeParse(JSON.parse(utf8.decode(body))).data;
@@ -67,7 +67,7 @@ export function parseEnvelope(body: Uint8Array): JsonRpcResponse | undefined {
 
 const utf8 = new TextDecoder();
 
-/** The parts of a shortened result that its cut strings do not change. A too large success ends the task; anything else is unread. */
+/** Returns the parts of a shortened result that cut strings cannot change. A success that is too large ends the task. */
 function withoutCutStrings(result: unknown): unknown {
   const { progress: _progress, ...rest } = Object(result) as Record<string, unknown>;
   if (rest.status === "accepted" || rest.status === "canceled") return rest;
@@ -77,37 +77,30 @@ function withoutCutStrings(result: unknown): unknown {
 function toStatusError({ status, retryAfterMs }: TransportResponse, method: MethodName): SekishoError {
   if (status === undefined) return new SekishoError("invalid_response");
   const reason = statusToReason(status);
-  // The request was too large, which says nothing about the task where the call only asks about it.
+  // A 413 for a call that only asks about a task says nothing about the task itself.
   const unread = reason === "payload_too_large" && method !== "execute_task";
   return new SekishoError(reason, { details: delay(retryAfterMs), unread });
 }
 
-/**
- * The error's own delay counts before the header. A peer that is `unavailable` took nothing, unless the error names a task that it may
- * have stored.
- */
-function toPeerError({
-  error: sent,
-  dialect,
-  response: { status, retryAfterMs },
-}: {
-  error: JsonRpcErrorObject;
-  dialect: Dialect;
-  response: TransportResponse;
-}): SekishoError {
+/** The error's own delay wins over the header. An `unavailable` peer stored nothing, unless the error names a task. */
+function toPeerError(
+  sent: JsonRpcErrorObject,
+  dialect: Dialect,
+  { status, retryAfterMs }: TransportResponse,
+): SekishoError {
   const error = { ...sent, data: takeErrorData(sent.data) };
   const { reason, details, exact, code } = decodeError({ error, dialect, status });
-  // Without the status, which may come from a proxy between here and the peer.
-  const ownWord = decodeError({ error, dialect });
+  // Decoded without the HTTP status, because a proxy may have set it.
+  const withoutStatus = decodeError({ error, dialect });
   return new SekishoError(reason, {
     details: { ...delay(retryAfterMs), ...details },
     exact,
-    undelivered: ownWord.exact && tookNothing.has(ownWord.reason) && details.task_id === undefined,
+    undelivered: withoutStatus.exact && tookNothing.has(withoutStatus.reason) && details.task_id === undefined,
     ...(code === undefined ? {} : { code }),
   });
 }
 
-/** The reasons with which a peer says that it took nothing. */
+/** With these reasons a peer says that it stored nothing. */
 const tookNothing: ReadonlySet<ClientReason> = new Set(["unavailable", "session_ending"]);
 
 function delay(retryAfterMs: number | undefined): ErrorDetails {
@@ -115,15 +108,15 @@ function delay(retryAfterMs: number | undefined): ErrorDetails {
 }
 
 export const defaultMaxResponseBytes = 1024 * 1024;
-/** A body that is read without its long strings may be so many times as large as the limit. */
+/** A body whose long strings are cut while reading may be this many times as large as the limit. */
 export const maxShortening = 16;
 
-/** `shortened`: there were more bytes than `maxBytes`, so long strings of the JSON are cut. */
+/** `shortened`: the body was larger than the limit, so long strings of its JSON are cut. */
 export type CappedBody = { body: Uint8Array; shortened?: true };
 
 /**
- * Collects the chunks of one body. `add` throws `payload_too_large` past `maxBytes`. With `shortens` it does so only where even
- * what is left without long strings is too large, or where the whole is `maxShortening` times the limit.
+ * Collects the chunks of one body. `add` throws `payload_too_large` past `maxBytes`. With `shortens` it cuts long strings first, and
+ * throws only if the rest is still too large or the whole body exceeds `maxShortening` times the limit.
  */
 export function createResponseCollector({ maxBytes, shortens = false }: { maxBytes: number; shortens?: boolean }): {
   add(chunk: Uint8Array): void;
@@ -153,31 +146,25 @@ export function createResponseCollector({ maxBytes, shortens = false }: { maxByt
   };
 }
 
-/** Throws `payload_too_large` past `maxBytes` of what is left without long strings; the stream is destroyed then. */
-export async function readShortened({
-  stream,
-  maxBytes,
-}: {
-  stream: AsyncIterable<Uint8Array>;
-  maxBytes: number;
-}): Promise<CappedBody> {
+/** Reads a stream, and cuts long strings if it is larger than `maxBytes`. Throws `payload_too_large` if the rest is still too large. */
+export async function readShortened(stream: AsyncIterable<Uint8Array>, maxBytes: number): Promise<CappedBody> {
   const collector = createResponseCollector({ maxBytes, shortens: true });
   for await (const chunk of stream) collector.add(chunk);
   return collector.end();
 }
 
-/** The error for a response that was too large to read: `unread`, because its content is unknown. */
+/** The error for a response that is too large to read. It is `unread`, because the content is unknown. */
 export function createTooLargeError(): SekishoError {
   return new SekishoError("payload_too_large", { unread: true });
 }
 
-/** Longer strings are cut. Ids and states are shorter. */
+/** Longer strings are cut. Ids and states are always shorter. */
 const maxStringBytes = 1024;
 const [quote, backslash, letterU] = [0x22, 0x5c, 0x75];
 
 /**
- * Gives a function that takes the text's UTF-8 piece by piece and returns what is kept of each piece. A string is cut between
- * two characters, never within an escape, so that JSON stays JSON.
+ * Creates a function that shortens the long strings of JSON text, given as consecutive pieces of UTF-8. It cuts between two characters
+ * and never inside an escape, so that the text stays valid JSON.
  */
 export function createShortener(): (piece: Uint8Array) => Uint8Array {
   let inString = false;
@@ -186,8 +173,7 @@ export function createShortener(): (piece: Uint8Array) => Uint8Array {
   let isEscape = false;
   let hexDigitsLeft = 0;
 
-  /** Whether the byte belongs to what is kept. */
-  function take(byte: number): boolean {
+  function isTaken(byte: number): boolean {
     if (!inString) {
       inString = byte === quote;
       stringBytes = 0;
@@ -208,12 +194,12 @@ export function createShortener(): (piece: Uint8Array) => Uint8Array {
     return isKept;
   }
 
-  return (piece) => piece.filter(take);
+  return (piece) => piece.filter(isTaken);
 }
 
 /**
- * 404 and 405 mean a wrong URL, never a lost task. 500, 502, 504 and every other 5xx come from somewhere between here and
- * the agent: nobody knows how far the request got. 2xx and 3xx without a JSON-RPC body break the contract.
+ * Maps the HTTP status of a response without a JSON-RPC body. 404 and 405 mean a wrong URL, never a lost task. A 5xx other than 503 is
+ * ambiguous, because a proxy may have sent it after it passed the request on. 2xx and 3xx break the contract.
  */
 export function statusToReason(status: number): ClientReason {
   switch (status) {
@@ -232,33 +218,21 @@ export function statusToReason(status: number): ClientReason {
   }
 }
 
-/** The params of any method. */
 type Params = { task_id?: string | undefined; correlation_id?: string | undefined } | undefined;
 
-/**
- * Throws `invalid_response` where a result, or an error's details, names another task than the one that was asked about: it says
- * nothing of this one, and an answer in it may be for other people.
- */
-function requireSameTask({ params, answered }: { params: Params; answered: unknown }): void {
+/** Throws `invalid_response` for a response about another task, because its answer may be for other people. */
+function requireSameTask(params: Params, answered: unknown): void {
   const { task_id: taskId } = Object(answered) as Record<string, unknown>;
   if (params?.task_id !== undefined && isId(taskId) && taskId !== params.task_id) throw createMismatchError();
 }
 
 /**
- * The same for a result's `correlation_id`, which is what `execute_task` said, or else the request id. A successful result of our own
- * host has it instead of the task's id; another host need not give it back.
+ * Makes the same check with the result's `correlation_id`, which is the one of `execute_task` or else the request id. Sekisho's own host
+ * returns it instead of the task id when a task succeeds. Other hosts may leave it out.
  */
-function requireSameRequest({
-  params,
-  requestId,
-  result,
-}: {
-  params: Params;
-  requestId: string;
-  result: unknown;
-}): void {
+function requireSameRequest(params: Params, requestId: string, result: unknown): void {
   const { correlation_id: correlationId } = Object(result) as Record<string, unknown>;
-  // Request ids are UUIDs, which some write in capitals.
+  // Some hosts write the UUID in capitals.
   const asked = (params?.correlation_id ?? requestId).toLowerCase();
   if (isId(correlationId) && correlationId.toLowerCase() !== asked) throw createMismatchError();
 }
@@ -274,7 +248,7 @@ function createMismatchError(): SekishoError {
 type ResponseHead = { status: number; headers: IncomingHttpHeaders; maxBytes: number };
 export type CheckResponseHead = (head: ResponseHead) => SekishoError | undefined;
 
-/** Redirects are not followed: the request, its credentials included, is for the configured URL alone. */
+/** Refuses redirects, because the request and its credentials are for the configured URL alone. */
 export function checkResponseHead({ status, headers, maxBytes }: ResponseHead): SekishoError | undefined {
   const encoding = headers["content-encoding"] ?? "identity";
   if (isRedirection(status) || encoding.toLowerCase() !== "identity" || !isJson(headers["content-type"])) {
@@ -288,7 +262,7 @@ export function isRedirection(status: number): boolean {
   return status >= 300 && status < 400;
 }
 
-/** `application/json` and `application/…+json`, in UTF-8 or without a charset. An absent type is taken at its body's word. */
+/** Accepts `application/json` and `application/…+json`, in UTF-8 or without a charset. Some hosts send no type, so none is accepted too. */
 export function isJson(contentType: string | null | undefined): boolean {
   if (contentType === null || contentType === undefined || contentType === "") return true;
   return /^application\/([a-z0-9.-]+\+)?json\s*(;\s*charset="?utf-?8"?\s*)?$/i.test(contentType.trim());

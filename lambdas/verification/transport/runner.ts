@@ -1,4 +1,4 @@
-/** The runner: makes a client out of a transport, with the wrappers of `wrappers.ts` and the deadline in a fixed order. */
+/** The runner: makes a client out of a transport. It adds the deadline and the wrappers of `wrappers.ts` in a fixed order. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import type { MethodName, ParamsOf, ResultOf } from "../../../contracts/methods.ts";
@@ -19,19 +19,18 @@ import {
   span,
 } from "./wrappers.ts";
 
-/** `callTimeoutMs` is the longest that any call may take, whatever its own `timeoutMs` says. */
+/** `callTimeoutMs` is the upper limit for every call, whatever its own `timeoutMs`. */
 type ClientDestination = {
   name: string;
   dialect: Dialect;
   idempotent: boolean;
   callTimeoutMs: number;
-  /** Its URL, where there is one. */
   url?: string | undefined;
 };
 
 const never = new AbortController().signal;
 
-/** Creates the client of one destination. A process shares it, since it holds the circuit breaker. `close` closes the transport. */
+/** Creates the client of one destination. A process needs one per destination, because it holds the circuit breaker's state. */
 export function createClient({
   transport,
   destination: { name, dialect, idempotent, callTimeoutMs, url },
@@ -55,15 +54,15 @@ export function createClient({
     metrics.set("sekisho_circuit_open", { destination: name }, isOpen ? 1 : 0);
   const run = compose({
     wrappers: [
-      // Outermost, so that calls that an open circuit refuses are counted as failed.
+      // Outermost, so that a call that an open circuit refuses counts as failed.
       measureCalls({ metrics, destination: name, now }),
-      // Around the retries, so that it counts calls and not attempts, and never interrupts the attempts of one call.
+      // Outside the retries, so that it counts calls and never interrupts the attempts of one call.
       circuitBreaker({ log, now, onState }),
-      // Around the retries, which share the call's time.
+      // Outside the retries, because they share the call's time.
       deadline({ now }),
       retry({ idempotent, now, sleep, random }),
       measureRetries({ metrics, destination: name }),
-      // Within the retries: each attempt has its own span and log line.
+      // Inside the retries, so that each attempt has its own span and log line.
       span({ spans, peer: { destination: name, ...readAddress(url) } }),
       callLog({ log, now }),
     ],
@@ -89,7 +88,7 @@ function readAddress(url: string | undefined): Pick<Peer, "address" | "port"> {
   return { address, port: port === "" ? (protocol === "http:" ? 80 : 443) : Number(port) };
 }
 
-/** The innermost step of a call: one JSON-RPC Request out, one Response in. */
+/** The innermost step of a call: sends one JSON-RPC request and reads its response. */
 function exchange({ transport, dialect }: { transport: Transport; dialect: Dialect }): CallHandler {
   return async ({ method, params, id, requestId, sessionId, signal, trace, span }) => {
     const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
@@ -100,8 +99,8 @@ function exchange({ transport, dialect }: { transport: Transport; dialect: Diale
 }
 
 /**
- * `timeoutMs` bounds the whole call, retries included; `id` is the JSON-RPC id and stays the same through them.
- * `requestId` is the task's, whatever the method: it is for the log, and the same as `id` where the method is `execute_task`.
+ * `timeoutMs` bounds the whole call including retries. `id` is the JSON-RPC id, which retries keep. `requestId` identifies the task in the
+ * log, and equals `id` for `execute_task`.
  */
 export type ClientCall<M extends MethodName> = {
   method: M;
@@ -114,17 +113,15 @@ export type ClientCall<M extends MethodName> = {
   signal?: AbortSignal | undefined;
 };
 
-/** Resolves to the validated result; rejects with a SekishoError, whose reason may be `ambiguous`. */
+/** `call` resolves to the validated result, or rejects with a SekishoError, whose reason may be `ambiguous`. */
 export type ExecutionClient = {
   call<M extends MethodName>(call: ClientCall<M>): Promise<ResultOf<M>>;
-  /** Ends what the destination keeps warm for the session; does nothing where there is nothing to end. */
+  /** Stops the destination's warm session, if there is one. */
   stopSession?(request: { sessionId: string; signal: AbortSignal }): Promise<void>;
   close(): Promise<void>;
 };
 
-/**
- * Aborts the call's signal at its deadline. Every transport then rejects at once, and says whether anything was sent.
- */
+/** Aborts the call's signal at its deadline. Every transport then rejects at once with whether anything was sent. */
 function deadline({ now }: { now: () => number }): Wrapper {
   return (next) => async (call) => {
     const { signal, end } = createDeadline({ timeoutMs: call.endsAtMs - now(), signal: call.signal });

@@ -1,4 +1,4 @@
-/** Repairs results of an Execution zone at the boundary: broken optional parts are left out, texts are made well-formed. */
+/** Repairs results of the Execution zone at the boundary: drops broken optional members and makes texts well-formed. */
 
 import {
   type Artifact,
@@ -12,18 +12,18 @@ import {
 import { isNestedTooDeep, parseUrl, sanitizeLine, sanitizeLines } from "../../shared/untrusted-input.ts";
 import { leftOutMember } from "../task/task.ts";
 
-/** Slack shows twenty of them. The others are counted only. */
+/** Slack shows twenty artifacts. The others are only counted. */
 const maxArtifacts = 100;
 const maxOptions = 100;
-/** The most entries of any other list: checking half a million would take seconds. */
+/** The limit for every other list. Checking half a million entries would take seconds. */
 const maxListed = 100;
 const maxNameLength = 255;
 
 type Members = Record<string, unknown>;
 
 /**
- * The same result with well-formed texts and keys, without members that are nested too deeply, and without optional members
- * that break the contract: repeating the call would only bring them again. The caller checks what is left against the schema.
+ * Repairs a result: makes texts and keys well-formed, and drops members that are nested too deeply and optional members that break the
+ * contract, because a retry would only return them again. The caller checks the rest against the schema.
  */
 export function takeResult(result: unknown): unknown {
   if (!isObject(result)) return result;
@@ -42,12 +42,12 @@ export function takeResult(result: unknown): unknown {
   }
 }
 
-/** Whether the peer says that the task has succeeded, readable or not. */
+/** Whether the peer reports success, even if the result is unreadable. */
 export function isSuccess(result: unknown): boolean {
   return isObject(result) && result.status === "success";
 }
 
-/** Repairs the details of an error: undefined where they are nested too deeply, with long lists shortened. */
+/** Repairs the details of an error: shortens long lists, and returns undefined if the details are nested too deeply. */
 export function takeErrorData(data: unknown): unknown {
   return isNestedTooDeep(data) ? undefined : wellFormed(withShortLists(data));
 }
@@ -68,10 +68,14 @@ function takeAccepted(members: Members): Members {
   const kept = withFitting(others, acceptedResultSchema.shape, ["poll_after_ms", "expires_at"]);
   if (!isObject(progress)) return kept;
   const fitting = withFitting(progress, progressSchema.shape, ["text", "percent", "partial_text"]);
-  return { ...kept, progress: mapTexts(fitting, sanitizeLines) };
+  const texts = Object.entries(fitting).map(([name, member]) => [
+    name,
+    typeof member === "string" ? sanitizeLines(member) : member,
+  ]);
+  return { ...kept, progress: Object.fromEntries(texts) };
 }
 
-/** A broken question stays a question, because the task waits for an answer. */
+/** A broken question stays a question, because the task waits for a reply. */
 function takeQuestion(members: Members): Members {
   const { prompt, options, ...others } = members;
   return {
@@ -99,7 +103,7 @@ function takeArtifacts(artifacts: unknown): { artifacts: Artifact[]; leftOut: nu
 
 const contents = ["text", "base64", "data", "url"] as const;
 
-/** Undefined where it has contents and none of them can be carried. */
+/** Returns undefined if the artifact has contents but none of them is valid. */
 function takeArtifact(artifact: unknown): Artifact | undefined {
   if (!isObject(artifact)) return undefined;
   const { name, url, ...others } = shallowMembers(artifact);
@@ -121,7 +125,7 @@ function isWebAddress(url: string): boolean {
 
 type Fits = { safeParse(value: unknown): { success: boolean } };
 
-/** The members without those of `names` that do not fit the schema. */
+/** Drops those members listed in `names` that do not fit the schema. */
 function withFitting<N extends string>(members: Members, shape: Record<N, Fits>, names: readonly N[]): Members {
   const broken = names.filter((name) => name in members && !shape[name].safeParse(members[name]).success);
   return Object.fromEntries(Object.entries(members).filter(([name]) => !(broken as string[]).includes(name)));
@@ -132,7 +136,7 @@ function shallowMembers(members: Members): Members {
   return wellFormed(Object.fromEntries(shallow)) as Members;
 }
 
-/** A copy without half characters in any text or key. `Object.fromEntries` makes plain members also of keys like `__proto__`. */
+/** Replaces lone surrogates in every text and key. `Object.fromEntries` makes an own member even of the key `__proto__`. */
 function wellFormed(value: unknown): unknown {
   if (typeof value === "string") return value.toWellFormed();
   if (Array.isArray(value)) return value.map(wellFormed);
@@ -144,14 +148,6 @@ function withShortLists(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, maxListed).map(withShortLists);
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withShortLists(member)]));
-}
-
-function mapTexts(members: Members, change: (text: string) => string): Members {
-  const changed = Object.entries(members).map(([name, member]) => [
-    name,
-    typeof member === "string" ? change(member) : member,
-  ]);
-  return Object.fromEntries(changed);
 }
 
 function isObject(value: unknown): value is Members {

@@ -3,7 +3,7 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import { isTooDeep } from "../../shared/untrusted-input.ts";
 import type { Transport } from "./transport.ts";
 
-/** `body` is the parsed JSON, or for a response that is none `{ unreadable_bytes }`, or for no response `{ failed: reason }`. */
+/** `body` is the parsed JSON, `{ unreadable_bytes }` for a body that is not JSON, or `{ failed: reason }` if there was no response. */
 export type TapEntry = {
   direction: "request" | "response";
   id: string;
@@ -13,7 +13,7 @@ export type TapEntry = {
 };
 export type Tap = (entry: TapEntry) => void;
 
-/** Wraps the transport and shows each attempt to `tap`, which must not throw. The transport's behaviour stays the same. */
+/** Wraps the transport and passes each request and response to `tap`, which must not throw. */
 export function tapTransport({
   transport,
   tap,
@@ -60,10 +60,10 @@ function readNames(request: unknown): { id: string; method: string } {
 
 const mask = "[redacted]";
 const secretName = /token|secret|password|authorization|api_?key|signature/i;
-/** Slack's tokens by their form, wherever they stand: an agent may have repeated one in its answer. */
+/** Matches Slack tokens anywhere in a text, because an agent may repeat one in its answer. */
 const slackToken = /\bx(?:ox[a-z](?:\.xox[a-z])?|app)-[A-Za-z0-9-]+/g;
 
-/** The same JSON, where members with a secret's name are masked, Slack tokens in texts are, and URLs end before their query. */
+/** Masks members with a secret's name, Slack tokens in any text, and the query of `url` members. */
 export function redact(value: unknown): unknown {
   if (typeof value === "string") return value.replaceAll(slackToken, mask);
   if (Array.isArray(value)) return value.map(redact);
@@ -74,7 +74,7 @@ export function redact(value: unknown): unknown {
 function redactMember({ name, member }: { name: string; member: unknown }): unknown {
   if (typeof member !== "string") return redact(member);
   if (secretName.test(name)) return mask;
-  // An attachment's url is signed: anybody who has it can read the file.
+  // An attachment's URL is signed: anyone who has it can read the file.
   if (name === "url") return member.replace(/[?#].*$/s, `?${mask}`);
   return redact(member);
 }

@@ -1,15 +1,14 @@
-/** The transport seam: carries the bytes of one JSON-RPC request to a destination and brings the response's bytes back. */
+/** The transport seam: carries the bytes of one JSON-RPC request to a destination and returns the bytes of the response. */
 
 import type { MethodName, ParamsOf, ResultOf } from "../../../contracts/methods.ts";
 import type { OpenSpan, Trace } from "../../shared/telemetry/telemetry.ts";
 
-/** `body` is one JSON-RPC Request in UTF-8; `signal` ends the exchange, its body included. */
+/** `body` is one JSON-RPC request in UTF-8. `signal` also ends the reading of the response body. */
 export type TransportRequest = { body: Uint8Array; sessionId: string; signal: AbortSignal; trace: Trace };
 
 /**
- * One response. `status` is the HTTP status where the transport has one: it counts only where the body is not a JSON-RPC response, or
- * narrows an ambiguous error code. `retryAfterMs` is the delay that the peer asked for. `shortened`: the body was larger than the limit,
- * so its long strings are cut.
+ * `status` is the HTTP status, if the transport has one. It counts only if the body is not a JSON-RPC response, or to narrow an ambiguous
+ * error code. `retryAfterMs` is the delay that the peer requested. `shortened`: the body exceeded the limit, so its long strings are cut.
  */
 export type TransportResponse = {
   body: Uint8Array;
@@ -18,25 +17,25 @@ export type TransportResponse = {
   shortened?: true | undefined;
 };
 
-/** The peer's own description, with the url and the version that the transport calls. The texts are untrusted. */
+/** The peer's description of itself, with the URL and version that the transport calls. The texts are untrusted. */
 export type PeerDescription = { name: string; url: string; version: string };
 
 /**
- * Knows bytes, deadlines and authentication; never Slack, never tasks.
- * `send` rejects with a SekishoError: `unavailable` only when the request was certainly not delivered,
- * `ambiguous` when nobody knows, `payload_too_large` (with `unread`) or `invalid_response` for what was refused while reading.
+ * A transport handles bytes, deadlines and authentication. It knows neither Slack nor tasks.
+ * `send` rejects with a SekishoError: `unavailable` only if the request certainly did not arrive, `ambiguous` if that is unknown, and
+ * `payload_too_large` (with `unread`) or `invalid_response` for a response that cannot be read.
  */
 export type Transport = {
   send(request: TransportRequest): Promise<TransportResponse>;
-  /** Ends what the peer keeps warm for the session; present only where the destination asks for it. Stopping twice is fine. */
+  /** Stops the peer's warm session. Present only if the destination is configured so. Stopping twice is safe. */
   stopSession?(request: { sessionId: string; signal: AbortSignal }): Promise<void>;
-  /** The peer's description; present only where the transport reads it anyway. Rejects as `send` does. */
+  /** Returns the peer's description. Present only if the transport reads it anyway. Rejects like `send`. */
   describe?(request: { signal: AbortSignal }): Promise<PeerDescription>;
   /** Closes idle connections. */
   close?(): Promise<void>;
 };
 
-/** A call on its way inwards. `endsAtMs` is when its time is over; `attempt` counts from 1. */
+/** A call as the wrappers pass it on. `endsAtMs` is the end of its time. `attempt` counts from 1. */
 export type RunningCall = {
   method: MethodName;
   params: ParamsOf<MethodName>;
@@ -44,7 +43,7 @@ export type RunningCall = {
   requestId: string;
   sessionId: string;
   trace: Trace;
-  /** The span of this attempt, for attributes that are known later. */
+  /** The span of this attempt, for attributes that become known later. */
   span?: OpenSpan;
   signal: AbortSignal;
   endsAtMs: number;

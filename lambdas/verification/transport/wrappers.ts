@@ -10,7 +10,7 @@ import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { type Metrics, readTraceId, type SpanStart, type Spans } from "../../shared/telemetry/telemetry.ts";
 import type { RunningCall, Wrapper } from "./transport.ts";
 
-/** One log line for each attempt: ids, kinds and how long it took; never params, results or texts of errors. */
+/** Logs one line per attempt: ids, kinds and the duration, never params, results or error messages. */
 export function callLog({ log, now }: { log: Log; now: () => number }): Wrapper {
   return (next) => async (call) => {
     const startedAtMs = now();
@@ -42,7 +42,7 @@ function createLogFields({ method, params, requestId, attempt, trace }: RunningC
 
 type Measured = { metrics: Metrics; destination: string };
 
-/** Counts each call once with all of its attempts, also where an open circuit refuses it. */
+/** Counts each call once, whatever its attempts, including calls that an open circuit refuses. */
 export function measureCalls({ metrics, destination, now }: Measured & { now: () => number }): Wrapper {
   return (next) => async (call) => {
     const operation = call.method;
@@ -63,7 +63,7 @@ export function measureCalls({ metrics, destination, now }: Measured & { now: ()
   };
 }
 
-/** Counts retries. Must be within `retry`. */
+/** Counts retries. It must be inside `retry`. */
 export function measureRetries({ metrics, destination }: Measured): Wrapper {
   return (next) => (call) => {
     if (call.attempt > 1) metrics.add("sekisho_retries_total", { destination, operation: call.method });
@@ -71,10 +71,10 @@ export function measureRetries({ metrics, destination }: Measured): Wrapper {
   };
 }
 
-/** The destination of the calls, and its address as far as it is known before the first one. */
+/** `address` and `port` are present only if they are known before the first call. */
 export type Peer = { destination: string; address?: string | undefined; port?: number | undefined };
 
-/** A span around every attempt, by the semantic conventions of JSON-RPC. The peer gets it as the parent of its own spans. */
+/** Creates a span per attempt, by OpenTelemetry's conventions for JSON-RPC. It is the parent of the peer's own spans. */
 export function span({ spans, peer }: { spans: Spans; peer: Peer }): Wrapper {
   return (next) => (call) =>
     spans.within(startAttempt({ call, peer }), async (span) => {
@@ -108,9 +108,8 @@ function startAttempt({ call, peer }: { call: RunningCall; peer: Peer }): SpanSt
 }
 
 /**
- * After some outages in a row, refuses calls to a destination for a while, then lets one through as a probe. Its state belongs to this
- * process and destination alone. It refuses before anything is sent, as `unavailable` and `undelivered`, and never ends a call that is
- * under way.
+ * Refuses calls to a destination for `openMs` after `maxFailures` outages in a row, then lets one call through as a probe. Each process
+ * has its own state per destination. A refusal is `unavailable` and `undelivered`. A running call is never interrupted.
  */
 export function circuitBreaker({
   log,
@@ -171,7 +170,6 @@ export function circuitBreaker({
   };
 }
 
-/** The ids of the call that opened or closed the circuit. */
 function readIds({ requestId, trace }: RunningCall): LogFields {
   return { request_id: requestId, trace_id: readTraceId(trace) };
 }
@@ -180,13 +178,13 @@ function isOutage({ reason }: SekishoError): boolean {
   return reason === "unavailable" || reason === "ambiguous";
 }
 
-/** Resolves after `ms`, or rejects as soon as `signal` aborts. */
+/** Resolves after `ms`. Rejects as soon as `signal` aborts. */
 export type Sleep = (request: { ms: number; signal: AbortSignal }) => Promise<void>;
 
 /**
- * Repeats an attempt with the same id where it certainly did nothing, or where the peer deduplicates it. Waits with full jitter on top
- * of `retry_after_ms`, and does not retry where that exceeds the time left. An ambiguous attempt is repeated once; further retries are
- * the caller's, who has more time.
+ * Repeats an attempt with the same id if it certainly did nothing, or if the peer deduplicates it. Waits for `retry_after_ms` plus a
+ * backoff with full jitter, and gives up if the call's time ends before that. An ambiguous attempt is repeated only once here, because
+ * the caller has more time for further retries.
  */
 export function retry({
   idempotent,
@@ -212,13 +210,13 @@ export function retry({
       try {
         return await next({ ...call, attempt });
       } catch (thrown) {
-        const last = toTrustedError({ call, error: SekishoError.from(thrown), idempotent });
+        const last = toTrustedError(call, SekishoError.from(thrown), idempotent);
         undelivered &&= last.undelivered;
         const error = undelivered ? last : withoutUndelivered(last);
         const ms = (error.details.retry_after_ms ?? 0) + backoffMs({ attempt: attempt - 1, baseMs, capMs, random });
         const repeatable =
           error.reason === "ambiguous"
-            ? !mayHaveArrived && isDeduplicated({ call, idempotent })
+            ? !mayHaveArrived && isDeduplicated(call, idempotent)
             : error.exact && isRepeatedInCall(error.reason);
         const outcome = mayHaveArrived ? inDoubt(call, error) : error;
         if (!repeatable || attempt >= maxAttempts || call.signal.aborted || now() + ms >= call.endsAtMs) throw outcome;
@@ -231,42 +229,34 @@ export function retry({
   };
 }
 
-/** Whether the error may be retried within the call. `session_ending` may not: the caller chooses another session. */
+/** Whether the call itself may retry. `session_ending` needs another session, which the caller chooses. */
 export function isRepeatedInCall(reason: ClientReason): boolean {
   return isRetryable(reason) && reason !== "session_ending";
 }
 
 /**
- * A bare 503 may come from a proxy that has passed the request on. For a peer that does not deduplicate, it is ambiguous unless the
- * peer itself says that it took nothing.
+ * A bare 503 may come from a proxy that has passed the request on. If the peer does not deduplicate, such a 503 is ambiguous unless the
+ * peer itself says that it stored nothing.
  */
-function toTrustedError({
-  call,
-  error,
-  idempotent,
-}: {
-  call: RunningCall;
-  error: SekishoError;
-  idempotent: boolean;
-}): SekishoError {
+function toTrustedError(call: RunningCall, error: SekishoError, idempotent: boolean): SekishoError {
   const { reason, undelivered, details } = error;
   const mayHaveRun = call.method === "execute_task" && !idempotent && reason === "unavailable" && !undelivered;
   return mayHaveRun ? new SekishoError("ambiguous", { details, cause: error }) : error;
 }
 
-/** The host deduplicates UUIDs only; the methods besides `execute_task` may be repeated with any id. */
-function isDeduplicated({ call, idempotent }: { call: RunningCall; idempotent: boolean }): boolean {
+/** Hosts deduplicate `execute_task` by UUIDs only. Every other method may be repeated with any id. */
+function isDeduplicated(call: RunningCall, idempotent: boolean): boolean {
   return idempotent && (call.method !== "execute_task" || dedupedIdSchema.safeParse(call.id).success);
 }
 
-/** The error without `undelivered`, because an earlier attempt may have left something at the destination. */
+/** Clears `undelivered`, because an earlier attempt may have arrived. */
 function withoutUndelivered(error: SekishoError): SekishoError {
   if (!error.undelivered) return error;
   const { reason, details, exact, code, cause } = error;
   return new SekishoError(reason, { details, exact, cause, ...(code === undefined ? {} : { code }) });
 }
 
-/** Reasons that are about the call alone, and say nothing about the task. */
+/** These reasons are about the call alone and say nothing about the task. */
 const unrelatedReasons: readonly ClientReason[] = [
   "unauthenticated",
   "permission_denied",
@@ -274,7 +264,7 @@ const unrelatedReasons: readonly ClientReason[] = [
   "internal",
 ];
 
-/** A later attempt that certainly did nothing does not make an earlier ambiguous one certain. */
+/** Keeps the outcome ambiguous: a later attempt that certainly did nothing does not settle an earlier one. */
 function inDoubt({ method }: RunningCall, error: SekishoError): SekishoError {
   const isRefusal = method === "execute_task" && unrelatedReasons.includes(error.reason);
   if (!error.retryable && !isRefusal) return error;

@@ -1,4 +1,4 @@
-/** Calls an operation of the agent that a card describes, in the highest version that it takes, and finds a task by its first message. */
+/** Calls an operation of the agent in the highest version that it supports, and finds a task by its first message. */
 import type { ReadCard } from "../../../../contracts/a2a/card.ts";
 import type { OperationParams } from "../../../../contracts/a2a/operations.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
@@ -22,7 +22,7 @@ export type CallOperation = <O extends CalledOperation>(request: {
   call: PeerCall;
 }) => Promise<OperationAnswer<O>>;
 
-/** `interfacesOf` returns the usable interfaces of a card, the best first. */
+/** `interfacesOf` returns the usable interfaces of a card, best first. */
 export function createCallOperation({
   cards,
   interfacesOf,
@@ -34,7 +34,7 @@ export function createCallOperation({
   http: AuthorizedSend;
   maxResponseBytes: number;
 }): CallOperation {
-  /** The last interface that refused the version that its card names. The others are tried before it from then on. */
+  /** The last interface that refused the version that its card names. It is tried last from then on. */
   let refused: string | undefined;
   const sent = createSentMessages();
 
@@ -55,7 +55,7 @@ export function createCallOperation({
     const first = choose(card);
     const answer = await post(first);
     if (!isRefused(answer)) return answer;
-    // Nothing was processed. The agent may have been updated since its card was read.
+    // Nothing was processed. The agent may have changed since its card was read.
     refused = toInterfaceKey(first);
     cards.forget(card);
     const second = choose(await cards.current(call).catch(() => card));
@@ -68,8 +68,8 @@ const versionNotSupported = -32009;
 const methodNotFound = -32601;
 
 /**
- * Whether the agent refused the version, so that nothing was processed. Only the response to this request counts. Every agent takes
- * `SendMessage` by its name in the version; another method that is not found is only one that the agent lacks.
+ * Whether the agent refused the version, so that nothing was processed. Every agent of a version has its `SendMessage`, so "method not
+ * found" for it means a wrong version. Other methods may be missing in any version.
  */
 function isVersionRefused({
   answer,
@@ -83,7 +83,7 @@ function isVersionRefused({
   const envelope = parseEnvelope(answer.body);
   if (envelope === undefined || !("error" in envelope)) return false;
   const { code } = envelope.error;
-  // An agent that does not know the version may not be able to read the id.
+  // An agent that does not support the version may be unable to read the id.
   if (code === versionNotSupported) return envelope.id === id || envelope.id === null;
   return code === methodNotFound && operation === "SendMessage" && envelope.id === id;
 }
@@ -92,16 +92,15 @@ function toInterfaceKey({ url, version, tenant }: UsableInterface): string {
   return JSON.stringify([url.href, version, tenant]);
 }
 
-/** The most pages that are read. The task is one of the latest, which come first (A2A 1.0, section 3.1.4). */
+/** The task is among the latest, which come first (A2A 1.0, section 3.1.4). */
 const maxPages = 3;
 const pageSize = 20;
 /** A task's first message is the oldest of its history. */
 const historyLength = 20;
 
 /**
- * Finds a task by the id of its first message. Rejects with `unsupported_operation` where it is not listed. It must not be
- * `task_not_found`, which means that the task does not exist: an agent need not list a task at once, keep its history, or make a task of
- * every message.
+ * Finds a task by the id of its first message. Rejects with `unsupported_operation` if it is not listed. `task_not_found` would be wrong,
+ * because it means that the task does not exist, but agents may list a task late, drop its history, or answer without a task.
  */
 export async function findTaskByMessage({
   messageId,

@@ -1,6 +1,6 @@
 /**
- * An agent's card: fetched when it is wanted, cached, and asked for again by its ETag. Redirects are followed at its origin only, since
- * credentials go nowhere else.
+ * Fetches an agent's card, caches it, and revalidates it with its ETag. Redirects are followed within the card's origin only, because
+ * credentials must not go anywhere else.
  */
 import { type ReadCard, readCardSchema } from "../../../../contracts/a2a/card.ts";
 import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
@@ -15,19 +15,19 @@ import { createUnusableCardError, toUndeliveredError } from "./interfaces.ts";
 
 /** The limit for the whole fetch with its redirects. */
 const fetchTimeoutMs = 5000;
-/** How long a card is used that cannot be fetched again: its agent may still be reachable. */
+/** How long a card stays in use if it cannot be fetched again. Its agent may still be reachable. */
 const staleMs = 6 * 60 * 60_000;
 /** The delay after a failed fetch. */
 const retryAfterMs = 30_000;
 
 export type CardSource = {
-  /** Rejects with a SekishoError that is `undelivered`, whatever the failure. */
+  /** Every rejection is a SekishoError with `undelivered`. */
   current(request: { signal: AbortSignal }): Promise<ReadCard>;
-  /** Fetches anew the next time, if the cached one is this one. */
+  /** Drops the cached card if it is this one. */
   forget(card: ReadCard): void;
 };
 
-/** Callers share one fetch. Without timers: the first caller after the card's time renews it. */
+/** Callers share one fetch. There are no timers: the first caller after the card's expiry renews it. */
 export function createCardSource({
   cardUrl,
   version,
@@ -50,7 +50,7 @@ export function createCardSource({
         latest = { card: read(response), etag: response.headers.etag };
       }
       const freshMs = freshnessMs(response.headers["cache-control"]);
-      // Renewed up to an eighth later, and used for up to a twentieth less, than it is said here.
+      // The cache adds jitter: it renews up to an eighth later, and expires up to a twentieth earlier.
       return { credential: latest.card, renewAfterMs: (freshMs * 8) / 9, lifetimeMs: (freshMs + staleMs) / 0.95 };
     },
     timeoutMs: fetchTimeoutMs,
@@ -77,14 +77,14 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
 function read({ status, retryAfterMs: retry_after_ms, body }: HttpResponse): ReadCard {
   if (status < 200 || status >= 300) {
-    const cause = Object.assign(new Error("the card is not given"), { status });
+    const cause = Object.assign(new Error("the card's URL returned an error"), { status });
     throw new SekishoError(statusToReason(status), {
       details: retry_after_ms === undefined ? {} : { retry_after_ms },
       cause,
     });
   }
   const card = readCardSchema.safeParse(parse(body)).data;
-  if (card === undefined) throw createUnusableCardError("what is at the card's URL is no agent card");
+  if (card === undefined) throw createUnusableCardError("the card's URL does not return an agent card");
   return card;
 }
 
@@ -98,9 +98,8 @@ function parse(body: Uint8Array): unknown {
 
 const maxCardBytes = 256 * 1024;
 const maxRedirects = 3;
-const noBody = new Uint8Array();
 
-/** Resolves to any status but that of a redirect; 304 only where `etag` was sent. */
+/** Resolves to any status except a redirect. Resolves to 304 only if `etag` was sent. */
 async function fetchCard({
   cardUrl,
   version,
@@ -121,16 +120,8 @@ async function fetchCard({
   };
   let url = cardUrl;
   for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
-    const request = {
-      method: "GET",
-      url,
-      headers,
-      body: noBody,
-      signal,
-      maxResponseBytes: maxCardBytes,
-      refuse,
-    } as const;
-    const response = await http.send(request);
+    const request = { url, headers, body: new Uint8Array(), signal, maxResponseBytes: maxCardBytes, refuse };
+    const response = await http.send({ method: "GET", ...request });
     if (!isRedirection(response.status)) return response;
     if (response.status === 304 && etag !== undefined) return response;
     url = resolveRedirect({ from: url, location: response.headers.location });
@@ -147,7 +138,7 @@ function resolveRedirect({ from, location }: { from: URL; location: string | und
   try {
     return parseCheckedUrl(to.href);
   } catch {
-    throw createUnusableCardError("the card's URL redirects to one that holds credentials");
+    throw createUnusableCardError("the card's URL redirects to a URL with credentials");
   }
 }
 
@@ -156,8 +147,8 @@ const longestMs = 60 * 60_000;
 const defaultFreshMs = 5 * 60_000;
 
 /**
- * How long a card may be used without asking for it again (RFC 9111, section 5.2.2). What `Cache-Control` says, within a minute and an
- * hour; five minutes where it says nothing.
+ * Returns how long a card may be used without revalidation (RFC 9111, section 5.2.2). `Cache-Control` counts within one minute and one
+ * hour. The default is five minutes.
  */
 export function freshnessMs(cacheControl: string | undefined): number {
   const words = (cacheControl ?? "").toLowerCase().split(/\s*,\s*/);

@@ -1,4 +1,4 @@
-/** Chooses the interface and the version in which an agent is called, among those of its card that Sekisho can use. */
+/** Lists the interfaces of an agent's card that Sekisho can call. */
 
 import type { ReadCard } from "../../../../contracts/a2a/card.ts";
 import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
@@ -11,9 +11,9 @@ import { parseCheckedUrl } from "../authorizer/authorizer.ts";
 export type UsableInterface = { url: URL; version: A2aVersion; tenant: string | undefined };
 
 /**
- * Lists the JSON-RPC interfaces, the highest version first, those of one version in the card's order. Addresses of another origin than
- * the card's are left out, because credentials must not go there; `url` replaces all addresses. Interfaces of another tenant than the
- * first one's are left out. Throws `version_not_supported` without a common version, and `invalid_response` without a usable address.
+ * Lists the JSON-RPC interfaces, highest version first, and in the card's order within a version. Leaves out addresses outside the card's
+ * origin, because credentials must not go there, and interfaces of another tenant than the first one's. `url` replaces all addresses.
+ * Throws `version_not_supported` without a common version, and `invalid_response` without a usable address.
  */
 export function listUsableInterfaces({
   card,
@@ -32,12 +32,12 @@ export function listUsableInterfaces({
     return isSpoken && version === (pinned ?? version) ? [{ address, version, tenant }] : [];
   });
   if (spoken.length === 0) {
-    const cause = new Error("the card names no JSON-RPC interface of a version that can be used");
+    const cause = new Error("the card names no JSON-RPC interface of a supported version");
     throw new SekishoError("version_not_supported", { cause, undelivered: true });
   }
   const [first, ...others] = spoken
     .flatMap(({ address, ...rest }) => {
-      const usable = url ?? addressWithin({ origin: cardUrl.origin, address });
+      const usable = url ?? addressWithin(cardUrl.origin, address);
       return usable === undefined ? [] : [{ ...rest, url: usable }];
     })
     .toSorted((one, other) => Number(other.version) - Number(one.version));
@@ -47,13 +47,13 @@ export function listUsableInterfaces({
   return [first, ...others.filter(({ tenant }) => tenant === first.tenant)];
 }
 
-/** 1.x is read as 1.0. Versions before 0.3 are not supported. */
+/** Treats 1.x as 1.0. Versions before 0.3 are not supported. */
 function readVersion(protocolVersion: string): A2aVersion | undefined {
   if (/^1(\.|$)/.test(protocolVersion)) return "1.0";
   return /^0\.3(\.|$)/.test(protocolVersion) ? "0.3" : undefined;
 }
 
-function addressWithin({ origin, address }: { origin: string; address: string }): URL | undefined {
+function addressWithin(origin: string, address: string): URL | undefined {
   if (parseUrl(address)?.origin !== origin) return undefined;
   try {
     return parseCheckedUrl(address);
@@ -62,7 +62,7 @@ function addressWithin({ origin, address }: { origin: string; address: string })
   }
 }
 
-/** The failure of a card's fetch as an error of the call: never ambiguous, and never about the message's own size. */
+/** Converts a failed fetch of the card to an error of the call. It is never ambiguous, and never about the message's own size. */
 export function toUndeliveredError(thrown: unknown): SekishoError {
   if (!(thrown instanceof SekishoError)) return new SekishoError("unavailable", { cause: thrown, undelivered: true });
   const { reason, details, exact, cause } = thrown;
@@ -70,7 +70,6 @@ export function toUndeliveredError(thrown: unknown): SekishoError {
   return new SekishoError(shown, { details, exact, cause, undelivered: true });
 }
 
-/** The error for a card that cannot be used; `why` says what to change. */
 export function createUnusableCardError(why: string): SekishoError {
   return new SekishoError("invalid_response", { cause: new Error(why), undelivered: true });
 }

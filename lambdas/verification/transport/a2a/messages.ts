@@ -1,4 +1,4 @@
-/** The messages that Sekisho sends: a task's first message and the answer to a question, and a memory of where each one was sent. */
+/** Builds the messages that Sekisho sends (a task's first message, a reply to a question), and remembers where each was sent. */
 import { questionKey, slackMessageKey, taskKey } from "../../../../contracts/a2a/extension.ts";
 import type { OperationParams } from "../../../../contracts/a2a/operations.ts";
 import type { Message, Part } from "../../../../contracts/a2a/part.ts";
@@ -7,10 +7,10 @@ import type { ExecuteTaskParams, ParamsOf } from "../../../../contracts/methods.
 
 type SendParams = OperationParams<"SendMessage">;
 
-/** How many messages of a task's history are requested: the agent's last text may be in there alone. */
+/** How many messages of a task's history are requested. The agent's last text may be in the history only. */
 export const historyLength = 5;
 
-/** `messageId` is the request id, `contextId` the session's. The params' `bot_token` has no place here. */
+/** `messageId` is the request id, `contextId` the session id. The params' `bot_token` is never sent over A2A. */
 export function createTaskMessage({
   messageId,
   contextId,
@@ -33,7 +33,7 @@ export function createTaskMessage({
   return createSendParams({ messageId, contextId, parts, metadata });
 }
 
-/** The context is the task's, which the agent knows best. */
+/** Sends no context id, because the agent knows the task's own. */
 export function createAnswerParams({
   messageId,
   params: { task_id: taskId, option_id, text, user_id },
@@ -57,11 +57,11 @@ function createSendParams(
   };
 }
 
-/** The most messages that are remembered; older ones are not repeated any more. */
+/** Older messages are not repeated any more. */
 const maxKept = 1000;
 
 export type SentMessages = {
-  /** `isUntouched`: the answer says that nothing was processed. Rejects as `post` does, or with `ambiguous` instead of posting elsewhere. */
+  /** `isUntouched`: the answer says that nothing was processed. Rejects like `post`, or with `ambiguous` instead of posting elsewhere. */
   send<T>(request: {
     messageId: string;
     interfaceKey: string;
@@ -70,7 +70,7 @@ export type SentMessages = {
   }): Promise<T>;
 };
 
-/** Remembers in this process to which interface each message was sent, so that it never goes to two of them. */
+/** Remembers per process to which interface each message was sent, so that no message goes to two of them. */
 export function createSentMessages(): SentMessages {
   const interfaceKeys = new Map<string, string>();
 
@@ -84,7 +84,7 @@ export function createSentMessages(): SentMessages {
       const [oldest] = interfaceKeys.keys();
       if (interfaceKeys.size >= maxKept && oldest !== undefined) interfaceKeys.delete(oldest);
       interfaceKeys.set(messageId, interfaceKey);
-      // An earlier try may have arrived, so its place stays remembered.
+      // An earlier try may have arrived, so its interface stays remembered.
       const forget = () => earlier === undefined && interfaceKeys.delete(messageId);
       try {
         const answer = await post();

@@ -1,4 +1,4 @@
-/** One A2A operation as one JSON-RPC request to one interface of an agent, and its answer, read as 1.0 whatever version it is in. */
+/** Sends one A2A operation as one JSON-RPC request to one interface, and converts the response of either version to 1.0. */
 
 import * as z from "zod";
 import { questionKey, slackMessageKey, taskKey } from "../../../../contracts/a2a/extension.ts";
@@ -17,16 +17,16 @@ import type { UsableInterface } from "./interfaces.ts";
 const extensions = [slackMessageKey, questionKey, taskKey].join(", ");
 const extensionsHeader = { "1.0": "a2a-extensions", "0.3": "x-a2a-extensions" } as const;
 
-/** `id` is the JSON-RPC id of every request that is made for one call. */
+/** `id` is the JSON-RPC id of all requests of one call. */
 export type PeerCall = Omit<TransportRequest, "body"> & { id: string };
 
-/** A response without a result of this call (an error, another id, no JSON-RPC), which the caller passes on as it is. */
+/** A response without a result for this call (an error, another id, no JSON-RPC), which the caller passes on unchanged. */
 export type PassedResponse = { passed: TransportResponse };
 export type OperationAnswer<O extends CalledOperation> =
   | ({ result: OperationResult<O>; retryAfterMs: number | undefined } & Pick<TransportResponse, "shortened">)
   | PassedResponse;
 
-/** The interface's tenant goes with `params`. Throws `unsupported_operation` for what its version lacks. */
+/** Adds the interface's tenant to `params`. Throws `unsupported_operation` if the version lacks the operation. */
 export async function postOperation<O extends CalledOperation>({
   to: { url, version, tenant },
   operation,
@@ -44,7 +44,7 @@ export async function postOperation<O extends CalledOperation>({
 }): Promise<OperationAnswer<O>> {
   const method = toA2aMethod({ operation, version });
   if (method === undefined) throw new SekishoError("unsupported_operation");
-  // Version 0.3 has no `ListTasks`, for which `method` is undefined.
+  // Version 0.3 has no `ListTasks`; `method` was undefined for it.
   const inV03 = operation as Exclude<O, "ListTasks">;
   const written = version === "1.0" ? { ...params, tenant } : paramsToV03({ operation: inV03, params });
   const response = await http.send({
@@ -67,15 +67,14 @@ export async function postOperation<O extends CalledOperation>({
   try {
     return { result: readResult({ operation, version, result: envelope.result }), retryAfterMs, shortened };
   } catch (thrown) {
-    // A cut string may not match the schema any more.
+    // A cut string may no longer match the schema.
     throw shortened ? createTooLargeError() : thrown;
   }
 }
 
-/** The operations that Sekisho calls. */
 export type CalledOperation = "SendMessage" | "GetTask" | "CancelTask" | "ListTasks";
 
-/** The parts of a listed task that are needed to find one, so that a broken task in the listing does no harm. */
+/** Only the members needed to find a task, so that a broken task in the listing does no harm. */
 const listedTaskSchema = z.object({
   id: idSchema,
   history: readableList(z.object({ messageId: z.string() })).catch([]),
@@ -103,8 +102,8 @@ const schemas = {
 type OperationResult<O extends CalledOperation> = z.output<(typeof schemas)["1.0"][O]>;
 
 /**
- * Throws `invalid_response` for a wrong shape or an unknown state. For a completed task that error ends the task, because the agent would
- * return the same again.
+ * Throws `invalid_response` for a wrong shape or an unknown state. If the task is completed, the error ends it, because a retry would
+ * return the same.
  */
 export function readResult<O extends CalledOperation>({
   operation,
@@ -115,10 +114,9 @@ export function readResult<O extends CalledOperation>({
   version: A2aVersion;
   result: unknown;
 }): OperationResult<O> {
-  if (hasTooManyEntries(result)) throw new SekishoError("invalid_response", { endsTask: isCompleted(result) });
-  const parsed = schemas[version][operation].safeParse(result);
-  if (parsed.success) return parsed.data as OperationResult<O>;
-  throw new SekishoError("invalid_response", { cause: parsed.error, endsTask: isCompleted(result) });
+  const parsed = hasTooManyEntries(result) ? undefined : schemas[version][operation].safeParse(result);
+  if (parsed?.success) return parsed.data as OperationResult<O>;
+  throw new SekishoError("invalid_response", { cause: parsed?.error, endsTask: isCompleted(result) });
 }
 
 const stateSchema = z.object({ status: z.object({ state: z.enum(["completed", "TASK_STATE_COMPLETED"]) }) });

@@ -1,4 +1,4 @@
-/** Turns A2A's task or message into the zone contract's result, or into the error that the task ended with. */
+/** Converts an A2A task or message to a result of the zone contract, or to the error that the task ended with. */
 import { hash } from "node:crypto";
 import * as z from "zod";
 import { questionKey, taskKey } from "../../../../contracts/a2a/extension.ts";
@@ -17,7 +17,7 @@ import {
   transitionError,
 } from "../../../../contracts/methods.ts";
 
-/** The reasons of a failed task itself, as opposed to those of a call about it. */
+/** The reasons of a failed task, as opposed to those of a failed call. */
 const failures = ["execution_failed", "timeout", "budget_exceeded", "payload_too_large"] as const satisfies Reason[];
 
 /** The fields that a Sekisho host adds. Malformed ones are ignored. */
@@ -35,7 +35,7 @@ const questionSchema = z
   .object({ options: inputRequiredResultSchema.shape.options.catch(undefined) })
   .catch({ options: undefined });
 
-/** `retryAfterMs` is the response's delay, used where the task names none. */
+/** `retryAfterMs` is the response's delay. It counts only if the task names none. */
 export function toZoneResult({
   result,
   retryAfterMs,
@@ -43,18 +43,12 @@ export function toZoneResult({
   result: ReadAnswer;
   retryAfterMs: number | undefined;
 }): TaskResult | SekishoError {
-  if ("task" in result) return toTaskResult({ task: result.task, retryAfterMs });
+  if ("task" in result) return toTaskResult(result.task, retryAfterMs);
   const { parts } = result.message;
   return { status: "success", response_text: readAnswerText(parts), ...readArtifacts([{ parts }]) };
 }
 
-function toTaskResult({
-  task,
-  retryAfterMs,
-}: {
-  task: ReadTask;
-  retryAfterMs: number | undefined;
-}): TaskResult | SekishoError {
+function toTaskResult(task: ReadTask, retryAfterMs: number | undefined): TaskResult | SekishoError {
   const { id: task_id, status, artifacts = [] } = task;
   const notes = notesSchema.parse(task.metadata?.[taskKey]);
   const { state, kind } = fromA2aState(status.state);
@@ -86,39 +80,31 @@ function toTaskResult({
       };
     }
     default:
-      return createEndedError({ task_id, state, notes });
+      return createEndedError(task_id, state, notes);
   }
 }
 
-/** The error of a task that ended without a result. Only a failed task may name a more exact reason than its state. */
-function createEndedError({
-  task_id,
-  state,
-  notes,
-}: {
-  task_id: string;
-  state: TaskState;
-  notes: Notes;
-}): SekishoError {
+/** The error of a task that ended without a result. Only a failed task may name a reason of its own. */
+function createEndedError(task_id: string, state: TaskState, notes: Notes): SekishoError {
   const { reason, lost } = state === "failed" ? notes : {};
   const usual = findReasonOfState({ state, dialect: "a2a" });
   return new SekishoError(reason ?? usual ?? "execution_failed", { details: { task_id, ...dropUndefined({ lost }) } });
 }
 
-/** Canceling is best effort (A2A 1.0, section 3.1.5): only the state says whether the task was canceled. */
+/** An agent may fail to cancel (A2A 1.0, section 3.1.5), so only the state says whether the task was canceled. */
 export function toCancelResult({ id, status }: ReadTask): ResultOf<"cancel_task"> | SekishoError {
   const { state } = fromA2aState(status.state);
   if (state === "canceled") return { status: "canceled", task_id: id };
   return transitionError({ taskId: id, from: state, to: "canceled" });
 }
 
-/** The id of the status message that asks. A message of the history is not used, because it may be an earlier question. */
+/** The id of the status message that asks. The history does not count, because it may hold an earlier question. */
 function createQuestionId(messageId: string | undefined): string | undefined {
   const isTooLong = messageId !== undefined && messageId.length > maxQuestionIdLength;
   return isTooLong ? hash("sha256", messageId) : messageId;
 }
 
-/** The text of the task's status message; else the agent's last text. */
+/** The text of the task's status message, or else the agent's last text. */
 function lastText({ status, history }: ReadTask): string {
   const agents = history.filter(({ role }) => role === "ROLE_AGENT").toReversed();
   const texts = [...(status.message ? [status.message] : []), ...agents].map(({ parts }) => joinTextParts(parts));
@@ -131,33 +117,23 @@ function dropUndefined<T extends object>(members: T): Partial<{ [K in keyof T]: 
 
 const maxNameLength = 255;
 
-/** The text parts without a file name: the answer itself. */
+/** Text parts without a file name are the answer itself. */
 function readAnswerText(parts: readonly Part[]): string {
   return joinTextParts(parts.filter((part) => !isTextFile(part)));
 }
 
-/** The parts that are not text of the answer. Absent where there are none. */
+/** Returns the parts that are not the answer's text. Omits `artifacts` if there are none. */
 function readArtifacts(sources: readonly { name?: string | undefined; parts: readonly Part[] }[]): {
   artifacts?: Artifact[];
 } {
-  const artifacts = sources.flatMap(({ name, parts }) => parts.flatMap((part) => toArtifact({ name, part })));
+  const artifacts = sources.flatMap(({ name, parts }) => parts.flatMap((part) => toArtifact(name, part)));
   return artifacts.length === 0 ? {} : { artifacts };
 }
 
-function toArtifact({ name: given, part }: { name: string | undefined; part: Part }): Artifact[] {
+function toArtifact(given: string | undefined, part: Part): Artifact[] {
   const { filename = given, mediaType: mimetype, text, url, raw: base64, data } = part;
   if (text !== undefined && !isTextFile(part)) return [];
-  const name = filename?.slice(0, maxNameLength);
-  return [
-    {
-      ...(name !== undefined && { name }),
-      ...(mimetype !== undefined && { mimetype }),
-      ...(text !== undefined && { text }),
-      ...(url !== undefined && { url }),
-      ...(base64 !== undefined && { base64 }),
-      ...(data !== undefined && { data }),
-    },
-  ];
+  return [dropUndefined({ name: filename?.slice(0, maxNameLength), mimetype, text, url, base64, data })];
 }
 
 function isTextFile({ text, filename }: Part): boolean {

@@ -1,4 +1,4 @@
-/** An agent that speaks A2A (https://a2a-protocol.org), 1.0 or 0.3, over JSON-RPC: the zone contract's methods as its operations. */
+/** Calls an A2A agent (https://a2a-protocol.org), 1.0 or 0.3, over JSON-RPC. Maps the zone contract's methods to A2A operations. */
 import type { ReadCard } from "../../../../contracts/a2a/card.ts";
 import type { A2aVersion, OperationParams } from "../../../../contracts/a2a/operations.ts";
 import { requestSchema } from "../../../../contracts/envelope.ts";
@@ -17,9 +17,9 @@ import type { PeerCall } from "./post-operation.ts";
 import { toCancelResult, toZoneResult } from "./task-result.ts";
 
 /**
- * Throws for URLs that are not https (http on loopback) or that hold credentials. `url` takes the place of the address that the
- * card names, `version` that of the highest common one. Whatever is wrong with the card fails before anything was sent. The
- * state in which a task ended comes back as an error object of the zone contract; the peer's own errors as they are.
+ * Throws for URLs that are not https (http on loopback) or that hold credentials. `url` replaces the address that the card names, and
+ * `version` the highest common version. A problem with the card fails the call before anything is sent. A task that ended in failure
+ * becomes an error object of the zone contract. The peer's own errors pass unchanged.
  */
 export function createA2aTransport({
   cardUrl: cardAddress,
@@ -47,57 +47,54 @@ export function createA2aTransport({
   const interfacesOf = (card: ReadCard) => listUsableInterfaces({ card, cardUrl, url, version });
   const ask = createCallOperation({ cards, interfacesOf, http, maxResponseBytes });
 
-  async function say({ params, call }: { params: OperationParams<"SendMessage">; call: PeerCall }) {
+  async function sendMessage(params: OperationParams<"SendMessage">, call: PeerCall) {
     const asked = await ask({ operation: "SendMessage", params, call });
     if ("passed" in asked) return asked.passed;
     const { result, shortened } = asked;
-    requireSameTask({
-      asked: params.message.taskId,
-      answered: "task" in result ? result.task.id : result.message.taskId,
-    });
+    requireSameTask(params.message.taskId, "task" in result ? result.task.id : result.message.taskId);
     return respond({ call, outcome: toZoneResult(asked), shortened });
   }
 
   /** Finds the task by its id, or by the id of the message that began it. */
-  async function find({ key: { task_id, request_id = "" }, call }: { key: ParamsOf<"get_task">; call: PeerCall }) {
+  async function find({ task_id, request_id = "" }: ParamsOf<"get_task">, call: PeerCall) {
     return task_id === undefined ? findTaskByMessage({ messageId: request_id, ask, call }) : { taskId: task_id };
   }
 
-  async function get({ key, call }: { key: ParamsOf<"get_task">; call: PeerCall }) {
-    const found = await find({ key, call });
+  async function get(key: ParamsOf<"get_task">, call: PeerCall) {
+    const found = await find(key, call);
     if ("passed" in found) return found.passed;
     const asked = await ask({ operation: "GetTask", params: { id: found.taskId, historyLength }, call });
     if ("passed" in asked) return asked.passed;
     const { result: task, retryAfterMs, shortened } = asked;
-    requireSameTask({ asked: found.taskId, answered: task.id });
+    requireSameTask(found.taskId, task.id);
     return respond({ call, outcome: toZoneResult({ result: { task }, retryAfterMs }), shortened });
   }
 
-  async function cancel({ key, call }: { key: ParamsOf<"cancel_task">; call: PeerCall }) {
-    const found = await find({ key, call });
+  async function cancel(key: ParamsOf<"cancel_task">, call: PeerCall) {
+    const found = await find(key, call);
     if ("passed" in found) return found.passed;
     const asked = await ask({ operation: "CancelTask", params: { id: found.taskId }, call });
     if ("passed" in asked) return asked.passed;
-    requireSameTask({ asked: found.taskId, answered: asked.result.id });
+    requireSameTask(found.taskId, asked.result.id);
     return respond({ call, outcome: toCancelResult(asked.result), shortened: asked.shortened });
   }
 
   return {
-    async send({ body, ...way }) {
+    async send({ body, ...exchange }) {
       const { id, method, params } = requestSchema.parse(JSON.parse(Buffer.from(body).toString()));
-      const call = { ...way, id: String(id) };
+      const call = { ...exchange, id: String(id) };
       const messageId = call.id;
       switch (method) {
         case "execute_task": {
           const task = methods[method].params.parse(params);
-          return say({ params: createTaskMessage({ messageId, contextId: way.sessionId, params: task }), call });
+          return sendMessage(createTaskMessage({ messageId, contextId: exchange.sessionId, params: task }), call);
         }
         case "answer_task":
-          return say({ params: createAnswerParams({ messageId, params: methods[method].params.parse(params) }), call });
+          return sendMessage(createAnswerParams({ messageId, params: methods[method].params.parse(params) }), call);
         case "get_task":
-          return get({ key: methods[method].params.parse(params), call });
+          return get(methods[method].params.parse(params), call);
         case "cancel_task":
-          return cancel({ key: methods[method].params.parse(params), call });
+          return cancel(methods[method].params.parse(params), call);
         default:
           throw new SekishoError("unsupported_operation");
       }
@@ -113,13 +110,13 @@ export function createA2aTransport({
   };
 }
 
-/** Refuses a response about another task: its answer may be for other people. */
-function requireSameTask({ asked, answered }: { asked: string | undefined; answered: string | undefined }): void {
+/** Refuses a response about another task, because its answer may be for other people. */
+function requireSameTask(asked: string | undefined, answered: string | undefined): void {
   if (asked === undefined || answered === undefined || answered === asked) return;
   throw new SekishoError("invalid_response", { cause: new Error("the agent answered for another task") });
 }
 
-/** Throws `invalid_response` for an outcome that cannot be written as JSON: the agent has answered, so it must not look unsent. */
+/** Throws `invalid_response` for an outcome that is not valid JSON. The agent has answered, so the call must not look unsent. */
 export function respond({
   call: { id },
   outcome,

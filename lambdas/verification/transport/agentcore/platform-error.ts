@@ -1,13 +1,13 @@
 /**
- * Classifies failures of AgentCore: SDK errors by the HTTP status first and then by the name, which is present only if the body was AWS's
- * own; and errors that come as JSON-RPC (its A2A mode).
+ * Classifies failures of AgentCore. SDK errors count by HTTP status first and then by name, which is present only if AWS wrote the body.
+ * In A2A mode AgentCore returns its errors as JSON-RPC.
  */
 import * as z from "zod";
 import { errorObjectSchema } from "../../../../contracts/envelope.ts";
 import { type ClientReason, SekishoError } from "../../../../contracts/errors.ts";
 import { parseRetryAfter } from "../../../shared/async/waiting.ts";
 
-/** The parts of an SDK error that count. `error` is the JSON-RPC error of a body in A2A mode, as the SDK leaves it there. */
+/** The used parts of an SDK error. `error` is the JSON-RPC error of a body in A2A mode. */
 const sdkErrorSchema = z.object({
   name: z.string().catch(""),
   code: z.string().optional().catch(undefined),
@@ -20,7 +20,7 @@ const sdkErrorSchema = z.object({
     .catch(undefined),
 });
 
-/** `wasSent`: the request had been handed to the network. Before that nothing can have arrived. */
+/** `wasSent`: the request was handed to the network. Before that, it cannot have arrived. */
 export function classify({
   thrown,
   wasSent,
@@ -47,8 +47,8 @@ export function classify({
 }
 
 /**
- * Node's error codes that can occur only before anything is sent: no address, no listener, an untrusted certificate. Other TLS errors
- * (`EPROTO`, `ERR_SSL_…`) also end connections over which a request was sent.
+ * Node's error codes that occur only before anything is sent: no address, no listener, an untrusted certificate. Other TLS errors
+ * (`EPROTO`, `ERR_SSL_…`) may also end a connection after the request was sent.
  */
 const notConnected =
   /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|ERR_TLS_CERT_\w+|CERT_\w+|UNABLE_TO_\w+|\w*SELF_SIGNED_CERT\w*)$/;
@@ -80,7 +80,7 @@ const inProgress = /session operation in progress/i;
 const maxPlatformErrorBytes = 4096;
 const bodySchema = z.object({ error: errorObjectSchema });
 
-/** The reason of a platform error's number, or undefined where the number is none of AgentCore's. */
+/** Returns undefined if AgentCore does not use the code. */
 function platformReason({ code, message }: { code: number; message: string }): ClientReason | undefined {
   switch (code) {
     case -32051:
@@ -103,14 +103,12 @@ function platformReason({ code, message }: { code: number; message: string }): C
   }
 }
 
-/** Finds a platform error in a body with HTTP 200. No dialect uses these numbers, so an agent's own error is never one. */
+/** Finds a platform error in a body with HTTP 200. No dialect uses these codes, so an agent's own error never matches. */
 export function findPlatformError(body: Uint8Array): SekishoError | undefined {
   if (body.byteLength > maxPlatformErrorBytes) return undefined;
-  const parsed = bodySchema.safeParse(parseJson(body)).data;
-  const reason = parsed === undefined ? undefined : platformReason(parsed.error);
-  return parsed === undefined || reason === undefined
-    ? undefined
-    : new SekishoError(reason, { code: parsed.error.code });
+  const error = bodySchema.safeParse(parseJson(body)).data?.error;
+  const reason = error && platformReason(error);
+  return reason && new SekishoError(reason, { code: error.code });
 }
 
 function parseJson(body: Uint8Array): unknown {

@@ -1,4 +1,4 @@
-/** Wraps the SDK's client: loads it at the first call, and sends commands with a limit, without retries, with classified failures. */
+/** Wraps the SDK's client: loads it at the first call, sends commands without retries, and classifies failures. */
 
 import type {
   BedrockAgentCoreClient,
@@ -12,11 +12,11 @@ import type { AwsCredentialsProvider } from "../../../shared/aws/credentials.ts"
 import { classify } from "./platform-error.ts";
 
 type Sdk = typeof import("@aws-sdk/client-bedrock-agentcore");
-/** How far a request got. `failure` is the network's own error, before the SDK wraps it. */
+/** How far a request got. `failure` is the network error before the SDK wraps it. */
 type Progress = { wasSent: boolean; failure?: unknown };
 
 export type RuntimeClient = {
-  /** `use` gets the output and may go on reading its body; the signal and the classification cover that as well. */
+  /** `use` may read the body of the output. The signal and the classification of failures cover that too. */
   invoke<T>(request: {
     command: (sdk: Sdk) => InvokeAgentRuntimeCommand;
     use: (output: InvokeAgentRuntimeCommandOutput) => Promise<T>;
@@ -52,13 +52,10 @@ export function createRuntimeClient({
     return { sdk, client };
   }
 
-  async function runClassified<T>({
-    signal,
-    send,
-  }: {
-    signal: AbortSignal;
-    send: (loaded: { sdk: Sdk; client: BedrockAgentCoreClient; progress: Progress }) => Promise<T>;
-  }): Promise<T> {
+  async function runClassified<T>(
+    signal: AbortSignal,
+    send: (loaded: { sdk: Sdk; client: BedrockAgentCoreClient; progress: Progress }) => Promise<T>,
+  ): Promise<T> {
     const progress: Progress = { wasSent: false };
     try {
       signal.throwIfAborted();
@@ -74,22 +71,16 @@ export function createRuntimeClient({
 
   return {
     invoke: ({ command: build, use, signal }) =>
-      runClassified({
-        signal,
-        send: async ({ sdk, client, progress }) => {
-          const command = build(sdk);
-          command.middlewareStack.add(trackProgress(progress), lastStep);
-          return use(await client.send(command, { abortSignal: signal }));
-        },
+      runClassified(signal, async ({ sdk, client, progress }) => {
+        const command = build(sdk);
+        command.middlewareStack.add(trackProgress(progress), lastStep);
+        return use(await client.send(command, { abortSignal: signal }));
       }),
     stop: ({ command: build, signal }) =>
-      runClassified({
-        signal,
-        send: async ({ sdk, client, progress }) => {
-          const command = build(sdk);
-          command.middlewareStack.add(trackProgress(progress), lastStep);
-          await client.send(command, { abortSignal: signal });
-        },
+      runClassified(signal, async ({ sdk, client, progress }) => {
+        const command = build(sdk);
+        command.middlewareStack.add(trackProgress(progress), lastStep);
+        await client.send(command, { abortSignal: signal });
       }),
     async close() {
       (await loading)?.client.destroy();
@@ -97,7 +88,7 @@ export function createRuntimeClient({
   };
 }
 
-/** The middleware step next to the network: a failure before it (credentials, signing) means that nothing was sent. */
+/** The last middleware step before the network. A failure before it (credentials, signing) means that nothing was sent. */
 const lastStep = { step: "deserialize", priority: "low" } as const;
 
 function trackProgress(progress: Progress) {

@@ -1,4 +1,4 @@
-/** Bedrock AgentCore: InvokeAgentRuntime, whose payload is opaque bytes, and StopRuntimeSession. */
+/** Bedrock AgentCore: calls InvokeAgentRuntime, whose payload is opaque bytes, and StopRuntimeSession. */
 import type { InvokeAgentRuntimeCommandOutput } from "@aws-sdk/client-bedrock-agentcore";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { sessionIdSchema } from "../../../../contracts/methods.ts";
@@ -10,9 +10,9 @@ import { findPlatformError } from "./platform-error.ts";
 import { createRuntimeClient } from "./runtime-client.ts";
 
 /**
- * The session id is given always and checked here: left out, the SDK invents one and with it a new runtime for each call.
- * `stopSession` is there only with `stopAfterResult`, where the caller makes the session id per task.
- * `endpoint` replaces the region's own address; `region` is the ARN's unless given.
+ * Every call carries a valid session id. Without one the SDK invents an id, and AgentCore starts a new runtime for each call.
+ * `stopSession` is present only with `stopAfterResult`; the caller then makes one session id per task.
+ * `endpoint` replaces the region's own address.
  */
 export function createAgentCoreTransport({
   runtimeArn: agentRuntimeArn,
@@ -41,7 +41,7 @@ export function createAgentCoreTransport({
     await client
       .stop({ command: ({ StopRuntimeSessionCommand }) => new StopRuntimeSessionCommand(input), signal })
       .catch((error: SekishoError) => {
-        // 404: it has ended already.
+        // A 404 means that the session has ended already.
         if (error.reason !== "agent_not_found") throw error;
       });
   }
@@ -59,7 +59,7 @@ export function createAgentCoreTransport({
       };
       return client.invoke({
         command: ({ InvokeAgentRuntimeCommand }) => new InvokeAgentRuntimeCommand(input),
-        use: (output) => read({ output, maxResponseBytes }),
+        use: (output) => read(output, maxResponseBytes),
         signal,
       });
     },
@@ -73,20 +73,17 @@ function requireSessionId(sessionId: string): string {
   return sessionId;
 }
 
-/** The body is always read to its end or destroyed: an unread one keeps its connection for ever. */
-async function read({
-  output: { response, contentType, statusCode },
-  maxResponseBytes,
-}: {
-  output: InvokeAgentRuntimeCommandOutput;
-  maxResponseBytes: number;
-}): Promise<TransportResponse> {
+/** Always reads the body to its end or destroys it, because an unread body keeps its connection for ever. */
+async function read(
+  { response, contentType, statusCode }: InvokeAgentRuntimeCommandOutput,
+  maxResponseBytes: number,
+): Promise<TransportResponse> {
   const stream = response as unknown as (AsyncIterable<Uint8Array> & { destroy(): void }) | undefined;
   if (stream === undefined || !isJson(contentType)) {
     stream?.destroy();
     throw new SekishoError("invalid_response");
   }
-  const read = await readShortened({ stream, maxBytes: maxResponseBytes });
+  const read = await readShortened(stream, maxResponseBytes);
   const platformError = findPlatformError(read.body);
   if (platformError !== undefined) throw platformError;
   return { ...read, status: statusCode };

@@ -1,4 +1,4 @@
-/** The credentials of a role that is assumed for signing, kept until shortly before they expire. */
+/** Assumes a role for signing, and caches its credentials until shortly before they expire. */
 
 import {
   type CachedCredential,
@@ -10,10 +10,10 @@ import { AwsCallError } from "../../../shared/aws/json-call.ts";
 import type { Sts } from "../../../shared/aws/sts.ts";
 import { codeOf, createCredentialError } from "./authorizer.ts";
 
-/** `externalId` is what the role's trust asks for beside the caller. */
+/** `externalId` is required if the role's trust policy asks for it. */
 export type AssumedRole = { sts: Pick<Sts, "assumeRole">; roleArn: string; externalId?: string | undefined };
 
-/** What every role allows, and the most for a role that is assumed by another, as here. */
+/** Every role allows one hour, and role chaining allows no more. */
 const durationSeconds = 3600;
 
 export function cacheAssumedRole({
@@ -31,10 +31,10 @@ export function cacheAssumedRole({
   });
 }
 
-/** STS says 400 to what is asked too often, and to what will do later. */
+/** STS answers 400 also to throttled requests and to others that succeed later. */
 const transientErrors = /throttl|limitexceeded|toomanyrequests|requesttimeout|expiredtoken/i;
 
-/** For `catch`: throws what `createCredentialError` makes of it. */
+/** For use in `catch`. */
 export function throwStsFailure(thrown: unknown): never {
   const refused = thrown instanceof AwsCallError && !transientErrors.test(thrown.name) ? thrown.status : 0;
   throw createCredentialError({ status: refused, code: codeOf(thrown) });

@@ -1,4 +1,4 @@
-/** The authorizer type of the HTTP transports: adds credentials to one outgoing request. Its URL check and error are here too. */
+/** The authorizer of the HTTP transports: adds credentials to one outgoing request. The check of its URL and its errors are here too. */
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { isLoopbackHost } from "../../../../contracts/loopback.ts";
 import { parseUrl } from "../../../shared/untrusted-input.ts";
@@ -6,14 +6,14 @@ import { parseUrl } from "../../../shared/untrusted-input.ts";
 export type AuthorizableRequest = {
   method: "GET" | "POST";
   url: URL;
-  /** Names in lower case; all of them are sent as they are. */
+  /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
   /** Empty for a GET. */
   body: Uint8Array;
   signal: AbortSignal;
 };
 
-/** Headers to add, and the certificate to show where the peer asks for one (PEM; `ca` takes the place of the known authorities). */
+/** Headers to add, and the client certificate in PEM. `ca` replaces the default certificate authorities. */
 export type AddedCredentials = {
   readonly headers?: Readonly<Record<string, string>>;
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string };
@@ -21,18 +21,18 @@ export type AddedCredentials = {
 
 export type Authorizer = {
   /**
-   * Returns the credentials to add, without a promise where they are cached. Called for each attempt. Rejects with `unauthenticated` where
-   * the issuer refuses for good, else with `unavailable`; never with `ambiguous`, because the request was not sent yet.
+   * Returns the credentials to add, without a promise if they are cached. Called for each attempt. Rejects with `unauthenticated` if the
+   * issuer refuses for good, else with `unavailable`. It never rejects with `ambiguous`, because the request was not sent yet.
    */
   authorize(request: AuthorizableRequest): AddedCredentials | Promise<AddedCredentials>;
   /**
-   * Drops the cached credentials if they are the refused ones, so that of many refusals at once only the first causes a renewal. Absent
-   * where there is nothing to renew.
+   * Drops the cached credentials if they are the refused ones, so that many refusals at once cause one renewal. Absent if there is
+   * nothing to renew.
    */
   refresh?(refused: AddedCredentials): void;
 };
 
-/** Throws `unauthenticated` for any other host, before a byte is sent. */
+/** Allows loopback hosts only. For any other host it throws `unauthenticated` before a byte is sent. */
 export const noAuthorizer: Authorizer = {
   authorize({ url }) {
     if (!isLoopbackHost(url.hostname)) throw new SekishoError("unauthenticated");
@@ -40,7 +40,7 @@ export const noAuthorizer: Authorizer = {
   },
 };
 
-/** Throws for a URL that is not https (http on loopback) or that holds credentials; the message repeats neither. */
+/** Throws for a URL that is not https (http on loopback) or that holds credentials. The message does not repeat the URL. */
 export function parseCheckedUrl(address: string): URL {
   const url = parseUrl(address);
   if (url === null) throw new Error("The url must be an absolute URL.");
@@ -50,21 +50,18 @@ export function parseCheckedUrl(address: string): URL {
   return url;
 }
 
-/** The cause of an authorizer's error. `code` is the issuer's error code or a network error code; never a text. */
+/** The cause of an authorizer's error. `code` is an error code of the issuer or the network, never free text. */
 export class CredentialError extends Error {
   readonly code: string;
 
   constructor(code: string) {
-    super(`There is no credential: ${code}.`);
+    super(`Could not get a credential: ${code}.`);
     this.name = "CredentialError";
     this.code = code;
   }
 }
 
-/**
- * `unauthenticated` where the issuer refused for good (a 4xx besides 408 and 429), else `unavailable`: never `ambiguous`, since
- * the call's own request was not sent.
- */
+/** Returns `unauthenticated` if the issuer refused for good (a 4xx other than 408 and 429), else `unavailable`. */
 export function createCredentialError({
   status = 0,
   code,
@@ -82,7 +79,7 @@ export function createCredentialError({
   });
 }
 
-/** A code such as ECONNREFUSED, or the error's class; never its message. */
+/** Returns a code such as ECONNREFUSED, or the error's class, never its message. */
 export function codeOf(thrown: unknown): string {
   if (typeof thrown !== "object" || thrown === null) return "Unknown";
   if ("code" in thrown && typeof thrown.code === "string") return thrown.code;

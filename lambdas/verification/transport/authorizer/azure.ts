@@ -1,6 +1,6 @@
 /**
- * The authorizer `azure`: federated credentials of an app registration or managed identity. A token of AWS STS is the client's
- * assertion for a token of Entra ID
+ * The authorizer `azure`: federated credentials of an app registration or a managed identity. It sends a token of AWS STS as the client
+ * assertion and gets a token of Entra ID
  * (https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow, third case). No secret is stored.
  */
 
@@ -11,7 +11,7 @@ import type { Authorizer } from "./authorizer.ts";
 import { postToIssuer } from "./post-to-issuer.ts";
 import { createTokenAuthorizer, readTokenResponse } from "./token-authorizer.ts";
 
-/** `tokenAudience` is that of the token of AWS; `loginBase` replaces Microsoft's own address. */
+/** `tokenAudience` is the audience of the AWS token. `loginBase` replaces Microsoft's own address. */
 export function createAzureAuthorizer({
   sts,
   tenantId,

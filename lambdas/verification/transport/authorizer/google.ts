@@ -1,6 +1,6 @@
 /**
- * The authorizer `google`: workload identity federation (https://cloud.google.com/iam/docs/workload-identity-federation). A token
- * of AWS STS becomes a federated one, and that an ID token of a service account, as Cloud Run wants it. No secret is stored.
+ * The authorizer `google`: workload identity federation (https://cloud.google.com/iam/docs/workload-identity-federation). It exchanges a
+ * token of AWS STS for a federated token, and that for a service account's ID token, which Cloud Run requires. No secret is stored.
  */
 import { decodeJwt } from "jose";
 import type { CredentialCacheOptions } from "../../../shared/async/cached-credential.ts";
@@ -10,7 +10,7 @@ import { type Authorizer, createCredentialError } from "./authorizer.ts";
 import { postToIssuer } from "./post-to-issuer.ts";
 import { createTokenAuthorizer, type FreshToken, isToken, readTokenResponse } from "./token-authorizer.ts";
 
-/** `audience` is the ID token's, `tokenAudience` that of the token of AWS. The bases replace Google's own addresses. */
+/** `audience` is for the ID token, `tokenAudience` for the AWS token. The bases replace Google's own addresses. */
 export function createGoogleAuthorizer({
   sts,
   workloadIdentityProvider,
@@ -33,13 +33,7 @@ export function createGoogleAuthorizer({
   const account = `/v1/projects/-/serviceAccounts/${encodeURIComponent(serviceAccount)}:generateIdToken`;
 
   /** Token exchange, RFC 8693, section 2.1. */
-  async function fetchFederatedToken({
-    subjectToken,
-    signal,
-  }: {
-    subjectToken: string;
-    signal: AbortSignal;
-  }): Promise<string> {
+  async function fetchFederatedToken(subjectToken: string, signal: AbortSignal): Promise<string> {
     const body = new URLSearchParams({
       grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
       audience: `//iam.googleapis.com/${workloadIdentityProvider}`,
@@ -55,7 +49,7 @@ export function createGoogleAuthorizer({
     ...cacheOptions,
     async fetchToken({ signal }) {
       const subjectToken = await sts.getWebIdentityToken({ audience: tokenAudience, signal }).catch(throwStsFailure);
-      const headers = { authorization: `Bearer ${await fetchFederatedToken({ subjectToken, signal })}` };
+      const headers = { authorization: `Bearer ${await fetchFederatedToken(subjectToken, signal)}` };
       const url = new URL(account, iamCredentialsBase);
       const { token } = await postToIssuer({ url, headers, body: { audience, includeEmail: true }, signal });
       return withLifetime(token);
@@ -63,7 +57,7 @@ export function createGoogleAuthorizer({
   });
 }
 
-/** Google does not say beside it how long an ID token lives; the difference of its own times does, whatever the clocks. */
+/** Takes the lifetime from the token's own times, because Google's response has none. Their difference does not depend on clocks. */
 function withLifetime(token: unknown): FreshToken {
   try {
     if (!isToken(token)) throw new TypeError();

@@ -7,8 +7,8 @@ import { type AddedCredentials, type Authorizer, CredentialError, codeOf } from 
 const rereadAfterMs = 5 * 60_000;
 
 /**
- * All in PEM. Read again after some minutes, or as soon as the peer refuses it, so that a rotated certificate is used; whether
- * one has expired is for the peer to say. What is no certificate and key, or where there is no TLS, is `unauthenticated`.
+ * The certificate, key and CA are in PEM. They are read again after five minutes, or as soon as the peer refuses them, so that a rotated
+ * certificate is used. The peer decides whether one has expired. An unusable pair and a URL without TLS are `unauthenticated`.
  */
 export function createMtlsAuthorizer({
   readCertificate,
@@ -38,7 +38,7 @@ export function createMtlsAuthorizer({
   };
 }
 
-/** Else the connection would be the one to throw, in the middle of a call. */
+/** Checks the pair here, because the connection would otherwise throw in the middle of a call. */
 function check(tls: { cert: string; key: string; ca?: string }): void {
   try {
     createSecureContext(tls);

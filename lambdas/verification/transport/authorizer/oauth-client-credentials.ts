@@ -1,11 +1,11 @@
-/** The authorizer `oauth-client-credentials`: RFC 6749, section 4.4, for any other issuer that speaks OAuth 2. */
+/** The authorizer `oauth-client-credentials`: RFC 6749, section 4.4, for any OAuth 2 issuer. */
 
 import type { CredentialCacheOptions } from "../../../shared/async/cached-credential.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { postToIssuer } from "./post-to-issuer.ts";
 import { createTokenAuthorizer, readTokenResponse } from "./token-authorizer.ts";
 
-/** The secret is read for each token, so that a rotated one is seen. `audience` is a parameter that some issuers ask for. */
+/** Reads the secret for each token, so that a rotated one is used. Some issuers require `audience`. */
 export function createOAuthClientCredentialsAuthorizer({
   tokenUrl,
   clientId,
@@ -33,14 +33,14 @@ export function createOAuthClientCredentialsAuthorizer({
         ...(audience === undefined ? {} : { audience }),
         ...(isBasic ? {} : { client_id: clientId, client_secret: secret }),
       });
-      const headers = isBasic ? { authorization: basic({ clientId, secret }) } : {};
+      const headers = isBasic ? { authorization: basic(clientId, secret) } : {};
       return readTokenResponse(await postToIssuer({ url: tokenUrl, body, headers, signal }));
     },
   });
 }
 
-/** Section 2.3.1: id and secret are form-encoded each, and then put together as in RFC 7617. */
-function basic({ clientId, secret }: { clientId: string; secret: string }): string {
+/** Form-encodes the id and the secret (section 2.3.1), then joins them as in RFC 7617. */
+function basic(clientId: string, secret: string): string {
   return `Basic ${Buffer.from(`${formEncoded(clientId)}:${formEncoded(secret)}`).toString("base64")}`;
 }
 

@@ -1,4 +1,4 @@
-/** One POST to an issuer of tokens: as bounded as a call itself, and never in doubt. */
+/** Sends one POST to a token issuer, with the limits of a call. Its failure is never `ambiguous`. */
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { urlToHttpOptions } from "node:url";
@@ -10,21 +10,19 @@ import { codeOf, createCredentialError, parseCheckedUrl } from "./authorizer.ts"
 const maxResponseBytes = 64 * 1024;
 
 /**
- * A form, or an object as JSON. Resolves to the JSON object of a 2xx; rejects with `unauthenticated` or `unavailable`
- * (authorizer.ts). No connection is kept: the next token is wanted minutes later, when a kept one would be dead.
+ * Sends a form, or an object as JSON. Resolves to the JSON object of a 2xx. Rejects with `unauthenticated` or `unavailable`. The
+ * connection is not kept alive, because the peer would have closed it before the next token is needed.
  */
 export async function postToIssuer({
   url: address,
   body,
   headers = {},
   signal,
-  now = Date.now,
 }: {
   url: string | URL;
   body: URLSearchParams | Readonly<Record<string, unknown>>;
   headers?: Readonly<Record<string, string>>;
   signal: AbortSignal;
-  now?: () => number;
 }): Promise<Record<string, unknown>> {
   const url = parseCheckedUrl(String(address));
   const isForm = body instanceof URLSearchParams;
@@ -40,14 +38,14 @@ export async function postToIssuer({
     body: Buffer.from(isForm ? body.toString() : JSON.stringify(body)),
     signal,
     maxResponseBytes,
-    nowMs: now(),
+    nowMs: Date.now(),
   }).catch((thrown) => {
     throw createCredentialError({ code: signal.aborted ? "TimeoutError" : readFailureCode(thrown) });
   });
   return readAnswer(response);
 }
 
-/** What `sendOnce` says of it matters to the issuer's request alone; where the network said more, that is told. */
+/** Prefers the network's own error to the reason of `sendOnce`, which describes only the request to the issuer. */
 function readFailureCode(thrown: unknown): string {
   if (!(thrown instanceof SekishoError)) return codeOf(thrown);
   return thrown.cause === undefined ? thrown.reason : codeOf(thrown.cause);
@@ -69,8 +67,8 @@ function parse(body: Uint8Array): Record<string, unknown> | undefined {
 }
 
 /**
- * `error` of OAuth 2 (RFC 6749, section 5.2), or `error.status` of Google's APIs. Only what has the form of such a word: an issuer
- * may repeat anything that it was shown.
+ * Reads `error` of OAuth 2 (RFC 6749, section 5.2), or `error.status` of Google's APIs. Accepts only the form of such a code, because an
+ * issuer may repeat a secret that was sent to it.
  */
 function readRefusal(answer: Record<string, unknown> | undefined): string | undefined {
   const error = answer?.error;

@@ -1,4 +1,4 @@
-/** The authorizer `sigv4`: AWS Signature Version 4, for API Gateway, Function URLs and what else AWS signs. */
+/** The authorizer `sigv4`: AWS Signature Version 4, for API Gateway, Function URLs and other AWS endpoints. */
 
 import type { CredentialCacheOptions } from "../../../shared/async/cached-credential.ts";
 import type { AwsCredentialsProvider } from "../../../shared/aws/credentials.ts";
@@ -7,10 +7,10 @@ import { createSigner } from "../../../shared/aws/signer.ts";
 import { type AssumedRole, cacheAssumedRole } from "./assumed-role.ts";
 import type { Authorizer } from "./authorizer.ts";
 
-/** Proxies on the way may rewrite these (W3C Trace Context, section 3.4), which must not break the signature. */
+/** Proxies may rewrite these headers (W3C Trace Context, section 3.4), so they are not signed. */
 const unsigned = ["traceparent", "tracestate"];
 
-/** `service` is the signing name, such as `lambda`, `execute-api` or `bedrock-agentcore`; `assumeRole` is who signs, if not oneself. */
+/** `service` is the signing name, such as `lambda`, `execute-api` or `bedrock-agentcore`. `assumeRole` signs as another role. */
 export function createSigV4Authorizer({
   service,
   region,

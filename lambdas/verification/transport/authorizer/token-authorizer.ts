@@ -1,14 +1,11 @@
-/**
- * Bearer tokens (RFC 6750, section 2.1): an authorizer fetches one, caches it until it expires or the peer refuses it, and never shows
- * it.
- */
+/** Bearer tokens (RFC 6750, section 2.1). The authorizer fetches one and caches it until it expires or the peer refuses it. */
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { type CredentialCacheOptions, createCachedCredential } from "../../../shared/async/cached-credential.ts";
 import { type AddedCredentials, type Authorizer, createCredentialError } from "./authorizer.ts";
 
 type FetchToken = (request: { signal: AbortSignal }) => Promise<FreshToken>;
 
-/** `fetchToken` rejects as `authorize` may. What is no token is `unauthenticated`; no message ever holds it. */
+/** `fetchToken` rejects like `authorize`. A malformed token is `unauthenticated`. No error message contains the token. */
 export function createTokenAuthorizer({
   fetchToken,
   ...cacheOptions
@@ -36,21 +33,21 @@ export function createBearerAuthorizer({ readToken }: { readToken: () => Promise
 
 export type FreshToken = { token: string; lifetimeMs: number };
 
-/** Visible ASCII, as a header can carry it: nothing else is ever sent. */
+/** A token must be visible ASCII to be sent in a header. */
 export function isToken(value: unknown): value is string {
   return typeof value === "string" && /^[\x21-\x7e]+$/.test(value);
 }
 
-/** Where the issuer does not say how long a token lives, which it may. */
-const unsaidLifetimeSeconds = 300;
+/** `expires_in` is optional. */
+const defaultLifetimeSeconds = 300;
 
 /**
- * What a token endpoint of OAuth 2 answers (RFC 6749, section 5.1). Throws `unavailable` for an answer without a usable bearer token.
- * `expires_in` comes as a text from some.
+ * Reads the response of an OAuth 2 token endpoint (RFC 6749, section 5.1). Throws `unavailable` if it has no usable bearer token. Some
+ * issuers send `expires_in` as a string.
  */
 export function readTokenResponse({ access_token, token_type, expires_in }: Record<string, unknown>): FreshToken {
   const isBearer = typeof token_type === "string" && token_type.toLowerCase() === "bearer";
   if (!isBearer || !isToken(access_token)) throw createCredentialError({ code: "NoToken" });
-  const seconds = Number(expires_in ?? unsaidLifetimeSeconds);
-  return { token: access_token, lifetimeMs: 1000 * (seconds > 0 ? seconds : unsaidLifetimeSeconds) };
+  const seconds = Number(expires_in ?? defaultLifetimeSeconds);
+  return { token: access_token, lifetimeMs: 1000 * (seconds > 0 ? seconds : defaultLifetimeSeconds) };
 }

@@ -1,4 +1,4 @@
-/** The authorizer `web-identity`: a token by which AWS says whose request this is. No secret is stored. */
+/** The authorizer `web-identity`: a token of AWS STS that names the caller's role. No secret is stored. */
 
 import type { CredentialCacheOptions } from "../../../shared/async/cached-credential.ts";
 import type { Sts } from "../../../shared/aws/sts.ts";
@@ -6,7 +6,7 @@ import { throwStsFailure } from "./assumed-role.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { createTokenAuthorizer } from "./token-authorizer.ts";
 
-/** The receiver verifies it by the keys that the account's issuer publishes; `sub` is the role's ARN. */
+/** The receiver verifies the token with the keys that the account's issuer publishes. `sub` is the role's ARN. */
 export function createWebIdentityAuthorizer({
   sts,
   audience,

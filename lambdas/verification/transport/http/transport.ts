@@ -1,6 +1,6 @@
 /**
- * HTTP with an authorizer's credentials over kept connections: what every transport to a URL has in common, and the transport `https`
- * itself, for any Execution host behind a URL.
+ * Sends HTTP requests with an authorizer's credentials over kept-alive connections. Every transport to a URL uses it. The transport
+ * `https`, for any Execution host behind a URL, is here too.
  */
 
 import {
@@ -31,7 +31,7 @@ import {
 } from "../read-response.ts";
 import type { Transport, TransportRequest, TransportResponse } from "../transport.ts";
 
-/** Throws for a URL that is not https (http on loopback) or that holds credentials. `createAuthorizedSend` describes 401 and 403. */
+/** Throws for a URL that is not https (http on loopback) or that holds credentials. */
 export function createHttpsTransport({
   url: address,
   authorizer,
@@ -60,17 +60,17 @@ export function createHttpsTransport({
   };
 }
 
-/** The request options that node:http makes of the URL, and the client certificate. */
+/** The request options that node:http derives from the URL, and the client certificate. */
 type SendTarget = RequestOptions & { agent: Agent };
 
 type SendOnceRequest = {
   target: SendTarget;
   headers: Readonly<Record<string, string>>;
-  /** Empty where the method has none. */
+  /** Empty for a GET. */
   body: Uint8Array;
   signal: AbortSignal;
   maxResponseBytes: number;
-  /** A larger response is read without its long strings. */
+  /** Cuts the long strings of a larger response instead of refusing it. */
   shortens?: boolean | undefined;
   nowMs: number;
   /** The limit for DNS, the connection and TLS together. */
@@ -80,15 +80,14 @@ type SendOnceRequest = {
 
 export type HttpResponse = TransportResponse & { status: number; headers: IncomingHttpHeaders };
 
-/** Alerts of TLS about the client's certificate, as OpenSSL names them. */
+/** TLS alerts about the client's certificate, as OpenSSL names them. */
 const certificateRefusal = /^ERR_SSL_.+_ALERT_(\w*CERTIFICATE\w*|UNKNOWN_CA|ACCESS_DENIED)$/;
 
 /**
- * `unavailable` where nothing of the request was written: no address, no connection, no TLS, or the signal came first.
- * From the moment that a connection stands, every failure is `ambiguous`, also a kept connection that the peer closed
- * just then: nobody knows how much of the request it had read. Only a peer that says it did not take the certificate has
- * certainly read nothing, although it says so after we may write (RFC 8446, section 4.4.2.4). What is not HTTP is
- * `invalid_response`.
+ * Rejects with `unavailable` if nothing of the request was written: no address, no connection, no TLS, or the signal aborted first.
+ * Once connected, every failure is `ambiguous`, because the peer may have read the request; that includes a kept-alive connection that
+ * the peer closes at that moment. The exception is a peer that refuses the client certificate: it says so only after the request may be
+ * written (RFC 8446, section 4.4.2.4), but it has read nothing. A response that is not HTTP is `invalid_response`.
  */
 export async function sendOnce({
   target,
@@ -121,12 +120,12 @@ export async function sendOnce({
   });
   request.once("response", responded.resolve);
   request.on("error", responded.reject);
-  // A peer that switches protocols unasked (101) ends the request without a response and without an error.
+  // A peer that switches protocols without being asked (101) ends the request without a response and without an error.
   request.once("close", () => responded.reject(new Error("closed")));
   request.end(body);
 
   try {
-    return await read({ response: await responded.promise, maxResponseBytes, shortens, nowMs, refuse });
+    return await read(await responded.promise, { maxBytes: maxResponseBytes, shortens, nowMs, refuse });
   } catch (thrown) {
     request.destroy();
     if (thrown instanceof SekishoError) throw thrown;
@@ -144,26 +143,20 @@ function isCertificateRefused(thrown: unknown): boolean {
   return certificateRefusal.test(codeOf(thrown));
 }
 
-/** Reads the response. Where the status is a failure, it decides even if the body cannot be read. */
-async function read({
-  response,
-  maxResponseBytes: maxBytes,
-  shortens,
-  nowMs,
-  refuse,
-}: {
-  response: IncomingMessage;
-  maxResponseBytes: number;
-  shortens: boolean;
-  nowMs: number;
-  refuse: CheckResponseHead;
-}): Promise<HttpResponse> {
+type ReadLimits = { maxBytes: number; shortens: boolean };
+
+/** Reads the response. A failure status counts even if the body cannot be read. */
+async function read(
+  response: IncomingMessage,
+  { nowMs, refuse, ...limits }: ReadLimits & { nowMs: number; refuse: CheckResponseHead },
+): Promise<HttpResponse> {
+  const { maxBytes, shortens } = limits;
   const { statusCode: status = 0, headers } = response;
   const retryAfterMs = parseRetryAfter({ header: headers["retry-after"], nowMs });
   try {
     const refusal = refuse({ status, headers, maxBytes: shortens ? maxBytes * maxShortening : maxBytes });
     if (refusal !== undefined) throw refusal;
-    return { status, headers, retryAfterMs, ...(await readBody({ response, maxBytes, shortens })) };
+    return { status, headers, retryAfterMs, ...(await readBody(response, limits)) };
   } catch (thrown) {
     response.destroy();
     if (status < 400) throw thrown;
@@ -171,15 +164,8 @@ async function read({
   }
 }
 
-/** Uses events, which are faster than an async iterable: this is the hot path. */
-function readBody({
-  response,
-  ...limits
-}: {
-  response: IncomingMessage;
-  maxBytes: number;
-  shortens: boolean;
-}): Promise<CappedBody> {
+/** Uses events because they are faster than an async iterable, and every call goes through here. */
+function readBody(response: IncomingMessage, limits: ReadLimits): Promise<CappedBody> {
   const { promise, resolve, reject } = Promise.withResolvers<CappedBody>();
   const collector = createResponseCollector(limits);
   response.on("data", (chunk: Uint8Array) => {
@@ -199,16 +185,11 @@ function codeOf(thrown: unknown): string {
   return typeof thrown === "object" && thrown !== null && "code" in thrown ? String(thrown.code) : "";
 }
 
-/** Kept connections are dropped before common peers drop them (node:http after 5 s), since a write into a closing one is ambiguous. */
+/** Shorter than the idle time of common peers (node:http: 5 s), because a write into a closing connection is ambiguous. */
 const idleMs = 4000;
 
-/** `url` must come from `parseCheckedUrl`. `refuse` says which responses are not read (`checkResponseHead` where absent). */
-type AuthorizedRequest = AuthorizableRequest & {
-  maxResponseBytes: number;
-  /** A larger response is read without its long strings. */
-  shortens?: boolean;
-  refuse?: CheckResponseHead;
-};
+/** `url` must come from `parseCheckedUrl`. `refuse` decides which responses are not read (default: `checkResponseHead`). */
+type AuthorizedRequest = AuthorizableRequest & Pick<SendOnceRequest, "maxResponseBytes" | "shortens" | "refuse">;
 
 export type AuthorizedSend = {
   send(request: AuthorizedRequest): Promise<HttpResponse>;
@@ -217,9 +198,9 @@ export type AuthorizedSend = {
 };
 
 /**
- * `send` rejects as `sendOnce` does. `authorizer` is asked for each attempt; a 401 lets it forget what it kept and repeats the
- * request once, which is safe: a 401 says that nothing was processed. A 403 lets it forget as well, since AWS answers that for
- * a session that has ended, and others for a certificate; the answer stands.
+ * `send` rejects like `sendOnce`. A 401 makes the authorizer drop its cached credentials and repeats the request once, which is safe
+ * because a 401 means that nothing was processed. A 403 drops them too, because AWS returns it for an expired session and other peers for
+ * a certificate, but the request is not repeated.
  */
 export function createAuthorizedSend({
   authorizer,
@@ -235,7 +216,7 @@ export function createAuthorizedSend({
 
   async function attempt({ method, url, headers: given, body, signal, refuse, ...reading }: AuthorizedRequest) {
     const headers = { ...given, "accept-encoding": "identity" };
-    const added = await authorize({ authorizer, request: { method, url, headers, body, signal } });
+    const added = await authorize(authorizer, { method, url, headers, body, signal });
     const agent = url.protocol === "https:" ? agents.https : agents.http;
     const response = await sendOnce({
       target: { ...urlToHttpOptions(url), method, agent, ...added.tls },
@@ -247,7 +228,7 @@ export function createAuthorizedSend({
       connectTimeoutMs,
       refuse,
     }).catch((thrown) => {
-      // A peer that refuses the certificate ends the established connection, often without saying why.
+      // A peer that refuses the certificate often closes the connection without a reason.
       const isRefused = thrown instanceof SekishoError && (!thrown.undelivered || isCertificateRefused(thrown.cause));
       if (added.tls !== undefined && isRefused && !signal.aborted) authorizer.refresh?.(added);
       throw thrown;
@@ -269,14 +250,8 @@ export function createAuthorizedSend({
   };
 }
 
-/** Gets the credentials. Nothing was sent yet, so a failure is `unavailable` unless the authorizer rejects with another reason. */
-async function authorize({
-  authorizer,
-  request,
-}: {
-  authorizer: Authorizer;
-  request: AuthorizableRequest;
-}): Promise<AddedCredentials> {
+/** Gets the credentials. A failure is `unavailable`, because nothing was sent yet, unless the authorizer rejects with another reason. */
+async function authorize(authorizer: Authorizer, request: AuthorizableRequest): Promise<AddedCredentials> {
   try {
     const added = authorizer.authorize(request);
     return added instanceof Promise ? await abortable({ promise: added, signal: request.signal }) : added;
@@ -289,7 +264,7 @@ async function authorize({
 
 const sessionHeader = "x-amzn-bedrock-agentcore-runtime-session-id";
 
-/** The headers that every HTTP transport sends with a request. */
+/** The headers that every HTTP transport sends. */
 export function requestHeaders({
   sessionId,
   trace,
