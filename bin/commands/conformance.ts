@@ -15,10 +15,10 @@ import {
   requireSecrets,
   UsageError,
 } from "../../lib/cli/command.ts";
-import { findEndpoint } from "../../lib/cli/conformance/endpoint-text.ts";
 import { openPeerUnderTest, probePeer } from "../../lib/cli/conformance/open-peer.ts";
 import { formatJsonReport, formatJunitReport, formatTextReport } from "../../lib/cli/conformance/reports.ts";
 import { isConformant, runCases } from "../../lib/cli/conformance/run-cases.ts";
+import { findEndpoint } from "../../lib/cli/find-endpoint.ts";
 
 /** Enough for all cases with an agent that takes a minute for each of its tasks. */
 const totalMs = 30 * 60_000;

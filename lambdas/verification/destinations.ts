@@ -49,9 +49,7 @@ export type DestinationDependencies = {
   wrap?: (request: { transport: Transport; name: string }) => Transport;
 };
 
-/** Of our own host (A2A 1.0, section 8.2). */
-
-/** One client a destination that there is a way to. Nothing is opened before the first call. */
+/** Creates one client per reachable destination. Opens nothing before the first call. */
 export function createDestinations({
   config,
   ...dependencies

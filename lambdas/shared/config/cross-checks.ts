@@ -5,6 +5,9 @@ import type { Destination } from "./destination-schema.ts";
 import { type AgentConfig, type Config, configFields } from "./schema.ts";
 import { isLocalOnly, longestTaskMs, maxLambdaTaskMs } from "./stage-config.ts";
 
+/** `path` is the field to change, and `message` says how. */
+export type Problem = { path: (string | number)[]; message: string };
+
 export const configSchema = configFields.superRefine((config, context) => {
   for (const problem of crossCheck(config)) context.addIssue({ code: "custom", ...problem });
 });
@@ -105,11 +108,6 @@ function sendsToken(destination: Destination): boolean {
 function isLocalHost(destination: Destination): boolean {
   return destination.transport === "in-process" || isOwnExecution(destination);
 }
-
-/** Checks whether AWS can run the configuration of each stage. */
-
-/** `path` is the field to change, and `message` says how. */
-export type Problem = { path: (string | number)[]; message: string };
 
 /** Lambda ends a worker after 15 minutes. The rest of that time is for releasing its tasks. */
 const maxLeaseMs = 885_000;

@@ -28,11 +28,15 @@ export function isOwnExecution(destination: Destination): boolean {
 
 /** Undefined if the destination is the Execution zone of this configuration, whose address depends on where it runs. */
 export function toAddress(destination: Destination): string | undefined {
-  if (destination.transport === "agentcore") return destination.runtimeArn;
-  // A transport without an authorizer is a function call.
-  return resolveAuthorizerConfig(destination) === undefined
-    ? "the same program"
-    : listAddresses(destination)[0]?.address;
+  switch (destination.transport) {
+    case "agentcore":
+      return destination.runtimeArn;
+    case "in-process":
+      return "the same program";
+    case "https":
+    case "a2a":
+      return listAddresses(destination)[0]?.address;
+  }
 }
 
 export function authorizerOf(destination: Destination): string {

@@ -5,7 +5,7 @@ import { createTrace } from "../../shared/telemetry/telemetry.ts";
 import type { Transport } from "../transport/transport.ts";
 import { type CheckResult, createAnsweredCheck } from "./check-result.ts";
 import { type CheckFailure, createFailedCheck } from "./failed-check.ts";
-import { createUnknownTaskRequest, discoveryRequest } from "./question.ts";
+import { createA2aHealthRequest, discoveryRequest } from "./health-requests.ts";
 
 /** `firstMs` includes connecting and authenticating. `secondMs` measures a call over the open connection. */
 export type ProbeResult = CheckResult & { firstMs?: number; secondMs?: number };
@@ -33,7 +33,7 @@ export async function probeDestination({
 
   async function ask(limit: AbortSignal): Promise<CheckResult> {
     const agent = await transport.describe?.({ signal: limit });
-    const question = agent === undefined ? discoveryRequest : createUnknownTaskRequest({ agent, taskId: newId() });
+    const question = agent === undefined ? discoveryRequest : createA2aHealthRequest({ agent, taskId: newId() });
     const id = newId();
     const { method, params } = question;
     const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params }));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
 import type { Host } from "../../../lambdas/execution/host.ts";
 import { type ExecutionServer, startExecutionServer } from "../../../lambdas/execution/http/server.ts";
-import { findEndpoint } from "../../../lib/cli/conformance/endpoint-text.ts";
+import { findEndpoint } from "../../../lib/cli/find-endpoint.ts";
 import type { JsonReport } from "../../../lib/cli/conformance/reports.ts";
 import { json, raw, silence } from "../../doubles/answers.ts";
 import { minimalEndpoint } from "../../doubles/minimal-endpoint.ts";

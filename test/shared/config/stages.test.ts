@@ -29,7 +29,7 @@ describe("a stage", () => {
     expect(none && findExecutionPlace(none)).toBeUndefined();
   });
 
-  it("gives tasks 14 minutes on lambda and an hour elsewhere, unless the file says otherwise", () => {
+  it("gives tasks 14 minutes on lambda and eight hours elsewhere, unless the file says otherwise", () => {
     const config = configOf({});
     expect(resolveMaxTaskMs({ config, kind: "lambda" })).toBe(14 * 60_000);
     expect(resolveMaxTaskMs({ config, kind: "agentcore" })).toBe(8 * 3600_000);

@@ -4,7 +4,7 @@ import { type Dialect, dialectSchema } from "../../../contracts/dialects.ts";
 import { encodeError } from "../../../contracts/error-data.ts";
 import { reasons, SekishoError } from "../../../contracts/errors.ts";
 import { createAnsweredCheck } from "../../../lambdas/verification/checks/check-result.ts";
-import { discoveryRequest } from "../../../lambdas/verification/checks/question.ts";
+import { discoveryRequest } from "../../../lambdas/verification/checks/health-requests.ts";
 
 function checkResult({ dialect, error, status = 200 }: { dialect: Dialect; error: object; status?: number }) {
   const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: "1", error: { message: "no", ...error } }));

@@ -262,6 +262,10 @@ async function authorize(authorizer: Authorizer, request: AuthorizableRequest): 
   }
 }
 
+/**
+ * Every transport over HTTP names the session by AgentCore's own header, so that a destination that moves to AgentCore needs no other code.
+ * (https://docs.aws.amazon.com/bedrock-agentcore/latest/APIReference/API_InvokeAgentRuntime.html)
+ */
 const sessionHeader = "x-amzn-bedrock-agentcore-runtime-session-id";
 
 /** The headers that every HTTP transport sends. */

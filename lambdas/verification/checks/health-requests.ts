@@ -27,7 +27,7 @@ export const discoveryRequest: HealthRequest = {
 };
 
 /** Asks an A2A agent for a task that cannot exist. The expected error shows that it takes calls; its card already says what it is. */
-export function createUnknownTaskRequest({ agent, taskId }: { agent: PeerDescription; taskId: string }): HealthRequest {
+export function createA2aHealthRequest({ agent, taskId }: { agent: PeerDescription; taskId: string }): HealthRequest {
   const { name, version, url } = agent;
   return {
     method: "get_task",
