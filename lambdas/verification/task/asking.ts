@@ -198,7 +198,7 @@ export function onCallFailedAsking(
   return act === "answer" ? afterFailedReply(task, { nowMs, error, policy }) : afterFailedLook(task, { nowMs, error });
 }
 
-/** The call with the reply failed. It is repeated under the same id where that is safe, as long as the task has time. */
+/** Repeats the failed call with the reply under the same id, if that is safe and the task has time. */
 function afterFailedReply(
   task: Task,
   { nowMs, error, policy }: { nowMs: number; error: CallFailure; policy: Policy },
