@@ -1,4 +1,4 @@
-/** Decides about people: who may ask, answer and cancel, how much they may ask for, and in which language they read. */
+/** Decides who may ask, answer and cancel, how many tasks they may have, and which language they read. */
 
 import * as z from "zod";
 import type { AllowlistRule, Config, Quota } from "../../shared/config/schema.ts";
@@ -13,41 +13,38 @@ import { createLocales, createMembers, type FindLocale } from "./people.ts";
 import { createRefusals, type RefusalRecord } from "./refusals.ts";
 import { createEffectiveRules, matchRules, type Requester, type StoredRules } from "./rules.ts";
 
-/** Every method rejects where store or Slack are away and nothing is known, and may then be repeated. */
+/** Every method rejects if the store or Slack is unavailable and nothing is cached, and may then be repeated. */
 export type Gate = Quotas & {
-  /** Whether the person may ask, by the rules, and the person's language. Rejects where that cannot be found out. */
+  /** Returns whether the rules allow the person to ask, and the person's language. */
   permit(request: {
     message: UserMessage;
     requestId: string;
     signal: AbortSignal;
   }): Promise<{ allowed: boolean; locale: Locale }>;
   /**
-   * Whether to drop the message without an answer: the person may not ask, and was told so recently or did not mention the bot. False
-   * where nothing is known about the person. Never rejects.
+   * Whether to drop the message without an answer: the person may not ask, and either got a refusal recently or did not mention the bot.
+   * False if nothing is known about the person. Never rejects.
    */
   isIgnored(request: { message: UserMessage; requestId: string; signal: AbortSignal }): Promise<boolean>;
-  /** Whether the person may not ask in the task's channel. True also where that cannot be found out. Never rejects. */
+  /** Whether the person may not ask in the task's channel. True also if that is unknown. Never rejects. */
   isStranger(request: { task: Task; user: string; signal: AbortSignal }): Promise<boolean>;
   /**
-   * Whether the person may be told now that something was not done: each `kind` once per window and thread, or channel where there is no
-   * thread (`gate/refusals.ts`). Never rejects.
+   * Whether the person may get a refusal now: each `kind` once per window and thread, or per channel outside a thread
+   * (`gate/refusals.ts`). Never rejects.
    */
-  mayRefuse(request: {
-    task: Task;
-    user: string;
-    isStranger: boolean;
-    kind: string;
-    threadTs: string | undefined;
-  }): Promise<boolean>;
+  mayRefuse(
+    request: PersonQuery & { isStranger: boolean; kind: string; threadTs: string | undefined },
+  ): Promise<boolean>;
   mayCancel(request: { task: Task; user: string; signal: AbortSignal }): Promise<boolean>;
   /** By the `questions.answerBy` of the task's destination. */
   mayAnswer(request: { task: Task; user: string; signal: AbortSignal }): Promise<boolean>;
   localeOf: FindLocale;
 };
 
+type PersonQuery = { task: Task; user: string };
 type GateQuery = { installation: Installation; requestId: string; signal: AbortSignal };
 
-/** `extraRules` join those of the configuration (the fake Slack's workspace on one machine). */
+/** `extraRules` are added to those of the configuration, for the fake Slack's workspace on one machine. */
 export function createGate({
   config,
   extraRules = [],
@@ -81,7 +78,7 @@ export function createGate({
     return members.isInOneOf({ ...question, groups: byGroup.map(({ group }) => group), user: asking.user });
   }
 
-  function toQuery({ task, signal }: { task: Task; signal: AbortSignal }): GateQuery {
+  function toQuery(task: Task, signal: AbortSignal): GateQuery {
     return { installation: installationOf(task), requestId: task.id, signal };
   }
 
@@ -102,7 +99,7 @@ export function createGate({
     },
 
     async isStranger({ task, user, signal }) {
-      return !(await mayAsk({ ...toQuery({ task, signal }), asking: { ...task.message, user } }).catch(toFalse));
+      return !(await mayAsk({ ...toQuery(task, signal), asking: { ...task.message, user } }).catch(toFalse));
     },
 
     async mayRefuse({ task, user, isStranger, kind, threadTs }) {
@@ -114,14 +111,13 @@ export function createGate({
       const { admins } = config.slack;
       if (user === task.message.user || admins.some((admin) => "user" in admin && admin.user === user)) return true;
       const groups = admins.flatMap((admin) => ("group" in admin ? [admin.group] : []));
-      return members.isInOneOf({ ...toQuery({ task, signal }), groups, user });
+      return members.isInOneOf({ ...toQuery(task, signal), groups, user });
     },
 
     async mayAnswer({ task, user, signal }) {
-      const question = toQuery({ task, signal });
-      // For a destination that was removed from the configuration, only the person who asked may answer.
-      const destination =
-        task.call?.destination === undefined ? undefined : config.destinations[task.call?.destination];
+      const question = toQuery(task, signal);
+      // If the destination was removed from the configuration, only the person who asked may answer.
+      const destination = task.call && config.destinations[task.call.destination];
       const answerBy = destination?.questions.answerBy ?? "asker";
       if (answerBy === "asker") return user === task.message.user;
       if (answerBy === "anyone") return mayAsk({ ...question, asking: { ...task.message, user } });
@@ -134,20 +130,20 @@ export function createGate({
   };
 }
 
-/** For a rejection where store or Slack are away. */
+/** For use in `catch`, if the store or Slack is unavailable. */
 function toFalse(): false {
   return false;
 }
 
 type Quotas = {
-  /** Counts the task once, however often it is called. The task is under way until it is released, or until `untilMs`. */
+  /** Counts the task once, even if called again. The task counts as running until it is released, or until `untilMs`. */
   charge(request: { task: Task; untilMs: number }): Promise<OverQuota | undefined>;
   release(request: { task: Task }): Promise<void>;
 };
 
 type Counter = { by: OverQuota["by"]; id: string; quota: Quota };
 
-/** Without quotas nothing is read or written. */
+/** Without quotas, nothing is read or written. */
 export function createQuotas({
   limits: { perUser, perChannel },
   store,
@@ -184,7 +180,7 @@ export function createQuotas({
           return "over" in outcome ? { item: usage, result: outcome.over } : { item: outcome.usage, result: undefined };
         });
         if (over !== undefined) {
-          // If this is interrupted, a repeated charge finds the first quota charged and reverts it then.
+          // If this is interrupted, a repeated charge finds the first quota charged and reverts it.
           for (const former of charged) await revertCharge(removeCharge, former, task.id);
           return { by, ...over };
         }
@@ -198,11 +194,11 @@ export function createQuotas({
   };
 }
 
-/** `untilMs`: it counts as under way until then; absent once it was released. */
+/** `untilMs`: the task counts as running until then. Absent once it was released. */
 const chargeSchema = z.object({ id: z.string(), atMs: z.int(), untilMs: z.int().optional() });
 type Charge = z.infer<typeof chargeSchema>;
 
-/** A record of the task store, under an id that no task has. */
+/** A record in the task store, with an id that no task has. */
 const usageSchema = z.object({
   id: z.string(),
   revision: z.int(),
@@ -212,9 +208,9 @@ const usageSchema = z.object({
 });
 export type Usage = z.infer<typeof usageSchema>;
 
-/** The clocks of those who read the record differ. */
+/** Allows for clock differences between readers of the record. */
 const clockMarginMs = 60_000;
-/** The most charges outside of the window that are kept, so that a repeated charge is recognized and the record stays small. */
+/** Limits the kept charges outside the window. They make a repeated charge recognizable, but the record must stay small. */
 const maxRemembered = 1000;
 
 export function parseUsage(json: unknown): Usage {
@@ -225,7 +221,7 @@ export function noUsage({ id }: { id: string }): Usage {
   return { id, revision: 1, state: "usage", expiresAtMs: 0, charges: [] };
 }
 
-/** Either the usage with the charge in it (the same object where it was in it already), or why there is no room. */
+/** Returns the usage with the charge (the same object if it was charged already), or when there will be room. */
 export function addCharge({
   usage,
   quota,
@@ -243,29 +239,25 @@ export function addCharge({
   const { tasks = Number.POSITIVE_INFINITY, atOnce = Number.POSITIVE_INFINITY } = quota;
   const windowMs = toWindowMs(quota);
   const times = usage.charges.map(({ atMs }) => atMs).filter((atMs) => atMs + windowMs > nowMs);
-  // There is room for one more once the window holds one less than the quota.
+  // There is room for one more once the window holds less than the quota.
   const leaving = times.sort((a, b) => a - b)[times.length - tasks];
   if (leaving !== undefined) return { over: { retryAtMs: leaving + windowMs } };
   if (usage.charges.filter((one) => isUnderWay(one, nowMs)).length >= atOnce) return { over: {} };
-  return {
-    usage: dropOldCharges({
-      usage,
-      quota,
-      nowMs,
-      charges: [...usage.charges, { id: requestId, atMs: nowMs, untilMs }],
-    }),
-  };
+  const charges = [...usage.charges, { id: requestId, atMs: nowMs, untilMs }];
+  return { usage: dropOldCharges({ usage, quota, nowMs, charges }) };
 }
 
-/** Removes the charge. Returns the same object where there is none. */
-export function removeCharge(change: { usage: Usage; quota: Quota; requestId: string; nowMs: number }): Usage {
+type Revert = { usage: Usage; quota: Quota; requestId: string; nowMs: number };
+
+/** Removes the charge. Returns the same object if there is none. */
+export function removeCharge(change: Revert): Usage {
   const { usage, requestId } = change;
   const charges = usage.charges.filter(({ id }) => id !== requestId);
   return charges.length === usage.charges.length ? usage : dropOldCharges({ ...change, charges });
 }
 
-/** Marks the task as no longer under way; within the window it still counts. Returns the same object where nothing changes. */
-export function releaseCharge(change: { usage: Usage; quota: Quota; requestId: string; nowMs: number }): Usage {
+/** Marks the task as no longer running. Within the window it still counts. Returns the same object if nothing changes. */
+export function releaseCharge(change: Revert): Usage {
   const { usage, requestId } = change;
   if (!usage.charges.some(({ id, untilMs }) => id === requestId && untilMs !== undefined)) return usage;
   const charges = usage.charges.map(({ untilMs, ...one }) =>
@@ -278,23 +270,14 @@ function isUnderWay({ untilMs }: Charge, nowMs: number): boolean {
   return untilMs !== undefined && untilMs > nowMs;
 }
 
-/** The length of the quota's window; 0 where it only limits tasks at once. */
+/** Returns the length of the quota's window, or 0 if the quota only limits concurrent tasks. */
 function toWindowMs({ tasks, perSeconds }: Quota): number {
   return tasks === undefined ? 0 : perSeconds * 1000;
 }
 
 /** Drops charges that no longer count. */
-function dropOldCharges({
-  usage,
-  quota,
-  nowMs,
-  charges,
-}: {
-  usage: Usage;
-  quota: Quota;
-  nowMs: number;
-  charges: Charge[];
-}): Usage {
+function dropOldCharges(change: { usage: Usage; quota: Quota; nowMs: number; charges: Charge[] }): Usage {
+  const { usage, quota, nowMs, charges } = change;
   const windowMs = toWindowMs(quota);
   const counts = (one: Charge) => one.atMs + windowMs > nowMs || (quota.atOnce !== undefined && isUnderWay(one, nowMs));
   const remembered = charges.filter((one) => !counts(one) && isUnderWay(one, nowMs)).slice(-maxRemembered);

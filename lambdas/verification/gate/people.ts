@@ -1,4 +1,4 @@
-/** Asks Slack about people: whether somebody is in a user group, and which language they read. */
+/** Asks Slack whether a person is in a user group, and which language the person reads. */
 
 import { createCachedValues } from "../../shared/async/cache.ts";
 import type { Config } from "../../shared/config/schema.ts";
@@ -7,9 +7,9 @@ import { type SlackApi, SlackError } from "../slack/api/slack.ts";
 import type { Installation } from "../task/messages.ts";
 import type { Locale } from "../task/task.ts";
 
-/** How long a member of a group counts as one without asking Slack again. */
+/** How long a person counts as a member of a group before Slack is asked again. */
 const memberLifeMs = 5 * 60_000;
-/** How long a person counts as no member; short, so that a new member is allowed soon. */
+/** How long a person counts as no member. It is short, so that a new member is allowed soon. */
 const absenceMs = 15_000;
 
 type MemberQuery = { installation: Installation; requestId: string; signal: AbortSignal };
@@ -18,8 +18,8 @@ export type FindLocale = (request: MemberQuery & { user: string }) => Promise<Lo
 
 export type Members = {
   /**
-   * Whether the user is in one of the groups. Rejects where Slack cannot be asked now, unless another group has the user. A permanent
-   * failure (a missing scope, a deleted group) counts as no. Each group is read at most once in `absenceMs`.
+   * Whether the user is in one of the groups. Rejects if Slack is unavailable, unless another group has the user. A permanent failure (a
+   * missing scope, a deleted group) counts as no. Each group is read at most once in `absenceMs`.
    */
   isInOneOf(request: MemberQuery & { groups: readonly string[]; user: string }): Promise<boolean>;
 };
@@ -78,19 +78,18 @@ export function createMembers({
   };
 }
 
-/** Whether the failure is permanent. */
 function isFinal(thrown: unknown): thrown is SlackError {
   return thrown instanceof SlackError && ["gone", "refused", "no_such_message"].includes(thrown.kind);
 }
 
 const localeLifeMs = 24 * 3600_000;
-/** How long an unknown language is cached, so that Slack is not asked again for every message. */
+/** How long an unknown language is cached, so that Slack is not asked for every message. */
 const keepUnknownMs = 60_000;
-/** The longest wait for the language; an answer should not be late because of it. */
+/** The wait for the language is short, because an answer should not be late for it. */
 const longestWaitMs = 3000;
 const maxUsers = 5000;
 
-/** Finds the language of users. Never rejects: an unknown language is English. */
+/** Finds the language of users. Never rejects, because an unknown language counts as English. */
 export function createLocales({
   setting,
   slack,
@@ -122,7 +121,7 @@ export function createLocales({
   };
 }
 
-/** `ja` and `ja-JP` are Japanese; everything else reads English. */
+/** `ja` and `ja-JP` are Japanese. Everything else is English. */
 function toLanguage(locale: string | undefined): Locale {
   return /^ja\b/i.test(locale ?? "") ? "ja" : "en";
 }

@@ -1,27 +1,27 @@
-/** Limits how often people are told that something was not done, so that nobody can flood a channel or a worker by asking. */
+/** Limits how often Sekisho tells people that a request was refused, so that no one can flood a channel or a worker by asking. */
 import * as z from "zod";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import { changeRecord } from "../../shared/engine/records.ts";
 import type { Requester } from "./rules.ts";
 
-/** A person is told the same once in this time in one channel or thread. */
+/** A person gets the same refusal once per window in one channel or thread. */
 export const refusalWindowMs = 15 * 60_000;
-/** The most refusals in that time for all people of one workspace who may not ask. */
+/** The limit per window for all people of one workspace who may not ask. */
 export const maxRefusalsPerTeam = 30;
-/** The most refusals for one of them, so that nobody uses up the budget of the others by writing in many channels. */
+/** The limit for one of them, so that no one uses up the budget of the others by writing in many channels. */
 export const maxRefusalsPerUser = 3;
-/** The most notices for one person who may ask: about quotas, or about buttons that are for others. */
+/** The limit of notices for one person who may ask, for example about quotas or about buttons for others. */
 export const maxNoticesPerUser = 10;
-/** The clocks of those who read the record differ. */
+/** Allows for clock differences between readers of the record. */
 const clockMarginMs = 60_000;
-/** How long a message that is about to be refused keeps further messages of that person silent. */
+/** How long a message that is about to be refused silences further messages of that person. */
 const reservedMs = 10_000;
-/** The most people, channels and workspaces that the process remembers. */
+/** The limit of people, channels and workspaces that the process remembers. */
 const maxRemembered = 10_000;
 
 /**
- * A record of the task store: which refusals each person was shown within the window. There is one for each workspace, for people who may not ask,
- * and one for each person who may.
+ * A record in the task store with the refusals of the current window. There is one per workspace for the people who may not ask, and one
+ * per person who may.
  */
 const refusalsSchema = z.object({
   id: z.string(),
@@ -38,13 +38,11 @@ export function parseRefusalRecord(json: unknown): RefusalRecord {
 
 export type Refusals = {
   /**
-   * Whether a person who may not ask would not be told so now. Uses only the memory of this process, so that a flood costs nothing. The
-   * first message of a person is not silent and reserves the refusal, so further messages are silent meanwhile.
+   * Whether a message of a person who may not ask is dropped without a refusal. Uses only the memory of this process, so that a flood costs
+   * nothing. The first message is not silent and reserves the refusal, so further messages are silent meanwhile.
    */
   isSilent(request: { asking: Requester; requestId: string }): boolean;
-  /**
-   * Claims the refusal of a person who may not ask: once per channel and window, within the budgets. False also where the store is away.
-   */
+  /** Claims the refusal of a person who may not ask: once per channel and window, within the budgets. False if the store is unavailable. */
   claim(request: { asking: Requester }): Promise<boolean>;
   /** Claims a notice for a person who may ask: once per `kind`, thread and window. These have a separate budget. */
   claimNotice(request: { asking: Requester; kind: string; threadTs: string | undefined }): Promise<boolean>;
@@ -52,7 +50,7 @@ export type Refusals = {
 
 type Budget = { recordId: string; perUser: number; inAll: number };
 type Entry = { user: string; about: string };
-/** `by`: the request id of the message that has reserved the refusal. */
+/** `by`: the request id of the message that reserved the refusal. */
 type Remembered = { untilMs: number } & ({ isShown: true } | { isShown: false; by: string });
 
 export function createRefusals({ store, now }: { store: TaskStore<RefusalRecord>; now: () => number }): Refusals {
@@ -74,7 +72,7 @@ export function createRefusals({ store, now }: { store: TaskStore<RefusalRecord>
     const { recordId: id } = budget;
     const nowMs = now();
     const keys = listKeys(budget, entry);
-    // A reservation does not count: it was made for this claim.
+    // A reservation does not count, because it was made for this claim.
     const isSilent = [keys.record, keys.user, keys.location].some((key) => silenceOf(key)?.isShown === true);
     if (isSilent) return false;
     try {
@@ -82,7 +80,7 @@ export function createRefusals({ store, now }: { store: TaskStore<RefusalRecord>
         store,
         id,
         none: (): RefusalRecord => ({ id, revision: 1, state: "refusals", expiresAtMs: 0, shown: [] }),
-        decide: (item) => decideRefusal({ item, budget, entry, nowMs }),
+        decide: (item) => decideRefusal(item, budget, entry, nowMs),
       });
       remember(keys[scope], { untilMs, isShown: true });
       return isClaimed;
@@ -119,25 +117,20 @@ function createEntry({ channel, user }: Requester): Entry {
   return { user, about: channel };
 }
 
-/** The keys of the three scopes of silence: one person in one channel or thread, one person, and all people of the record. */
+/** Returns the keys of the three scopes: one person in one channel or thread, one person, and all people of the record. */
 function listKeys({ recordId }: Budget, { user, about }: Entry) {
   return { record: recordId, user: `${recordId} ${user}`, location: `${recordId} ${user} ${about}` };
 }
 
-/** `untilMs`: until when nothing more is shown in the scope. */
+/** `untilMs`: no further refusal is shown in the scope until then. */
 type Decision = { isClaimed: boolean; untilMs: number; scope: "location" | "user" | "record" };
 
-function decideRefusal({
-  item,
-  budget: { perUser, inAll },
-  entry: { user, about },
-  nowMs,
-}: {
-  item: RefusalRecord;
-  budget: Budget;
-  entry: Entry;
-  nowMs: number;
-}): { item: RefusalRecord; result: Decision } {
+function decideRefusal(
+  item: RefusalRecord,
+  { perUser, inAll }: Budget,
+  { user, about }: Entry,
+  nowMs: number,
+): { item: RefusalRecord; result: Decision } {
   const shown = item.shown.filter(({ atMs }) => atMs + refusalWindowMs > nowMs);
   const toUser = shown.filter((entry) => entry.user === user);
   const same = toUser.filter((entry) => entry.about === about);

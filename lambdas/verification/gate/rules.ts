@@ -1,6 +1,6 @@
 /**
- * The rules about messages: who may ask (the allowlist of the configuration and of the store, default deny), and where a message goes (the
- * routes and destinations of the configuration, as the policy of the task machine).
+ * The rules about messages: the allowlist of the configuration and of the store, which denies by default, and the routes and destinations
+ * of the configuration as the policy of the task machine.
  */
 
 import { hash } from "node:crypto";
@@ -14,14 +14,14 @@ import type { UserMessage } from "../task/messages.ts";
 import type { Policy } from "../task/routing.ts";
 import type { Locale } from "../task/task.ts";
 
-/** Who asks, and where. `team` is the installation's workspace, also where the person is of another one (Slack Connect). */
+/** `team` is the installation's workspace, even if the person belongs to another one (Slack Connect). */
 export type Requester = { team: string; channel: string; user: string };
 
 const fields = ["team", "channel", "user"] as const;
 
 /**
- * `rule` is the first rule without a group whose every given field matches. `byGroup` are the matching rules with a group, in order:
- * they allow the group's members, whom only Slack knows. A rule without fields matches nobody.
+ * `rule` is the first rule without a group whose given fields all match. `byGroup` are the matching rules with a group, in order. They
+ * allow the group's members, whom only Slack knows. A rule without fields matches no one.
  */
 export function matchRules<Rule extends AllowlistRule>({
   rules,
@@ -34,22 +34,21 @@ export function matchRules<Rule extends AllowlistRule>({
     const given = fields.filter((field) => rule[field] !== undefined);
     return (given.length > 0 || rule.group !== undefined) && given.every((field) => rule[field] === asking[field]);
   });
-  return { rule: fitting.find(({ group }) => group === undefined), byGroup: fitting.filter(hasGroup) };
-}
-
-function hasGroup<Rule extends AllowlistRule>(rule: Rule): rule is Rule & { group: string } {
-  return rule.group !== undefined;
+  return {
+    rule: fitting.find(({ group }) => group === undefined),
+    byGroup: fitting.filter((rule): rule is Rule & { group: string } => rule.group !== undefined),
+  };
 }
 
 export const storedRulesId = "allowlist";
 export const maxRules = 1000;
-/** A DynamoDB item holds 400 KB with everything that is beside the rules. */
+/** A DynamoDB item holds 400 KB, including the members beside the rules. */
 export const maxRulesBytes = 300_000;
-/** The record stays until it is changed. */
+/** The record never expires. */
 const neverMs = Date.UTC(9999, 0);
 
 const slackIdSchema = z.string().regex(/^[A-Z0-9]{1,64}$/);
-/** The same shape as in the configuration, whose schema would load all of the configuration's schemas. */
+/** The same shape as in the configuration. It is repeated here because that schema would load all of the configuration's schemas. */
 const ruleSchema = z
   .strictObject({
     team: slackIdSchema.optional(),
@@ -60,7 +59,7 @@ const ruleSchema = z
   })
   .refine(({ team, channel, user, group }) => team ?? channel ?? user ?? group) satisfies z.ZodType<AllowlistRule>;
 
-/** `number` is never used again, so that removing by number cannot hit another rule. */
+/** `number` is never reused, so that removing by number cannot hit another rule. */
 const storedRuleSchema = z.strictObject({ rule: ruleSchema, number: z.int().min(1), addedAtMs: z.int() });
 export type StoredRule = z.infer<typeof storedRuleSchema>;
 
@@ -74,7 +73,7 @@ const storedRulesSchema = z.object({
 });
 export type StoredRules = z.infer<typeof storedRulesSchema>;
 
-/** For commands that change the record. Throws for a rule that this version cannot read, so that none is lost. */
+/** For commands that change the record. Throws for a rule that this version cannot read, so that no rule is lost. */
 export function parseStoredRules(json: unknown): StoredRules {
   return storedRulesSchema.parse(json);
 }
@@ -82,8 +81,8 @@ export function parseStoredRules(json: unknown): StoredRules {
 const anyRulesSchema = storedRulesSchema.extend({ rules: z.array(z.unknown()) });
 
 /**
- * For the gate. Leaves out a rule that this version cannot read (after a rollback): it lets nobody in, while the same rule without its
- * unknown field might let in more people, and refusing the whole record would lock out everybody.
+ * For the gate. Drops a rule that this version cannot read, as after a rollback. Without its unknown field the rule might allow more people
+ * than intended, and refusing the whole record would lock everyone out.
  */
 export function parseReadableRules(json: unknown): StoredRules {
   const { rules, ...record } = anyRulesSchema.parse(json);
@@ -94,12 +93,12 @@ export function noStoredRules(): StoredRules {
   return { id: storedRulesId, revision: 1, state: "allowlist", expiresAtMs: neverMs, lastNumber: 0, rules: [] };
 }
 
-/** A rule that was added or removed holds after that long. */
+/** A change of the rules takes effect within this time. */
 export const rulesKeepMs = 15_000;
-/** How long known rules hold while the store is away. */
+/** How long cached rules stay in effect while the store is unavailable. */
 const rulesStaleMs = 5 * 60_000;
 
-/** Reads the stored rules through a cache. Rejects where the store is away and the cached rules are too old. */
+/** Reads the stored rules through a cache. Rejects if the store is unavailable and the cached rules are too old. */
 export function createEffectiveRules({
   store,
   now,
@@ -145,8 +144,8 @@ export function createPolicy({
 }
 
 /**
- * The destinations of the first route whose conditions all match, in the order of preference; none where no route matches. A route
- * without conditions matches every message.
+ * Returns the destinations of the first route whose conditions all match, in order of preference, or none. A route without conditions
+ * matches every message.
  */
 export function findRoute({
   routes,
@@ -165,8 +164,8 @@ export function findRoute({
 }
 
 /**
- * How much of a text is compared with a route's word, which has at most 64 characters. Normalizing a long text takes time that grows with
- * the square of its number of combining marks.
+ * How much of a text is compared with a route's word, which has at most 64 characters. The limit matters because normalizing takes time
+ * quadratic in the number of combining marks.
  */
 const maxRead = 500;
 
@@ -181,15 +180,15 @@ function foldCase(text: string): string {
   return text.trim().toLowerCase();
 }
 
-/** The language of a person whose language is unknown. */
+/** Returns the language of texts for a person whose language is unknown. */
 export function toDefaultLocale({ locale }: Pick<Config["slack"], "locale">): Locale {
   return locale === "user" ? "en" : locale;
 }
 
-/** A digest of where the destination leads. */
+/** A digest of the destination's address. */
 function readAddress(destination: Destination): string {
   const { transport, url, runtimeArn, qualifier, endpoint, card } = { ...noAddress, ...destination };
-  // `card` is added only where there is one, so that the digests of other destinations in stored records stay the same.
+  // `card` is added only if there is one, so that the digests of other destinations in stored records stay the same.
   const parts = [transport, url, runtimeArn, qualifier, endpoint, ...(card === undefined ? [] : [card])];
   return hash("sha256", JSON.stringify(parts), "hex").slice(0, 16);
 }

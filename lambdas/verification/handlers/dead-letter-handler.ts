@@ -1,4 +1,4 @@
-/** The entry for dead letters on Lambda: each message is archived for an operator, and its task fails in words. */
+/** The entry for dead letters on Lambda: archives each message for an operator, and fails its task with a message to the user. */
 import { randomUUID } from "node:crypto";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
@@ -6,6 +6,7 @@ import { createJsonCall } from "../../shared/aws/json-call.ts";
 import { createReadManagedSecret, toManagedSecretId } from "../../shared/aws/secrets-manager.ts";
 import { parseConfig } from "../../shared/config/load.ts";
 import type { Config } from "../../shared/config/schema.ts";
+import type { SecretReference } from "../../shared/config/values.ts";
 import { dynamoDbSettings, sqsSettings } from "../../shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../shared/engine/aws/task-store.ts";
@@ -31,8 +32,8 @@ export type DeadLetterHandler = (
 ) => Promise<BatchResponse>;
 
 /**
- * `config` is the stage's configuration as JSON. Throws at once where it or the environment cannot be used. A message that
- * fails here as well stays in the dead-letter queue and comes again after its visibility timeout.
+ * `config` is the stage's configuration as JSON. Throws at once if it or the environment is invalid. A message that fails here too stays in
+ * the dead-letter queue and is delivered again after its visibility timeout.
  */
 export function createDeadLetterHandler({ config }: { config: unknown }): DeadLetterHandler {
   const { aws, logs, table, queueUrl, archiveUrl, routesParameter } = readDeadLetterEnvironment();
@@ -41,21 +42,13 @@ export function createDeadLetterHandler({ config }: { config: unknown }): DeadLe
   const sqs = new SQSClient(sqsSettings);
   const queue = createSqsQueue({ client: sqs, queueUrl });
   const archive = createSqsQueue({ client: sqs, queueUrl: archiveUrl });
-  const store = createDynamoTaskStore({
-    client: new DynamoDBClient(dynamoDbSettings),
-    table,
-    parse: (json) => taskSchema.parse(json),
-  });
+  const client = new DynamoDBClient(dynamoDbSettings);
+  const store = createDynamoTaskStore({ client, table, parse: (json) => taskSchema.parse(json) });
   const ssm = createJsonCall({ ...aws, service: "ssm", version: "1.1" });
   const live = createLiveConfig({ deployed, read: fetchParameter({ call: ssm, name: routesParameter }), log });
   const readManagedSecret = createReadManagedSecret(aws);
-  const telemetry = openLambdaTelemetry({
-    config: deployed.telemetry,
-    service: "verification",
-    readSecret: (reference) => readManagedSecret({ id: toManagedSecretId(reference) }),
-    aws,
-    log,
-  });
+  const readSecret = (reference: SecretReference) => readManagedSecret({ id: toManagedSecretId(reference) });
+  const telemetry = openLambdaTelemetry({ config: deployed.telemetry, service: "verification", readSecret, aws, log });
   const handlerFor = (settings: Config) =>
     createHandleDeadLetter({
       store,

@@ -5,20 +5,19 @@ import { createCachedSecret } from "../../shared/async/cached-secret.ts";
 import { createReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
 import { createLog } from "../../shared/log.ts";
 import { readOauthEnvironment } from "../config/oauth-environment.ts";
-
 import { createManagedInstallations } from "../installations/managed-installations.ts";
 import { createOauth, type Oauth } from "../oauth/oauth.ts";
 import { createTableLedger } from "../oauth/table-ledger.ts";
 import { botScopes, type ScopeConfig } from "../slack/api/manifest.ts";
 
-/** A rotated client secret is used after that. */
+/** A rotated client secret takes effect within this time. */
 const secretKeepMs = 60_000;
 
 export type FlowConfig = ScopeConfig & {
   slack: { install?: { teams?: string[] | undefined; maxPerDay?: number } | undefined };
 };
 
-/** `config` is what of the stage's configuration decides the scopes, and who may install. Throws where the environment cannot be used. */
+/** `config` is the part of the stage's configuration that decides the scopes and who may install. Throws if the environment is invalid. */
 export function createOauthHandler({ config }: { config: FlowConfig }): OauthHandler {
   const { clientId, clientSecret: id, installationsPrefix, table, slackApiUrl, logs, aws } = readOauthEnvironment();
   const { install } = config.slack;
@@ -41,8 +40,6 @@ export function createOauthHandler({ config }: { config: FlowConfig }): OauthHan
   return createOauthHttpApi({ oauth });
 }
 
-// The installation flow behind an HTTP API: its event (payload 2.0) as a web-standard request, and the answer back.
-
 /** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html, "2.0". */
 const eventSchema = z.object({
   rawPath: z.string(),
@@ -55,6 +52,7 @@ const eventSchema = z.object({
 export type HttpApiAnswer = { statusCode: number; headers: Record<string, string>; cookies: string[]; body: string };
 export type OauthHandler = (event: unknown) => Promise<HttpApiAnswer>;
 
+/** Converts an event of an HTTP API (payload 2.0) to a web-standard request, and converts the response back. */
 export function createOauthHttpApi({ oauth }: { oauth: Oauth }): OauthHandler {
   return async (event) => {
     const request = toWebRequest(event);
@@ -67,7 +65,7 @@ export function createOauthHttpApi({ oauth }: { oauth: Oauth }): OauthHandler {
   };
 }
 
-/** Only what the flow looks at; the host's name is of no interest. */
+/** Converts only what the flow reads. The host name does not matter. */
 function toWebRequest(event: unknown): Request | undefined {
   const { data } = eventSchema.safeParse(event);
   if (data === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The worker's entry on Lambda: moves the tasks of a batch from SQS one step each, or wakes those that a completion push names. */
+/** The worker's entry on Lambda: moves each task of an SQS batch one step, or wakes the tasks that completion pushes name. */
 
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { GetQueueAttributesCommand, SQSClient } from "@aws-sdk/client-sqs";
@@ -35,7 +35,6 @@ import {
   parseBatch,
   type SqsRecord,
 } from "../worker/batch.ts";
-
 import { createLiveConfig, fetchParameter } from "../worker/live-config.ts";
 import { InterruptedStep } from "../worker/run-step.ts";
 import { createVerificationWorker, openWorkerStores } from "../worker/verification-worker.ts";
@@ -43,23 +42,21 @@ import type { Worker } from "../worker/worker.ts";
 
 export type VerificationWorkerHandler = {
   (event: { Records: readonly unknown[] }, context: InvocationContext): Promise<BatchResponse>;
-  /** Whatever an invocation may bring. */
+  /** An invocation may carry any event. */
   (event: unknown, context: InvocationContext): Promise<BatchResponse | DestinationsAnswer | WorkerAnswer>;
 };
 
-/** Time to write the answer to an operator, at the end of the invocation. */
+/** The time reserved at the end of the invocation for the answer to an operator. */
 const graceMs = 10_000;
 
 /**
- * `config` is the stage's configuration as JSON. Throws at once where it or the environment cannot be used.
+ * `config` is the stage's configuration as JSON. Throws at once if it or the environment is invalid.
  *
- * Where a record comes from says what it is, never what it says: another zone writes to the completion queue. What does not
- * come from the zone's own queue is a completion at most, and its attributes count for nothing, since a record with a delay
- * is sent on into the own queue.
+ * The source of a record decides what it is, never its content, because another zone writes to the completion queue. A record from any
+ * queue but the zone's own can only be a completion. Its attributes are ignored, because a record with a delay is sent to the own queue.
  *
- * An operator invokes the alias `operator`, which takes operator requests only. The event sources invoke the function itself,
- * which takes batches only. So a permission on the alias is not enough to forge a batch, and no message can look like an
- * operator request. Everything else is refused.
+ * The alias `operator` accepts operator requests only, and the function itself accepts batches only. So a permission on the alias is not
+ * enough to forge a batch, and no message can pass as an operator request. Everything else is refused.
  */
 export function createVerificationWorkerHandler({ config }: { config: unknown }): VerificationWorkerHandler {
   const environment = readWorkerEnvironment();
@@ -103,7 +100,9 @@ export function createVerificationWorkerHandler({ config }: { config: unknown })
     try {
       if (!isOperatorInvocation(context)) {
         if (isBatch(event)) return await handleMessages(event, signal);
-        throw new UnknownEventError("The event is not a batch of SQS. Operators invoke the alias of the function.");
+        throw new UnknownEventError(
+          "The event is not a batch of SQS. Operators must invoke the alias of the function.",
+        );
       }
       const request = readOperatorRequest(event);
       if (request === undefined) throw new UnknownEventError("The event is not a request of an operator.");
@@ -128,18 +127,16 @@ function isBatch(event: unknown): boolean {
   return typeof event === "object" && event !== null && "Records" in event;
 }
 
-// The worker of a stage: made of the deployed configuration, and anew where the live settings have changed.
-
 type StageWorker = {
-  /** The worker for the messages of one invocation. Never rejects. */
+  /** Returns the worker for one invocation, rebuilt if the live settings have changed. Never rejects. */
   current(): Promise<Worker>;
-  /** The dependencies of the answers to an operator, beside the queue. */
+  /** The dependencies of operator requests, except the queue. */
   operator: Omit<OperatorDependencies, "askQueue">;
-  /** Resolves when nothing goes on in the background, and spans are sent. */
+  /** Resolves when no background work is left and spans are sent. */
   settled(): Promise<void>;
 };
 
-/** `config` is the stage's configuration as JSON. Throws a ConfigError where it cannot be used. */
+/** Throws a ConfigError if the configuration is invalid. */
 function createStageWorker({
   config,
   environment,
@@ -173,16 +170,9 @@ function createStageWorker({
     const config = withExecutionAddress({ config: settings, address });
     const { credentials, region } = aws;
     const destinations = createDestinations({ config, readSecret, botTokenOf, credentials, region, log, telemetry });
-    const files = createFiles({
-      slack,
-      token: tokens.tokenOf,
-      newerToken: tokens.newerThan,
-      apiUrl,
-      store: fileStore,
-      publicFetch: createArtifactFetch(config),
-      ...config.files,
-      log,
-    });
+    const token = { token: tokens.tokenOf, newerToken: tokens.newerThan };
+    const publicFetch = createArtifactFetch(config);
+    const files = createFiles({ slack, ...token, apiUrl, store: fileStore, publicFetch, ...config.files, log });
     const worker = createVerificationWorker({ config, engine, slack, files, destinations, log, telemetry });
     return { settings, destinations, worker };
   }
@@ -194,10 +184,8 @@ function createStageWorker({
       if (built?.settings === settings) return built.worker;
       const former = built;
       built = build(settings);
-      // Between two invocations: of the calls of the former one none is under way any more.
-      await Promise.allSettled(
-        [...(former?.destinations.values() ?? [])].map((destination) => destination.client.close()),
-      );
+      // This runs between two invocations, so the former worker has no running calls.
+      await Promise.allSettled([...(former?.destinations.values() ?? [])].map(({ client }) => client.close()));
       return built.worker;
     },
     operator: {

@@ -1,4 +1,4 @@
-/** Checks that a request comes from Slack, by its signature. After a mismatch the signing secret is read again once. */
+/** Checks by the signature that a request comes from Slack. After a mismatch the signing secret is read again once. */
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { CachedSecret } from "../../shared/async/cached-secret.ts";
@@ -6,13 +6,13 @@ import type { BodyRefusal } from "../../shared/http/read-body.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 
-/** Checks the headers before it reads the body, so that a refused request takes no memory. */
 export type ReadBody = () => Promise<Uint8Array | BodyRefusal>;
 
 export type AuthenticationResult =
   | { body: Uint8Array }
   | { refused: Exclude<SignatureResult, "valid"> | BodyRefusal; bytes?: number };
 
+/** Checks the headers before it reads the body, so that a refused request takes no memory. */
 export async function authenticate({
   signingSecret,
   headers,
@@ -53,18 +53,18 @@ function toAuthenticationResult(result: SignatureResult, body: Uint8Array): Auth
   return result === "valid" ? { body } : { refused: result, bytes: body.byteLength };
 }
 
-/** How far Slack's clock and ours may differ, in both directions. */
+/** The accepted difference between Slack's clock and ours, in both directions. */
 const toleranceSeconds = 300;
 
 /**
- * `unsigned`: a header is absent, empty, repeated or not of Slack's form. `stale`: signed too long ago, or in the future.
- * `mismatch`: the only result that another secret could change. Everything but `valid` refuses.
+ * `unsigned`: a header is absent, empty, repeated or malformed. `stale`: signed too long ago, or in the future. `mismatch`: the only
+ * result that another secret could change. Every result except `valid` refuses the request.
  */
 export type SignatureResult = "valid" | "no_secret" | "unsigned" | "stale" | "mismatch";
 
 type SignedHeaders = { timestamp: string | undefined; signature: string | undefined };
 
-/** Checks the headers before a byte of the body is read. Undefined: the signature can be verified. */
+/** Returns undefined if the headers are acceptable and the signature can be verified. */
 function headerRefusal({
   timestamp,
   signature,
@@ -76,8 +76,8 @@ function headerRefusal({
 }
 
 /**
- * Slack's request signature, version v0 (https://docs.slack.dev/authentication/verifying-requests-from-slack), over the raw bytes.
- * `timestamp` and `signature` are the values of `X-Slack-Request-Timestamp` and `X-Slack-Signature`.
+ * Verifies Slack's request signature, version v0 (https://docs.slack.dev/authentication/verifying-requests-from-slack), over the raw
+ * bytes. `timestamp` and `signature` are the values of `X-Slack-Request-Timestamp` and `X-Slack-Signature`.
  */
 export function verifySignature({
   secret,
@@ -97,10 +97,10 @@ export function verifySignature({
   return timingSafeEqual(expected, Buffer.from(signature.slice(3), "hex")) ? "valid" : "mismatch";
 }
 
-/** HTTP headers as they came: a list of pairs, so that a header sent twice stays visible. */
+/** HTTP headers as a list of pairs, so that a repeated header stays visible. */
 export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 
-/** The value of a header that was sent exactly once, whatever its letter case; undefined where it is absent or repeated. */
+/** Returns the value of a header, in any letter case, or undefined if it is absent or repeated. */
 function soleHeader(headers: HeaderPairs, name: string): string | undefined {
   const values = headers.filter(([given]) => given.toLowerCase() === name);
   return values.length === 1 ? values[0]?.[1] : undefined;

@@ -1,9 +1,9 @@
-/** The ingress on AWS: reads the events of an HTTP API, and sends messages to SQS. */
+/** The ingress on AWS: reads events of an HTTP API and sends messages to SQS. */
 import * as z from "zod/mini";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { createJsonCall } from "../../shared/aws/json-call.ts";
 import { escapeSqsText } from "../../shared/engine/aws/sqs-message.ts";
-import type { HeaderPairs } from "./authenticate.ts";
+
 import type { Ingress, IngressQueue, IngressRequest } from "./ingress.ts";
 
 /** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html, "2.0". */
@@ -19,21 +19,20 @@ type HttpApiRequest = IngressRequest & { method: string; path: string };
 type HttpApiResponse = { statusCode: number; headers: Record<string, string>; body: string };
 
 /**
- * Undefined for any other event. A header that was sent twice arrives as one, its values joined by a comma. Neither a signature nor a
- * timestamp contains a comma, so such a request is refused as unsigned.
+ * Returns undefined for any other event. API Gateway joins a repeated header's values by a comma. Neither a signature nor a timestamp
+ * contains one, so such a request is refused as unsigned.
  */
 function toIngressRequest(event: unknown): HttpApiRequest | undefined {
   const { data } = eventSchema.safeParse(event);
   if (data === undefined) return undefined;
   const { rawPath: path, headers = {}, body = "", isBase64Encoded = false, requestContext } = data;
-  const pairs: HeaderPairs = Object.entries(headers);
   const bytes = Buffer.from(body, isBase64Encoded ? "base64" : "utf8");
-  return { method: requestContext.http.method, path, headers: pairs, body: bytes };
+  return { method: requestContext.http.method, path, headers: Object.entries(headers), body: bytes };
 }
 
 export type HttpApiHandler = (event: unknown) => Promise<HttpApiResponse>;
 
-/** Answers 404 to anything but the API's one route. */
+/** Answers 404 outside the API's one route. */
 export function createHttpApiHandler({ ingress }: { ingress: Ingress }): HttpApiHandler {
   return async (event) => {
     const request = toIngressRequest(event);
@@ -45,7 +44,7 @@ export function createHttpApiHandler({ ingress }: { ingress: Ingress }): HttpApi
   };
 }
 
-/** Rejects with an AwsCallError, or as node:https does. A message that is sent twice is one task all the same. */
+/** Rejects with an AwsCallError or an error of node:https. Sending a message twice is safe, because both have the same request id. */
 export function createSendToQueue({
   queueUrl,
   timeoutMs = 2000,

@@ -1,4 +1,4 @@
-/** The steps of the ingress: one signed request of Slack, or one payload of Socket Mode, becomes one message in the queue. */
+/** The steps of the ingress: converts one signed request of Slack, or one payload of Socket Mode, to one message in the queue. */
 
 import type { CachedSecret } from "../../shared/async/cached-secret.ts";
 import { withinDeadline } from "../../shared/async/deadline.ts";
@@ -8,26 +8,25 @@ import { createTrace, type Metrics, noMetrics, readTraceId, type Trace } from ".
 import { authenticate, type HeaderPairs, type ReadBody } from "./authenticate.ts";
 import { type InterpretedPayload, interpretPayload, parseBody, type VerifiedPayload } from "./interpret-payload.ts";
 
-/** Slack's payloads are far smaller. */
+/** Far larger than any payload of Slack. */
 export const defaultMaxBodyBytes = 1024 * 1024;
 
-/** `body` is the raw bytes: a base64-encoded one is decoded by the caller, and to bytes. */
+/** `body` is the raw bytes. The caller decodes a base64-encoded body. */
 export type IngressRequest = { headers: HeaderPairs; body: Uint8Array };
 export type IngressResponse = { status: number; headers: Record<string, string>; body: string };
-/** `body` is the bytes, or a function that reads them once the headers are checked. */
+/** `body` is the bytes, or a function that reads them after the headers were checked. */
 export type Ingress = (request: {
   headers: HeaderPairs;
   body: Uint8Array | ReadBody;
-  /** The address of the peer. On Lambda the access log of the entry has it. */
+  /** The peer's address. Absent on Lambda, where the API's access log has it. */
   sourceAddress?: string | undefined;
 }) => Promise<IngressResponse>;
 
 /**
- * 500 without a secret; 401 without a valid signature, by the headers alone where they suffice; 413 above `maxBodyBytes`; 503
- * where there is no memory for a body now. With a valid signature always 200,
- * since Slack may switch off a subscription that refuses; but 503 where the enqueue fails, so that Slack delivers an event again
- * and shows an error to whoever typed a command or pressed a button.
- * `X-Slack-Retry-Num` is not looked at: the first delivery may be the one that was lost.
+ * Answers 500 without a signing secret, 401 without a valid signature, 413 above `maxBodyBytes`, and 503 if there is no memory for the
+ * body. With a valid signature it answers 200, because Slack may disable a subscription that refuses events. The exception is 503 if the
+ * enqueue fails, so that Slack delivers an event again, and shows an error to a person who typed a command or clicked a button.
+ * `X-Slack-Retry-Num` is ignored, because the first delivery may be the one that was lost.
  */
 export function createIngress({
   signingSecret,
@@ -46,7 +45,7 @@ export function createIngress({
   log?: Log;
   metrics?: Metrics | undefined;
   maxBodyBytes?: number;
-  /** Says whether a line about a refusal is due, by reason and address (`createMinuteLimiter`). */
+  /** Limits the log lines about refusals, by reason and address (`createMinuteLimiter`). */
   isDue?: (key: string) => boolean;
 }): Ingress {
   const takeIn = createIntake({ queue, now, log, metrics, ...(newTrace === undefined ? {} : { newTrace }) });
@@ -83,17 +82,17 @@ function respond(status: number, body = ""): IngressResponse {
   return { status, headers: { "cache-control": "no-store", ...type }, body };
 }
 
-/** Less than the 3 s after which Slack gives up. */
+/** Below the 3 s after which Slack gives up. */
 const enqueueTimeoutMs = 2000;
 
-/** A TaskQueue as far as the ingress needs one: it never delays. */
+/** The part of a TaskQueue that the ingress needs. It never delays messages. */
 export type IngressQueue = { send(request: { body: string; group?: string }): Promise<void> };
 
-/** `failed`: the answer must make Slack deliver it again, or tell the person that it did not work. */
+/** `failed`: the response must make Slack deliver the event again, or show the person an error. */
 export type IntakeResult = "enqueued" | "dropped" | "failed";
 export type Intake = (verified: VerifiedPayload) => Promise<IntakeResult>;
 
-/** Creates the step that turns a verified payload into a queue message. Never rejects. */
+/** Creates the step that enqueues a verified payload as a message. It never rejects. */
 export function createIntake({
   queue,
   now = Date.now,

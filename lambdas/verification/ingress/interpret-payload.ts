@@ -1,5 +1,5 @@
 /**
- * Turns one verified payload of Slack, received over HTTP or Socket Mode, into one queue message, or into the reason why it is dropped
+ * Converts one verified payload of Slack, received over HTTP or Socket Mode, to one queue message or to the reason for dropping it
  * (https://docs.slack.dev/apis/events-api).
  */
 import * as z from "zod/mini";
@@ -19,12 +19,12 @@ import { conversationOpenedIdOf, requestIdOf } from "../task/routing.ts";
 
 const slackTs = z.string().check(z.maxLength(32), z.regex(/^\d+\.\d+$/));
 
-/** The types have Socket Mode's names (https://docs.slack.dev/apis/events-api/using-socket-mode). Over HTTP the signature was verified. */
+/** Types are named as in Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode). Over HTTP the signature was verified. */
 export type VerifiedPayload = { type: "events_api" | "slash_commands" | "interactive"; payload: unknown };
 
 export type InterpretedPayload = { message: AskMessage | ButtonClick | ConversationOpened } | { drop: string };
 
-/** Drops a payload as `unknown_payload` where it does not have the form that Slack documents. */
+/** Drops a payload that does not have the form that Slack documents as `unknown_payload`. */
 export function interpretPayload({
   verified: { type, payload },
   nowMs,
@@ -37,9 +37,9 @@ export function interpretPayload({
   const ask = (requestId: string, message: UserMessage): InterpretedPayload => ({
     message: { type: "ask", requestId, receivedAtMs: nowMs, trace: newTrace(), message },
   });
-  if (type === "interactive") return toButtonClick({ payload, nowMs });
+  if (type === "interactive") return toButtonClick(payload, nowMs);
   if (type === "slash_commands") {
-    const command = toSlashCommand({ payload, nowMs });
+    const command = toSlashCommand(payload, nowMs);
     return "drop" in command ? command : ask(command.requestId, command.asked);
   }
   const { data: callback } = eventCallbackSchema.safeParse(payload);
@@ -52,9 +52,9 @@ export function interpretPayload({
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * The Events API posts JSON; slash commands post a form (https://docs.slack.dev/interactivity/implementing-slash-commands), and
- * buttons a form whose `payload` is JSON (https://docs.slack.dev/interactivity/handling-user-interaction). The bytes decide, not the
- * content type. Undefined for anything else.
+ * Parses the three kinds of request bodies: JSON of the Events API, the form of a slash command
+ * (https://docs.slack.dev/interactivity/implementing-slash-commands), and the form of a button, whose `payload` is JSON
+ * (https://docs.slack.dev/interactivity/handling-user-interaction). The bytes decide, not the content type. Returns undefined otherwise.
  */
 export function parseBody(body: Uint8Array): VerifiedPayload | { challenge: string } | undefined {
   try {
@@ -76,28 +76,21 @@ function readFormPayload(form: URLSearchParams): VerifiedPayload | undefined {
   return form.has("command") ? { type: "slash_commands", payload: Object.fromEntries(form) } : undefined;
 }
 
-/** `enterprise` is absent where the app is installed in the workspace itself. */
+/** `enterprise` is absent if the app is installed in the workspace itself. */
 type InstallationFields = { team: string; enterprise?: string };
 
-/** With Slack Connect `team_id` may be the author's; where the app is installed in the organization, the authorization says so. */
+/** With Slack Connect, `team_id` may be the author's workspace. The authorization says whether the organization installed the app. */
 function readInstallation(callback: EventCallback): InstallationFields {
   const authorization = (callback.authorizations ?? []).find(({ is_enterprise_install }) => is_enterprise_install);
   const organization =
     authorization && (authorization.enterprise_id ?? callback.context_enterprise_id ?? callback.enterprise_id);
-  return installationFields({ team: callback.context_team_id ?? callback.team_id, organization });
+  return installationFields(callback.context_team_id ?? callback.team_id, organization);
 }
 
-function installationFields({
-  team,
-  organization,
-}: {
-  team: string;
-  organization: string | null | undefined;
-}): InstallationFields {
+function installationFields(team: string, organization: string | null | undefined): InstallationFields {
   return organization ? { team, enterprise: organization } : { team };
 }
 
-/** Why an event is not a message for the bot. */
 type DropReason =
   | "other_event"
   | "malformed_message"
@@ -110,25 +103,25 @@ type DropReason =
 
 export type FilteredEvent = { asked: UserMessage } | { drop: DropReason };
 
-/** Subtypes that are a person's own new message: with files, a thread's reply that is also shown in the channel, `/me`. */
+/** Subtypes of a person's own new message: with files, a reply that is also sent to the channel, `/me`. */
 const personalSubtypes: readonly string[] = ["file_share", "thread_broadcast", "me_message"];
 /** The user id of Slack's own messages, such as reminders. */
 const slackbot = "USLACKBOT";
 
 /**
  * Keeps the events that are for the bot: `app_mention`, any `message` in a direct message with it, and a `message` elsewhere that mentions
- * it. The same post may come as both events, with the same result. An empty mention, or one with only a file, is kept too. Any other
- * reply in a thread is kept as `unaddressed`, unless it begins by mentioning somebody else: only the worker knows whether the bot was
- * asked in that thread, and drops it otherwise.
+ * it. The same post may arrive as both events, with the same result. A mention without text is kept too. Any other reply in a thread is
+ * kept as `unaddressed`, unless it begins by mentioning someone else. The worker drops it if the bot was not asked in that thread.
  */
 export function filterEvent(callback: EventCallback): FilteredEvent {
   if (callback.event.type !== "message" && callback.event.type !== "app_mention") return { drop: "other_event" };
   const { data: event } = messageEventSchema.safeParse(callback.event);
   if (event === undefined) return { drop: "malformed_message" };
-  const botUsers = listBotUsers({ callback, event });
+  const botUsers = listBotUsers(callback, event);
   const { user, thread_ts: threadTs } = event;
-  const drop = findDropReason({ event, botUsers });
-  const unaddressed = drop === "not_mentioned" && isReplyToAnyone({ event, botUsers });
+  const drop = findDropReason(event, botUsers);
+  const unaddressed = drop === "not_mentioned" && isReplyToAnyone(event, botUsers);
+  const perhapsAddressed = unaddressed && callback.is_ext_shared_channel && hasMention(event.text ?? "");
   if (drop !== undefined && !unaddressed) return { drop };
   if (!user) return { drop: "no_user" };
   return {
@@ -143,47 +136,39 @@ export function filterEvent(callback: EventCallback): FilteredEvent {
       text: readUserText({ text: event.text ?? "", botUsers }),
       ...(botUsers.length > 0 ? { botUsers } : {}),
       ...(unaddressed ? { unaddressed } : {}),
-      ...(unaddressed && callback.is_ext_shared_channel && hasMention(event.text ?? "")
-        ? { perhapsAddressed: true }
-        : {}),
+      ...(perhapsAddressed ? { perhapsAddressed } : {}),
       ...(event.files?.length ? { files: readUserFiles(event.files) } : {}),
     },
   };
 }
 
-function findDropReason({
-  event,
-  botUsers,
-}: {
-  event: MessageEvent;
-  botUsers: readonly string[];
-}): DropReason | undefined {
+function findDropReason(event: MessageEvent, botUsers: readonly string[]): DropReason | undefined {
   if (event.bot_id || event.bot_profile || event.user === slackbot) return "from_bot";
   if (event.user && botUsers.includes(event.user)) return "from_bot";
   if (event.subtype && !personalSubtypes.includes(event.subtype)) return "subtype";
   if (event.hidden) return "hidden";
   if (event.edited) return "edited";
-  return isAddressed({ event, botUsers }) ? undefined : "not_mentioned";
+  return isAddressed(event, botUsers) ? undefined : "not_mentioned";
 }
 
-function isAddressed({ event, botUsers }: { event: MessageEvent; botUsers: readonly string[] }): boolean {
+function isAddressed(event: MessageEvent, botUsers: readonly string[]): boolean {
   if (event.type === "app_mention") return true;
-  // Delivered for a person's token, a direct message is one between people.
+  // Without a bot user the event was delivered for a person's token, so the direct message is between people.
   if (isDirect(event)) return botUsers.length > 0;
   return isMentioned({ text: event.text ?? "", botUsers });
 }
 
-/** Whether the message is a reply that may be for the bot. An event delivered for a person's token alone is between people. */
-function isReplyToAnyone({ event, botUsers }: { event: MessageEvent; botUsers: readonly string[] }): boolean {
+/** Whether the message is a reply that may be for the bot. An event delivered only for a person's token is between people. */
+function isReplyToAnyone(event: MessageEvent, botUsers: readonly string[]): boolean {
   return botUsers.length > 0 && Boolean(event.thread_ts) && !isAddressedToOther({ text: event.text ?? "", botUsers });
 }
 
-/** `app_mention` carries no `channel_type`; ids of direct messages start with D. */
+/** Checks the id too, because `app_mention` has no `channel_type`. Ids of direct messages start with D. */
 function isDirect(event: MessageEvent): boolean {
   return event.channel_type === "im" || event.channel.startsWith("D");
 }
 
-function listBotUsers({ callback, event }: { callback: EventCallback; event: MessageEvent }): string[] {
+function listBotUsers(callback: EventCallback, event: MessageEvent): string[] {
   const users = (callback.authorizations ?? []).filter(({ is_bot }) => is_bot !== false).map(({ user_id }) => user_id);
   if (event.type !== "app_mention" || !callback.is_ext_shared_channel) return users;
   return [...users, ...findOtherBotUser({ text: event.text ?? "", botUsers: users, author: event.user })];
@@ -193,7 +178,7 @@ const startedSchema = z.object({
   assistant_thread: z.object({ user_id: slackId, channel_id: slackId, thread_ts: slackTs }),
 });
 
-/** Reads that a person opened a conversation with the assistant (https://docs.slack.dev/reference/events/assistant_thread_started). */
+/** A person opened a conversation with the assistant (https://docs.slack.dev/reference/events/assistant_thread_started). */
 function toConversationOpened(callback: EventCallback): { message: ConversationOpened } | { drop: "unknown_payload" } {
   const { data } = startedSchema.safeParse(callback.event);
   if (data === undefined) return { drop: "unknown_payload" };
@@ -208,7 +193,7 @@ const blockActionsSchema = z.object({
   type: z.literal("block_actions"),
   is_enterprise_install: z.nullish(z.boolean()),
   enterprise: z.nullish(z.object({ id: slackId })),
-  /** Null where the app is installed in the organization. */
+  /** Null if the app is installed in the organization. */
   team: z.nullish(z.object({ id: slackId })),
   user: z.object({ id: slackId, team_id: z.nullish(slackId) }),
   channel: z.nullish(z.object({ id: slackId })),
@@ -221,13 +206,7 @@ const blockActionsSchema = z.object({
  * Reads a click on a button of the bot's messages (https://docs.slack.dev/reference/interaction-payloads/block_actions-payload). Other
  * interactions are dropped. Slack sends one action at a time.
  */
-function toButtonClick({
-  payload,
-  nowMs,
-}: {
-  payload: unknown;
-  nowMs: number;
-}): { message: ButtonClick } | { drop: "other_interaction" } {
+function toButtonClick(payload: unknown, nowMs: number): { message: ButtonClick } | { drop: "other_interaction" } {
   const { data } = blockActionsSchema.safeParse(payload);
   const [action] = data?.actions ?? [];
   const clicked = action && decodeButton({ action_id: action.action_id, value: action.value ?? "" });
@@ -240,7 +219,7 @@ function toButtonClick({
     message: {
       type: "button_click",
       requestId: clicked.requestId,
-      ...installationFields({ team, organization }),
+      ...installationFields(team, organization),
       channel,
       ...(threadTs ? { threadTs } : {}),
       user: data.user.id,
@@ -250,7 +229,7 @@ function toButtonClick({
   };
 }
 
-/** A trigger id that looks like a post's `ts` (digits and one dot) is refused, because it would get a post's request id. */
+/** Refuses a trigger id that looks like a post's `ts` (digits and one dot), because it would get a post's request id. */
 const triggerId = z.string().check(
   z.minLength(1),
   z.maxLength(255),
@@ -261,7 +240,7 @@ const slashCommandSchema = z.object({
   api_app_id: slackId,
   team_id: slackId,
   enterprise_id: z.nullish(slackId),
-  /** In a form everything is text. */
+  /** A string, because form values are. */
   is_enterprise_install: z.nullish(z.union([z.boolean(), z.string()])),
   channel_id: slackId,
   user_id: slackId,
@@ -273,13 +252,10 @@ const slashCommandSchema = z.object({
  * Reads a slash command (https://docs.slack.dev/interactivity/implementing-slash-commands#app_command_handling), which has no message in
  * the channel. The request id is derived from the trigger id, which is unique to each use of the command.
  */
-function toSlashCommand({
-  payload,
-  nowMs,
-}: {
-  payload: unknown;
-  nowMs: number;
-}): { requestId: string; asked: UserMessage } | { drop: "unknown_payload" } {
+function toSlashCommand(
+  payload: unknown,
+  nowMs: number,
+): { requestId: string; asked: UserMessage } | { drop: "unknown_payload" } {
   const { data } = slashCommandSchema.safeParse(payload);
   if (data === undefined) return { drop: "unknown_payload" };
   const { api_app_id: appId, channel_id: channel, trigger_id, user_id: user } = data;
@@ -288,7 +264,7 @@ function toSlashCommand({
     requestId: requestIdOf({ appId, channel, ts: trigger_id }),
     asked: {
       appId,
-      ...installationFields({ team: data.team_id, organization }),
+      ...installationFields(data.team_id, organization),
       channel,
       user,
       ts: (nowMs / 1000).toFixed(6),
@@ -304,7 +280,7 @@ const urlVerificationSchema = z.object({
   challenge: z.string().check(z.minLength(1), z.maxLength(1024)),
 });
 
-/** Whom an event was delivered for: the bot, or a person who gave the app a user token (`is_bot: false`). */
+/** The recipient of an event: the bot, or a person who gave the app a user token (`is_bot: false`). */
 const authorizationSchema = z.object({
   user_id: slackId,
   is_bot: z.nullish(z.boolean()),
@@ -318,10 +294,10 @@ export const eventCallbackSchema = z.object({
   api_app_id: slackId,
   team_id: slackId,
   enterprise_id: z.nullish(slackId),
-  /** The workspace and the organization of the installation, where they differ from those of the author (Enterprise Grid, Slack Connect). */
+  /** The workspace and organization of the installation, if they differ from the author's (Enterprise Grid, Slack Connect). */
   context_team_id: z.nullish(slackId),
   context_enterprise_id: z.nullish(slackId),
-  /** One installation at most, although the app may be in the channel with several. */
+  /** Has at most one installation, even if several are in the channel. */
   authorizations: z.nullish(z.array(authorizationSchema)),
   /** The channel is shared with other organizations (Slack Connect). */
   is_ext_shared_channel: z.nullish(z.boolean()),
@@ -329,7 +305,7 @@ export const eventCallbackSchema = z.object({
 });
 type EventCallback = z.infer<typeof eventCallbackSchema>;
 
-/** `message` and `app_mention`, of whatever subtype. */
+/** `message` and `app_mention`, of any subtype. */
 const messageEventSchema = z.object({
   type: z.enum(["message", "app_mention"]),
   subtype: z.nullish(z.string()),

@@ -1,6 +1,6 @@
 /**
- * The Verification zone's HTTP server on one machine: Slack's events, a health check, and a page where one is given, within limits on
- * memory and connections.
+ * The Verification zone's HTTP server on one machine: Slack's events, a health check and an optional page, within limits on memory and
+ * connections.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -11,22 +11,21 @@ import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { HeaderPairs } from "./authenticate.ts";
 import { defaultMaxBodyBytes, type Ingress } from "./ingress.ts";
 
-/** Answers the request and resolves to true, or leaves it untouched and resolves to false. */
+/** Answers the request and resolves to true, or does not touch it and resolves to false. */
 export type Page = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
 
-/** A memory of 16 MiB holds thousands of Slack's requests. */
+/** 16 MiB hold thousands of Slack's requests. */
 const defaultMaxHeldBytes = 16 * 1024 * 1024;
 const defaultMaxConnections = 256;
 
 export type VerificationServer = { url: string; port: number; close(): Promise<void> };
 
 /**
- * Serves `POST /slack/events`, `GET /healthz`, everything else to `page` or 404. Listens on loopback unless another `hostname`
- * is asked for; port 0 takes a free one. Rejects with a message for a person where the port is taken. A client gets `headersTimeoutMs` for its
- * headers and `requestTimeoutMs` for the whole request; then node:http answers 408 and closes. Bodies for the ingress take at
- * most `maxHeldBytes` together. When more arrives, or there are more connections than `maxConnections`, the oldest caller whose
- * request has not arrived whole is cut off. One whose request is being answered is not; where all are, a new body gets 503
- * and a new connection is closed.
+ * Serves `POST /slack/events` and `GET /healthz`, and passes everything else to `page`, or answers 404. Port 0 takes a free one. Rejects
+ * with a message for a person if the port is taken. A client gets `headersTimeoutMs` for its headers and `requestTimeoutMs` for the whole
+ * request. After that node:http answers 408 and closes. Request bodies hold at most `maxHeldBytes` together. Above that, or above
+ * `maxConnections`, the oldest caller whose request is still incomplete is cut off. If there is none, a new body gets 503 and a new
+ * connection is closed.
  */
 export async function startVerificationServer({
   ingress,
@@ -62,13 +61,13 @@ export async function startVerificationServer({
         headers: headerPairs(request.rawHeaders),
         sourceAddress: request.socket.remoteAddress,
         async body() {
-          const read = await readWithin({ request, share, maxBytes: maxBodyBytes });
+          const read = await readWithin(request, share, maxBodyBytes);
           if (typeof read !== "string") unprotect = connections.protect(request.socket);
           return read;
         },
       });
       if (request.errored instanceof GivenUp) return;
-      // The connection closes, so that the rest of a refused body is not read.
+      // Closes the connection, so that the rest of a refused body is not read.
       respond(response, status, request.complete ? headers : { ...headers, connection: "close" }, body);
     } finally {
       share.release();
@@ -76,7 +75,7 @@ export async function startVerificationServer({
     }
   }
 
-  /** Protects the connection of a GET, which has no body: its answer may take long, such as a file. */
+  /** Protects the connection of a GET, which has no body and whose response, such as a file, may take long. */
   async function showPage(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
     const unprotect = request.method === "GET" ? connections.protect(request.socket) : () => {};
     try {
@@ -107,7 +106,7 @@ export async function startVerificationServer({
   server.on("connection", connections.add);
   server.on("request", (request, response) => {
     answer(request, response).catch((error: unknown) => {
-      // A caller that hung up while it sent the request is not a failure of the server.
+      // A caller that hung up while sending the request is not a failure of the server.
       if (request.destroyed && !request.complete) return;
       log.error("request_failed", { cause_kind: errorKind(error) });
       if (response.headersSent) response.destroy();
@@ -122,15 +121,11 @@ export async function startVerificationServer({
 /** The error of a request that was cut off in favour of newer ones. */
 class GivenUp extends Error {}
 
-async function readWithin({
-  request,
-  share,
-  maxBytes,
-}: {
-  request: IncomingMessage;
-  share: BodyShare;
-  maxBytes: number;
-}): Promise<Uint8Array | BodyRefusal> {
+async function readWithin(
+  request: IncomingMessage,
+  share: BodyShare,
+  maxBytes: number,
+): Promise<Uint8Array | BodyRefusal> {
   try {
     const body = await readRequestBody({ request, maxBytes, reserve: share.reserve });
     if (typeof body !== "string") share.complete();
@@ -152,11 +147,11 @@ function headerPairs(rawHeaders: readonly string[]): HeaderPairs {
   return pairs;
 }
 
-/** The share of one request. `release` gives back all that it reserved. */
+/** The share of one request. `release` returns everything that it reserved. */
 type BodyShare = {
-  /** False where no other body can be given up, or where this one was given up itself. */
+  /** Returns false if no other body can be given up, or if this one was. */
   reserve(bytes: number): boolean;
-  /** The body was read to its end, and is not given up any more. */
+  /** Marks the body as read to its end, so that it is not given up any more. */
   complete(): void;
   release(): void;
 };
@@ -205,15 +200,15 @@ function createBodyBudget({ maxBytes }: { maxBytes: number }): { share(giveUp: (
 }
 
 /**
- * Bounds the connections. One more closes the one that has waited longest without a request that is being answered; where
- * all have one, the new connection is closed.
+ * Bounds the connections. At the limit, a new connection closes the oldest one that has no request being answered, or is closed itself if
+ * there is none.
  */
 function createConnectionLimit({ max }: { max: number }): {
   add(socket: Socket): void;
   /** Keeps the connection open until the returned function is called. */
   protect(socket: Socket): () => void;
 } {
-  /** How many requests are being answered; the longest waiting connection first. */
+  /** The number of requests being answered per connection. The connection that has waited longest is first. */
   const requests = new Map<Socket, number>();
   return {
     add(socket) {

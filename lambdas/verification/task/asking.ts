@@ -1,4 +1,4 @@
-/** The state `asking`: the agent's question to a person is open until it expires, is answered once, and the reply goes to the agent. */
+/** The state `asking`: the agent's question is open until a person replies or it expires. The first reply goes to the agent. */
 import type { CallAct, CallFailure, EventOf, InputRequiredResult } from "./events.ts";
 import { destinationOf, inKnownSession, type Policy, withCall, withoutParams } from "./routing.ts";
 import {
@@ -36,7 +36,7 @@ const authPollMs = 30_000;
 
 /** A question stays open for at least this long, even if the Execution zone's clock says that it ends earlier. */
 const leastOpenMs = 60_000;
-/** A call that was given up may still arrive within this time. */
+/** A call that timed out may still arrive within this time. */
 const lateMs = 60_000;
 const maxPromptLength = 10_000;
 const maxOptions = 50;
@@ -44,7 +44,7 @@ const maxLabelLength = 200;
 /** The longest option id that `answer_task` accepts. */
 const maxIdLength = 128;
 
-/** Stores the question in the record before anybody sees it. */
+/** Stores the question in the record before it is posted. */
 export function startAsking(
   task: Task,
   { result, nowMs, policy }: { result: InputRequiredResult; nowMs: number; policy: Policy },
@@ -65,19 +65,19 @@ export function startAsking(
     ...(earlier?.ts === undefined ? {} : { ts: earlier.ts }),
   };
   const { progress: _progress, stream, ...rest } = withCall(withoutParams(task), { taskId });
-  // Text that the agent writes after the reply begins a stream message of its own.
+  // Text that the agent writes after the reply begins a new stream message.
   const messages = stream?.messages.map((message) => ({ ...message, startedAtMs: 0 })) ?? [];
   const anew = stream === undefined ? {} : { stream: { ...stream, messages, length: 0 } };
   const asking = advance({ ...rest, ...anew }, { state: "asking", question });
   return { task: asking, effects: question.ts === undefined ? [wake(0)] : [{ type: "show_question" }] };
 }
 
-/** A peer may word its request for credentials differently at every poll: it is still one question, with one message and one expiry. */
+/** A peer may word its request for credentials differently at every poll. It stays one question, with one message and one expiry. */
 function openAuth({ state, question }: Task): AgentQuestion | undefined {
   return state === "asking" && question?.kind === "auth" && question.answer === undefined ? question : undefined;
 }
 
-/** The question cut to the lengths that Slack shows and a record can hold. */
+/** Cuts the question to the lengths that Slack shows and a record can hold. */
 function shownQuestion({ prompt, options = [] }: Pick<InputRequiredResult, "prompt" | "options">) {
   const shown = options.slice(0, maxOptions).map(({ id, label, style }) => ({
     id: id.length > maxIdLength ? "" : id,
@@ -97,7 +97,7 @@ export function onWokenAsking(task: Task, { nowMs, resumed }: EventOf<"woken">, 
   }
   if (nowMs >= question.expiresAtMs) return requestCancel(task, "unanswered");
   if (question.ts === undefined) {
-    // The task holds its thread while the question is open, and for the time that it has left after that.
+    // The task holds its thread while the question is open, and for its remaining time after that.
     const untilMs = question.expiresAtMs + untilDeadlineMs(task, question.askedAtMs) + graceMs + deliveryMs;
     return { task: resumed ? markForReconcile(task) : task, effects: [{ type: "hold_thread", untilMs }] };
   }
@@ -120,18 +120,18 @@ export function onQuestionAsked(task: Task, { ts, nowMs }: EventOf<"question_ask
 export function onQuestionNotAsked(task: Task, event: EventOf<"slack_failed">): Transition {
   const { again, isGivenUp } = countSlackFailure(task, event);
   if (event.kind === "refused" && task.mrkdwnFallback === undefined) return fallBackToMrkdwn(again);
-  // Where the bot cannot post it cannot ask, so the agent must not wait for a reply.
+  // If the bot cannot post the question, the agent must not wait for a reply.
   return isGivenUp ? requestCancel(task, "unanswered") : retrySlack(again, event);
 }
 
-/** The question's message in the thread is up to date. */
+/** The question's message is up to date: sends the reply, or waits for one. */
 export function onQuestionShown(task: Task, { nowMs }: EventOf<"question_shown">): Transition {
   const { question } = task;
   if (question === undefined || question.answer !== undefined) return { task, effects: [{ type: "answer" }] };
   return { task, effects: [wake(Math.min(authPollMs, untilExpiryMs(question, nowMs)))] };
 }
 
-/** Sends the reply. A peer that does not deduplicate could take a repeated reply for the reply to its next question: that one is polled. */
+/** Sends the reply. A peer that does not deduplicate could take a repetition as the reply to its next question, so it is polled instead. */
 function sendReply(task: Task, policy: Policy): Transition {
   if (mayDouble(task, policy)) return { task, effects: [{ type: "poll", by: "task_id" }] };
   const isFirstTry = task.attempts === 0 && task.question?.answer?.stillAskedTimes === undefined;
@@ -144,12 +144,12 @@ export function onAnsweredAsking(entered: Task, event: EventOf<"answered">, poli
   if (result.status === "input_required") return onStillAsking(task, { act, result, nowMs, policy });
   const known = extendDeadline(task, nowMs);
   if (result.status === "success") return setAnswer(known, result);
-  // Polls start over at short gaps, so that the person who just replied does not wait as long as for an old task.
+  // Polls start again with short gaps, because the person has just replied and waits.
   const wait = { ...waitOf(known), workStartedAtMs: nowMs };
   return startWaiting({ ...known, wait }, { result, nowMs, policy });
 }
 
-/** A poll, or the call with the reply, found the agent asking: the same question as before, or another one. */
+/** A poll, or the call with the reply, found the agent asking the same question as before, or another one. */
 function onStillAsking(
   task: Task,
   request: { act: CallAct; result: InputRequiredResult; nowMs: number; policy: Policy },
@@ -161,8 +161,8 @@ function onStillAsking(
   // Some peers give another id at every poll. A peer that deduplicates has stable ids, and may ask the same text twice.
   const hasIds = question.id !== undefined && result.question_id !== undefined;
   const isSteady = hasIds && destinationOf(task, request.policy).idempotent;
-  const isAlike = isSameId || (!isSteady && isSameText(question, result));
-  if (!isAlike) return startAsking(extendDeadline(task, nowMs), request);
+  const isSame = isSameId || (!isSteady && isSameText(question, result));
+  if (!isSame) return startAsking(extendDeadline(task, nowMs), request);
   const { answer } = question;
   if (answer === undefined) return { task, effects: [wake(Math.min(authPollMs, untilExpiryMs(question, nowMs)))] };
   const stillAskedTimes = (answer.stillAskedTimes ?? 0) + 1;
@@ -198,23 +198,21 @@ export function onCallFailedAsking(
   return act === "answer" ? afterFailedReply(task, { nowMs, error, policy }) : afterFailedLook(task, { nowMs, error });
 }
 
-/** The call with the reply failed. It is repeated under the same id where that is safe, as long as the task has time. */
+/** Repeats the failed call with the reply under the same id, if that is safe and the task has time. */
 function afterFailedReply(
   task: Task,
   { nowMs, error, policy }: { nowMs: number; error: CallFailure; policy: Policy },
 ): Transition {
   if (isEndOfTask(error) || error.reason === "task_not_found") return setOutcome(task, failedOutcome(error));
-  // The task has gone on, or is over: a poll finds its result.
+  // The task has gone on or ended, so a poll finds its state.
   if (error.reason === "invalid_state") return { task, effects: [{ type: "poll", by: "task_id" }] };
   const isInDoubt = error.reason === "ambiguous" || error.reason === "invalid_response" || error.unread;
   const again = countFailure(isInDoubt ? markReplyInDoubt(task, nowMs) : task, error);
   if (isGivenUp(again, nowMs)) {
-    const isUnheard = again.question?.answer?.arrival !== undefined;
+    const isInDoubtNow = again.question?.answer?.arrival !== undefined;
     // A task that is given up must not go on later.
-    return {
-      task: setOutcome(again, isUnheard ? ambiguousOutcome : failedOutcome(error)).task,
-      effects: [{ type: "cancel" }],
-    };
+    const step = setOutcome(again, isInDoubtNow ? ambiguousOutcome : failedOutcome(error));
+    return { task: step.task, effects: [{ type: "cancel" }] };
   }
   // A poll shows whether the agent still asks, and so whether the reply arrived.
   return mayDouble(again, policy)
@@ -222,7 +220,7 @@ function afterFailedReply(
     : retryLater(again, error, nowMs);
 }
 
-/** The poll of an asking task failed. It looked for the credentials, or for whether the reply arrived. */
+/** Handles a failed poll, which checked for the credentials or for whether the reply arrived. */
 function afterFailedLook(task: Task, { error, nowMs }: { error: CallFailure; nowMs: number }): Transition {
   if (isEndOfTask(error) || error.reason === "task_not_found") return setOutcome(task, failedOutcome(error));
   const again = countFailure(task, error);
@@ -232,7 +230,7 @@ function afterFailedLook(task: Task, { error, nowMs }: { error: CallFailure; now
   return retryLater(again, error, nowMs);
 }
 
-/** A peer that is unreachable may come back. One that rejects our credentials or breaks the contract hardly does. */
+/** An unreachable peer may come back. One that rejects our credentials or breaks the contract is unlikely to recover. */
 function isGivenUp(task: Task, nowMs: number): boolean {
   return (task.nonTransientFailures ?? 0) >= maxAttempts || isPastDeadline(task, nowMs - graceMs);
 }
@@ -250,14 +248,14 @@ export function markReplyInDoubt(task: Task, nowMs: number): Task {
   return { ...task, question: { ...question, answer: { ...question.answer, arrival } } };
 }
 
-/** Why a question does not take an answer (any more). `past`: the answer was meant for an earlier question. */
+/** Why a question does not accept a reply. `past`: the reply was meant for an earlier question. */
 export type ReplyRefusal =
   | { type: "answered"; by: string; atMs: number }
   | { type: "expired" }
   | { type: "past" }
   | { type: "over" };
 
-/** The record with the answer in it. The first answer counts. The caller stores the record and wakes the task. */
+/** Adds the reply to the record. The first one counts. The caller stores the record and wakes the task. */
 export function takeAnswer({
   task,
   index,
@@ -265,7 +263,7 @@ export function takeAnswer({
   nowMs,
 }: {
   task: Task;
-  /** The index of the question that is answered; undefined: the open one. */
+  /** The index of the answered question. Default: the open one. */
   index?: number;
   answer: GivenAnswer;
   nowMs: number;
@@ -287,7 +285,7 @@ export function takeAnswer({
   };
 }
 
-/** Whether the message with this `ts` was written after the question was posted. Compares by Slack's clock where the post is known. */
+/** Whether the message with this `ts` was written after the question was posted. Uses Slack's clock if the post is known. */
 export function isWrittenAfter({ askedAtMs, ts: questionTs }: AgentQuestion, ts: string): boolean {
   return Number(ts) > Number(questionTs ?? askedAtMs / 1000);
 }

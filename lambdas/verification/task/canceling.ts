@@ -1,6 +1,6 @@
 /**
- * Cancellation of a task whose agent is at work: the deadline has passed, nobody answered the question, or somebody asked for it. The
- * task stays `sent`, `waiting` or `asking` with a `cancelReason`. Only a result that exists already still counts.
+ * Cancels a task whose agent is at work, because the deadline has passed, the question got no reply, or a person asked for it. The task
+ * stays `sent`, `waiting` or `asking` with a `cancelReason`. A result counts only if it exists already.
  */
 import type { EventOf } from "./events.ts";
 import { hasMoved, inKnownSession, mayHaveArrived, type Policy, withCall } from "./routing.ts";
@@ -22,23 +22,23 @@ import {
 import type { Task, TaskOutcome } from "./task.ts";
 import { markStreamInDoubt } from "./waiting.ts";
 
-/** Look-ups of a task that may not have arrived, before it counts as canceled: about 15 seconds. */
+/** The limit of look-ups of a task that may not have arrived, before it counts as canceled: about 15 seconds. */
 const maxLookUps = 4;
-/** Tries to cancel a task at its deadline: few, because a person waits for the message that it ran out of time. */
+/** The limit of tries to cancel a task at its deadline. It is low because a person waits for the message that it ran out of time. */
 const maxLateCancels = 2;
-/** Tries to cancel a task that the host said it could not take. */
+/** The limit of tries to cancel a task that the host refused to accept. */
 const maxUntaken = 3;
 
-/** A task that was certainly not sent ends at once. For any other the host is asked. A task that has an outcome keeps it. */
+/** Ends a task that was certainly not sent. Asks the host to cancel any other. A task that has an outcome keeps it. */
 export function onCancelAsked(task: Task, { resumed, nowMs }: EventOf<"cancel_asked">, policy: Policy): Transition {
   switch (task.state) {
     case "received":
     case "queued":
     case "announced":
-      // A worker may have died while it posted the placeholder: the delivery looks into the thread first.
+      // A worker may have died while it posted the placeholder, so the delivery reads the thread first.
       return setOutcome(task, outcomeOf("asked"), { reconcile: true });
     case "sent":
-      // A host that failed to answer may have stored the task all the same.
+      // A host that did not answer may have stored the task.
       if (!resumed && !mayHaveArrived(task) && task.attempts === 0) return setOutcome(task, outcomeOf("asked"));
       return requestCancel(resumed ? withCall(task, { arrival: "in_doubt" }) : task, "asked");
     case "waiting":
@@ -60,7 +60,7 @@ export function onCanceled(task: Task): Transition {
   return setOutcome(task, outcomeOf(task.cancelReason));
 }
 
-/** A result that exists counts. A task that still runs could not be canceled: a person who asked for it is told that its end is unknown. */
+/** An existing result counts. A task that still runs could not be canceled, so a person who asked for that sees an unknown outcome. */
 export function onAnsweredCanceling(entered: Task, { result, nowMs }: EventOf<"answered">): Transition {
   const known = inKnownSession(entered);
   const isOver = known.state === "asking" && result.status !== "input_required";
@@ -69,31 +69,31 @@ export function onAnsweredCanceling(entered: Task, { result, nowMs }: EventOf<"a
   return setOutcome(task, task.cancelReason === "asked" ? ambiguousOutcome : outcomeOf(task.cancelReason));
 }
 
-/** The cancel call failed, or the poll for the result of a task that could not be canceled any more. */
+/** Handles a failed cancel, or a failed poll of a task that could no longer be canceled. */
 export function onCancelFailed(task: Task, { act, nowMs, error }: EventOf<"call_failed">, policy: Policy): Transition {
   const { cancelReason } = task;
-  // Too late to cancel: it has ended, so its result is there.
+  // The task has ended, so it is polled for its result.
   if (act === "cancel" && error.reason === "invalid_state") {
     return { task, effects: [{ type: "poll", by: task.call?.taskId === undefined ? "request_id" : "task_id" }] };
   }
-  // Where the host ended it for the same reason, our own outcome says more.
+  // If the host ended the task for the same reason, Sekisho's own outcome says more.
   const isOwnEnd = cancelReason === "unanswered" && (error.reason === "timeout" || error.reason === "canceled");
   if (act === "poll" && isEndOfTask(error)) {
     return setOutcome(task, isOwnEnd ? outcomeOf(cancelReason) : failedOutcome(error));
   }
   const again = { ...task, attempts: task.attempts + 1 };
-  // A response that breaks the contract, or belongs to another call, says nothing about this one.
+  // A response that breaks the contract or belongs to another call says nothing about this one.
   const saysNothing = error.reason === "invalid_response" || error.unread;
   const mayRepeat = error.retryable || error.reason === "ambiguous" || saysNothing;
   // A send that was not answered may still arrive.
   const mayStillCome = error.reason === "task_not_found" && mayHaveArrived(task) && again.attempts <= maxLookUps;
-  // A host that never took the task hardly runs it, and nobody should wait for a host that cannot be reached.
+  // A host that never accepted the task is unlikely to run it, and a person should not wait for an unreachable host.
   const neverTaken = task.state === "sent" && !mayHaveArrived(task);
   const isLate = cancelReason !== "asked" && act === "cancel";
   const most = isLate ? maxLateCancels : neverTaken ? maxUntaken : maxAttempts;
   const hasTime = again.attempts < most && (cancelReason !== "asked" || !isPastDeadline(task, nowMs - graceMs));
   if (hasTime && (mayStillCome || mayRepeat)) return { task: again, effects: [wake(againMs(again, error, nowMs))] };
-  // Where the host that it was sent to does not know it, nothing can go on. In any other case the agent may go on.
+  // If the host that got the task does not know it, nothing is running. Otherwise the agent may still be at work.
   const isUnknown = error.reason === "task_not_found" && !hasMoved(task, policy);
   const isOver = cancelReason !== "asked" || isUnknown || neverTaken;
   return setOutcome(task, isOver ? outcomeOf(cancelReason) : ambiguousOutcome);

@@ -1,6 +1,6 @@
 /**
- * The states `delivering` and `done`: the outcome is posted in the thread, first its files, then its messages. Then the thread's next
- * task may begin, the posts are checked once more, and the texts are erased.
+ * The states `delivering` and `done`: posts the outcome in the thread, files first. Then the thread's next task may begin, a cleanup checks
+ * the posts once more, and the texts are erased.
  */
 import type { EventOf, TaskEffect, TaskEvent } from "./events.ts";
 import { destinationOf, type Policy, withoutParams } from "./routing.ts";
@@ -19,7 +19,7 @@ import {
 import { type AgentQuestion, hasFailedDelivery, type Task } from "./task.ts";
 import { leastGapMs } from "./waiting.ts";
 
-/** Tries to upload a file before the answer is posted without it. */
+/** The limit of tries to upload a file before the answer is posted without it. */
 const maxUploadTries = 4;
 
 export function onWokenDelivering(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
@@ -31,7 +31,7 @@ export function continueDelivery(
   task: Task,
   { nowMs, reconcile, policy }: { nowMs: number; reconcile: boolean; policy: Policy },
 ): Transition {
-  // A refusal or an early failure is shown to the person alone.
+  // A slash command's refusal or early failure is shown privately.
   if (needsThread(task)) return { task, effects: [{ type: "open_thread", privately: true, reconcile }] };
   const index = pendingUpload(task, policy);
   if (index !== undefined) return { task, effects: [{ type: "upload", index }] };
@@ -40,13 +40,13 @@ export function continueDelivery(
   return { task, effects: [{ type: "deliver", reconcile }] };
 }
 
-/** How long the answer waits, so that an earlier edit of the placeholder does not land after it. */
+/** How long the answer waits, so that an earlier edit of the placeholder does not arrive after it. */
 function settlesInMs({ progress }: Task, nowMs: number): number {
   if (progress === undefined) return 0;
   return Math.min(leastGapMs, Math.max(0, progress.shownAtMs + leastGapMs - nowMs));
 }
 
-/** Whether a thread must be opened for the task: a slash command leaves no message in the channel. */
+/** Whether a thread must be opened for the task, because a slash command leaves no message in the channel. */
 export function needsThread({ message, threadRef }: Task): boolean {
   return message.command === true && threadRef === undefined;
 }
@@ -67,11 +67,11 @@ export function onUploaded(task: Task, { fileId }: Pick<EventOf<"uploaded">, "fi
   const { outcome } = task;
   if (outcome?.type !== "answer") return { task, effects: [wake(0)] };
   const uploads = [...(outcome.uploads ?? []), fileId === undefined ? { failed: true as const } : { fileId }];
-  // `resetFailures` keeps the mark for reconciling: an earlier delivery may have left posts in the thread.
+  // Unlike `advance`, this keeps the mark for reconciling, because an earlier delivery may have left posts in the thread.
   return { task: { ...resetFailures(task), outcome: { ...outcome, uploads } }, effects: [wake(0)] };
 }
 
-/** Slack has the files and does not let them into the thread: the answer's text says that they could not be attached. */
+/** Slack refuses to share the uploaded files, so the answer's text says that they could not be attached. */
 export function onShareRefused(task: Task): Transition {
   const { outcome } = task;
   if (outcome?.type !== "answer") return { task, effects: [wake(0)] };
@@ -85,7 +85,7 @@ export function onDelivered(task: Task): Transition {
   return releaseThread(advance(task, { state: "done" }));
 }
 
-/** The outcome is fixed, and the act that ended in this event was best effort: a cancel, or one that the record noted as owed. */
+/** Continues the delivery. The act before was best effort: a cancel, or an act that the record noted as owed. */
 export function onActOver(task: Task): Transition {
   return { task, effects: [wake(0)] };
 }
@@ -98,25 +98,25 @@ export function onDeliveryFailed(task: Task, event: EventOf<"slack_failed">): Tr
   }
   if (hasFailedDelivery(task)) return giveUpDelivery(task);
   if (event.kind === "refused" && task.mrkdwnFallback === undefined) return fallBackToMrkdwn(again);
-  // Where Slack refuses the answer's content, a text of ours stands instead.
+  // Slack refuses the answer's content, so a text of Sekisho replaces it.
   if (event.kind === "refused" && task.outcome?.type === "answer") return replaceAnswer(task);
   if (event.kind === "gone") return giveUpDelivery(task);
   return isGivenUp ? postFailureNotice(task) : retrySlack(again, event);
 }
 
-/** Replaces the answer by a text of ours. Parts of the answer may be in the thread already. */
+/** Replaces the answer by a text of Sekisho. Parts of the answer may be in the thread already. */
 export function replaceAnswer(task: Task): Transition {
   return setOutcome(task, { ...internalOutcome, insteadOfAnswer: true }, { reconcile: true });
 }
 
-/** Posts one plain text instead, without edits and look-ups, so that the cause of the failed delivery is left out. */
+/** Posts one plain text instead, without edits and look-ups, to avoid the cause of the failed delivery. */
 function postFailureNotice(task: Task): Transition {
   return { task: advance(task, { delivery: { ...task.delivery, status: "failure_notice" } }), effects: [wake(0)] };
 }
 
-/** The task is done: lets the next task of its thread begin. The cleanup follows. */
+/** Lets the next task of the thread begin. The cleanup follows. */
 export function releaseThread(task: Task): Transition {
-  // Always, since a worker may have died after it joined the thread or counted the task, and before it saved that.
+  // Unconditional, because a worker may have died after it joined the thread or counted the task and before it saved that.
   return { task, effects: [{ type: "leave_thread" }] };
 }
 
@@ -134,12 +134,12 @@ export function onThreadLeft(task: Task, _event: EventOf<"thread_left">, policy:
   };
 }
 
-/** A cancel that the record noted as owed, of a task that has ended meanwhile: what it came to changes nothing. */
+/** Ignores the result of an owed cancel, because the task has ended meanwhile. */
 export function onCallOverDone(task: Task, _event: TaskEvent, policy: Policy): Transition {
   return { task, effects: planCleanup(task, policy) };
 }
 
-/** The wake-up that looks at the thread once more, unless that was done. */
+/** Schedules the cleanup, unless it has run. */
 export function planCleanup({ cleanupDone }: Task, { sweepAfterMs }: Policy): TaskEffect[] {
   return cleanupDone ? [] : [wake(sweepAfterMs)];
 }
@@ -157,14 +157,14 @@ export function onCleanupFailed(task: Task, event: EventOf<"slack_failed">): Tra
   return isGivenUp ? onCleanedUp(task) : retrySlack(again, event);
 }
 
-/** Nothing is left to do for the task: there is no further wake-up, and the texts are erased. */
+/** Erases the texts and marks the task as finished. There is no further wake-up. */
 export function endCleanup(task: Task): Task {
   return { ...eraseTexts(task), cleanupDone: true };
 }
 
 /**
- * Erases the texts. The ids stay until the record expires, so that a late redelivery is recognized. An answer that Slack did not take
- * stays too, so that it can be delivered once the cause is gone.
+ * Erases the texts. The ids stay until the record expires, so that a late redelivery is recognized. An undelivered answer stays too, so
+ * that an operator can deliver it later.
  */
 function eraseTexts(task: Task): Task {
   const { progress: _progress, stream: _stream, outcome, question, message, ...rest } = withoutParams(task);
@@ -179,7 +179,7 @@ function eraseTexts(task: Task): Task {
   };
 }
 
-/** Erases the question's texts. Who answered, and when, stays. */
+/** Erases the question's texts, but keeps who answered and when. */
 function eraseQuestion({ answer, ...question }: AgentQuestion): AgentQuestion {
   const { text: _text, ...given } = answer ?? {};
   return { ...question, prompt: "", options: [], ...(answer && { answer: { ...answer, ...given, text: undefined } }) };

@@ -1,11 +1,11 @@
-/** What can happen to a task, and what the task machine can ask for. Plain data on both sides. */
+/** The events and effects of the task machine, as plain data. */
 import type { ClientReason } from "../../../contracts/errors.ts";
 import type { ExecuteTaskParams, TaskResult } from "../../../contracts/methods.ts";
 import type { Locale, Task, TaskOutcome } from "./task.ts";
 
 /**
- * `gone`: nobody can post there any more (channel, permission, token): terminal.
- * `no_such_message`: that message cannot be edited or deleted (any more): post anew.
+ * `gone`: posting there is no longer possible (channel, permission, token). Terminal.
+ * `no_such_message`: the message cannot be edited or deleted. Post a new one.
  * `refused`: Slack refuses the content or the call for good, or the call cannot be encoded: terminal for this content.
  * `rate_limited` and `unavailable`: certainly not done; repeat later.
  * `ambiguous`: a time-out, a reset or a 5xx: it may have been done.
@@ -24,7 +24,7 @@ export type Delay = { delayMs: number; jitterMs?: number };
 export type CallAct = "send" | "poll" | "cancel" | "answer";
 
 export type TaskEvent =
-  /** A wake-up arrived and this worker holds the lease. `resumed`: the worker before died while it acted. */
+  /** A wake-up arrived and this worker holds the lease. `resumed`: the former worker died during an act. */
   | { type: "woken"; nowMs: number; resumed: boolean }
   /** Whether the person may ask, and the language for texts to them. */
   | { type: "permitted"; nowMs: number; allowed: boolean; locale: Locale }
@@ -38,7 +38,7 @@ export type TaskEvent =
   | { type: "thread_opened"; threadRef: NonNullable<Task["threadRef"]> }
   /** The task has its position in the thread. With position 0 it may begin. */
   | ({ type: "thread_joined"; nowMs: number } & ThreadPosition)
-  /** Too many wait in the thread already. */
+  /** Too many tasks wait in the thread. */
   | { type: "thread_full" }
   | { type: "announced"; nowMs: number; ts: string }
   /** The thread's history and the message's files were gathered. */
@@ -46,17 +46,17 @@ export type TaskEvent =
   | { type: "file_refused"; outcome: Extract<TaskOutcome, { type: "file_refused" }> }
   | { type: "answered"; nowMs: number; act: CallAct; result: TaskResult }
   | { type: "call_failed"; nowMs: number; act: CallAct; error: CallFailure }
-  /** The destination has its maximum of concurrent calls: nothing was sent. There is likely room after `delayMs`. */
+  /** Nothing was sent, because the destination is at its limit of concurrent calls. There is likely room after `delayMs`. */
   | { type: "busy"; delayMs: number }
-  /** The thread shows the progress, as far as Slack took it. */
+  /** The thread shows the progress, unless Slack refused it. */
   | { type: "progress_shown"; nowMs: number; shown: ProgressShown }
   /** Replies in the thread count as answers to the task's question from now on. */
   | { type: "thread_held" }
   | { type: "question_asked"; nowMs: number; ts: string }
-  /** The question's message shows its present state. */
+  /** The question's message shows its current state. */
   | { type: "question_shown"; nowMs: number }
   | { type: "canceled"; nowMs: number }
-  /** The text of the message that an operator retries; undefined where the message is gone. */
+  /** The text of the message that an operator retries, or undefined if the message is gone. */
   | { type: "message_read"; nowMs: number; text: string | undefined }
   /** `count` tasks of the thread were asked to end. `isRepeated`: an earlier message had asked all of them. */
   | { type: "thread_canceled"; count: number; isRepeated: boolean }
@@ -72,9 +72,9 @@ export type TaskEvent =
   | { type: "step_failed"; nowMs: number; causeKind: string }
   /** The queue gave up on the task's wake-up. */
   | { type: "dead_lettered"; nowMs: number }
-  /** Somebody asked to cancel the task; this worker holds the lease. */
+  /** A person asked to cancel the task. This worker holds the lease. */
   | { type: "cancel_asked"; nowMs: number; resumed: boolean }
-  /** An operator redrives the task; this worker holds the lease. */
+  /** An operator redrives the task. This worker holds the lease. */
   | { type: "redriven"; nowMs: number; resumed: boolean };
 
 export type EventOf<E extends TaskEvent["type"]> = Extract<TaskEvent, { type: E }>;
@@ -83,10 +83,10 @@ export type EventOf<E extends TaskEvent["type"]> = Extract<TaskEvent, { type: E 
 export type AcceptedResult = Extract<TaskResult, { status: "accepted" }>;
 export type InputRequiredResult = Extract<TaskResult, { status: "input_required" }>;
 
-/** The earlier messages of the thread, and the files of the message where the Execution zone can read them. */
+/** The earlier messages of the thread, and the message's files in a store that the Execution zone can read. */
 export type Context = Pick<ExecuteTaskParams, "history" | "attachments">;
 
-/** How an attempt to show progress ended. `inDoubt`: an edit may still land. `delayMs`: Slack asked to wait this long. */
+/** How an attempt to show progress ended. `inDoubt`: an edit may still arrive. `delayMs`: Slack asked to wait this long. */
 export type ProgressShown = { stream?: Task["stream"]; inDoubt?: boolean; delayMs?: number | undefined };
 
 /**
@@ -106,8 +106,8 @@ export type CallFailure = {
 };
 
 /**
- * The task machine asks for at most one act at a time, then at most one `wake`. `reconcile`: an earlier try may have posted: look first.
- * Each act ends in exactly one event; `stop_session` and `wake` end in none.
+ * The task machine returns at most one act at a time, and at most one `wake`. `reconcile`: an earlier try may have posted, so look first.
+ * Each act ends in exactly one event. `stop_session` and `wake` end in none.
  */
 export type TaskEffect =
   | { type: "permit" }

@@ -59,7 +59,7 @@ type Handlers = {
 /** The state, or `canceling`: the task was sent and has a `cancelReason`. */
 type Phase = Task["state"] | "canceling";
 
-/** Handlers of events that can meet a task in every phase. */
+/** Handlers of events that can occur in every phase. */
 const everywhere: Handlers = {
   cancel_asked: onCancelAsked,
   dead_lettered: onDeadLettered,
@@ -149,21 +149,21 @@ const handlersOf: { readonly [P in Phase]: Handlers } = {
 };
 
 /**
- * Returns the next record and its effects. The caller stores the record before it begins the first act, so that the record says
- * `sent` before anything is sent. All other acts can be repeated by a worker that finds the record as it was before them.
+ * Returns the next record and its effects. The caller stores the record before it begins the first act, so that the record says `sent`
+ * before anything is sent. Every other act can be repeated by a worker that finds the record from before it.
  */
 export function next({ task, event, policy }: { task: Task; event: TaskEvent; policy: Policy }): Transition {
-  // A redrive of a task that is not over is a wake-up.
+  // A redrive of an unfinished task is a wake-up.
   if (event.type === "redriven" && task.state !== "done")
     return next({ task, event: { ...event, type: "woken" }, policy });
   if (event.type === "woken" && task.owed !== undefined) {
-    // Removed from the record before it is run, so that an act that kills its worker is not repeated.
+    // The act is removed from the record before it runs, so that an act that kills its worker is not repeated.
     const { owed, ...rest } = task;
     return { task: rest, effects: [{ type: owed }] };
   }
   const phase = phaseOf(task);
   const handle = handlerOf(phase, event);
-  if (handle === undefined) throw new Error(`A task that is ${phase} knows no event ${event.type}.`);
+  if (handle === undefined) throw new Error(`A task that is ${phase} cannot handle the event ${event.type}.`);
   return handle(task, event, policy);
 }
 

@@ -6,16 +6,16 @@
 import * as z from "zod";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 
-/** Where the app is installed, and so whose bot token is used: one workspace, or a whole organization (Enterprise Grid). */
+/** The app's installation, which decides the bot token: one workspace, or a whole organization (Enterprise Grid). */
 export type Installation = { team: string; enterprise?: string | undefined };
 
 const requestId = z.string().regex(uuidPattern);
 
 /** The fields of `Installation`, in every message that calls Slack. */
 const installation = {
-  /** The installation's workspace: `context_team_id`, or `team_id` where Slack sends none. */
+  /** The installation's workspace: `context_team_id`, or `team_id` if Slack sends none. */
   team: z.string(),
-  /** Given where the app is installed in the whole organization. */
+  /** Present if the app is installed in the whole organization. */
   enterprise: z.string().optional(),
 };
 
@@ -25,12 +25,12 @@ const userFileSchema = z.object({
   name: z.string(),
   mimetype: z.string(),
   size: z.int().min(0),
-  /** Absent where Slack does not store the file, or does not let the bot read it. */
+  /** Absent if Slack does not store the file, or does not let the bot read it. */
   url: z.string().optional(),
 });
 export type UserFile = z.infer<typeof userFileSchema>;
 
-/** One Slack message for the bot, as the ingress understood it. `text` has the bot's own mention removed. */
+/** One Slack message for the bot. `text` has the bot's own mention removed. */
 export const userMessageSchema = z.object({
   appId: z.string(),
   ...installation,
@@ -41,13 +41,13 @@ export const userMessageSchema = z.object({
   /** A direct message: the whole channel is one conversation. */
   direct: z.boolean(),
   text: z.string(),
-  /** The bot's own users, whose mentions were taken out of the text. */
+  /** The bot's own users, whose mentions were removed from the text. */
   botUsers: z.array(z.string()).optional(),
   /** A reply that does not mention the bot. It is answered only in a thread in which the bot was asked before. */
   unaddressed: z.literal(true).optional(),
   /**
-   * It mentions somebody in a channel of Slack Connect. That may be the bot's user in another workspace: then Slack sends the same
-   * message as `app_mention` too, and that event counts.
+   * It mentions someone in a Slack Connect channel. If that is the bot's user in another workspace, Slack also sends the message as
+   * `app_mention`, and that event counts.
    */
   perhapsAddressed: z.literal(true).optional(),
   files: z.array(userFileSchema).optional(),
@@ -62,16 +62,16 @@ export const askMessageSchema = z.object({
   receivedAtMs: z.int(),
   trace: z.object({ traceparent: z.string(), tracestate: z.string().optional() }),
   message: userMessageSchema,
-  /** An operator's retry of the task with this request id: the text is read anew from Slack. */
+  /** An operator's retry of the task with this request id. The text is read from Slack again. */
   retryOf: requestId.optional(),
-  /** It was a dead letter before: a copy is stored for an operator, and this one is tried again by itself. */
+  /** It was a dead letter. A copy is stored for an operator, and this one is retried automatically. */
   buried: z.boolean().optional(),
-  /** For a message that does not mention the bot: how often its thread was looked up, and the bot had not been asked there. */
+  /** For a message that does not mention the bot: how often its thread was looked up without success. */
   looks: z.int().optional(),
 });
 export type AskMessage = z.infer<typeof askMessageSchema>;
 
-/** `seq` says which link of the task's chain of wake-ups this is; below the record's `wakeSeq` it is dropped. */
+/** `seq` is the number in the task's chain of wake-ups. A wake-up below the record's `wakeSeq` is dropped. */
 const wakeSchema = z.object({
   type: z.literal("wake"),
   requestId,
@@ -83,7 +83,7 @@ const wakeSchema = z.object({
 /** An operator redrives a task: it goes on from its present state, even if its wake-ups are lost. */
 const redriveSchema = z.object({ type: z.literal("redrive"), requestId });
 
-/** Somebody asked to cancel a task. `early`: how often it arrived while a worker held the task's lease. */
+/** A person asked to cancel a task. `early`: how often it arrived while a worker held the task's lease. */
 const cancelSchema = z.object({ type: z.literal("cancel"), requestId, early: z.int().optional() });
 
 /** The task before this one in its thread is over, so this one may begin. */
@@ -136,7 +136,7 @@ export function toWakeSeq({ message, task }: { message: TaskMessage; task: { wak
   return message.type === "ask" ? 0 : task.wakeSeq;
 }
 
-/** Undefined for anything but a message of this version. */
+/** Returns undefined if the body is not a message of this version. */
 export function parseQueueMessage(body: string): QueueMessage | undefined {
   try {
     return queueMessageSchema.parse(JSON.parse(body));

@@ -1,4 +1,4 @@
-/** Recovery: a dead letter, a failure of Sekisho's own code, an operator's redrive, and a record that can be read only in part. */
+/** Recovery from a dead letter, a failure of Sekisho's own code, and a record that is only partly readable. Also an operator's redrive. */
 import * as z from "zod";
 import { markReplyInDoubt } from "./asking.ts";
 import { continueDelivery, giveUpDelivery, onCleanedUp, planCleanup, replaceAnswer } from "./delivering.ts";
@@ -22,12 +22,12 @@ import { isPerhapsForNobody } from "./unsent.ts";
 import { markStreamInDoubt } from "./waiting.ts";
 
 /**
- * A dead letter fails a task that has no outcome: the failure is in the record before the host is asked to cancel, so the user is told
- * in any case. But a task that only waits, for its turn, its result or a reply, has until its deadline. A message that does not mention
- * the bot waits until it is known whether the bot should answer. A delivery is tried again later.
+ * Fails a task that has no outcome. The failure is in the record before the host is asked to cancel, so the user sees it in any case. A
+ * task that only waits for its turn, its result or a reply keeps its time. A message without a mention waits until it is known whether
+ * the bot should answer. A delivery is retried later.
  */
 export function onDeadLettered(entered: Task, { nowMs }: EventOf<"dead_lettered">, policy: Policy): Transition {
-  // The workers that failed or died before may have completed their act.
+  // The worker that failed or died may have completed its act.
   const task = markInterrupted(entered, { nowMs, policy });
   const { state, cleanupDone, message } = task;
   const isOpen =
@@ -44,7 +44,7 @@ export function onDeadLettered(entered: Task, { nowMs }: EventOf<"dead_lettered"
   return mayRun(task) ? { ...step, effects: [{ type: "cancel" }] } : step;
 }
 
-/** The record after its worker failed or died in the middle of a step: what the step may have done is marked as in doubt. */
+/** Marks the possible effects of a step whose worker failed or died as in doubt. */
 function markInterrupted(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Task {
   switch (task.state) {
     case "waiting":
@@ -64,12 +64,12 @@ function mayRun({ state }: Task): boolean {
   return state === "sent" || state === "waiting" || state === "asking";
 }
 
-/** Outcomes that were shown to one person alone, within a limit. */
+/** Outcomes that were shown privately, within a limit. */
 const privateOutcomes: ReadonlySet<TaskOutcome["type"]> = new Set(["refused", "limited", "not_yours"]);
 
 /**
- * A redrive of a task that has ended repeats the delivery: of a failure, or of an answer that is still in the record because the
- * cleanup is not done or the answer was never delivered.
+ * Repeats the delivery of a task that has ended: of a failure, or of an answer that is still in the record because the cleanup is not done
+ * or the answer was never delivered.
  */
 export function onRedrivenDone(task: Task, { nowMs }: EventOf<"redriven">, policy: Policy): Transition {
   const hasNothingToTell = task.outcome === undefined || privateOutcomes.has(task.outcome.type);
@@ -80,9 +80,8 @@ export function onRedrivenDone(task: Task, { nowMs }: EventOf<"redriven">, polic
 }
 
 /**
- * Sekisho's own code failed on the task's data. Every try would fail again, so the task fails. An outcome that cannot be shown is
- * replaced by a text that depends on no data. Where even that fails, the delivery is given up. A task that may be at work is canceled
- * at its host.
+ * Fails the task, because Sekisho's own code failed on its data and every retry would fail too. An outcome that cannot be shown is replaced
+ * by a text that depends on no data. If even that fails, the delivery is given up. A task that may be running is canceled at its host.
  */
 export function onStepFailed(task: Task): Transition {
   const { state, outcome } = task;
@@ -118,7 +117,7 @@ const restSchema = z.object({
   call: z
     .object({
       destination: callShape.destination,
-      // A host that needs no session can be asked to cancel all the same.
+      // A host that needs no session can still cancel the task.
       sessionId: callShape.sessionId.catch(""),
       taskId: callShape.taskId.catch(undefined),
     })
@@ -135,7 +134,7 @@ const restSchema = z.object({
   textsErased: shape.textsErased.catch(undefined),
 });
 
-/** The readable part of a broken record, so that its task can be ended. Undefined where no message could be posted. */
+/** Returns the readable part of a broken record, so that its task can be ended, or undefined if no message could be posted. */
 export function salvageTask(json: unknown): Task | undefined {
   const core = coreSchema.safeParse(json).data;
   const rest = restSchema.safeParse(json).data;

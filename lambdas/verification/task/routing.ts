@@ -1,6 +1,6 @@
 /**
- * Where a task goes: the configuration that the machine needs, the destination by its route, the session there, and the derived ids of
- * requests and sessions. The same input gives the same id on every machine.
+ * Decides where a task goes: the destination by its route, the session there, and the derived ids of requests and sessions. The same input
+ * gives the same id on every machine.
  */
 import { createHash, createHmac } from "node:crypto";
 import type { UserMessage } from "./messages.ts";
@@ -8,23 +8,23 @@ import type { Task, TaskCall } from "./task.ts";
 
 /** The part of the configuration and of the zone that the task machine needs. */
 export type Policy = {
-  /** The names of the destinations in the order of preference; none where no route fits. */
+  /** Returns the names of the destinations in order of preference, or none if no route matches. */
   routeOf(message: Task["message"]): readonly string[];
   destinations: ReadonlyMap<string, DestinationPolicy>;
-  /** How many files the answer has. The same at every call for the same outcome. */
+  /** Returns how many files the answer has. It must be deterministic for one outcome. */
   fileCountOf(task: Pick<Task, "outcome">): number;
   /** Whether a reply without a mention is for the bot in a thread where the bot was asked before. */
   threadReplies: boolean;
   /** Whether a slash command is answered in the direct message with the person. */
   commandsPrivately: boolean;
-  /** The time between delivery and cleanup. A post that timed out must have landed by then. */
+  /** The time between delivery and cleanup. A post that timed out must have arrived by then. */
   sweepAfterMs: number;
   /** The key of session ids. Absent in the handler of dead letters, which sends no task. */
   zoneSecret?: string | undefined;
 };
 
 export type DestinationPolicy = {
-  /** The time that a task may take from its turn on. The time in which it waits for a person does not count. */
+  /** The time that a task may take once its turn has come. Waiting for a person does not count. */
   deadlineMs: number;
   /** A digest of the address. A changed digest means another peer. */
   address: string;
@@ -40,7 +40,7 @@ export type DestinationPolicy = {
   longPollMs: number;
 };
 
-/** The policy of the task's destination. One that was removed from the configuration counts as one that does not deduplicate. */
+/** Returns the policy of the task's destination. If it was removed from the configuration, it counts as not deduplicating. */
 export function destinationOf(task: Task, policy: Policy): DestinationPolicy {
   const known = task.call === undefined ? undefined : policy.destinations.get(task.call.destination);
   return known ?? removedDestination;
@@ -56,14 +56,14 @@ const removedDestination: DestinationPolicy = {
   longPollMs: 0,
 };
 
-/** The task with its destination: the present one while the configuration has it, else the first of its route. Undefined without any. */
+/** Keeps the task's destination while it is configured, or else chooses the first of its route. Returns undefined if there is none. */
 export function chooseDestination(task: Task, policy: Policy): Task | undefined {
   const names = task.call === undefined ? [] : [task.call.destination];
   const to = [...names, ...policy.routeOf(task.message)].find((name) => policy.destinations.has(name));
   return to === undefined ? undefined : withDestination(task, { to, policy });
 }
 
-/** The names of the destinations that the task may go to: the present one first, then the others of its route in order. */
+/** Returns the names of the possible destinations: the present one first, then the others of its route in order. */
 export function targetsOf(task: Task, policy: Policy): string[] {
   const present = task.call?.destination ?? "";
   if (isPinned(task)) return [present];
@@ -73,8 +73,8 @@ export function targetsOf(task: Task, policy: Policy): string[] {
 }
 
 /**
- * The task with `to` as its destination, and the session there. A session that the task began at another destination is dropped. The
- * params name the thread's session, so that the agent knows the conversation whichever session runs it.
+ * Sets the destination and its session. A session that the task began at another destination is dropped. The params name the thread's
+ * session, so that the agent knows the conversation whichever session runs the task.
  */
 export function withDestination(task: Task, { to, policy }: { to: string; policy: Policy }): Task {
   const isOwn = policy.destinations.get(to)?.stopAfterResult === true;
@@ -92,7 +92,7 @@ export function withDestination(task: Task, { to, policy }: { to: string; policy
   return { ...task, call: directed };
 }
 
-/** Whether the destination leads elsewhere than where the task was sent. */
+/** Whether the destination's address has changed since the task was sent. */
 export function hasMoved(task: Task, policy: Policy): boolean {
   const address = task.call?.address;
   return address !== undefined && address !== destinationOf(task, policy).address;
@@ -103,38 +103,38 @@ export function isPinned({ call }: Task): boolean {
   return call !== undefined && call.arrival !== "none";
 }
 
-/** Whether an earlier send may have arrived although no answer to it came. */
+/** Whether an earlier send without a response may have arrived. */
 export function mayHaveArrived({ call }: Task): boolean {
   return call?.arrival === "in_doubt";
 }
 
-/** The task with changes of its call. One that has no destination yet has no call to change. */
+/** Changes the task's call. A task without a destination has none, and is returned unchanged. */
 export function withCall(task: Task, changes: Partial<TaskCall>): Task {
   return task.call === undefined ? task : { ...task, call: { ...task.call, ...changes } };
 }
 
-/** The task without the params of `execute_task`, which are not needed once the task is accepted. */
+/** Drops the params of `execute_task`, which are not needed once the task is accepted. */
 export function withoutParams(task: Task): Task {
   if (task.call === undefined) return task;
   const { params: _params, ...call } = task.call;
   return { ...task, call };
 }
 
-/** The task after its session answered a call: the session no longer counts as new. */
+/** Marks the task's session as no longer new, because it has answered a call. */
 export function inKnownSession(task: Task): Task {
   if (task.call === undefined) return task;
   const { isSessionNew: _isNew, ...call } = task.call;
   return { ...task, call };
 }
 
-/** The task with a new session of its own: the present one refused, because it would end before the task. */
+/** Gives the task a new session of its own, because the present one refused: it would end before the task. */
 export function inNewSession(task: Task, policy: Policy): Task {
   const ownSessions = (task.call?.ownSessions ?? 0) + 1;
   const sessionId = sessionOf(task, { isOwn: true, ownSessions, policy });
   return withCall(task, { ownSessions, isSessionNew: true, sessionId });
 }
 
-/** The session of the thread, or the task's own: where each task has one (`isOwn`), or where this one had to begin one. */
+/** Returns the thread's session, or the task's own if each task has one (`isOwn`) or this one had to begin one. */
 function sessionOf(
   { id, message, threadRef }: Task,
   {
@@ -147,19 +147,19 @@ function sessionOf(
   return sessionIdOf({ message, threadRef, perTask: isOwn || ownSessions > 0 ? own : undefined, zoneSecret });
 }
 
-/** Sekisho's own namespace, drawn at random once. Another value would make every post look new: never change it. */
+/** Sekisho's random namespace. Never change it, because another value would make every post look new. */
 const namespace = "5e1be58b-d86d-4b02-a7c9-f1c9c9286957";
 
 /**
- * The request id is a UUIDv5 (RFC 9562 section 5.5) of what names a Slack post, so that every delivery of the post gives the same id.
- * `app_mention` and `message`, redeliveries and Slack's retries have the same app, channel and `ts`. For a slash command `ts` is the
- * trigger's id, which never looks like a post's.
+ * Derives the request id from a Slack post as a UUIDv5 (RFC 9562 section 5.5), so that every delivery of the post has the same id:
+ * `app_mention` and `message`, redeliveries and Slack's retries share app, channel and `ts`. For a slash command `ts` is the trigger id,
+ * which never looks like a post's `ts`.
  */
 export function requestIdOf({ appId, channel, ts }: { appId: string; channel: string; ts: string }): string {
   return uuidV5({ namespace, name: JSON.stringify([appId, channel, ts]) });
 }
 
-/** The id of the message that a conversation with the assistant was opened. Its name has four parts, so that it equals no post's id. */
+/** The id of a `conversation_opened` message. Its name has four parts, so that it never equals a post's id. */
 export function conversationOpenedIdOf(thread: { appId: string; channel: string; threadTs: string }): string {
   return uuidV5({ namespace, name: JSON.stringify(["assistant", thread.appId, thread.channel, thread.threadTs]) });
 }
@@ -177,17 +177,17 @@ export function uuidV5({ namespace, name }: { namespace: string; name: string })
 }
 
 /**
- * The request id of an operator's retry. It is derived, so that the same retry asked for twice is one task.
- * `originalId` is the id of the post's own task, never that of a retry; `count` is 1 for its first retry.
+ * The request id of an operator's retry. It is derived, so that requesting the same retry twice gives one task. `originalId` is the id of
+ * the post's own task, never of a retry. `count` is 1 for the first retry.
  */
 export function retryIdOf({ originalId, count }: { originalId: string; count: number }): string {
   return uuidV5({ namespace: originalId, name: `retry ${count}` });
 }
 
 /**
- * The session id keeps a conversation on one warm runtime. It is derived from app, channel and thread (in a direct message: the
- * channel): 66 characters of `sessionIdSchema`. Keyed with the zone's secret, so that nobody who knows the thread can compute it.
- * With `perTask` (a request id) each task has a session of its own, so that stopping it affects no other task.
+ * Derives the session id, which keeps a conversation on one warm runtime, from app, channel and thread (in a direct message: the channel).
+ * It is keyed with the zone's secret, so that knowing the thread is not enough to compute it. With `perTask` (a request id) each task has
+ * a session of its own, so that stopping it affects no other task.
  */
 export function sessionIdOf({
   message,
@@ -200,7 +200,7 @@ export function sessionIdOf({
   perTask: string | undefined;
   zoneSecret: string | undefined;
 }): string {
-  // Without the secret anybody could compute the id.
+  // Without the secret, anyone could compute the id.
   if (!zoneSecret) throw new Error("A session id needs the zone's secret.");
   const { channel, threadTs } = threadRef ?? { channel: message.channel, threadTs: message.threadTs ?? message.ts };
   const conversation = message.direct ? channel : [channel, threadTs];

@@ -1,4 +1,4 @@
-/** The state `sent`: the first call is made, or nobody knows whether it arrived. Failures decide whether and where it is repeated. */
+/** The state `sent`: the first call is running, or it is unknown whether it arrived. A failure decides whether and where to repeat it. */
 import { startAsking } from "./asking.ts";
 import type { CallFailure, EventOf } from "./events.ts";
 import {
@@ -36,10 +36,10 @@ import {
 } from "./step.ts";
 import type { Task, TaskCall } from "./task.ts";
 
-/** After this many responses in a row that break the contract, the peer counts as one that does not speak it. */
+/** After this many responses in a row that break the contract, Sekisho assumes that the peer does not implement it. */
 const maxBroken = 4;
 
-/** Sends the task. Where it may have arrived and the destination's address has changed since, it is only looked up. */
+/** Sends the task. If it may have arrived and the destination's address has changed since, it is only looked up. */
 export function sendTask(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Transition {
   const ready = isPinned(task) ? task : chooseDestination(task, policy);
   if (ready === undefined) return setOutcome(task, failedOutcome({ reason: "agent_not_found", lost: false }));
@@ -49,7 +49,7 @@ export function sendTask(task: Task, { nowMs, policy }: { nowMs: number; policy:
   return { task: { ...sent, state: "sent", wait: { polls: 0, workStartedAtMs: nowMs } }, effects: [{ type: "send" }] };
 }
 
-/** Reduces `timeout_ms` to the time that is left. Params that may have arrived stay unchanged. */
+/** Reduces `timeout_ms` to the remaining time. Params that may have arrived stay unchanged. */
 function limitTimeout(task: Task, nowMs: number): Task {
   const { params, deadlineAtMs } = task.call ?? {};
   if (isPinned(task) || params === undefined || deadlineAtMs === undefined) return task;
@@ -57,12 +57,12 @@ function limitTimeout(task: Task, nowMs: number): Task {
 }
 
 export function onWokenSent(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
-  // A task in doubt is looked up before it is sent again, even after its deadline: the agent may be at work.
+  // A task in doubt is looked up before it is sent again, even after its deadline, because the agent may be at work.
   const inDoubt = resumed || mayHaveArrived(task);
   if (inDoubt) return { task: withCall(task, { arrival: "in_doubt" }), effects: [{ type: "poll", by: "request_id" }] };
   if (!isPastDeadline(task, nowMs)) return sendTask(task, { nowMs, policy });
-  // The host may have stored the task although it refused, so it is canceled there: a task that is given up must not begin later.
-  // A host whose address was changed cannot be reached any more.
+  // The host may have stored the task although it refused. It is canceled there, because a task that is given up must not begin later.
+  // If the host's address has changed, it cannot be reached, so the outcome stays unknown.
   const outcome = isPinned(task) && hasMoved(task, policy) ? ambiguousOutcome : unavailableOutcome;
   return { ...setOutcome(task, outcome), effects: [{ type: "cancel" }] };
 }
@@ -88,18 +88,18 @@ export function onCallFailedSent(
   return (act === "send" ? afterFailedSend : afterFailedLookUp)(task, { nowMs, error, policy });
 }
 
-/** A new session refused as well: no session of this destination lives long enough, but one of the route's next destination may. */
+/** If a new session refuses too, no session of this destination lives long enough, so the route's next destination is tried. */
 function leaveSessions(task: Task, { nowMs, error, policy }: Failure): Transition | undefined {
   if (!task.call?.isSessionNew || !error.undelivered || isPastDeadline(task, nowMs)) return undefined;
   return moveOn(task, { targets: targetsOf(task, policy), nowMs, error, policy, isLastTry: true });
 }
 
 function afterFailedSend(task: Task, { nowMs, error, policy }: Failure): Transition {
-  // A response that breaks the contract, or belongs to another call, says nothing about this one: the agent may be at work. A
-  // failure before anything was sent (such as an unusable agent card) leaves no doubt.
+  // A response that breaks the contract or belongs to another call says nothing about this one, so the agent may be at work. A failure
+  // before anything was sent, such as an unusable agent card, leaves no doubt.
   const breaksContract = error.reason === "invalid_response" && !isEndOfTask(error);
   const isInDoubt = error.reason === "ambiguous" || (breaksContract && !error.undelivered);
-  // A doubt from an earlier try stays: the task may run since then, although this try was refused.
+  // A doubt from an earlier try stays, because the task may be running since then although this try was refused.
   const arrival = isInDoubt ? "in_doubt" : afterRefusal(task, error);
   if (isTransient(error) || breaksContract) {
     const again = withCall(countFailure(task, error), { arrival });
@@ -109,11 +109,11 @@ function afterFailedSend(task: Task, { nowMs, error, policy }: Failure): Transit
   }
   const isUnknown = arrival === "in_doubt" && !isEndOfTask(error);
   const step = setOutcome(task, isUnknown ? ambiguousOutcome : failedOutcome(error));
-  // The host may have stored it: a task that is given up must not begin later, nor run beside the thread's next task.
+  // The host may have stored the task. A task that is given up must not begin later or run beside the thread's next task.
   return error.retryable || isInDoubt ? { task: step.task, effects: [{ type: "cancel" }] } : step;
 }
 
-/** The arrival after a refusal that was answered. */
+/** The arrival after a try that was refused. */
 function afterRefusal({ call }: Task, { undelivered }: CallFailure): TaskCall["arrival"] {
   const { arrival = "none" } = call ?? {};
   return arrival === "none" && !undelivered ? "refused" : arrival;
@@ -129,7 +129,7 @@ function tryAgain(task: Task, failure: Failure & { targets: readonly string[] })
 
 /**
  * Chooses the target whose next try is due first. Each target has its own count of tries and its own delay. The present one has just
- * failed; `isLastTry`: it is not tried again. Undefined where every target has used up its tries.
+ * failed, and with `isLastTry` it is not tried again. Returns undefined if every target has used up its tries.
  */
 function moveOn(
   task: Task,
@@ -149,7 +149,7 @@ function moveOn(
   return { task: moved, effects: [wake(Math.min(timeOf(to) - nowMs, untilDeadlineMs(task, nowMs)))] };
 }
 
-/** The look-up of a task in doubt failed. The task is sent again only to a peer that deduplicates, and only before its deadline. */
+/** Handles a failed look-up of a task in doubt. It is sent again only to a peer that deduplicates, and only before its deadline. */
 function afterFailedLookUp(task: Task, { nowMs, error, policy }: Failure): Transition {
   if (isEndOfTask(error)) return setOutcome(task, failedOutcome(error));
   const again = countFailure(task, error);
@@ -157,10 +157,10 @@ function afterFailedLookUp(task: Task, { nowMs, error, policy }: Failure): Trans
   if (isTransient(error) && attempts < maxAttempts) return retryLater(again, error, nowMs);
   if (error.reason === "invalid_response") {
     if (nonTransientFailures < maxBroken && attempts < maxAttempts) return retryLater(again, error, nowMs);
-    // The peer has never answered by the contract, so it has not taken the task either.
+    // A peer that has never answered by the contract cannot have accepted the task.
     return setOutcome(task, nonTransientFailures === attempts ? failedOutcome(error) : ambiguousOutcome);
   }
-  // A peer at another address does not know what the first one may be doing.
+  // A peer at another address does not know whether the first one runs the task.
   const mayRepeat = !isTransient(error) && destinationOf(task, policy).idempotent && !hasMoved(task, policy);
   if (mayRepeat && !isPastDeadline(task, nowMs)) return { task, effects: [{ type: "send" }] };
   const neverArrived = mayRepeat && error.reason === "task_not_found";

@@ -5,7 +5,6 @@ import type { AcceptedResult, CallAct, CallFailure, Delay, EventOf, TaskEffect, 
 import { destinationOf, inNewSession, mayHaveArrived, type Policy, withCall, withoutParams } from "./routing.ts";
 import { leftOutCountOf, type Task, type TaskOutcome, tokensOf } from "./task.ts";
 
-/** The next record and what it asks for. */
 export type Transition = { task: Task; effects: TaskEffect[] };
 
 /** The time after the deadline in which the host may still report `timeout` itself. */
@@ -16,21 +15,21 @@ export const deliveryMs = 60_000;
 export const threadReleaseMs = 75_000;
 /** The delay before a dead letter is tried again. */
 export const afterDeadLetterMs = 5 * 60_000;
-/** Failed calls in a row after which sending, polling or canceling is given up. */
+/** After this many failed calls in a row, sending, polling or canceling is given up. */
 export const maxAttempts = 8;
 /**
- * Tries of an act that Slack does not take. Retries are a minute apart at most, so this is a day of trying; where Slack asks for longer
- * waits (at most 15 minutes are obeyed), two weeks. It counts tries and not time, so that a pause in which nothing ran does not count.
+ * The limit of tries of an act that Slack refuses. Retries are at most a minute apart, which makes a day, or two weeks if Slack asks for
+ * longer waits (at most 15 minutes are respected). It counts tries instead of time, so that an outage of Sekisho does not count.
  */
 export const maxSlackTries = 1440;
-/** The most bytes of a record as JSON: an item of DynamoDB holds 400 KB, with its keys. */
+/** The limit of a record as JSON. A DynamoDB item holds 400 KB including its keys. */
 const maxRecordBytes = 390_000;
 
 export function wake(delay: number | Delay): TaskEffect {
   return typeof delay === "number" ? { type: "wake", delayMs: delay } : { type: "wake", ...delay };
 }
 
-/** The task with `changes`, after a success: failures no longer count, and the mark for reconciling is removed. */
+/** Applies `changes` after a success: resets the failures and removes the mark for reconciling. */
 export function advance(task: Task, changes: Partial<Task>): Task {
   const { reconcile: _reconcile, ...settled } = resetFailures(task);
   return { ...settled, ...changes };
@@ -61,21 +60,19 @@ export function setOutcome(
   return { task: { ...concluded, outcome: fitting }, effects: [wake(0)] };
 }
 
-export function failedOutcome({
-  reason,
-  lost,
-}: Pick<CallFailure, "reason" | "lost">): Extract<TaskOutcome, { type: "failed" }> {
+type Failed = Extract<TaskOutcome, { type: "failed" }>;
+
+export function failedOutcome({ reason, lost }: Pick<CallFailure, "reason" | "lost">): Failed {
   return { type: "failed", reason, lost };
 }
 
-/** It is unknown what became of the task at its destination. */
+/** It is unknown what happened to the task at its destination. */
 export const ambiguousOutcome = failedOutcome({ reason: "ambiguous", lost: false });
-/** The deadline passed before any destination took the task. */
+/** The deadline passed before any destination accepted the task. */
 export const unavailableOutcome = failedOutcome({ reason: "unavailable", lost: false });
 /** Sekisho's own code, or Slack, failed. */
 export const internalOutcome = failedOutcome({ reason: "internal", lost: false });
 
-/** The agent's answer is the outcome. */
 export function setAnswer(task: Task, result: Extract<TaskResult, { status: "success" }>): Transition {
   const { response_text: text, artifacts = [], usage } = result;
   const tokens = tokensOf(usage);
@@ -89,7 +86,7 @@ export function setAnswer(task: Task, result: Extract<TaskResult, { status: "suc
   });
 }
 
-/** The agent is at work: drops the params and schedules the first poll. */
+/** Drops the params and schedules the first poll, because the agent is now at work. */
 export function startWaiting(
   task: Task,
   { result, nowMs, policy }: { result: AcceptedResult; nowMs: number; policy: Policy },
@@ -99,14 +96,12 @@ export function startWaiting(
   return schedulePoll(advance(sent, { state: "waiting", wait: { ...waitOf(task), pollAfterMs } }), { nowMs, policy });
 }
 
-/** The host is asked to end the task. The first reason stays. */
+/** Asks the host to cancel the task. The first reason stays. */
 export function requestCancel(task: Task, cancelReason: NonNullable<Task["cancelReason"]>): Transition {
   return { task: advance(task, { cancelReason: task.cancelReason ?? cancelReason }), effects: [{ type: "cancel" }] };
 }
 
-/**
- * The destination has its maximum of concurrent calls. Nothing was tried, so nothing counts as a failure.
- */
+/** Waits for a destination that is at its limit of concurrent calls. Nothing was sent, so this is no failure. */
 export function onBusy(task: Task, { delayMs }: EventOf<"busy">): Transition {
   // The planned poll was not made. If `nextPollAtMs` stayed, a completion push would take that poll as due now and be dropped.
   const { nextPollAtMs: _passed, ...wait } = waitOf(task);
@@ -123,12 +118,12 @@ const taskEndReasons: readonly ClientReason[] = [
   "payload_too_large",
 ];
 
-/** Whether the error is the end of the task itself, and not only of one call about it. */
+/** Whether the error ends the task itself, and not only one call about it. */
 export function isEndOfTask({ reason, unread, endsTask = false }: CallFailure): boolean {
   return endsTask || (!unread && taskEndReasons.includes(reason));
 }
 
-/** Whether the same call may be made again: it is ambiguous, or was certainly not processed. */
+/** Whether the call may be repeated: it is ambiguous, or was certainly not processed. */
 export function isTransient({ reason, retryable }: CallFailure): boolean {
   return reason === "ambiguous" || retryable;
 }
@@ -147,7 +142,7 @@ export function resetFailures(task: Task): Task {
   return { ...task, attempts: 0, nonTransientFailures: 0 };
 }
 
-/** Counts one more act that Slack did not take, and marks the task for reconciling, because the post may be there all the same. */
+/** Counts a failed act of Slack, and marks the task for reconciling, because the post may still have arrived. */
 export function countSlackFailure(
   task: Task,
   { kind }: EventOf<"slack_failed">,
@@ -161,7 +156,7 @@ export function retrySlack(task: Task, { retryAfterMs }: EventOf<"slack_failed">
   return { task, effects: [wake(taskRetryDelayMs(task.attempts, retryAfterMs))] };
 }
 
-/** Shows the same content without blocks, the part that Slack refuses most often. */
+/** Shows the same content without blocks, which Slack refuses most often. */
 export function fallBackToMrkdwn(task: Task): Transition {
   return { task: { ...task, mrkdwnFallback: true }, effects: [wake(0)] };
 }
@@ -173,7 +168,7 @@ export function isSessionEnding({ act, error }: { act: CallAct; error: CallFailu
 
 /**
  * Repeats the call in a new session of the task's own. The session is in the record first, so that later polls, answers and cancels go
- * there too. The thread's next task uses the thread's session again. Where a new session refuses as well, the task ends.
+ * there too. The thread's next task uses the thread's session again. If a new session refuses too, the task ends.
  */
 export function moveToNewSession(
   task: Task,
@@ -187,12 +182,12 @@ export function moveToNewSession(
   return { task: concluded, effects: isKnown ? [{ type: "cancel" }] : effects };
 }
 
-/** After this many responses in a row that are too large, the task ends: about seven seconds. */
+/** After this many unreadable responses in a row (about seven seconds), the task ends. */
 const maxUnread = 4;
 
 /**
- * A response that is too large may be progress, a question or the answer. The next one may be smaller. Where none is, the task fails
- * and the host is asked to cancel it, so that no agent goes on unseen.
+ * Retries after a response that is too large. It may be progress, a question or the answer, and the next one may be smaller. If none is,
+ * the task fails and is canceled at the host, so that no agent keeps running unseen.
  */
 export function retryUnread(task: Task, { error, nowMs }: { error: CallFailure; nowMs: number }): Transition {
   const again = countFailure(task, error);
@@ -200,7 +195,7 @@ export function retryUnread(task: Task, { error, nowMs }: { error: CallFailure; 
   return { task: setOutcome(again, failedOutcome(error)).task, effects: [{ type: "cancel" }] };
 }
 
-/** The longest that any wait may take. Infinite before the deadline is set. */
+/** Infinite before the deadline is set. */
 export function untilDeadlineMs({ call }: Task, nowMs: number): number {
   return Math.max(0, (call?.deadlineAtMs ?? Number.POSITIVE_INFINITY) - nowMs);
 }
@@ -219,13 +214,13 @@ export function extendDeadline(task: Task, nowMs: number): Task {
 /** A message that waited longer than this for a worker is answered with an apology and never executed. */
 export const maxAgeMs = 24 * 3600_000;
 
-/** By Slack's `ts` (seconds since the epoch) or by the receipt, whichever is earlier. A `ts` that is no number counts as too old. */
+/** Uses Slack's `ts` (seconds since the epoch) or the time of receipt, whichever is earlier. An invalid `ts` counts as too old. */
 export function isTooOld({ ts, receivedAtMs, nowMs }: { ts: string; receivedAtMs: number; nowMs: number }): boolean {
   const sinceMs = Math.min(Number(ts) * 1000, receivedAtMs);
   return !(nowMs - sinceMs <= maxAgeMs);
 }
 
-/** The age of an operator's retry counts from the operator's wish. */
+/** The age of an operator's retry counts from the operator's request. */
 export function isOutdated({ message, receivedAtMs, retryOf }: Task, nowMs: number): boolean {
   const ts = retryOf === undefined ? message.ts : String(receivedAtMs / 1000);
   return isTooOld({ ts, receivedAtMs, nowMs });
@@ -233,16 +228,16 @@ export function isOutdated({ message, receivedAtMs, retryOf }: Task, nowMs: numb
 
 const retryBaseMs = 1000;
 const retryCapMs = 60_000;
-/** The longest `retryAfterMs` of a peer that is obeyed. */
+/** A peer's longer `retryAfterMs` is cut to this. */
 const mostObeyedMs = 15 * 60_000;
 
-/** Before a failed act is repeated: 1 s, 2 s, 4 s up to a minute, and never before the peer's own `retryAfterMs`. */
+/** Returns the delay before a failed act is repeated: 1 s, 2 s, 4 s up to a minute, and at least the peer's own `retryAfterMs`. */
 export function taskRetryDelayMs(attempts: number, retryAfterMs: number | undefined): number {
   const backoff = Math.min(retryCapMs, retryBaseMs * 2 ** Math.min(Math.max(attempts - 1, 0), 20));
   return Math.max(backoff, Math.min(retryAfterMs ?? 0, mostObeyedMs));
 }
 
-/** How long a call waits before it is repeated. A peer's `retryAfterMs` never delays it past the deadline. */
+/** Returns the delay before a call is repeated. A peer's `retryAfterMs` never delays it past the deadline. */
 export function againMs(task: Task, { retryAfterMs }: CallFailure, nowMs: number): number {
   const mostMs = Math.max(taskRetryDelayMs(task.attempts, undefined), untilDeadlineMs(task, nowMs - graceMs));
   return Math.min(taskRetryDelayMs(task.attempts, retryAfterMs), mostMs);
@@ -255,7 +250,7 @@ export function retryLater(task: Task, error: CallFailure, nowMs: number): Trans
 const pollBaseMs = 500;
 /** Each of the first polls comes after up to half as much time again as the one before. */
 const pollGrowth = 1.5;
-/** A gap between two polls is at most this share of the task's age, so that an answer is late by at most as much. */
+/** A gap between two polls is at most this share of the task's age, which bounds how late an answer is. */
 const pollAgeShare = 0.2;
 /** The longest gap between two polls, however old the task is. */
 const pollCeilingMs = 10 * 60_000;
@@ -265,8 +260,8 @@ const pollJitterShare = 0.5;
 const longPollGapMs = 30_000;
 
 /**
- * Before the next `get_task`: at most a fifth of the time for which the agent has been at work, at most ten minutes, and at
- * most `ceilingMs`. It is never less than what the host asks for (up to a quarter of an hour), or half a second.
+ * Returns the delay before the next `get_task`: at most a fifth of the time for which the agent has been at work, ten minutes, and
+ * `ceilingMs`. It is at least what the host asks for (up to 15 minutes), or else half a second.
  */
 export function pollDelay({
   polls,
@@ -287,9 +282,7 @@ export function pollDelay({
   return { delayMs, jitterMs: mostMs - delayMs };
 }
 
-/**
- * Schedules the next poll by `pollDelay`, but not after the time in which the host has to end the task. `ceilingMs` shortens the gap.
- */
+/** Schedules the next poll by `pollDelay`, but not after the time by which the host must have ended the task. */
 export function schedulePoll(
   task: Task,
   { nowMs, policy, ceilingMs }: { nowMs: number; policy: Policy; ceilingMs?: number | undefined },
@@ -306,34 +299,25 @@ export function schedulePoll(
   };
 }
 
-/** The task's `wait`. A task without one, which the Execution zone knows all the same, counts as at work since it was received. */
+/** Returns the task's `wait`. Without one, the agent counts as at work since the task was received. */
 export function waitOf({ wait, receivedAtMs }: Task): NonNullable<Task["wait"]> {
   return wait ?? { workStartedAtMs: receivedAtMs, polls: 0 };
 }
 
-/** The most entries of a history: the first and the latest stay, so that a task that is redriven again and again fits its record. */
+/** Beyond this, only the first and the latest entries stay, so that a task that is redriven many times fits its record. */
 const maxEntries = 40;
 
 const recordedEvents: readonly TaskEvent["type"][] = ["cancel_asked", "redriven", "dead_lettered", "step_failed"];
 
 /** Adds an entry to the history for each change of the state, and for each event of `recordedEvents`. */
-export function withHistory({
-  before,
-  after,
-  event,
-  atMs,
-}: {
-  before: Task;
-  after: Task;
-  event: TaskEvent;
-  atMs: number;
-}): Task {
+export function withHistory(step: { before: Task; after: Task; event: TaskEvent; atMs: number }): Task {
+  const { before, after, event, atMs } = step;
   if (after.state === before.state && !recordedEvents.includes(event.type)) return after;
   const history = [...after.history, { atMs, event: event.type, state: after.state }];
   return { ...after, history: history.length > maxEntries ? [...history.slice(0, 1), ...history.slice(2)] : history };
 }
 
-/** When the task last entered `delivering`; undefined before. */
+/** Returns when the task last entered `delivering`, or undefined before that. */
 export function concludedAtMs({ history }: Pick<Task, "history">): number | undefined {
   const last = history.findLastIndex(({ state }) => state === "delivering");
   const before = history.slice(0, last + 1).findLastIndex(({ state }) => state !== "delivering");

@@ -1,4 +1,4 @@
-/** The Verification zone's record of one task: everything that is known of it, in one item of the task store. */
+/** The Verification zone's record of one task, one item of the task store. */
 import * as z from "zod";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import { reasonSchema } from "../../../contracts/error-data.ts";
@@ -19,7 +19,7 @@ export const tokensSchema = z.object({
 });
 export type TokenUsage = z.infer<typeof tokensSchema>;
 
-/** What the user will read: the agent's answer, or which text of Sekisho's. */
+/** What the user reads: the agent's answer, or one of Sekisho's own texts. */
 const outcomeSchema = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("answer"),
@@ -37,7 +37,7 @@ const outcomeSchema = z.discriminatedUnion("type", [
     reason: z.union([reasonSchema, z.literal("ambiguous")]),
     /** The Execution zone lost the task on the way. */
     lost: z.boolean(),
-    /** Slack did not take the agent's answer: no part of it may stay in the thread. */
+    /** Slack refused the agent's answer, so no part of it may stay in the thread. */
     insteadOfAnswer: z.literal(true).optional(),
   }),
   z.object({ type: z.literal("refused") }),
@@ -46,7 +46,7 @@ const outcomeSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("canceling"), count: z.int() }),
   /** The message that an operator retries is gone, or cannot be read. */
   z.object({ type: z.literal("unreadable") }),
-  /** A quota of the user or the channel is used up: of tasks within a time (then `retryAtMs` is when there is room), or at once. */
+  /** A quota of the user or channel is used up. `retryAtMs` is when there is room; absent for a quota of concurrent tasks. */
   z.object({ type: z.literal("limited"), by: z.enum(["user", "channel"]), retryAtMs: z.int().optional() }),
   /** A file of the message cannot be sent to the agent. */
   z.object({
@@ -56,9 +56,9 @@ const outcomeSchema = z.discriminatedUnion("type", [
     /** The limit: bytes, or files. */
     most: z.int().optional(),
   }),
-  /** Nobody answered the agent's question. */
+  /** The agent's question got no reply. */
   z.object({ type: z.literal("unanswered") }),
-  /** The thread waits for another person's answer. */
+  /** The thread waits for another person's reply. */
   z.object({ type: z.literal("not_yours") }),
 ]);
 export type TaskOutcome = z.infer<typeof outcomeSchema>;
@@ -69,11 +69,11 @@ const stateSchema = z.enum(["received", "queued", "announced", "sent", "waiting"
 const shownProgressSchema = z.object({
   text: z.string().optional(),
   percent: z.number().optional(),
-  /** The answer as far as it is written. */
+  /** The partial answer. */
   partialText: z.string().optional(),
   /** When the thread was last changed for it. */
   shownAtMs: z.int(),
-  /** An edit may land late, so the answer must be a new message. */
+  /** An edit may arrive late, so the answer must be a new message. */
   inDoubt: z.literal(true).optional(),
 });
 
@@ -88,7 +88,7 @@ const streamSchema = z.object({
     }),
   ),
   length: z.int(),
-  /** Slack refuses the stream: the placeholder is edited instead. */
+  /** Slack refuses the stream, so the placeholder is edited instead. */
   refused: z.literal(true).optional(),
   /** The thread may have a message of it that is not in the record. */
   inDoubt: z.literal(true).optional(),
@@ -97,14 +97,14 @@ const streamSchema = z.object({
 const givenAnswerSchema = z.object({
   user: z.string(),
   atMs: z.int(),
-  /** The index of the option; absent where it was answered in words. */
+  /** The index of the option. Absent for a reply in words. */
   option: z.int().optional(),
   text: z.string().optional(),
   /** The request id of the message that answered; absent for a click. */
   from: z.string().optional(),
-  /** The JSON-RPC id of the call with the answer: the same at every repetition. */
+  /** The JSON-RPC id of the call with the reply, which repetitions keep. */
   callId: z.string(),
-  /** Whether a call has brought it to the agent; absent while no call can have brought it. */
+  /** Whether a call has brought it to the agent. Absent while no call can have brought it. */
   arrival: z
     .discriminatedUnion("type", [
       z.object({ type: z.literal("in_doubt"), sinceMs: z.int() }),
@@ -120,7 +120,7 @@ export type GivenAnswer = z.infer<typeof givenAnswerSchema>;
 const questionSchema = z.object({
   /** Counts from 0. */
   index: z.int(),
-  /** The Execution zone's id of the question, where it has one. */
+  /** The Execution zone's id of the question, if it has one. */
   id: z.string().optional(),
   prompt: z.string(),
   options: z.array(questionOptionSchema),
@@ -136,14 +136,14 @@ export type AgentQuestion = z.infer<typeof questionSchema>;
 /** The message in the thread that says that the task is under way. */
 const placeholderSchema = z.object({ ts: z.string(), postedAtMs: z.int() });
 
-/** The task's destination, the params that are sent, and what is known of their arrival. Present once it has a destination. */
+/** The task's destination, the params that are sent, and whether they arrived. Present once it has a destination. */
 export const callSchema = z.object({
   /** Chosen before the first byte is sent, and changed only while nothing can have arrived. */
   destination: z.string(),
   sessionId: z.string(),
-  /** How many sessions of its own it has begun, because the earlier ones would have ended before the task. */
+  /** How many sessions of its own the task has begun, because the earlier ones would have ended before it. */
   ownSessions: z.int().optional(),
-  /** The latest of them has answered no call yet. */
+  /** The latest own session has not answered a call yet. */
   isSessionNew: z.literal(true).optional(),
   /** Sent, and re-sent unchanged, until the task is accepted. */
   params: executeTaskParamsSchema.optional(),
@@ -153,10 +153,10 @@ export const callSchema = z.object({
   address: z.string().optional(),
   /**
    * What a send may have left at the destination. `none`: nothing, so the task may go elsewhere. `refused`: the destination refused the
-   * task, and may have stored it all the same. `in_doubt`: no answer came, so the task is looked up.
+   * task, but may have stored it. `in_doubt`: there was no response, so the task is looked up.
    */
   arrival: z.enum(["none", "refused", "in_doubt"]),
-  /** By destination that it certainly did not reach: the number of tries, and when the next one may be. */
+  /** For each destination that the task certainly did not reach: the number of tries, and when the next one may be. */
   undeliveredAttempts: z.record(z.string(), z.object({ times: z.int(), notBeforeMs: z.int() })).optional(),
   /** The Execution zone's id of the accepted task. */
   taskId: z.string().optional(),
@@ -178,11 +178,11 @@ const waitSchema = z.object({
 /** The state of the delivery. Present once the outcome is set. */
 const deliverySchema = z.object({
   /**
-   * `posting`: the outcome is being posted, or was. After Slack refused every try: `last_words`, one plain text says so instead;
-   * `given_up`, nothing more is posted. In both cases the outcome stays in the record, so that an operator can have it delivered.
+   * `posting`: the outcome is being posted, or was. After Slack refused every try: `failure_notice`, one plain text is posted instead;
+   * `given_up`, nothing more is posted. In both cases the outcome stays in the record, so that an operator can redrive the delivery.
    */
   status: z.enum(["posting", "failure_notice", "given_up"]),
-  /** The answer's text has changed since its first parts were posted: those are edited. */
+  /** The answer's text has changed since its first parts were posted, so they are edited. */
   rewriteParts: z.literal(true).optional(),
 });
 
@@ -221,7 +221,7 @@ export const taskSchema = z.object({
   placeholder: placeholderSchema.optional(),
   call: callSchema.optional(),
   wait: waitSchema.optional(),
-  /** Why the task is being canceled. Only a result that exists already still counts. */
+  /** Why the task is being canceled. A result counts only if it exists already. */
   cancelReason: z.enum(["deadline", "asked", "unanswered"]).optional(),
 
   /** The language of texts for the person who asked. */
@@ -233,14 +233,14 @@ export const taskSchema = z.object({
   question: questionSchema.optional(),
   /** The request ids of the messages that have answered its questions. */
   answeredBy: z.array(z.string()).optional(),
-  /** Slack refuses the blocks: texts are posted as mrkdwn alone. */
+  /** Slack refuses the blocks, so texts are posted as mrkdwn only. */
   mrkdwnFallback: z.literal(true).optional(),
 
   outcome: outcomeSchema.optional(),
   delivery: deliverySchema.optional(),
   /** An act that the handler of dead letters has no permission for. The next wake-up runs it, once, before anything else. */
   owed: z.enum(["cancel", "leave_thread"]).optional(),
-  /** Nothing is left to do: the cleanup has run, or nothing was ever posted. */
+  /** The cleanup has run, or nothing was ever posted. */
   cleanupDone: z.boolean(),
   /** The texts of the message, and of a delivered answer, are erased. A redrive cannot restore them. */
   textsErased: z.literal(true).optional(),
@@ -268,12 +268,11 @@ export function receivedTask(ask: AskMessage): Task {
   };
 }
 
-/** The group of a task's queue messages: a slow destination holds up no other destination, and a team no other team. */
+/** The group of a task's queue messages. It keeps a slow destination, or a busy team, from holding up others. */
 export function queueGroupOf({ message, call }: Pick<Task, "message" | "call">): string {
   return call === undefined ? message.team : `${message.team}/${call.destination}`;
 }
 
-/** The key of the message's thread. */
 export function threadKeyOf(message: { channel: string; ts: string; threadTs?: string | undefined }): string {
   return `${message.channel}/${threadOf(message)}`;
 }
@@ -301,10 +300,9 @@ function threadOf(message: { ts: string; threadTs?: string | undefined }): strin
   return message.threadTs ?? message.ts;
 }
 
-/** The member that `takeResult` adds to a result: the number of artifacts that it left out. A member of that name from a peer is dropped. */
+/** The member of a result with the number of artifacts that were left out. A peer's own member of that name is dropped. */
 export const leftOutMember = "left_out";
 
-/** How many artifacts of the result were left out. */
 export function leftOutCountOf(result: TaskResult): number {
   const count = result[leftOutMember];
   return typeof count === "number" ? count : 0;

@@ -1,16 +1,16 @@
 /**
- * The order of a thread: one record of the tasks that are under way in it.
- * Tasks of a thread begin one at a time, in the order of their messages. A task that holds the thread too long is passed over.
+ * The queue of a thread: one record of its unfinished tasks. They begin one at a time, in the order of their messages. A task that holds
+ * the thread too long no longer blocks the others.
  */
 import * as z from "zod";
 import type { ThreadPosition } from "./events.ts";
 import { maxAgeMs } from "./step.ts";
 import type { Task } from "./task.ts";
 
-/** The most tasks in one thread. Further ones are refused. */
+/** Further tasks in the thread are refused. */
 const maxTasks = 200;
 const maxAsked = 10;
-/** For this long the thread is known as one in which the bot was asked. */
+/** How long the thread counts as one in which the bot was asked. */
 const recordLifeMs = 30 * 24 * 3600_000;
 
 const entrySchema = z.object({
@@ -18,17 +18,17 @@ const entrySchema = z.object({
   id: z.string(),
   ts: z.string(),
   begun: z.boolean(),
-  /** It waits for no task, and no task waits for it. It is listed so that it can be canceled. */
+  /** It waits for no task and blocks none. It is listed so that it can be canceled. */
   parallel: z.boolean(),
   /** No task waits for it after this time. */
   untilMs: z.int(),
-  /** It has asked a person a question: a message in the thread may be the answer. */
+  /** It has asked a person a question, so a message in the thread may be the reply. */
   asks: z.literal(true).optional(),
-  /** A message in the thread has asked it to end. */
+  /** A message in the thread has canceled it. */
   canceled: z.literal(true).optional(),
 });
 
-/** A record of the task store, under an id that no task has. */
+/** A record in the task store, with an id that no task has. */
 export const threadSchema = z.object({
   id: z.string(),
   revision: z.int(),
@@ -36,7 +36,7 @@ export const threadSchema = z.object({
   expiresAtMs: z.int(),
   /** The `ts` of the first message that asked the bot in this thread. */
   sinceTs: z.string().optional(),
-  /** The latest tasks that asked a person and are not listed any more. A message that is processed again may have answered one of them. */
+  /** The latest tasks that asked a person and are no longer listed. A message that is processed again may have answered one of them. */
   asked: z.array(z.string()).optional(),
   tasks: z.array(entrySchema),
 });
@@ -52,7 +52,7 @@ export function emptyThread({ id }: { id: string }): Thread {
   return { id, revision: 1, state: "thread", expiresAtMs: 0, tasks: [] };
 }
 
-/** The ids of the tasks that this one waits for: those that have begun, and those whose message is earlier. */
+/** Returns the ids of the tasks that this one waits for: those that have begun, and those with an earlier message. */
 export function tasksBefore({ thread, task, nowMs }: { thread: Thread; task: Named; nowMs: number }): string[] {
   const own = thread.tasks.find(({ id }) => id === task.id) ?? { id: task.id, ts: tsOf(task), begun: false };
   if (own.begun) return [];
@@ -63,8 +63,8 @@ export function tasksBefore({ thread, task, nowMs }: { thread: Thread; task: Nam
 }
 
 /**
- * Adds the task, if it is not listed yet, and lets it begin when no task is before it. Tasks that have begun stay in front, the
- * others follow in the order of their messages. Undefined where the thread is full.
+ * Adds the task unless it is listed, and lets it begin if no task is before it. Tasks that have begun stay in front, and the others follow
+ * in the order of their messages. Returns undefined if the thread is full.
  */
 export function addToThread({
   thread,
@@ -76,7 +76,7 @@ export function addToThread({
 }: {
   thread: Thread;
   task: Named;
-  /** By request id: the time after which no task waits for a task whose outcome is known. */
+  /** By request id, when a task with an outcome stops blocking others. */
   releasedAtMs?: ReadonlyMap<string, number>;
   parallel: boolean;
   /** How long it may hold the thread once it has begun. */
@@ -106,7 +106,7 @@ export function addToThread({
   };
 }
 
-/** Removes the task. `next` is the id of the task that may begin now. */
+/** Removes the task. `next` is the id of the task that may now begin. */
 export function removeFromThread({ thread, id, nowMs }: { thread: Thread; id: string; nowMs: number }): {
   thread: Thread;
   next: string | undefined;
@@ -120,7 +120,7 @@ export function removeFromThread({ thread, id, nowMs }: { thread: Thread; id: st
   };
 }
 
-/** Adds the tasks that asked a person and are not among `remaining` to `asked`. */
+/** Moves the tasks that asked a person and are not among `remaining` to `asked`. */
 function rememberAsked({ tasks, asked = [] }: Thread, remaining: readonly { id: string }[]): Pick<Thread, "asked"> {
   const gone = tasks.filter(({ id, asks }) => asks && !remaining.some((other) => other.id === id)).map(({ id }) => id);
   return gone.length === 0 ? {} : { asked: [...asked, ...gone].slice(-maxAsked) };
@@ -132,7 +132,7 @@ export function holdThread({ thread, id, untilMs }: { thread: Thread; id: string
   return { ...thread, tasks, expiresAtMs: Math.max(thread.expiresAtMs, untilMs) };
 }
 
-/** Marks the tasks that were asked to end. Returns the same object where all of them were marked before. */
+/** Marks the tasks as canceled. Returns the same object if all of them were marked already. */
 export function markCanceled({ thread, ids }: { thread: Thread; ids: readonly string[] }): Thread {
   const isNew = (task: Thread["tasks"][number]) => ids.includes(task.id) && !task.canceled;
   if (!thread.tasks.some(isNew)) return thread;
@@ -141,18 +141,11 @@ export function markCanceled({ thread, ids }: { thread: Thread; ids: readonly st
 
 /**
  * Finds the tasks that the message `id` may answer, in the order of the thread: those that ask `now`, and those that asked `before`.
- * None where the message is a task of the thread already.
+ * Returns none if the message itself is a task of the thread.
  */
-export function findAskingTasks({
-  thread,
-  id: own,
-  nowMs,
-}: {
-  thread: Thread;
-  id: string;
-  nowMs: number;
-}): AskingTasks {
-  if (thread.tasks.some(({ id }) => id === own)) return { now: [], before: [] };
+export function findAskingTasks(query: { thread: Thread; id: string; nowMs: number }): AskingTasks {
+  const { thread, nowMs } = query;
+  if (thread.tasks.some(({ id }) => id === query.id)) return { now: [], before: [] };
   const now = thread.tasks.filter(({ asks, untilMs }) => asks === true && untilMs > nowMs).map(({ id }) => id);
   return { now, before: thread.asked ?? [] };
 }
@@ -160,7 +153,7 @@ export function findAskingTasks({
 /** By request id. */
 export type AskingTasks = { now: string[]; before: string[] };
 
-/** The `ts` by Slack's clock, as replies have it. A slash command's own `ts` is by our clock, so its thread's is used. */
+/** Returns the `ts` by Slack's clock. A slash command's own `ts` is by our clock, so its thread's is used. */
 function tsOf({ threadRef, message }: Named): string {
   return threadRef?.threadTs ?? message.ts;
 }

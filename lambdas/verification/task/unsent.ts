@@ -32,7 +32,7 @@ import {
 import type { Task, TaskOutcome } from "./task.ts";
 import { withShownProgress } from "./waiting.ts";
 
-/** Checks the permission at each try, because the rules may have changed. */
+/** Checks the permission at every try, because the rules may have changed. */
 export function onWokenReceived(task: Task, { resumed }: EventOf<"woken">): Transition {
   return { task: resumed ? markForReconcile(task) : task, effects: [{ type: "permit" }] };
 }
@@ -42,7 +42,7 @@ export function onPermitted(task: Task, { allowed, locale, nowMs }: EventOf<"per
   const { message } = task;
   const known = { ...task, locale };
   if (!allowed) return message.unaddressed ? ignore(known) : turnAway(known, { type: "refused" });
-  // A message that does not mention the bot may not be for it: it must not be called too old before that is known.
+  // A message without a mention may not be for the bot, so it is not reported as too old before that is known.
   if (isOutdated(task, nowMs) && !message.unaddressed) return setOutcome(known, { type: "too_old" });
   if (isCancelWord(message.text)) return { task: known, effects: [{ type: "cancel_thread" }] };
   if (task.retryOf !== undefined && message.text === "") return { task: known, effects: [{ type: "read_message" }] };
@@ -52,7 +52,7 @@ export function onPermitted(task: Task, { allowed, locale, nowMs }: EventOf<"per
   return { task: known, effects: [{ type: "give_reply", reconcile: known.reconcile === true }] };
 }
 
-/** In a thread that waits for an answer, the message is that answer and never a new task. */
+/** In a thread that waits for a reply, the message is that reply and never a new task. */
 export function onReplyGiven(task: Task, { decision, nowMs }: EventOf<"reply_given">, policy: Policy): Transition {
   const isSilent = task.message.unaddressed === true;
   if (decision === "taken") return ignore(task);
@@ -63,7 +63,7 @@ export function onReplyGiven(task: Task, { decision, nowMs }: EventOf<"reply_giv
   return turnAway(task, failedOutcome({ reason: "invalid_params", lost: false }));
 }
 
-/** The text of the message that an operator retries, as it reads now. */
+/** Continues an operator's retry with the message's current text. */
 export function onMessageRead(task: Task, { text, nowMs }: EventOf<"message_read">, policy: Policy): Transition {
   if (text === undefined) return setOutcome(task, { type: "unreadable" });
   if (isCancelWord(text)) return { task, effects: [{ type: "cancel_thread" }] };
@@ -99,7 +99,7 @@ export function onThreadJoined(
 ): Transition {
   const placed = { ...task, queuePosition };
   return {
-    task: queuePosition === 0 ? startDeadline(placed, { nowMs, policy }) : placed,
+    task: queuePosition === 0 ? startDeadline(placed, nowMs, policy) : placed,
     effects: [{ type: "announce", reconcile: task.reconcile === true }],
   };
 }
@@ -110,14 +110,13 @@ export function onThreadFull(task: Task): Transition {
 
 export function onAnnounced(task: Task, { ts, nowMs }: EventOf<"announced">): Transition {
   const state = task.queuePosition === 0 ? "announced" : "queued";
-  // A waiting task looks again at once: the task before it may have left meanwhile, when no task was waiting yet.
+  // A waiting task looks again at once, because the task before it may have left before this one was waiting.
   return { task: advance(task, { placeholder: { ts, postedAtMs: nowMs }, state }), effects: [wake(0)] };
 }
 
 /**
- * The tasks of the thread were asked to end. Without any, a message that does not mention the bot gets no answer. Where an earlier
- * message had canceled them already, only the writer is told. An earlier try of this message may have canceled them: then the answer
- * goes in the thread.
+ * The thread's tasks were asked to end. If there are none, a message that does not mention the bot gets no answer. If an earlier message
+ * had canceled them, only the writer is notified. If an earlier try of this message canceled them, the answer goes in the thread.
  */
 export function onThreadCanceled(task: Task, { count, isRepeated }: EventOf<"thread_canceled">): Transition {
   if (count === 0 && task.message.unaddressed) return ignore(task);
@@ -125,7 +124,7 @@ export function onThreadCanceled(task: Task, { count, isRepeated }: EventOf<"thr
   return (isNews ? setOutcome : turnAway)(task, { type: "canceling", count });
 }
 
-/** An earlier try may have posted a placeholder: that one is cleaned up. */
+/** Schedules the cleanup if an earlier try may have posted a placeholder. */
 export function onRefusalShown(task: Task): Transition {
   return releaseThread(advance(task.reconcile ? task : endCleanup(task), { state: "done" }));
 }
@@ -141,30 +140,28 @@ export function onSlackFailedReceived(task: Task, event: EventOf<"slack_failed">
   return setOutcome(task, internalOutcome, { reconcile: true });
 }
 
-/** Whether it is still unknown that the message is for the bot: it does not mention the bot, and has no position in its thread yet. */
+/** Whether the message may not be for the bot, because it does not mention the bot and has no position in its thread yet. */
 export function isPerhapsForNobody({ message, queuePosition }: Task): boolean {
   return message.unaddressed === true && queuePosition === undefined;
 }
 
-/** Refuses the message. Its writer alone is told why, within the limits of `gate/refusals.ts`. */
+/** Refuses the message. Only its writer sees the reason, within the limits of `gate/refusals.ts`. */
 function turnAway(task: Task, outcome: TaskOutcome): Transition {
   return { task: { ...task, outcome }, effects: [{ type: "refuse" }] };
 }
 
-/**
- * Ends the task without an answer. An earlier try may have accepted the message as a task: what that posted is cleaned up.
- */
+/** Ends the task without an answer. If an earlier try may have accepted the message as a task, its posts are cleaned up. */
 function ignore(task: Task): Transition {
   if (task.reconcile) return releaseThread(advance(task, { state: "done" }));
   return { task: advance(endCleanup(task), { state: "done" }), effects: [] };
 }
 
-/** A longer text is not checked: normalizing combining marks takes time that grows with the square of the length. */
+/** A longer text is not checked, because normalizing takes time quadratic in the number of combining marks. */
 const maxCancelWordLength = 60;
 
 /**
- * Whether the text is the word that cancels the tasks of a thread: alone in the message, in any case and width, with or without
- * emphasis or an end of sentence.
+ * Whether the message consists of the word that cancels the thread's tasks, in any case and width, with or without emphasis or a final
+ * punctuation mark.
  */
 export function isCancelWord(text: string): boolean {
   const written = text.trim();
@@ -176,7 +173,7 @@ export function isCancelWord(text: string): boolean {
   return /^(cancel|キャンセル|取り?消し?|中止)(\.{1,3}|[!。])?$/i.test(plain);
 }
 
-/** Tries to read the thread's history and the message's files: about 15 seconds. */
+/** The limit of tries to read the thread's history and the message's files: about 15 seconds. */
 export const maxContextTries = 4;
 
 export function onWokenQueued(task: Task, { nowMs }: EventOf<"woken">, policy: Policy): Transition {
@@ -184,7 +181,7 @@ export function onWokenQueued(task: Task, { nowMs }: EventOf<"woken">, policy: P
   return requestThreadPosition(task, policy);
 }
 
-/** Chooses the destination and asks for a position in the thread. Without a destination the task fails. */
+/** Chooses the destination and requests a position in the thread. Without a destination the task fails. */
 function requestThreadPosition(unrouted: Task, policy: Policy): Transition {
   const task = chooseDestination(unrouted, policy);
   if (task === undefined) return setOutcome(unrouted, failedOutcome({ reason: "agent_not_found", lost: false }));
@@ -201,53 +198,53 @@ export function onQueuePosition(
 ): Transition {
   const placed = { ...task, queuePosition };
   if (queuePosition > 0) return { task: placed, effects: [wake(turnDelay({ freeAtMs, nowMs }))] };
-  const begun = advance(startDeadline(placed, { nowMs, policy }), { state: "announced" });
-  // The placeholder says that the task waits: it is edited.
+  const begun = advance(startDeadline(placed, nowMs, policy), { state: "announced" });
+  // Edits the placeholder, which still says that the task waits.
   return { task: begun, effects: [{ type: "show_progress" }] };
 }
 
-/** Sets the deadline: the task may begin now. */
-function startDeadline(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Task {
+/** Sets the deadline, which counts from the time when the task may begin. */
+function startDeadline(task: Task, nowMs: number, policy: Policy): Task {
   return withCall(task, { deadlineAtMs: nowMs + destinationOf(task, policy).deadlineMs });
 }
 
 /**
- * The delay of the next look at the thread. A waiting task gets a `thread_free` message when its turn comes. In case that message is
- * lost, it also looks often enough to notice that the task before it has an outcome.
+ * Returns the delay before the next look at the thread. A waiting task gets a `thread_free` message when its turn comes. If that message
+ * is lost, the task still looks often enough to notice that the one before it has an outcome.
  */
 export function turnDelay({ freeAtMs, nowMs }: { freeAtMs: number; nowMs: number }): Required<Delay> {
   return { delayMs: Math.min(Math.max(freeAtMs - nowMs, 0) + 1000, threadReleaseMs), jitterMs: 10_000 };
 }
 
-/** The thread is full. The task has a placeholder already, so the failure is posted in the thread. */
+/** Posts the failure in the thread, because the task has a placeholder already. */
 export function onThreadFullQueued(task: Task): Transition {
   return setOutcome(task, failedOutcome({ reason: "rate_limited", lost: false }));
 }
 
-/** Gathers the context first, and sends the task once its params are in the record. */
+/** Gathers the context first, then sends the task once its params are in the record. */
 export function onWokenAnnounced(task: Task, { nowMs }: EventOf<"woken">, policy: Policy): Transition {
   if (isPastDeadline(task, nowMs)) return setOutcome(task, unavailableOutcome);
   if (task.call?.params !== undefined) return sendTask(advance(task, {}), { nowMs, policy });
   if (hasContext(task)) return { task, effects: [{ type: "prepare" }] };
-  return sendTask(advance(withParams(task, { context: {}, policy }), {}), { nowMs, policy });
+  return sendTask(advance(withParams(task, {}, policy), {}), { nowMs, policy });
 }
 
-/** Whether there may be a history or files to send with the message's text. */
+/** Whether the message may have a history or files to send. */
 function hasContext({ message: { threadTs, command, files = [] } }: Task): boolean {
   return (threadTs !== undefined && !command) || files.length > 0;
 }
 
-/** The placeholder says no longer that the task waits. */
+/** The placeholder no longer says that the task waits. */
 export function onTurnShown(task: Task, event: EventOf<"progress_shown">): Transition {
   return { task: withShownProgress(task, event), effects: [wake(0)] };
 }
 
-/** A message is executed with all of its files or refused: without one of them it could mean something else. */
+/** Fails the task unless all of its files were read, because without one of them the message could mean something else. */
 export function onPrepared(task: Task, { context }: EventOf<"prepared">, policy: Policy): Transition {
   const attached = new Set(context.attachments?.map(({ id }) => id));
   const missing = task.message.files?.find(({ id }) => !attached.has(id));
   if (missing !== undefined) return setOutcome(task, missingFileOutcome(missing));
-  return { task: withParams(task, { context, policy }), effects: [wake(0)] };
+  return { task: withParams(task, context, policy), effects: [wake(0)] };
 }
 
 export function onFileRefused(task: Task, { outcome }: EventOf<"file_refused">): Transition {
@@ -260,18 +257,17 @@ export function onPrepareFailed(task: Task, event: EventOf<"slack_failed">, poli
   if (!isTerminal && again.attempts < maxContextTries) return retrySlack(again, event);
   const [file] = task.message.files ?? [];
   if (file !== undefined) return setOutcome(task, missingFileOutcome(file));
-  return { task: advance(withParams(task, { context: {}, policy }), {}), effects: [wake(0)] };
+  return { task: advance(withParams(task, {}, policy), {}), effects: [wake(0)] };
 }
 
 function missingFileOutcome({ name }: UserFile): TaskOutcome {
   return { type: "file_refused", why: "not_to_be_had", name };
 }
 
-/** The task with the params of `execute_task`, which are the same at every repetition but for the time that is left. */
-function withParams(task: Task, { context, policy }: { context: Context; policy: Policy }): Task {
+/** Adds the params of `execute_task`. Repetitions send the same params except for the remaining time. */
+function withParams(task: Task, { history = [], attachments = [] }: Context, policy: Policy): Task {
   const { message, id, threadRef, call } = task;
   const threadTs = threadRef?.threadTs ?? message.threadTs;
-  const { history = [], attachments = [] } = context;
   const params = {
     channel: message.channel,
     text: message.text,
@@ -282,7 +278,7 @@ function withParams(task: Task, { context, policy }: { context: Context; policy:
     ...(attachments.length === 0 ? {} : { attachments }),
     ...(history.length === 0 ? {} : { history }),
     session_id: call?.sessionId,
-    // A destination that the configuration no longer names has no time; a record with that could not be read again.
+    // A destination that was removed from the configuration has a deadline of 0, with which the record could not be parsed again.
     timeout_ms: Math.max(1, destinationOf(task, policy).deadlineMs),
     callback: true,
   };

@@ -1,5 +1,5 @@
 /**
- * The state `waiting`: the agent is at work, and is polled until it has an outcome or a question. The thread shows its progress, at
+ * The state `waiting`: the agent is at work, and Sekisho polls until there is an outcome or a question. The thread shows the progress at
  * most once a second.
  */
 import { startAsking } from "./asking.ts";
@@ -30,7 +30,7 @@ import type { Task } from "./task.ts";
 /** The shortest gap between two edits of one message, as Slack advises (https://docs.slack.dev/apis/web-api/rate-limits). */
 export const leastGapMs = 1000;
 
-/** The most of a progress text that the record holds. */
+/** A longer progress text is cut before it is stored. */
 const maxTextLength = 1000;
 
 /** The longest gap before the next poll of a task whose last poll brought news. */
@@ -52,7 +52,7 @@ export function onAnsweredWaiting(entered: Task, { nowMs, result }: EventOf<"ans
   return goOnWaiting(accepted, { result, nowMs, policy });
 }
 
-/** The poll found the agent at work. New progress is shown if the last edit is long enough ago, and the next poll is scheduled. */
+/** Shows new progress if the last edit is long enough ago, and schedules the next poll. */
 function goOnWaiting(
   task: Task,
   { result, nowMs, policy }: { result: AcceptedResult; nowMs: number; policy: Policy },
@@ -98,21 +98,21 @@ function pollAfterNews(task: Task, { nowMs, policy }: { nowMs: number; policy: P
 }
 
 /**
- * The gap of polls while an answer is being written: at most the time since its last new part, so polls are frequent after news and
- * rarer while the agent pauses. Undefined where nothing is being written.
+ * The gap between polls while an answer is being written: at most the time since its last new part, so polls are frequent after news and
+ * rarer while the agent pauses. Returns undefined if there is no partial answer.
  */
 function writingGapMs({ progress }: Task, nowMs: number): number | undefined {
   return progress?.partialText === undefined ? undefined : Math.max(0, nowMs - progress.shownAtMs);
 }
 
-/** Marks that a worker that died may have begun a stream, or a further message of one, that is not in the record. */
+/** Marks that a worker that died may have begun a stream message that is not in the record. */
 export function markStreamInDoubt(task: Task, policy: Policy): Task {
-  // With parallel tasks in the thread, an unrecorded stream cannot be assigned to one of them: it stays.
+  // With parallel tasks in the thread, an unrecorded stream cannot be assigned to one of them, so it stays.
   if (destinationOf(task, policy).concurrency === "parallel") return task;
   return { ...task, stream: { messages: [], length: 0, ...task.stream, inDoubt: true } };
 }
 
-/** A poll is safe to repeat: only the end of the task, or a host that does not know it, ends the wait before the deadline. */
+/** A poll is safe to repeat, so only the end of the task, or a host that does not know it, ends the wait before the deadline. */
 export function onPollFailed(task: Task, { nowMs, error }: EventOf<"call_failed">, policy: Policy): Transition {
   if (error.unread) return retryUnread(task, { error, nowMs });
   // A peer at another address that does not know the task says nothing about the one that took it.
@@ -120,7 +120,7 @@ export function onPollFailed(task: Task, { nowMs, error }: EventOf<"call_failed"
   if (isForeign) return setOutcome(task, ambiguousOutcome);
   if (isEndOfTask(error) || error.reason === "task_not_found") return setOutcome(task, failedOutcome(error));
   const again = countFailure(task, error);
-  // A peer that is unreachable may come back. One that rejects our credentials or breaks the contract hardly does.
+  // An unreachable peer may come back. One that rejects our credentials or breaks the contract is unlikely to recover.
   if ((again.nonTransientFailures ?? 0) >= maxAttempts) {
     return { task: setOutcome(task, ambiguousOutcome).task, effects: [{ type: "cancel" }] };
   }

@@ -1,6 +1,5 @@
-/** Runs the acts that the task machine asks for. Each act talks to one service and returns one event. */
+/** Runs the acts that the task machine returns. Each act calls one service and returns one event. */
 
-import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
 import { abortable } from "../../shared/async/waiting.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import { createConcurrencyLimit } from "../files/concurrency-limit.ts";
@@ -36,7 +35,7 @@ export type ActOptions = {
   taskOf: (requestId: string) => Promise<Task | undefined>;
   questions: Questions;
   indicators: Indicators;
-  /** Show an answer as it is written in a native stream of Slack. */
+  /** Whether a partial answer is shown in a native Slack stream. */
   streaming: boolean;
   destinations: ReadonlyMap<string, WorkerDestination>;
   newId: () => string;
@@ -52,12 +51,10 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
     if (isCall(act)) return calls.run({ act, task, signal });
     const request = { slack, task, text, indicators, signal };
     switch (act.type) {
-      case "permit":
-        return {
-          type: "permitted",
-          ...(await gate.permit({ message: task.message, requestId: task.id, signal })),
-          nowMs: now(),
-        };
+      case "permit": {
+        const permission = await gate.permit({ message: task.message, requestId: task.id, signal });
+        return { type: "permitted", ...permission, nowMs: now() };
+      }
       case "refuse":
         await postRefusalOnce({ ...request, notify });
         return { type: "refusal_shown" };
@@ -65,11 +62,10 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
         return questions.giveFromThread({ task, reconcile: act.reconcile, signal });
       case "charge":
         return { type: "charged", over: await gate.charge({ task, untilMs: act.untilMs }) };
-      case "open_thread":
-        return {
-          type: "thread_opened",
-          threadRef: await openThread({ ...request, privately: act.privately, reconcile: act.reconcile }),
-        };
+      case "open_thread": {
+        const threadRef = await openThread({ ...request, privately: act.privately, reconcile: act.reconcile });
+        return { type: "thread_opened", threadRef };
+      }
       case "join_thread": {
         const position = await threads.joinThread({ task, turnMs: act.turnMs, parallel: act.parallel });
         return position === undefined ? { type: "thread_full" } : { type: "thread_joined", nowMs: now(), ...position };
@@ -92,12 +88,10 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
       case "hold_thread":
         await threads.hold({ task, untilMs: act.untilMs });
         return { type: "thread_held" };
-      case "ask_question":
-        return {
-          type: "question_asked",
-          ts: await askQuestion({ ...request, reconcile: act.reconcile, nowMs: now() }),
-          nowMs: now(),
-        };
+      case "ask_question": {
+        const ts = await askQuestion({ ...request, reconcile: act.reconcile, nowMs: now() });
+        return { type: "question_asked", ts, nowMs: now() };
+      }
       case "show_question":
         await showQuestion({ ...request, nowMs: now() });
         return { type: "question_shown", nowMs: now() };
@@ -144,8 +138,8 @@ function isCall(act: Act): act is ExecutionCall {
 }
 
 /**
- * Tells the user that the task is under way, by a placeholder in the thread and a reaction on the message. Resolves to the placeholder's
- * `ts`. With `reconcile` a placeholder that an earlier try posted is found.
+ * Posts the placeholder in the thread and adds a reaction to the message. Resolves to the placeholder's `ts`. With `reconcile` it first
+ * looks for a placeholder that an earlier try posted.
  */
 export async function announceTask(request: {
   slack: SlackApi;
@@ -160,23 +154,16 @@ export async function announceTask(request: {
     const [earlier] = (await ownPostsOrKnown(request)).filter(({ part }) => part === placeholderPart);
     if (earlier !== undefined) return earlier.ts;
   }
-  const posted = await slack.post({
-    installation: installationOf(task),
-    ...threadRefOf(task),
-    content: text.placeholder(task),
-    key: { requestId: task.id, part: placeholderPart },
-    signal,
-  });
+  const key = { requestId: task.id, part: placeholderPart };
+  const target = { installation: installationOf(task), ...threadRefOf(task) };
+  const posted = await slack.post({ ...target, content: text.placeholder(task), key, signal });
   await markReceived({ ...request, status: text.status(task) });
   return posted.ts;
 }
 
 type PrepareRequest = { slack: SlackApi; files: Files; task: Task; signal: AbortSignal };
 
-/**
- * Gathers the thread's history and the message's files. Rejects with a SlackError where a later try may succeed, or with a
- * FileRefused.
- */
+/** Gathers the thread's history and the message's files. Rejects with a FileRefused, or with a SlackError if a retry may succeed. */
 async function prepare(request: PrepareRequest): Promise<Context> {
   const { files, task, signal } = request;
   const { threadTs, command, files: asked = [] } = task.message;
@@ -185,22 +172,13 @@ async function prepare(request: PrepareRequest): Promise<Context> {
   return { attachments, history };
 }
 
-/** A thread that the bot may not read has no history, and the task goes on without one. */
-async function readHistory({
-  slack,
-  task,
-  signal,
-}: PrepareRequest): Promise<NonNullable<ExecuteTaskParams["history"]>> {
+/** Resolves to no history if the bot may not read the thread. */
+async function readHistory({ slack, task, signal }: PrepareRequest): Promise<Context["history"]> {
   const { message, id: requestId } = task;
   const threadRef = threadRefOf(task);
-  const whole = {
-    installation: installationOf(task),
-    ...threadRef,
-    oldestTs: threadRef.threadTs,
-    appId: message.appId,
-  };
+  const thread = { installation: installationOf(task), ...threadRef, oldestTs: threadRef.threadTs };
   try {
-    const messages = await slack.replies({ ...whole, requestId, signal });
+    const messages = await slack.replies({ ...thread, appId: message.appId, requestId, signal });
     return pureStep(() => createThreadHistory({ messages, message }));
   } catch (thrown) {
     const isLastTry = task.attempts + 1 >= maxContextTries;
@@ -210,7 +188,7 @@ async function readHistory({
 }
 
 /**
- * The text of a message that an operator wants tried again: read anew from Slack, since it is kept nowhere. Undefined where the
+ * Reads the text of a message that an operator retries. It comes from Slack, because Sekisho erased it. Resolves to undefined if the
  * message is gone. Rejects with a SlackError.
  */
 export async function readMessageText(request: {
@@ -221,25 +199,25 @@ export async function readMessageText(request: {
   const { ts, botUsers = [] } = request.task.message;
   const messages = await messagesFromTask(request);
   const message = messages.find((candidate) => candidate.ts === ts);
-  // Its files are not known any more, and without them it would be another message.
+  // The record no longer has the message's files, and without them it would be a different request.
   if (message === undefined || message.fileIds.length > 0) return undefined;
   return readUserText({ text: message.text, botUsers });
 }
 
-/** The longest that a worker waits for Slack to take a notice. */
+/** How long a worker waits for Slack to accept a notice. */
 const noticeTimeoutMs = 5000;
 /**
- * The most notices that one process sends to Slack at once, so that other workers stay free for answers where Slack is slow or limits us.
- * People who may not ask have a separate limit of the same size, so that they cannot keep notices from others.
+ * The limit of concurrent notices of one process, so that a slow Slack leaves workers free for answers. People who may not ask have a
+ * separate limit of the same size, so that they cannot hold up notices to others.
  */
 const maxNoticesAtOnce = 4;
 
-/** Creates the function that tells a person privately that something was not done, within the limits of `gate/refusals.ts`. */
+/** Creates the function that tells a person privately that a request was refused, within the limits of `gate/refusals.ts`. */
 export function createNotify({ gate }: { gate: Pick<Gate, "isStranger" | "mayRefuse"> }): Notify {
   const allowed = createConcurrencyLimit({ max: maxNoticesAtOnce });
   let strangers = 0;
 
-  /** Drops a stranger's notice at the limit. A notice for anybody else waits. */
+  /** At the limit, drops a notice to a person who may not ask, and delays any other. */
   async function send({ post, ...notice }: Parameters<Notify>[0]): Promise<void> {
     const { signal } = notice;
     const isStranger = await gate.isStranger(notice);
@@ -269,33 +247,22 @@ export function createNotify({ gate }: { gate: Pick<Gate, "isStranger" | "mayRef
 
 type RefuseRequest = { slack: SlackApi; notify: Notify; task: Task; text: TaskText; signal: AbortSignal };
 
-/** Tells the writer of a message that was refused why. */
+/** Tells the writer of a refused message the reason. */
 export async function postRefusalOnce({ slack, notify, task, text, signal }: RefuseRequest): Promise<void> {
   const { user, threadTs } = task.message;
   const [content] = text.parts(task);
   if (content === undefined || task.outcome === undefined) return;
-  const post = (deadline: AbortSignal) => postRefusal({ slack, task, content, signal: deadline });
+  const post = (deadline: AbortSignal) => postRefusal(slack, task, content, deadline);
   await notify({ task, user, kind: kindOf(task.outcome), threadTs, signal, post });
 }
 
-async function postRefusal({
-  slack,
-  task,
-  content,
-  signal,
-}: {
-  slack: SlackApi;
-  task: Task;
-  content: MessageContent;
-  signal: AbortSignal;
-}): Promise<void> {
+async function postRefusal(slack: SlackApi, task: Task, content: MessageContent, signal: AbortSignal): Promise<void> {
   const { user, channel, direct, threadTs, command, unaddressed } = task.message;
-  const call = { installation: installationOf(task), requestId: task.id, signal };
+  const installation = installationOf(task);
+  const call = { installation, requestId: task.id, signal };
+  const key = { requestId: task.id, part: answerPart };
   const post = (target: { channel: string; threadTs: string | undefined }) =>
-    slack.post({
-      ...{ installation: call.installation, signal, content, ...target },
-      key: { requestId: task.id, part: answerPart },
-    });
+    slack.post({ installation, content, key, signal, ...target });
   if (direct) {
     await post({ channel, threadTs: command ? undefined : threadRefOf(task).threadTs });
     return;
@@ -304,13 +271,13 @@ async function postRefusal({
     // Slack does not show an ephemeral message in a thread that has no reply yet.
     await slack.postEphemeral({ ...call, channel, threadTs, user, text: content.text });
   } catch (thrown) {
-    // The bot is not in the channel, or the person is not.
+    // The bot or the person is not in the channel.
     if (unaddressed || !isSlackError(thrown, ["gone", "refused"])) throw thrown;
     await post({ ...(await slack.openDirect({ ...call, user })), threadTs: undefined });
   }
 }
 
-/** The kind of a refusal, of which each is shown once within the window of `gate/refusals.ts`. */
+/** Each kind of refusal is shown once within the window of `gate/refusals.ts`. */
 function kindOf(outcome: TaskOutcome): string {
   if (outcome.type === "failed") return outcome.reason;
   if (outcome.type !== "limited") return outcome.type;

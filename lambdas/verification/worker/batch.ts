@@ -1,4 +1,4 @@
-/** Handles a batch of SQS messages on AWS Lambda: reports the failed ones, and sets when those come again. */
+/** Handles a batch of SQS messages on AWS Lambda: reports the failed ones, and sets when they are delivered again. */
 
 import { ChangeMessageVisibilityCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import * as z from "zod";
@@ -16,7 +16,7 @@ const recordSchema = z
   .object({
     messageId: z.string(),
     receiptHandle: z.string(),
-    /** Which queue it comes from. */
+    /** The queue's ARN. */
     eventSourceARN: z.string().optional(),
     body: z.string(),
     attributes: z.object({ ApproximateReceiveCount: z.coerce.number(), MessageGroupId: z.string().optional() }),
@@ -32,14 +32,14 @@ const eventSchema = z.object({ Records: z.array(recordSchema) });
 export type SqsRecord = z.infer<typeof recordSchema>;
 export type BatchResponse = { batchItemFailures: { itemIdentifier: string }[] };
 
-/** Throws for anything but an event of SQS. */
+/** Throws if the event is not from SQS. */
 export function parseBatch(event: unknown): readonly SqsRecord[] {
   return eventSchema.parse(event).Records;
 }
 
 /**
- * Handles all messages at once and never rejects: a failed message does not fail the others. A message that is not due yet is sent to
- * `queue` again with the rest of its delay. `failed` is called for each failure, so that it can set when the message comes again.
+ * Handles all messages at once and never rejects, because a failed message must not fail the others. A message that is not due yet is sent
+ * to `queue` again with the rest of its delay. `failed` is called for each failure, to set when the message is delivered again.
  */
 export async function handleBatch({
   batch,
@@ -67,25 +67,21 @@ export async function handleBatch({
   const failures = batch.flatMap((record, index) => {
     const result = results[index];
     if (result?.status !== "rejected") return [];
-    const { body } = record;
     const { reason }: { reason: unknown } = result;
-    const causeKind = errorKind(reason);
-    log.warn("queue_message_failed", { ...readQueuedIds(body), cause_kind: causeKind, attempt: record.receiveCount });
+    const fields = { cause_kind: errorKind(reason), attempt: record.receiveCount };
+    log.warn("queue_message_failed", { ...readQueuedIds(record.body), ...fields });
     return [{ record, reason }];
   });
   await Promise.all(failures.map(({ record, reason }) => failed(record, reason)));
   return { batchItemFailures: failures.map(({ record }) => ({ itemIdentifier: record.messageId })) };
 }
 
-/**
- * When a failed message comes again, instead of after the queue's long visibility timeout: after 5 s, and after twice as long each
- * further time, up to five minutes.
- */
+/** Replaces the queue's long visibility timeout for a failed message: 5 s at first, then doubling up to five minutes. */
 export function retryDelaySeconds({ receiveCount }: { receiveCount: number }): number {
   return Math.min(300, 5 * 2 ** Math.min(Math.max(receiveCount - 1, 0), 20));
 }
 
-/** Creates the function that sets a failed message's visibility timeout. Best effort: where it fails, the queue's own timeout holds. */
+/** Creates the function that sets a failed message's visibility timeout. Best effort: if it fails, the queue's own timeout applies. */
 export function createRetryLater({
   client,
   queueUrl,
@@ -106,7 +102,7 @@ export function createRetryLater({
     body: string;
     receiptHandle: string;
     receiveCount: number;
-    /** Before that the message would only meet the lease of its own failed step, and be replaced by a copy with a receive count of 1. */
+    /** Any earlier, the message would meet the lease of its own failed step and be replaced by a copy with a receive count of 1. */
     notBeforeMs: number;
   }): Promise<void> => {
     const command = new ChangeMessageVisibilityCommand({
@@ -123,10 +119,9 @@ export function createRetryLater({
   };
 }
 
-/** The parts of a Lambda context that are used. */
 export type InvocationContext = {
   getRemainingTimeInMillis(): number;
-  /** The ARN that the caller invoked: with the alias, where one was given. */
+  /** The ARN that the caller invoked, including an alias if the caller used one. */
   invokedFunctionArn: string;
 };
 
@@ -134,10 +129,10 @@ export function isOperatorInvocation({ invokedFunctionArn }: Pick<InvocationCont
   return invokedFunctionArn.endsWith(`:${operatorAlias}`);
 }
 
-/** The time that is left for saving the record before Lambda ends the function. */
+/** The time reserved for saving the record before Lambda ends the function. */
 const settleMs = 5000;
 
-/** A signal that aborts shortly before the function's time is over; `end` clears the timer. */
+/** Creates a signal that aborts shortly before the function times out. `end` clears the timer. */
 export function endingSignal({ context }: { context: Pick<InvocationContext, "getRemainingTimeInMillis"> }): {
   signal: AbortSignal;
   end(): void;

@@ -1,4 +1,4 @@
-/** The acts that call the Execution zone. Each takes a slot of its destination, so that a slow destination leaves room for others. */
+/** Runs the acts that call the Execution zone. Each takes a slot of its destination, so that a slow destination does not block others. */
 
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { TaskResult } from "../../../contracts/methods.ts";
@@ -11,9 +11,9 @@ export type ExecutionCall = Extract<TaskEffect, { type: CallAct }>;
 type CallRequest = { act: ExecutionCall; task: Task; signal: AbortSignal };
 
 export type ExecutionCalls = {
-  /** A failure of the other side is an event, not a rejection. */
+  /** A failed call resolves to an event. */
   run(request: CallRequest): Promise<TaskEvent>;
-  /** Best effort: a session that is not stopped ends by itself. */
+  /** Best effort, because a session that is not stopped ends by itself. */
   stopSession(request: { task: Task; signal: AbortSignal }): Promise<void>;
 };
 
@@ -29,7 +29,7 @@ export function createCallRunner({
   const slots = new Map(
     [...destinations].map(([name, { maxSends }]) => {
       const maxAsks = Math.ceil(maxSends / 4);
-      // A send takes as long as the agent does, so no call waits for its slot. The other calls are short.
+      // A send takes as long as the agent, so no other send waits for its slot. The other calls are short.
       const send = createSlots({ max: maxSends, maxWaiting: 0, now });
       return [name, { send, ask: createSlots({ max: maxAsks, maxWaiting: maxAsks, now }) }];
     }),
@@ -54,12 +54,8 @@ export function createCallRunner({
       case "poll": {
         const isIdle = slotsOf(task)?.ask.isIdle() ?? true;
         const waitMs = isIdle && task.cancelReason === undefined && task.state !== "asking" ? request.longPollMs : 0;
-        return {
-          type: "answered",
-          act: "poll",
-          result: await pollTask({ ...request, by: act.by, waitMs }),
-          nowMs: now(),
-        };
+        const result = await pollTask({ ...request, by: act.by, waitMs });
+        return { type: "answered", act: "poll", result, nowMs: now() };
       }
       case "answer":
         return { type: "answered", act: "answer", result: await answerTask(request), nowMs: now() };
@@ -70,11 +66,11 @@ export function createCallRunner({
   }
 
   function slotsOf(task: Task) {
-    return task.call?.destination === undefined ? undefined : slots.get(task.call?.destination);
+    return slots.get(task.call?.destination ?? "");
   }
 
   function destinationOf(task: Task): WorkerDestination {
-    const known = task.call?.destination === undefined ? undefined : destinations.get(task.call?.destination);
+    const known = destinations.get(task.call?.destination ?? "");
     if (known === undefined) throw new SekishoError("agent_not_found");
     return known;
   }
@@ -90,11 +86,8 @@ export function createCallRunner({
     },
     async stopSession({ task: { call: made }, signal }) {
       if (made === undefined) return;
-      const { destination, sessionId } = made;
-      await destinations
-        .get(destination)
-        ?.client.stopSession?.({ sessionId, signal })
-        .catch(() => {});
+      const { client } = destinations.get(made.destination) ?? {};
+      await client?.stopSession?.({ sessionId: made.sessionId, signal }).catch(() => {});
     },
   };
 }
@@ -117,7 +110,7 @@ type ExecuteCall = Pick<WorkerDestination, "client" | "callTimeoutMs" | "botToke
   signal: AbortSignal;
 };
 
-/** Sends the stored params under the request id, the same at every repetition. */
+/** Sends the stored params with the request id as the JSON-RPC id, so that the host recognises a repetition. */
 export async function sendTaskCall({
   client,
   callTimeoutMs,
@@ -140,7 +133,7 @@ export async function pollTask(
   return client.call({ method: "get_task", params, id: newId(), ...common({ callTimeoutMs, task, signal }) });
 }
 
-/** Sends the person's answer under its own JSON-RPC id, the same at every repetition. */
+/** Sends the person's reply with its own JSON-RPC id, so that the host recognises a repetition. */
 async function answerTask({ client, callTimeoutMs, task, signal }: ExecuteCall): Promise<TaskResult> {
   const { question, call } = task;
   if (question?.answer === undefined || call?.taskId === undefined) throw new SekishoError("internal");
@@ -148,7 +141,7 @@ async function answerTask({ client, callTimeoutMs, task, signal }: ExecuteCall):
   const chosen = option === undefined ? undefined : question.options[option];
   const params = {
     task_id: call.taskId,
-    // An option whose id cannot be sent is named by its label.
+    // An option without a usable id is named by its label.
     ...(chosen?.id ? { option_id: chosen.id } : {}),
     ...(text === undefined && chosen?.id !== "" ? {} : { text: text ?? chosen?.label ?? "" }),
     user_id: user,
@@ -184,47 +177,46 @@ function common({ callTimeoutMs, task, signal }: { callTimeoutMs: number; task: 
   };
 }
 
-/** A slot, which `release` gives back; or, without a free one, the delay after which this caller likely gets one. */
+/** A slot, or if none is free, the delay after which this caller will likely get one. */
 type Taken = { release: () => void } | { delayMs: number };
 
 export type Slots = {
   take(): Promise<Taken>;
-  /** Whether less than half of the slots are taken beside the caller's own: then a poll may wait at the destination for news. */
+  /** Whether less than half of the slots are taken, without the caller's own. A poll may then wait at the destination for news. */
   isIdle(): boolean;
 };
 
-/** The mean duration of a call before any was measured. */
+/** The assumed mean duration of a call before any was measured. */
 const firstGuessMs = 1000;
-/** The longest that a caller waits for a slot. A call may take only some milliseconds. */
+/** How long a caller waits for a slot. Waiting is worthwhile because a call may take only milliseconds. */
 const mostWaitMs = 1000;
 const leastDelayMs = 100;
-/** The longest delay of a caller that is turned away, since the destination may have become faster by then. */
+/** Bounds the delay of a caller that is turned away, because the destination may have become faster by then. */
 const mostDelayMs = 60_000;
 /** The weight of one call's duration in the mean. */
 const weight = 0.1;
 
 /**
- * Limits the concurrent calls of one destination. At most `maxWaiting` callers wait for a slot, in their order. Further callers are
- * turned away with a delay, spaced by the mean duration of calls, so that ten thousand waiting tasks do not all retry at once.
+ * Limits the concurrent calls to one destination. At most `maxWaiting` callers wait for a slot, in order of arrival. Further callers get a
+ * delay, spaced by the mean duration of calls, so that ten thousand waiting tasks do not all retry at once.
  */
 export function createSlots({ max, maxWaiting, now }: { max: number; maxWaiting: number; now: () => number }): Slots {
-  /** In order of arrival. */
   const waiting = new Set<() => void>();
   let taken = 0;
   let meanMs = firstGuessMs;
   let bookedUntilMs = 0;
 
-  /** Takes a free slot. */
-  function hold(): Taken {
+  function takeFreeSlot(): Taken {
     const sinceMs = now();
     taken += 1;
-    function release(): void {
-      taken -= 1;
-      meanMs += weight * (now() - sinceMs - meanMs);
-      const [next] = waiting;
-      next?.();
-    }
-    return { release };
+    return {
+      release() {
+        taken -= 1;
+        meanMs += weight * (now() - sinceMs - meanMs);
+        const [next] = waiting;
+        next?.();
+      },
+    };
   }
 
   function turnAway(): Taken {
@@ -236,13 +228,11 @@ export function createSlots({ max, maxWaiting, now }: { max: number; maxWaiting:
   function wait(): Promise<Taken> {
     const { promise, resolve } = Promise.withResolvers<Taken>();
     const timer = setTimeout(() => settle(turnAway), mostWaitMs);
+    const takeFreedSlot = () => settle(takeFreeSlot);
     function settle(outcome: () => Taken): void {
       clearTimeout(timer);
       waiting.delete(takeFreedSlot);
       resolve(outcome());
-    }
-    function takeFreedSlot(): void {
-      settle(hold);
     }
     waiting.add(takeFreedSlot);
     return promise;
@@ -250,7 +240,7 @@ export function createSlots({ max, maxWaiting, now }: { max: number; maxWaiting:
 
   return {
     async take() {
-      if (taken < max) return hold();
+      if (taken < max) return takeFreeSlot();
       return waiting.size < maxWaiting ? wait() : turnAway();
     },
     isIdle: () => (taken - 1) * 2 < max,

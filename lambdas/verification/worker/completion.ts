@@ -1,27 +1,27 @@
-/** Handles a completion push: wakes the task that it names, if the task is waiting. A push carries no outcome and is not trusted. */
+/** Handles a completion push: wakes the task that it names, if that task is waiting. A push carries no outcome and is not trusted. */
 import { completionSchema } from "../../../contracts/completion.ts";
 import type { TaskEvent } from "../task/events.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
 import { runStep, type WorkerOptions } from "./run-step.ts";
 
-/** The shortest gap between two polls of a task that pushes can cause. */
+/** The shortest time between two polls of a task that pushes can cause. */
 const pollGapMs = 1000;
 
-type Push = { body: string; signal: AbortSignal | undefined };
+type Push = { body: string; signal?: AbortSignal | undefined };
 
-/** The wake-up that was sent last for pushes of a task: its number, when it is due, and the end of the lease that it met. */
+/** The last wake-up that was sent for a task's pushes: its number, when it is due, and the end of the lease that it met. */
 type SentLink = { seq: number; dueAtMs: number; leaseUntilMs: number };
 
 const maxSentLinks = 1000;
 
 /**
- * The `early` count of a wake-up that a push sends. A wake-up that arrives before the record is saved comes again with a doubled delay,
- * from a tenth of a second on. This one has waited a second already and counts as one that came four times, so that wake-ups of many
- * processes stay few messages.
+ * The `early` count of a wake-up that a push sends. A wake-up that arrives before the record is saved is delivered again with a doubling
+ * delay that begins at a tenth of a second. This one has waited a second already, so it begins at the fourth delay, which keeps the number
+ * of messages low if many processes send one.
  */
 const firstEarly = 4;
 
-/** Resolves when there is nothing more to do for the push; rejects where the store is away. */
+/** The handler rejects if the store is unavailable. */
 export function createHandleCompletion(options: WorkerOptions): (push: Push) => Promise<void> {
   const sentLinks = new Map<string, SentLink>();
   return (push) => handleCompletion(options, sentLinks, push);
@@ -38,7 +38,7 @@ async function handleCompletion(
   const task = await store.get({ id: push.request_id });
   const nowMs = now();
   const isMeant = task?.state === "waiting" && task.call?.taskId === push.task_id;
-  // A host that failed keeps its delay until the next try, and a task that is being canceled needs no poll.
+  // After a failure the planned delay stays, and a task that is being canceled needs no poll.
   const isEnding = task?.cancelReason !== undefined || (task?.attempts ?? 0) > 0;
   if (!isMeant || isEnding || isPolledSoon(task, nowMs)) return log.debug("completion_dropped", { ...push });
   if (isHeld(task, nowMs) || isRecent(task, nowMs)) return pollSoon(options, sentLinks, { task, nowMs });
@@ -46,7 +46,7 @@ async function handleCompletion(
   await runStep(options, { task, event, seq: task.wakeSeq, nowMs, signal });
 }
 
-/** Whether the planned poll is due no later than one for this push could be. */
+/** Whether the planned poll comes no later than one for this push could. */
 function isPolledSoon(task: Task, nowMs: number): boolean {
   const { nextPollAtMs = Number.POSITIVE_INFINITY } = task.wait ?? {};
   return !isHeld(task, nowMs) && isRecent(task, nowMs) && nextPollAtMs - nowMs <= pollGapMs;
@@ -64,9 +64,9 @@ function isRecent({ wait }: Task, nowMs: number): boolean {
 }
 
 /**
- * The last poll, or the one under way, may have been answered before the news that the push announces, and the next one may be minutes
- * away. So a further wake-up is sent for the end of the gap. It has the number of the next one: of wake-ups with the same number only
- * one is processed, so there is one poll, however many pushes arrive. One process sends such a wake-up once.
+ * Sends a wake-up for the end of the gap, because the last poll may have missed the news and the next one may be minutes away. It carries
+ * the number of the next wake-up. Only one wake-up per number is processed, so many pushes cause one poll. Each process sends such a
+ * wake-up once.
  */
 async function pollSoon(
   { queue, log }: WorkerOptions,
@@ -75,19 +75,16 @@ async function pollSoon(
 ): Promise<void> {
   const seq = task.wakeSeq + (isHeld(task, nowMs) ? 1 : 0);
   const sent = sentLinks.get(task.id);
-  const isToCome = nowMs < ((isHeld(task, nowMs) ? sent?.leaseUntilMs : sent?.dueAtMs) ?? 0);
-  if (sent?.seq === seq && isToCome) {
+  const isPending = nowMs < ((isHeld(task, nowMs) ? sent?.leaseUntilMs : sent?.dueAtMs) ?? 0);
+  if (sent?.seq === seq && isPending) {
     return log.debug("completion_dropped", { request_id: task.id, task_id: task.call?.taskId });
   }
   // The clock of the worker that polled may be ahead.
   const sincePollMs = isRecent(task, nowMs) ? Math.max(0, nowMs - (task.wait?.polledAtMs ?? nowMs)) : 0;
   const delayMs = pollGapMs - sincePollMs;
-  await queue.send({
-    body: JSON.stringify({ type: "wake", requestId: task.id, seq, early: firstEarly }),
-    delayMs,
-    group: queueGroupOf(task),
-  });
-  // After the send, so that no push is dropped for a wake-up that was never sent.
+  const body = JSON.stringify({ type: "wake", requestId: task.id, seq, early: firstEarly });
+  await queue.send({ body, delayMs, group: queueGroupOf(task) });
+  // Remembered after the send, so that no push is dropped for a wake-up that was never sent.
   sentLinks.delete(task.id);
   sentLinks.set(task.id, { seq, dueAtMs: nowMs + delayMs, leaseUntilMs: task.lease?.untilMs ?? 0 });
   const [oldest] = sentLinks.keys();

@@ -1,4 +1,4 @@
-/** Handles dead letters: messages that the queue gave up on. Calls only the store and the queues. */
+/** Handles dead letters (messages that the queue gave up on). It calls only the store and the queues. */
 import { ItemError } from "../../shared/engine/records.ts";
 import { readQueuedIds } from "../../shared/queued-ids.ts";
 import type { TaskEvent } from "../task/events.ts";
@@ -10,13 +10,9 @@ import { type ActlessOptions, causeKindOf, deferUntilLeaseEnds, runStep, soonAga
 
 type DeadLetter = { message: QueueMessage; signal: AbortSignal | undefined; keep: () => Promise<void> };
 
-export type HandleDeadLetter = (request: {
-  body: string;
-  signal?: AbortSignal;
-  keep?: () => Promise<void>;
-}) => Promise<void>;
+type HandleDeadLetter = (request: { body: string; signal?: AbortSignal; keep?: () => Promise<void> }) => Promise<void>;
 
-/** Creates the handler that is described at `Worker.deadLetter`. */
+/** Creates the handler that `Worker.deadLetter` describes. */
 export function createHandleDeadLetter(options: ActlessOptions): HandleDeadLetter {
   const { log, telemetry } = options;
   return async ({ body, signal, keep = async () => {} }) => {
@@ -33,17 +29,17 @@ export function createHandleDeadLetter(options: ActlessOptions): HandleDeadLette
 }
 
 /**
- * Stores the message for an operator first, and then fails the task in the record. The next wake-up asks the host to cancel, and the one
- * after it tells the user: the worker makes those calls, so this handler needs none of its permissions. Stored are:
- * - an `ask` whose task could not be recorded, once. It is also tried again by itself for a week;
- * - a `wake`. Where its task failed, a redrive only repeats the delivery;
+ * Stores the message for an operator first, and then fails the task in the record. The worker does the rest at the next wake-ups (it asks
+ * the host to cancel and tells the user), so this handler needs none of its permissions. It stores:
+ * - an `ask` whose task could not be recorded, once. It is also retried automatically for a week;
+ * - a `wake`. If its task has failed, a redrive only repeats the delivery;
  * - a `button_click`;
- * - a `redrive` or a `cancel`. The task stays as it is. A `cancel` is also tried again by itself.
- * Not stored are messages that go on elsewhere (their wake-up is finished, or a worker holds the task) and messages without a task.
+ * - a `redrive` or a `cancel`. The task does not change. A `cancel` is also retried automatically.
+ * It does not store messages whose task goes on elsewhere (the wake-up is done, or a worker holds the task) or that have no task.
  */
 async function handleDeadLetter(options: ActlessOptions, { message, signal, keep }: DeadLetter): Promise<void> {
   const { queue, now = Date.now } = options;
-  // A queued task also looks at its thread by itself.
+  // A queued task also checks its thread by itself.
   if (message.type === "thread_free") return;
   // The person sees that the click had no effect, and may click again.
   if (message.type === "redrive" || message.type === "button_click") return keep();
@@ -67,8 +63,8 @@ async function handleDeadLetter(options: ActlessOptions, { message, signal, keep
 }
 
 /**
- * Reads the record. Where it cannot be parsed, `unreadable` is the kind of the error and `task` is its readable part. Only dead letters
- * are handled so: before that, a worker of another version may be able to read the record.
+ * Reads the record. If it cannot be parsed, `unreadable` is the kind of the error and `task` the readable part. This is for dead letters
+ * only, because until then a worker of another version may be able to read the record.
  */
 async function readTask(
   { store, log }: ActlessOptions,
@@ -84,7 +80,7 @@ async function readTask(
   }
 }
 
-/** Tries a `cancel` again as long as the task has no outcome, because a person was told that the task is being canceled. */
+/** Retries a `cancel` as long as the task has no outcome, because Slack already shows that the task is being canceled. */
 async function retryCancel(
   options: ActlessOptions,
   { message, keep }: { message: QueueMessage; keep: () => Promise<void> },
@@ -92,17 +88,14 @@ async function retryCancel(
   await keep();
   const { task } = await readTask(options, message.requestId);
   if (task === undefined || task.outcome !== undefined || task.state === "done") return;
-  await options.queue.send({
-    body: JSON.stringify(message),
-    delayMs: afterDeadLetterMs,
-    group: queueGroupOf(task),
-  });
+  const group = queueGroupOf(task);
+  await options.queue.send({ body: JSON.stringify(message), delayMs: afterDeadLetterMs, group });
 }
 
-/** How long a message without a record is tried: a week, so that the person gets an answer, even if only that it came too late. */
+/** A message without a record is retried for a week, so that the person gets an answer, even if only that it is too late. */
 const maxUnclaimedMs = 7 * maxAgeMs;
 
-/** Tries a message again whose record could never be created. */
+/** Retries a message whose record could never be created. */
 async function handleUnclaimed(
   { queue, now = Date.now }: ActlessOptions,
   { ask, keep }: { ask: AskMessage; keep: () => Promise<void> },

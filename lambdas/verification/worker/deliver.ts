@@ -1,4 +1,4 @@
-/** The acts that post the outcome: `deliver` it, `cleanUpThread` later, and `openThread` for a slash command. */
+/** The acts that post in the thread: `deliver` the outcome, `cleanUpThread` later, and `openThread` for a slash command. */
 
 import { type MessageContent, type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { createOutgoingFiles } from "../slack/messages/answer.ts";
@@ -27,7 +27,7 @@ import {
 } from "./own-posts.ts";
 import { questionTsOf } from "./questions.ts";
 
-/** After this time the answer is a new message, because an edit of the placeholder notifies nobody. */
+/** After this time the answer is a new message, because Slack sends no notification for an edit of the placeholder. */
 const editNotifiesNobodyAfterMs = 60_000;
 
 type Request = {
@@ -39,7 +39,7 @@ type Request = {
   signal: AbortSignal;
 };
 
-/** Posts the outcome. With `reconcile` an earlier try may have left posts behind: they are looked up first. */
+/** Posts the outcome. With `reconcile` it first looks for posts that an earlier try may have left. */
 export async function deliver(request: Request & { reconcile: boolean }): Promise<"delivered" | "share_refused"> {
   const { task, reconcile } = request;
   if (task.delivery?.status === "failure_notice") return postFailureNotice(request);
@@ -59,8 +59,8 @@ export async function deliver(request: Request & { reconcile: boolean }): Promis
 }
 
 /**
- * Posts one plain text, unless the thread shows the whole outcome (then only a later change had failed). Where the thread cannot be
- * read, it is posted all the same, unless an earlier try may have posted it.
+ * Posts one plain text, unless the thread shows the whole outcome because only a later change had failed. If the thread cannot be read,
+ * it is posted anyway, unless an earlier try may have posted it.
  */
 async function postFailureNotice(request: Request & { reconcile: boolean }): Promise<"delivered"> {
   const found = await ownPosts(request).catch((thrown: unknown) => {
@@ -74,7 +74,7 @@ async function postFailureNotice(request: Request & { reconcile: boolean }): Pro
   return "delivered";
 }
 
-/** Shares the uploaded files. False where Slack refuses for good. */
+/** Shares the uploaded files. Resolves to false if Slack refuses for good. */
 async function share({ slack, task, signal }: Request): Promise<boolean> {
   const call = { installation: installationOf(task), ...threadRefOf(task), requestId: task.id, signal };
   try {
@@ -87,15 +87,14 @@ async function share({ slack, task, signal }: Request): Promise<boolean> {
 }
 
 /**
- * Deletes posts that landed late and are doubled, and removes the buttons of questions. It posts nothing: a confirmed post that is gone
+ * Deletes duplicates that arrived late, and removes the buttons of questions. It posts nothing, because a confirmed post that is missing
  * was deleted by a person.
  */
 export async function cleanUpThread(request: Request): Promise<void> {
   const { task } = request;
   const found = await ownPosts(request);
-  const plan = planRequest(request, { found, asNew: true });
   const removed = new Set<string>();
-  for (const action of plan) {
+  for (const action of planRequest(request, { found, asNew: true })) {
     if (action.type !== "remove") continue;
     await perform(request, action);
     removed.add(action.ts);
@@ -104,7 +103,7 @@ export async function cleanUpThread(request: Request): Promise<void> {
   if (task.message.command) await removeOpenings(request);
 }
 
-/** Removes a question's buttons. The record has the latest question only; an earlier one keeps its text as Slack has it. */
+/** Removes a question's buttons. The record has the latest question only, so an earlier one keeps its text from Slack. */
 async function closeButtons(request: Request, { ts, part, buttons }: OwnPost): Promise<void> {
   const { question } = request.task;
   if (buttons === undefined) return;
@@ -121,7 +120,7 @@ async function closeQuestion(request: Request, ts: string): Promise<void> {
   await showOneOf(request, { ts, part: questionPart + index, contents });
 }
 
-/** Edits the message to the first content that Slack takes. Where it takes none, the message is deleted, because its buttons would stay. */
+/** Edits the message to the first content that Slack accepts. If it accepts none, the message is deleted, so that no buttons stay. */
 async function showOneOf(
   request: Request,
   { ts, part, contents }: { ts: string; part: number; contents: readonly MessageContent[] },
@@ -143,7 +142,7 @@ async function showOneOf(
   });
 }
 
-/** Deletes all openings of a slash command's thread but the recorded one. A post that landed late may have opened a second one. */
+/** Deletes all openings of a slash command's thread except the recorded one. A post that arrived late may have opened a second one. */
 async function removeOpenings(request: Request): Promise<void> {
   const { message, threadRef } = request.task;
   for (const channel of new Set([message.channel, threadRef?.channel ?? message.channel])) {
@@ -158,7 +157,7 @@ function planRequest({ task, text, nowMs }: Request, { found, asNew }: { found: 
   const hasFiles = uploadsOf(task).length > 0;
   const isRevised = task.delivery?.rewriteParts === true;
   const isStreamLatest = isStreamRecent({ task, nowMs });
-  // Without the last text in the thread, the parts of the answer stay.
+  // If the failure notice is not in the thread, the parts of the answer stay.
   const hasFailureNotice = hasFailedDelivery(task) && found.some(({ part }) => part === insteadPart);
   const parts = text.parts(hasFailureNotice ? task : { ...task, delivery: undefined });
   const firstPart = hasFailureNotice ? insteadPart : firstPartOf(task);
@@ -166,13 +165,13 @@ function planRequest({ task, text, nowMs }: Request, { found, asNew }: { found: 
   return planDelivery({ parts, firstPart, found, recorded, asNew, hasFiles, isStreamLatest, isRevised });
 }
 
-/** Whether the answer must be a new message: an edit of the placeholder would be unnoticed, above a question, or undone by a late edit. */
+/** Whether the answer must be a new message. An edit of the placeholder could go unnoticed, be above a question, or be overwritten late. */
 function isNew({ task: { placeholder, question, progress }, nowMs }: Request): boolean {
   const isLate = placeholder !== undefined && nowMs - placeholder.postedAtMs > editNotifiesNobodyAfterMs;
   return isLate || question !== undefined || progress?.inDoubt === true;
 }
 
-/** Whether the stream is the newest post: no question stands below it, and it grew within the last minute. */
+/** Whether the stream is the newest post: there is no question below it, and it grew within the last minute. */
 function isStreamRecent({ task: { question, progress }, nowMs }: { task: Task; nowMs: number }): boolean {
   if (progress === undefined) return question === undefined;
   return nowMs - progress.shownAtMs <= editNotifiesNobodyAfterMs;
@@ -188,7 +187,7 @@ function recordedPosts({ placeholder, question }: Task): string[] {
   return [placeholder?.ts, question?.ts].filter((ts) => ts !== undefined);
 }
 
-/** Stops a stream, because Slack edits no message that is still being streamed. Where that fails, the answer is posted anew. */
+/** Stops a stream, because Slack refuses edits of a message that is still streaming. If that fails, the answer is a new post. */
 async function closeStream({ slack, task, signal }: Request, ts: string): Promise<void> {
   const { channel } = threadRefOf(task);
   const call = { installation: installationOf(task), channel, requestId: task.id, signal };
@@ -207,7 +206,7 @@ async function perform(request: Request, action: Exclude<DeliveryAction, { type:
       return await slack.update({ ...post, ts: action.ts });
     } catch (thrown) {
       if (!isSlackError(thrown, ["no_such_message", "refused"])) throw thrown;
-      // Where the edit is impossible, the content is posted anew and the old message is deleted.
+      // The edit is impossible, so the content is posted as a new message and the old one is deleted.
       await slack.post({ ...post, threadTs });
       return removeIn(request, { channel, ts: action.ts });
     }
@@ -215,7 +214,7 @@ async function perform(request: Request, action: Exclude<DeliveryAction, { type:
   await slack.post({ ...post, threadTs });
 }
 
-/** Deletes a message. Where the workspace forbids that, the message is edited: it loses its buttons and says that it is no answer. */
+/** Deletes a message. If the workspace forbids that, an edit removes its buttons and says that it is not the answer. */
 async function removeIn(request: Request, { channel, ts }: { channel: string; ts: string }): Promise<void> {
   const { slack, task, text, signal } = request;
   const installation = installationOf(task);
@@ -238,8 +237,8 @@ function sharesOf(task: Task): { fileId: string; title: string }[] {
 }
 
 /**
- * Makes a change after the outcome was posted. Its failure makes the delivery be tried again, which looks at the thread first. Where
- * Slack does not let us look, that try would post the outcome twice, so the failure is ignored and left to the cleanup.
+ * Awaits a change after the outcome was posted. Its failure repeats the delivery, which reads the thread first. If Slack does not let us
+ * read the thread, the repetition would post the outcome twice, so the failure is ignored and left to the cleanup.
  */
 async function unlessUnseen(request: Request, change: Promise<void>): Promise<void> {
   try {
@@ -261,20 +260,21 @@ async function unlessGone(change: Promise<void>): Promise<void> {
   }
 }
 
+type ThreadRef = { channel: string; threadTs: string };
 type OpenRequest = { slack: SlackApi; task: Task; text: TaskText; signal: AbortSignal };
 
-/** The most by which Slack's clock and ours may differ. */
+/** The assumed limit of the difference between Slack's clock and ours. */
 const skewSeconds = 300;
 
 /**
- * Gives a slash command a thread: a message that says who asked what. Where the bot may not post in the channel, the person gets it
- * directly. Rejects with a SlackError.
+ * Opens a thread for a slash command, with a message that says who asked what. If the bot may not post in the channel, the thread is in
+ * the person's direct messages. Rejects with a SlackError.
  */
 export async function openThread(
   request: OpenRequest & { privately: boolean; reconcile: boolean },
-): Promise<{ channel: string; threadTs: string }> {
+): Promise<ThreadRef> {
   const { task, privately, reconcile } = request;
-  // A thread that an earlier try opened in the channel is used, whatever `privately` says now.
+  // A thread that an earlier try opened in the channel is used, even if `privately` is now set.
   const [earlier] = reconcile ? await findOpenings(request, task.message.channel) : [];
   if (earlier !== undefined) return { channel: task.message.channel, threadTs: earlier };
   if (!privately) {
@@ -291,25 +291,18 @@ export async function openThread(
 }
 
 /** Posts the opening in the channel, or finds the one that an earlier try posted. */
-async function openIn(
-  request: OpenRequest & { reconcile: boolean },
-  channel: string,
-): Promise<{ channel: string; threadTs: string }> {
+async function openIn(request: OpenRequest & { reconcile: boolean }, channel: string): Promise<ThreadRef> {
   const { slack, task, text, reconcile, signal } = request;
   const [earlier] = reconcile ? await findOpenings(request, channel) : [];
   if (earlier !== undefined) return { channel, threadTs: earlier };
-  const { ts } = await slack.post({
-    installation: installationOf(task),
-    channel,
-    threadTs: undefined,
-    content: text.opening({ ...task, threadRef: { channel, threadTs: "0.0" } }),
-    key: { requestId: task.id, part: openingPart },
-    signal,
-  });
+  const content = text.opening({ ...task, threadRef: { channel, threadTs: "0.0" } });
+  const key = { requestId: task.id, part: openingPart };
+  const target = { installation: installationOf(task), channel, threadTs: undefined };
+  const { ts } = await slack.post({ ...target, content, key, signal });
   return { channel, threadTs: ts };
 }
 
-/** The `ts` of the task's findOpenings in the channel, the oldest first; none where the bot may not read there. */
+/** Finds the `ts` of the task's openings in the channel, oldest first. Resolves to none if the bot may not read there. */
 async function findOpenings({ slack, task, signal }: OpenRequest, channel: string): Promise<string[]> {
   const { message, id: requestId } = task;
   const oldestTs = (Number(message.ts) - skewSeconds).toFixed(6);

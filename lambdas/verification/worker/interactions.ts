@@ -12,7 +12,7 @@ import { heldDelayMs, type Notify, type Questions } from "./questions.ts";
 
 export type HandleButtonClick = (request: { buttonClick: ButtonClick; signal: AbortSignal }) => Promise<void>;
 
-/** Rejects where store, queue or gate are away, and may then be repeated. */
+/** The handler rejects if the store, the queue or the gate is unavailable, and may then be repeated. */
 export function createHandleButtonClick({
   store,
   queue,
@@ -45,7 +45,7 @@ export function createHandleButtonClick({
   async function answer({ buttonClick, task, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
     if (buttonClick.button.type !== "answer") return undefined;
     const { question: index, option } = buttonClick.button;
-    // A question that is over has no options any more, but it still has who answered it.
+    // A question that is over has no options any more, but its answer is still recorded.
     const { question: asked } = task;
     const isOffered = asked?.index !== index || asked.answer !== undefined || option < asked.options.length;
     if (!isOffered) return { type: "over" };
@@ -54,13 +54,11 @@ export function createHandleButtonClick({
     switch (decision.type) {
       case "taken":
         return undefined;
-      case "held":
-        await queue.send({
-          body: JSON.stringify(buttonClick),
-          delayMs: heldDelayMs(now() - buttonClick.atMs),
-          group: queueGroupOf(task),
-        });
+      case "held": {
+        const delayMs = heldDelayMs(now() - buttonClick.atMs);
+        await queue.send({ body: JSON.stringify(buttonClick), delayMs, group: queueGroupOf(task) });
         return undefined;
+      }
       case "says_nothing":
         return { type: "over" };
       case "not_yours":
@@ -77,13 +75,8 @@ export function createHandleButtonClick({
     const call = { installation: installationOf(task), user, requestId: task.id };
     const post = async (deadline: AbortSignal) => {
       const locale = await gate.localeOf({ ...call, signal: deadline }).catch(() => undefined);
-      await slack.postEphemeral({
-        ...call,
-        channel,
-        threadTs,
-        text: text.buttonClickRefused({ refusal, locale }),
-        signal: deadline,
-      });
+      const notice = text.buttonClickRefused({ refusal, locale });
+      await slack.postEphemeral({ ...call, channel, threadTs, text: notice, signal: deadline });
     };
     await notify({ task, user, kind: refusal.type, threadTs, signal, post }).catch(() => {});
   }
@@ -91,7 +84,7 @@ export function createHandleButtonClick({
   return async ({ buttonClick, signal }) => {
     const fields = { request_id: buttonClick.requestId, operation: buttonClick.button.type, user: buttonClick.user };
     const task = await store.get({ id: buttonClick.requestId });
-    // The button must be in the channel of the task's posts: any other button is not ours.
+    // A button in another channel than the task's posts was not posted by Sekisho.
     if (task === undefined || threadRefOf(task).channel !== buttonClick.channel)
       return log.warn("button_click_without_task", fields);
     const clicked = { buttonClick, task, signal };
@@ -105,10 +98,7 @@ type Clicked = { buttonClick: ButtonClick; task: Task; signal: AbortSignal };
 
 export type HandleConversationOpened = (request: { opened: ConversationOpened; signal: AbortSignal }) => Promise<void>;
 
-/**
- * Suggests the prompts of the configuration in a conversation with the assistant that was opened. Best effort: the conversation works
- * without them.
- */
+/** Suggests the configured prompts in a newly opened conversation with the assistant. Best effort. */
 export function createHandleConversationOpened({
   slack,
   prompts,
@@ -118,14 +108,7 @@ export function createHandleConversationOpened({
 }): HandleConversationOpened {
   return async ({ opened: { team, enterprise, channel, threadTs, requestId }, signal }) => {
     if (prompts.length === 0) return;
-    const suggested = slack.suggestPrompts({
-      installation: { team, enterprise },
-      channel,
-      threadTs,
-      prompts,
-      requestId,
-      signal,
-    });
-    await suggested.catch(() => {});
+    const request = { installation: { team, enterprise }, channel, threadTs, prompts, requestId, signal };
+    await slack.suggestPrompts(request).catch(() => {});
   };
 }

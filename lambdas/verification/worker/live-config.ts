@@ -1,4 +1,4 @@
-/** The deployed configuration with the live settings, which are read again in the background. Settings that do not fit are ignored. */
+/** Applies the live settings to the deployed configuration. They are read again in the background. Settings that do not fit are ignored. */
 
 import { createCachedValue } from "../../shared/async/cache.ts";
 import type { JsonCall } from "../../shared/aws/json-call.ts";
@@ -7,23 +7,23 @@ import type { Config } from "../../shared/config/schema.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 
-/** A change takes effect within a minute: settings are read in the background after half of it, and waited for after all of it. */
+/** A change takes effect within a minute. After 30 s settings are read in the background; after 60 s callers wait for them. */
 const refreshAfterMs = 30_000;
 const staleAfterMs = 60_000;
 
-/** `refused`: they were read, and do not fit the deployed configuration. */
+/** `refused`: the settings were read but do not fit the deployed configuration. */
 export type LiveSettingsState = "read" | "unreadable" | "refused";
 
 export type LiveConfig = {
-  /** Never rejects. The same object for as long as nothing has changed. */
+  /** Never rejects. Returns the same object until something changes. */
   current(): Promise<Config>;
-  /** How the last reading went. */
+  /** The result of the last read. */
   state(): LiveSettingsState;
-  /** Resolves when no read is under way, so that none is frozen with the process. */
+  /** Resolves when no read is running, so that Lambda does not freeze one with the process. */
   settled(): Promise<void>;
 };
 
-/** `read` returns the settings' text. Where it fails, the last good settings hold, or the deployed configuration. */
+/** `read` returns the settings' text. If it fails, the last good settings stay in effect, or else the deployed configuration. */
 export function createLiveConfig({
   deployed,
   read,
@@ -88,7 +88,7 @@ export function createLiveConfig({
   };
 }
 
-/** Reads a parameter of Systems Manager. `call` is made by `createJsonCall` for the service `ssm`, version 1.1. */
+/** Reads a parameter of Systems Manager. `call` is a `createJsonCall` for the service `ssm`, version 1.1. */
 export function fetchParameter({
   call,
   name,

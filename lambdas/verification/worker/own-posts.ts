@@ -1,4 +1,4 @@
-/** The posts of one task in its thread: finds them, plans the changes that show the outcome exactly once, and sets the reactions. */
+/** Handles one task's posts in its thread: finds them, plans the changes that show the outcome exactly once, and sets the reactions. */
 
 import { type MessageContent, type PostedMessage, type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { filesPart, insteadPart, placeholderPart, questionPart, streamPart } from "../slack/messages/blocks.ts";
@@ -6,12 +6,12 @@ import type { SlackErrorKind } from "../task/events.ts";
 import { concludedAtMs, deliveryMs, graceMs, threadReleaseMs } from "../task/step.ts";
 import { installationOf, type Task, threadRefOf } from "../task/task.ts";
 
-/** The most by which the difference of Slack's clock and ours, taken from the placeholder's post, may be wrong. */
+/** The possible error of the difference between Slack's clock and ours, which is derived from the placeholder's post. */
 const clockErrorMs = 5000;
 
 type Request = { slack: SlackApi; task: Task; signal: AbortSignal };
 
-/** `part` is the kind of post (`slack/messages/blocks.ts`). `buttons` is present while the post has buttons, with its text. */
+/** `part` is the kind of post (`slack/messages/blocks.ts`). `buttons` holds the post's text while it has buttons. */
 export type OwnPost = { ts: string; part: number; buttons?: { text: string } | undefined };
 
 /** Finds the task's posts in its thread, oldest first. Rejects with a SlackError. */
@@ -29,27 +29,21 @@ export async function ownPosts(request: Request): Promise<OwnPost[]> {
   });
 }
 
-/** All messages of the thread from the task's own message on, by any writer. Rejects with a SlackError. */
+/** Reads the thread from the task's own message on, with messages of all writers. Rejects with a SlackError. */
 export function messagesFromTask({ slack, task, signal }: Request): Promise<PostedMessage[]> {
   const { message, id: requestId } = task;
   const threadRef = threadRefOf(task);
   const oldestTs = task.threadRef === undefined ? message.ts : threadRef.threadTs;
-  return slack.replies({
-    installation: installationOf(task),
-    ...threadRef,
-    oldestTs,
-    appId: message.appId,
-    requestId,
-    signal,
-  });
+  const thread = { installation: installationOf(task), ...threadRef, oldestTs };
+  return slack.replies({ ...thread, appId: message.appId, requestId, signal });
 }
 
-/** Tries to read a long thread, which Slack gives some apps in small pieces (15 messages a minute). */
+/** Slack returns a long thread to some apps in small pieces (15 messages a minute), so reading it may take several tries. */
 const maxReads = 6;
 
 /**
- * Like `ownPosts`, but returns the posts that the record knows where Slack does not let us look (a missing scope, a permanent limit): a
- * doubled answer is better than none.
+ * Like `ownPosts`, but falls back to the posts in the record if Slack does not let us read the thread (a missing scope, a permanent
+ * limit), because a duplicate answer is better than none.
  */
 export async function ownPostsOrKnown(request: Request): Promise<OwnPost[]> {
   try {
@@ -73,8 +67,8 @@ export function uploadsOf({ outcome }: Task): string[] {
 }
 
 /**
- * Whether the message is a stream of the task. Slack stores no key with a stream. Where an unrecorded stream may exist, it is a message
- * of the bot without a key, after the placeholder and before the thread's next task posted.
+ * Whether the message is a stream of the task. Slack stores no key with a stream. If an unrecorded stream may exist, it is a message of
+ * the bot without a key, between the placeholder and the first post of the thread's next task.
  */
 function isOwnStream({ task, message, nextTs }: { task: Task; message: PostedMessage; nextTs: number }): boolean {
   const { stream, placeholder } = task;
@@ -85,7 +79,7 @@ function isOwnStream({ task, message, nextTs }: { task: Task; message: PostedMes
   return stream.inDoubt === true && isBetween;
 }
 
-/** Until when no other task streams in the thread: the task still held it, or was not yet passed over. */
+/** Returns until when no other task streams in the thread, because this one held it or did not release it yet. */
 function passedTs({ history, placeholder, call }: Task): number {
   const outcomeAtMs = concludedAtMs({ history }) ?? Number.POSITIVE_INFINITY;
   const deadlineAtMs = call?.deadlineAtMs ?? Number.POSITIVE_INFINITY;
@@ -114,14 +108,14 @@ export type DeliveryAction =
   | { type: "share" }
   | { type: "remove"; ts: string };
 
-/** The most parts that a text instead of an answer can have. */
+/** The limit of parts for a text that replaces an answer. */
 const maxParts = 500;
 
 /**
  * Plans the changes after which the thread shows the outcome exactly once. `found` are the task's own posts, oldest first. For each part
- * the recorded post stays, else the earliest; others are removed. The first part is an edit of the stream, else of the placeholder,
- * unless `asNew`: then the placeholder is removed last, so that the thread is never empty. A post with a part's key has its content.
- * Questions and openings are not parts of the outcome; only their duplicates are removed.
+ * the recorded post stays, or else the earliest; duplicates are removed. The first part is an edit of the stream, or else of the
+ * placeholder. With `asNew` it is a new post, and the placeholder is removed last so that the thread is never empty. A post with a part's
+ * key has that part's content. Questions and openings are not parts of the outcome, so only their duplicates are removed.
  */
 export function planDelivery({
   parts,
@@ -135,10 +129,10 @@ export function planDelivery({
 }: {
   parts: readonly MessageContent[];
   found: readonly OwnPost[];
-  /** The `ts` of posts that the record names: only those are edited. */
+  /** The `ts` of posts in the record. Only these are edited. */
   recorded?: readonly string[];
   asNew: boolean;
-  /** The number of the first part. Posts with a number outside of the parts are removed. */
+  /** The number of the first part. Posts with a number outside the parts are removed. */
   firstPart: number;
   /** There are files to share in the thread. */
   hasFiles: boolean;
@@ -176,15 +170,12 @@ export function planDelivery({
   return [...actions, ...shares, ...removals];
 }
 
-/** Whether the part belongs to an answer or to the text instead of one. */
+/** Whether the part belongs to an answer, or to a text that replaces one. */
 function isOutcome(part: number): boolean {
   return part > placeholderPart && part < Math.min(insteadPart + maxParts, questionPart);
 }
 
-/**
- * The reactions and the assistant status beside the posts. Their failures are ignored. `reactions`: names of emoji, or none at all.
- * `assistant`: conversations with the assistant show a status.
- */
+/** The names of the reactions, and whether assistant conversations show a status. Failures to set them are ignored. */
 export type Indicators = {
   reactions: { received: string; done: string; failed: string } | undefined;
   assistant: boolean;
@@ -209,14 +200,14 @@ export async function markOver(request: ReactRequest): Promise<void> {
   else if (outcome?.type !== "canceling") await react(request, failed, true);
 }
 
-/** Marks a message that was taken as the reply to a question. */
+/** Adds a reaction to a message that was accepted as the reply to a question. */
 export async function markReplyTaken(request: ReactRequest): Promise<void> {
   if (request.indicators.reactions !== undefined) await react(request, request.indicators.reactions.done, true);
 }
 
 async function react({ slack, task, signal }: ReactRequest, name: string, present: boolean): Promise<void> {
   const { channel, ts, command } = task.message;
-  // A slash command leaves no message that could be marked.
+  // A slash command leaves no message to react to.
   if (command) return;
   const installation = installationOf(task);
   await slack.react({ installation, channel, ts, name, present, requestId: task.id, signal }).catch(() => {});

@@ -1,4 +1,4 @@
-/** Stores a person's reply in the record of the task that asked, by compare-and-set so that the first one counts, and shows questions. */
+/** Shows an agent's questions, and stores a person's reply in the task's record by compare-and-set, so that the first reply counts. */
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
@@ -12,10 +12,7 @@ import type { Threads } from "./threads.ts";
 
 type Notice = { task: Task; user: string; kind: string; threadTs: string | undefined; signal: AbortSignal };
 
-/**
- * Calls `post` where the limits on refusals allow to tell the person now. Best effort: a failure of Slack is ignored. Rejects for other
- * failures.
- */
+/** Calls `post` if the limits on notices allow it now. Ignores a failure of Slack. Rejects for other failures. */
 export type Notify = (notice: Notice & { post: (signal: AbortSignal) => Promise<void> }) => Promise<void>;
 
 type Given = Omit<GivenAnswer, "callId">;
@@ -28,8 +25,8 @@ export type ReplyResult =
   | ReplyRefusal;
 
 /**
- * The delay of a reply or a click that meets a held lease: soon, and later each time, in case the worker has died; once a minute where
- * it waits for minutes, as in an outage of Slack.
+ * The delay of a reply or a click that meets a held lease. It grows with the waiting time, in case the worker has died, up to a minute
+ * for waits of minutes, such as an outage of Slack.
  */
 export function heldDelayMs(sinceMs: number): number {
   return Math.max(500, Math.min(sinceMs, 15_000), Math.min(sinceMs / 5, 60_000));
@@ -37,8 +34,8 @@ export function heldDelayMs(sinceMs: number): number {
 
 export type Questions = {
   /**
-   * Gives the answer to the task. `index` is the question whose button was clicked; `saidTs` is the `ts` of the message that may be the
-   * answer. `held`: a worker acts on the task; try again soon.
+   * Gives the reply to the task. `index` is the question whose button was clicked. `saidTs` is the `ts` of the message that may be the
+   * reply. `held`: a worker acts on the task, so try again soon.
    */
   give(request: {
     requestId: string;
@@ -47,11 +44,11 @@ export type Questions = {
     answer: Given;
     signal: AbortSignal;
   }): Promise<ReplyResult>;
-  /** Gives the message as an answer, if its thread waits for one. `reconcile`: an earlier try may have given it. */
+  /** Gives the message as a reply, if its thread waits for one. `reconcile`: an earlier try may have given it. */
   giveFromThread(request: { task: Task; reconcile: boolean; signal: AbortSignal }): Promise<TaskEvent>;
 };
 
-/** Far more tries than there are workers that write one record at once. */
+/** Far more than the number of workers that write one record at once. */
 const maxAttempts = 20;
 
 export function createQuestions({
@@ -68,7 +65,7 @@ export function createQuestions({
   now,
 }: {
   store: Pick<TaskStore<Task>, "replace">;
-  /** By request id; undefined also where the record cannot be read. */
+  /** By request id. Resolves to undefined also if the record cannot be read. */
   taskOf: (requestId: string) => Promise<Task | undefined>;
   queue: TaskQueue;
   threads: Threads;
@@ -87,17 +84,12 @@ export function createQuestions({
       if (task === undefined) return { type: "over" };
       if (isRepeated({ task, index, answer })) return { type: "taken" };
       // The question is not posted yet, so it is unknown whether the message was written after it.
-      const isComing = saidTs !== undefined && isOpen(task) && task.question?.ts === undefined;
-      if (isComing) return { type: "held" };
+      if (saidTs !== undefined && isOpen(task) && task.question?.ts === undefined) return { type: "held" };
       // The message was written before the question was posted.
       if (saidTs !== undefined && task.question && !isWrittenAfter(task.question, saidTs)) return { type: "past" };
       const nowMs = now();
-      const taken = takeAnswer({
-        task,
-        ...(index === undefined ? {} : { index }),
-        answer: { ...answer, callId: newId() },
-        nowMs,
-      });
+      const asked = index === undefined ? {} : { index };
+      const taken = takeAnswer({ task, ...asked, answer: { ...answer, callId: newId() }, nowMs });
       if ("notTaken" in taken) return taken.notTaken;
       if (answer.option === undefined && !answer.text) return { type: "says_nothing" };
       if (!(await gate.mayAnswer({ task, user: answer.user, signal }))) return { type: "not_yours" };
@@ -139,7 +131,7 @@ export function createQuestions({
     return toEvent(isOthers ? "not_yours" : "none");
   }
 
-  /** Tells the person privately that the files of an answer are not sent to the agent. Best effort, and limited. */
+  /** Tells the person privately that the files of a reply are not sent to the agent. Best effort, and limited. */
   async function notifyFilesIgnored({ task, signal }: { task: Task; signal: AbortSignal }): Promise<void> {
     const { user } = task.message;
     const refusal = { type: "files_left" } as const;
@@ -157,7 +149,7 @@ function isOpen({ state, question, cancelReason }: Task): boolean {
   return state === "asking" && question !== undefined && question.answer === undefined && cancelReason === undefined;
 }
 
-/** Whether the same message or click came before: the queue delivers at least once, and it must not answer the next question. */
+/** Whether the same message or click came before. The queue delivers at least once, and a repetition must not answer the next question. */
 function isRepeated({ task, index, answer }: { task: Task; index: number | undefined; answer: Given }): boolean {
   if (answer.from !== undefined) return task.answeredBy?.includes(answer.from) === true;
   const given = task.question?.answer;
@@ -167,48 +159,34 @@ function isRepeated({ task, index, answer }: { task: Task; index: number | undef
 
 type Request = { slack: SlackApi; task: Task; text: TaskText; nowMs: number; signal: AbortSignal };
 
-/** Posts the question with buttons; resolves to its `ts`. `reconcile` finds one that an earlier try posted. Rejects with a SlackError. */
+/** Posts the question with buttons, and resolves to its `ts`. With `reconcile` it first looks for one that an earlier try posted. */
 export async function askQuestion(request: Request & { reconcile: boolean }): Promise<string> {
   const { slack, task, text, reconcile, nowMs, signal } = request;
-  const part = partOf(task);
   const earlierTs = reconcile ? await findQuestion(request) : undefined;
   if (earlierTs !== undefined) return earlierTs;
-  const posted = await slack.post({
-    installation: installationOf(task),
-    ...threadRefOf(task),
-    content: text.question({ task, nowMs }),
-    key: { requestId: task.id, part },
-    signal,
-  });
-  return posted.ts;
+  const content = text.question({ task, nowMs });
+  const key = { requestId: task.id, part: partOf(task) };
+  return (await slack.post({ installation: installationOf(task), ...threadRefOf(task), content, key, signal })).ts;
 }
 
-/** Edits the question's message to show its state. Best effort: the delivery repeats it, and a click until then is refused. */
-export async function showQuestion(request: Request): Promise<void> {
-  await updateQuestion(request).catch(() => {});
+/** Edits the question's message to show its state. Best effort, because the delivery repeats it and until then clicks are refused. */
+export async function showQuestion({ slack, task, text, nowMs, signal }: Request): Promise<void> {
+  try {
+    const ts = await questionTsOf({ slack, task, signal });
+    if (ts === undefined) return;
+    const target = { installation: installationOf(task), channel: threadRefOf(task).channel, ts };
+    const key = { requestId: task.id, part: partOf(task) };
+    await slack.update({ ...target, content: text.question({ task, nowMs }), key, signal });
+  } catch {}
 }
 
-/** The `ts` of the question's message; undefined where it was never posted. Rejects with a SlackError. */
+/** Resolves to the `ts` of the question's message, or to undefined if it was never posted. Rejects with a SlackError. */
 export async function questionTsOf(request: Pick<Request, "slack" | "task" | "signal">): Promise<string | undefined> {
   // A worker may have died after it posted the question and before it saved the `ts`.
   return request.task.question?.ts ?? (await findQuestion(request));
 }
 
-async function updateQuestion(request: Request): Promise<void> {
-  const { slack, task, text, nowMs, signal } = request;
-  const ts = await questionTsOf(request);
-  if (ts === undefined) return;
-  await slack.update({
-    installation: installationOf(task),
-    channel: threadRefOf(task).channel,
-    ts,
-    content: text.question({ task, nowMs }),
-    key: { requestId: task.id, part: partOf(task) },
-    signal,
-  });
-}
-
-/** The earliest, should there be more. */
+/** Finds the earliest post of the question. */
 async function findQuestion(request: Pick<Request, "slack" | "task" | "signal">): Promise<string | undefined> {
   const posts = await ownPostsOrKnown(request);
   return posts.find(({ part }) => part === partOf(request.task))?.ts;

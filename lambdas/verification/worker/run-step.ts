@@ -1,6 +1,6 @@
 /**
- * Runs one step of a task: claims its lease, runs the acts, sends the next wake-up and saves the record, in an order that no crash can
- * break. The texts and errors that keep a task's broken data from blocking the queue are here too.
+ * Runs one step of a task: claims its lease, runs the acts, sends the next wake-up and saves the record. The order survives a crash at any
+ * point. The errors and fallback texts that keep a task's broken data from blocking the queue are here too.
  */
 
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
@@ -26,10 +26,10 @@ export type Observation = { requestId: string; event: TaskEvent; task: Task; eff
 
 export type ActRequest = { act: Act; task: Task; signal: AbortSignal };
 
-/** Rejects where store, queue or gate are away; then the message comes again. */
+/** Rejects if the store, the queue or the gate is unavailable. The message is then delivered again. */
 export type RunAct = {
   (request: ActRequest): Promise<TaskEvent>;
-  /** Best effort: a session that is not stopped ends by itself. */
+  /** Best effort, because a session that is not stopped ends by itself. */
   stopSession(request: { task: Task; signal: AbortSignal }): Promise<void>;
 };
 
@@ -38,7 +38,7 @@ export type WorkerOptions = {
   queue: TaskQueue;
   policy: Policy;
   runAct: RunAct;
-  /** Whether the bot was asked in the message's thread before. Only there it answers messages that do not mention it. */
+  /** Whether the bot was asked in the message's thread before. Only then it answers a message that does not mention it. */
   isKnownThread: Threads["isKnown"];
   /** Whether a message is dropped without an answer, before there is a record of it. */
   isIgnored: Gate["isIgnored"];
@@ -46,7 +46,7 @@ export type WorkerOptions = {
   handleConversationOpened: HandleConversationOpened;
   /** Always shorter than the queue's visibility timeout. An act's signal aborts after nine tenths of it. */
   leaseMs: number;
-  /** The secret that session ids are keyed with. Rejects where the store is away. */
+  /** The key of the session ids. Rejects if the store is unavailable. */
   zoneSecret: () => Promise<string>;
   log: Log;
   telemetry?: Telemetry;
@@ -58,7 +58,7 @@ export type WorkerOptions = {
   observe?: (observation: Observation) => void;
 };
 
-/** The options of a step that runs no acts itself, and leaves them to the next wake-up. */
+/** The options of a step that runs no acts itself but leaves them to the next wake-up. */
 export type ActlessOptions = Omit<
   WorkerOptions,
   "runAct" | "isKnownThread" | "isIgnored" | "handleButtonClick" | "handleConversationOpened" | "zoneSecret"
@@ -76,8 +76,8 @@ type Claimed = {
 };
 
 /**
- * Resolves to false where another worker was first. Rejects with an InterruptedStep after the lease was claimed. Without `runAct` the
- * step's act is noted in the record (`owed`), for the worker that takes the next wake-up.
+ * Resolves to false if another worker was first. After the lease is claimed, every rejection is an InterruptedStep. Without `runAct` the
+ * record notes the step's act (`owed`) for the worker that handles the next wake-up.
  */
 export async function runStep(options: StepOptions, { task, event, seq, nowMs, signal }: Claimed): Promise<boolean> {
   const { store, leaseMs, newId } = options;
@@ -92,13 +92,12 @@ export async function runStep(options: StepOptions, { task, event, seq, nowMs, s
   if (claimed === undefined) return false;
   reportStep(options, { ...first, before: task, task: claimed, operation: "save" });
   const spans = spansOf(options);
-  const run = async () => {
-    const last = await runEffects(options, { task: claimed, effects: first.effects }, signal);
-    const saved = await finishStep(options, last, seq);
-    if (saved !== undefined) recordTaskSpan({ spans, before: task, task: saved });
-  };
   try {
-    await spans.within(createStepSpan({ task, event, system: options.queueSystem }), run);
+    await spans.within(createStepSpan(task, event, options.queueSystem), async () => {
+      const last = await runEffects(options, { task: claimed, effects: first.effects }, signal);
+      const saved = await finishStep(options, last, seq);
+      if (saved !== undefined) recordTaskSpan({ spans, before: task, task: saved });
+    });
   } catch (cause) {
     throw new InterruptedStep({ leaseUntilMs: lease.untilMs, cause });
   }
@@ -111,11 +110,12 @@ function owe(taken: Taken): Taken {
   const act = taken.effects.find(isAct);
   if (act === undefined) return taken;
   const { type } = act;
-  if (type !== "cancel" && type !== "leave_thread") throw new Error(`Nobody can be owed the act ${type}.`);
+  if (type !== "cancel" && type !== "leave_thread")
+    throw new Error(`The act ${type} cannot be left to another worker.`);
   return { ...taken, task: { ...taken.task, owed: type }, effects: [wake(0)] };
 }
 
-/** Asks the task machine. Where the machine fails on the task's data, the task fails, since every try would fail again. */
+/** Asks the task machine. If the machine throws on the task's data, the task fails, because every retry would throw again. */
 function takeStep(
   options: ActlessOptions,
   { task, event, atMs }: { task: Task; event: TaskEvent; atMs: number },
@@ -139,13 +139,13 @@ function takeFailedStep(
   return takeStep(options, { task, event: { type: "step_failed", nowMs: atMs, causeKind: causeKindOf(thrown) }, atMs });
 }
 
-/** The ItemError of a write. Rethrows any other error, which is a failure of the store. */
+/** Returns the ItemError of a write. Rethrows any other error, which is a failure of the store. */
 function itemErrorIn(thrown: unknown): ItemError {
   if (thrown instanceof ItemError) return thrown;
   throw thrown;
 }
 
-/** Runs acts until the machine asks for none. The remaining effect is at most a wake-up. Each act's signal aborts before the lease ends. */
+/** Runs acts until the machine returns none. Each act's signal aborts before the lease ends. */
 async function runEffects(options: StepOptions, first: Transition, stop: AbortSignal | undefined): Promise<Transition> {
   const { runAct, leaseMs, now = Date.now } = options;
   if (runAct === undefined) return first;
@@ -155,7 +155,7 @@ async function runEffects(options: StepOptions, first: Transition, stop: AbortSi
   let { task, effects } = first;
   for (let act = effects.find(isAct); act !== undefined; act = effects.find(isAct)) {
     const request = { act, task, signal };
-    const result = await (act.type === "deliver" ? runDelivery({ spans, runAct, request }) : runAct(request));
+    const result = await (act.type === "deliver" ? runDelivery(spans, runAct, request) : runAct(request));
     const before = task;
     const step = takeStep(options, { task, event: result, atMs: now() });
     ({ task, effects } = step);
@@ -165,8 +165,7 @@ async function runEffects(options: StepOptions, first: Transition, stop: AbortSi
   return { task, effects };
 }
 
-function runDelivery(delivery: { spans: Spans; runAct: RunAct; request: Parameters<RunAct>[0] }): Promise<TaskEvent> {
-  const { spans, runAct, request } = delivery;
+function runDelivery(spans: Spans, runAct: RunAct, request: ActRequest): Promise<TaskEvent> {
   return spans.within(createDeliverySpan(request.task), async (span) => {
     const event = await runAct(request);
     if (event.type === "slack_failed") span.fail(event.kind);
@@ -176,8 +175,8 @@ function runDelivery(delivery: { spans: Spans; runAct: RunAct; request: Paramete
 
 /**
  * Sends the wake-up first and saves the record second. The queue message is finished only after that, so a crash in between leaves one
- * chain of wake-ups. Where the record cannot be saved, the task fails, and the act that follows is noted in the record (`owed`), so that
- * it is not lost. Resolves to undefined where the lease had ended and another worker has gone on.
+ * chain of wake-ups. If the record cannot be saved, the task fails, and the record notes the following act (`owed`) so that it is not
+ * lost. Resolves to undefined if the lease had ended and another worker has gone on.
  */
 async function finishStep(
   options: ActlessOptions,
@@ -185,20 +184,17 @@ async function finishStep(
   seq: number,
 ): Promise<Task | undefined> {
   const { store, queue, log, now = Date.now, random = Math.random } = options;
+  const next = { body: JSON.stringify({ type: "wake", requestId: task.id, seq: seq + 1 }), group: queueGroupOf(task) };
   const wake = effects.find((effect) => effect.type === "wake");
   if (wake !== undefined) {
-    const body = JSON.stringify({ type: "wake", requestId: task.id, seq: seq + 1 });
     const delayMs = wake.delayMs + Math.floor(random() * (wake.jitterMs ?? 0));
-    await queue.send({ body, delayMs, group: queueGroupOf(task) });
+    await queue.send({ ...next, delayMs });
   }
   const { lease: _lease, ...rest } = task;
   const save = (item: Task) => store.replace({ item: { ...item, wakeSeq: seq + 1 } });
   const saved = await save(rest).catch(async (thrown: unknown) => {
     const failed = owe(takeFailedStep(options, { task: rest, atMs: now(), thrown: itemErrorIn(thrown) }));
-    await queue.send({
-      body: JSON.stringify({ type: "wake", requestId: task.id, seq: seq + 1 }),
-      group: queueGroupOf(task),
-    });
+    await queue.send(next);
     const kept = await save(failed.task);
     if (kept !== undefined) reportStep(options, { ...failed, before: rest, operation: "save" });
     return kept;
@@ -207,7 +203,7 @@ async function finishStep(
   return saved;
 }
 
-/** Logs and counts a step. `operation` is what the step did last, for the log line of an answer that cannot be delivered. */
+/** Logs and counts a step. `operation` is the step's last act, for the log line of an answer that cannot be delivered. */
 function reportStep(
   options: ActlessOptions,
   { before, task, effects, event, operation }: Taken & { before: Task; operation: string },
@@ -217,12 +213,7 @@ function reportStep(
     const reason = event.type === "slack_failed" ? event.kind : "internal";
     options.log.error("answer_not_delivered", { ...idsOf(task), operation, reason });
   }
-  observe(options, event, task, effects);
-  countStep({ metrics: metricsOf(options), before, event, task });
-}
-
-function observe({ observe: watch, log }: ActlessOptions, event: TaskEvent, task: Task, effects: TaskEffect[]): void {
-  log.info("task_step", {
+  options.log.info("task_step", {
     ...idsOf(task),
     event: event.type,
     state: task.state,
@@ -230,11 +221,8 @@ function observe({ observe: watch, log }: ActlessOptions, event: TaskEvent, task
     ...(event.type === "call_failed" ? { reason: event.error.reason } : {}),
     ...(event.type === "slack_failed" ? { reason: event.kind } : {}),
   });
-  watch?.({ requestId: task.id, event, task, effects });
-}
-
-function metricsOf({ telemetry }: ActlessOptions) {
-  return telemetry?.metrics ?? noMetrics;
+  options.observe?.({ requestId: task.id, event, task, effects });
+  countStep({ metrics: options.telemetry?.metrics ?? noMetrics, before, event, task });
 }
 
 function spansOf({ telemetry }: ActlessOptions): Spans {
@@ -249,12 +237,11 @@ function isAct(effect: TaskEffect): effect is Act {
   return effect.type !== "wake" && effect.type !== "stop_session";
 }
 
-/** The queue's kind, by OpenTelemetry's semantic conventions (`messaging.system`). */
+/** The queue's kind as in OpenTelemetry's semantic conventions (`messaging.system`). */
 export type QueueSystem = "aws_sqs" | "sqlite";
 
-/** The span of one step, by the semantic conventions of messaging. */
-function createStepSpan(request: { task: Task; event: TaskEvent; system: QueueSystem | undefined }): SpanStart {
-  const { task, event, system } = request;
+/** The span of one step, by OpenTelemetry's conventions for messaging. */
+function createStepSpan(task: Task, event: TaskEvent, system: QueueSystem | undefined): SpanStart {
   return {
     name: "process tasks",
     kind: "consumer",
@@ -272,7 +259,7 @@ function createStepSpan(request: { task: Task; event: TaskEvent; system: QueueSy
   };
 }
 
-/** Sekisho's own pure code failed on a task's data. Unlike a failure of a service, it would fail again at every try. */
+/** Sekisho's own pure code failed on a task's data. Unlike a failure of a service, every retry would fail too. */
 class PureStepError extends Error {
   constructor(cause: unknown) {
     super("Pure code failed on the data of a task.", { cause });
@@ -280,7 +267,7 @@ class PureStepError extends Error {
   }
 }
 
-/** Whatever `run` throws becomes a PureStepError. */
+/** Turns every error of `run` into a PureStepError. */
 export function pureStep<T>(run: () => T): T {
   try {
     return run();
@@ -290,27 +277,24 @@ export function pureStep<T>(run: () => T): T {
 }
 
 /**
- * Whether the task's data caused the error, so that every try would fail. A stack or a text that became too long is such an error too.
- * An ItemError of an act is not: it belongs to another record, such as the allowlist, which may be repaired.
+ * Whether the task's data caused the error, so that every retry would fail. A stack or a text that grew too long counts too; the message is
+ * checked because V8 also throws a RangeError for a shortage of memory, which is temporary. An ItemError of an act does not count, because
+ * it belongs to another record, such as the allowlist, which may be repaired.
  */
 export function isDataFailure(thrown: unknown): boolean {
-  return thrown instanceof PureStepError || isTooLong(thrown);
-}
-
-/** V8 throws a RangeError also for a shortage of memory (`Array buffer allocation failed`), which is temporary. */
-function isTooLong(thrown: unknown): boolean {
+  if (thrown instanceof PureStepError) return true;
   return thrown instanceof RangeError && /call stack|string length|array length/i.test(thrown.message);
 }
 
-/** The class of the underlying error, for the log; never its message. */
+/** The class of the underlying error for the log, never its message. */
 export function causeKindOf(thrown: unknown): string {
   const cause = thrown instanceof PureStepError || thrown instanceof ItemError ? thrown.cause : thrown;
   return errorKind(cause);
 }
 
 /**
- * Wraps the texts for people so that broken data cannot make them fail. A placeholder, a question, an opening or a status that cannot be
- * shown with its texts is shown without them. An outcome has no such fallback: it throws a PureStepError, and the task machine
+ * Wraps the texts for people so that broken data cannot make them fail. A placeholder, question, opening or status that cannot be shown
+ * with the task's texts is shown without them. An outcome has no such fallback: it throws a PureStepError, and the task machine
  * replaces it.
  */
 export function createSafeText(text: TaskText): TaskText {
@@ -341,25 +325,25 @@ function withoutText({ answer, ...question }: AgentQuestion): AgentQuestion {
   return { ...question, prompt: "", options: [], ...(answer && { answer: { ...answer, text: undefined } }) };
 }
 
-/** A step failed after it had claimed the lease. Nobody can go on before the lease ends, so its message need not come earlier. */
+/** A step failed after it had claimed the lease. No worker can go on before the lease ends, so its message need not come earlier. */
 export class InterruptedStep extends Error {
   readonly leaseUntilMs: number;
 
   constructor({ leaseUntilMs, cause }: { leaseUntilMs: number; cause: unknown }) {
     super("The step was interrupted.", { cause });
-    // The log shows the name, which is that of the cause.
+    // The log shows the name, so it is the cause's.
     this.name = cause instanceof Error ? cause.name : "InterruptedStep";
     this.leaseUntilMs = leaseUntilMs;
   }
 }
 
-/** How long a copy waits after the lease's end, and before it is handled again where another worker was first. */
+/** How long a message waits after another worker's lease ends, or after another worker was first. */
 export const soonAgainMs = 250;
 
 /**
- * The copy of a message that met a held lease: it comes when the lease is over. Two kinds come sooner, and later each time: a wake-up
- * whose number is above the record's was sent by a worker that is about to save, and `thread_free` or `cancel` should not wait for a
- * long call.
+ * Copies a message that met a held lease, to be delivered when the lease ends. Some copies come sooner, with a doubling delay: a wake-up
+ * whose number is above the record's, because its worker is about to save, and `cancel`, which should not wait for a long call.
+ * `thread_free` comes after at most a second for the same reason.
  */
 export function deferUntilLeaseEnds({
   message,
@@ -374,21 +358,13 @@ export function deferUntilLeaseEnds({
 }): { body: string; delayMs: number } {
   const restMs = lease.untilMs - nowMs + soonAgainMs;
   if (message.type === "thread_free") return { body: JSON.stringify(message), delayMs: Math.min(restMs, 1000) };
-  if (message.type === "cancel") return laterCopy({ message, firstMs: 500, mostMs: restMs });
+  if (message.type === "cancel") return laterCopy(message, 500, restMs);
   if (message.type !== "wake" || message.seq <= wakeSeq) return { body: JSON.stringify(message), delayMs: restMs };
-  return laterCopy({ message, firstMs: 50, mostMs: restMs });
+  return laterCopy(message, 50, restMs);
 }
 
-/** A copy whose delay doubles each time. */
-function laterCopy({
-  message,
-  firstMs,
-  mostMs,
-}: {
-  message: Extract<TaskMessage, { type: "wake" | "cancel" }>;
-  firstMs: number;
-  mostMs: number;
-}): { body: string; delayMs: number } {
+/** Copies a message with a delay that doubles each time. */
+function laterCopy(message: Extract<TaskMessage, { type: "wake" | "cancel" }>, firstMs: number, mostMs: number) {
   const early = (message.early ?? 0) + 1;
   return { body: JSON.stringify({ ...message, early }), delayMs: Math.min(mostMs, firstMs * 2 ** Math.min(early, 20)) };
 }

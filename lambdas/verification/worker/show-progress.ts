@@ -1,4 +1,4 @@
-/** The act that shows progress: a native stream of Slack for a partial answer, else an edit of the placeholder. */
+/** The act that shows progress, in a native Slack stream for a partial answer, or else by an edit of the placeholder. */
 
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { mostMessages } from "../slack/messages/answer.ts";
@@ -11,14 +11,13 @@ import { installationOf, type Task, threadRefOf } from "../task/task.ts";
 type Stream = NonNullable<Task["stream"]>;
 type Request = { slack: SlackApi; task: Task; text: TaskText; now: () => number; signal: AbortSignal };
 
-/** Slack closes a stream after about five minutes, and what comes after that is lost. */
+/** Slack closes a stream after about five minutes, and text appended later is lost. */
 const rollOverAfterMs = 230_000;
-/** The length after which a new message of the stream begins; Slack refuses much longer messages. */
+/** At this length the stream continues in a new message, because Slack refuses much longer ones. */
 const fullLength = 10_000;
-/** The most time that showing progress may take. */
 const timeoutMs = 5000;
 
-/** Shows the task's progress. A failure of Slack is ignored, because the answer follows all the same. */
+/** Shows the task's progress. A failure of Slack is ignored, because the answer follows anyway. */
 export async function showProgress(request: Request & { streaming: boolean }): Promise<ProgressShown> {
   const { task, streaming } = request;
   const bounded = { ...request, signal: AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)]) };
@@ -28,17 +27,11 @@ export async function showProgress(request: Request & { streaming: boolean }): P
 }
 
 async function editPlaceholder({ slack, task, text, signal }: Request): Promise<ProgressShown> {
-  if (task.placeholder?.ts === undefined) return {};
-  const { channel } = threadRefOf(task);
+  if (task.placeholder === undefined) return {};
+  const post = { installation: installationOf(task), channel: threadRefOf(task).channel, ts: task.placeholder.ts };
+  const key = { requestId: task.id, part: placeholderPart };
   try {
-    await slack.update({
-      installation: installationOf(task),
-      channel,
-      ts: task.placeholder?.ts,
-      content: text.placeholder(task),
-      key: { requestId: task.id, part: placeholderPart },
-      signal,
-    });
+    await slack.update({ ...post, content: text.placeholder(task), key, signal });
     return {};
   } catch (thrown) {
     return afterFailure(thrown);
@@ -50,30 +43,27 @@ async function showStream(request: Request, text: string): Promise<ProgressShown
   const stream: Stream = task.stream ?? { messages: [], length: 0 };
   const latest = stream.messages.at(-1);
   const current = latest !== undefined && canAppend({ ...latest, nowMs: now() }) ? latest : undefined;
-  // Each message of a long stream must be deleted again: from here on the placeholder shows the newest of the text.
+  // Each message of a long stream must be deleted later, so from here on the placeholder shows the newest text.
   if (current === undefined && stream.messages.length >= mostMessages) return { stream: { ...stream, refused: true } };
   const piece = pieceOf({ text, from: stream.length, shows: current?.shows });
   if (piece.type === "none") return {};
-  // The new text does not continue the shown one: edits of the placeholder show it from now on.
+  // The new text does not continue the shown one, so edits of the placeholder show it from now on.
   if (piece.type === "broken") return { stream: { ...stream, refused: true } };
   try {
-    if (current === undefined) return { stream: await begin(request, { stream, piece }) };
+    if (current === undefined) return { stream: await begin(request, stream, piece) };
     await append(request, { ts: current.ts, markdown: piece.markdown });
     const messages = [...stream.messages.slice(0, -1), { ...current, shows: piece.shows }];
     return { stream: { ...stream, messages, length: piece.end } };
   } catch (thrown) {
     const shown = afterFailure(thrown);
     if (isTerminal(thrown)) return { ...shown, stream: { ...stream, refused: true } };
-    // It is unknown whether the text or a message was posted: the answer replaces either.
-    return {
-      ...shown,
-      inDoubt: false,
-      ...(shown.inDoubt ? { stream: { ...stream, refused: true, inDoubt: true } } : {}),
-    };
+    // It may be unknown whether the text or a message was posted. The answer replaces either.
+    const doubtful = shown.inDoubt && { stream: { ...stream, refused: true as const, inDoubt: true as const } };
+    return { ...shown, inDoubt: false, ...doubtful };
   }
 }
 
-/** The next piece of the text. One that fails to be cut counts as `broken`, and is shown in the placeholder. */
+/** Returns the next piece of the text. If cutting it throws, it is `broken`, and the placeholder shows the text. */
 function pieceOf(request: Parameters<typeof nextStreamPiece>[0]): StreamPiece {
   try {
     return nextStreamPiece(request);
@@ -87,11 +77,10 @@ function canAppend(message: { startedAtMs: number; shows?: StreamContent | undef
   return nowMs - startedAtMs < rollOverAfterMs && shows !== undefined && shows.length < fullLength;
 }
 
-type Begun = { stream: Stream; piece: Extract<StreamPiece, { type: "piece" }> };
+type Piece = Extract<StreamPiece, { type: "piece" }>;
 
 /** Begins a new message of the stream, and closes the former one. */
-async function begin(request: Request, { stream, piece }: Begun): Promise<Stream> {
-  const { slack, task, now, signal } = request;
+async function begin({ slack, task, now, signal }: Request, stream: Stream, piece: Piece): Promise<Stream> {
   const call = { installation: installationOf(task), requestId: task.id, signal };
   const threadRef = threadRefOf(task);
   const former = stream.messages.at(-1);
@@ -107,7 +96,7 @@ async function append({ slack, task, signal }: Request, { ts, markdown }: { ts: 
   await slack.appendStream({ installation: installationOf(task), channel, ts, markdown, requestId: task.id, signal });
 }
 
-/** `inDoubt` for an edit that may still land and must not undo the answer; `delayMs` where Slack limits us. */
+/** `inDoubt`: the edit may still arrive and must not overwrite the answer. `delayMs`: Slack's rate limit. */
 function afterFailure(thrown: unknown): ProgressShown {
   if (!(thrown instanceof SlackError)) throw thrown;
   if (thrown.kind === "ambiguous") return { inDoubt: true };

@@ -1,11 +1,11 @@
-/** The metrics and spans of one step of a task, derived from the event and the record before and after it. Uses no clock and no texts. */
+/** The metrics and spans of one step, derived from the event and the record before and after it. Uses no clock and no texts. */
 import type { Metrics, SpanStart, Spans } from "../../shared/telemetry/telemetry.ts";
 import type { TaskEvent } from "../task/events.ts";
 import { hasFailedDelivery, type Task, type TaskOutcome } from "../task/task.ts";
 
 type Stepped = { metrics: Metrics; before: Task; event: TaskEvent; task: Task };
 
-/** Counts one step. Where a worker dies between the act and the save, the step is repeated, and counted twice or not at all. */
+/** Counts one step. If a worker dies between the act and the save, the step is repeated and may count twice or not at all. */
 export function countStep(stepped: Stepped): void {
   countWait(stepped);
   countStage(stepped);
@@ -15,7 +15,7 @@ export function countStep(stepped: Stepped): void {
   countEnd(stepped);
 }
 
-/** A message that does not mention the bot is looked at several times on purpose, so its wait is not counted. */
+/** A message that does not mention the bot is looked up several times on purpose, so its wait is not counted. */
 function countWait({ metrics, before, event }: Stepped): void {
   if (event.type !== "woken" || event.resumed) return;
   const { state, wakeSeq, attempts, receivedAtMs, message } = before;
@@ -23,7 +23,7 @@ function countWait({ metrics, before, event }: Stepped): void {
   metrics.observe("sekisho_queue_wait_seconds", {}, seconds(event.nowMs - receivedAtMs));
 }
 
-/** Counts from the first of consecutive entries of one state, since requests of people add entries too. */
+/** Counts from the first of consecutive history entries of one state, because people's requests add entries too. */
 function countStage({ metrics, before, task }: Stepped): void {
   if (before.state === task.state) return;
   const entered = before.history[before.history.findLastIndex(({ state }) => state !== before.state) + 1];
@@ -80,7 +80,7 @@ function destinationOf({ call }: Task): string {
   return call?.destination ?? "none";
 }
 
-/** Never negative, although clocks of two machines may differ. */
+/** Never negative, because the clocks of two machines may differ. */
 function seconds(ms: number): number {
   return Math.max(0, ms) / 1000;
 }
@@ -102,7 +102,7 @@ function outcomeLabels(outcome: TaskOutcome | undefined): { outcome: string; rea
   }
 }
 
-/** Why a message was refused; undefined for a task that was begun. */
+/** Returns why a message was refused, or undefined for a task that began. */
 function refusalOf({ outcome, placeholder }: Pick<Task, "outcome" | "placeholder">): string | undefined {
   switch (outcome?.type) {
     case "refused":
@@ -135,8 +135,8 @@ export function createDeliverySpan({ id, trace }: Task): SpanStart {
 }
 
 /**
- * Records the root span of the task once its answer is in the thread. Later steps have spans in the same trace. A worker that dies
- * between the save and this call never records it: a missing root is better than two.
+ * Records the root span of the task once its answer is in the thread. Later steps have spans in the same trace. If a worker dies between
+ * the save and this call, the root span is missing, which is better than two.
  */
 export function recordTaskSpan({ spans, before, task }: { spans: Spans; before: Task; task: Task }): void {
   const { id, outcome, call, wait, receivedAtMs, trace, history } = task;

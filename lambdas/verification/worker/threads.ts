@@ -1,4 +1,4 @@
-/** The acts on a thread's order (`task/thread.ts`): join it, leave it and wake the next task, hold it, and cancel its tasks. */
+/** The acts on a thread's queue of tasks (`task/thread.ts`): join it, leave it and wake the next task, hold it, cancel its tasks. */
 
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { changeRecord } from "../../shared/engine/records.ts";
@@ -21,21 +21,21 @@ import {
 } from "../task/thread.ts";
 
 export type Threads = {
-  /** Resolves to the task's position, or to undefined where the thread is full. May be repeated: it returns the present position. */
+  /** Resolves to the task's position, or to undefined if the thread is full. A repetition returns the current position. */
   joinThread(request: { task: Task; turnMs: number; parallel: boolean }): Promise<ThreadPosition | undefined>;
   leave(request: { task: Task }): Promise<void>;
-  /** The task asks a person: it holds the thread until `untilMs`, and messages in the thread may be the answer. */
+  /** Keeps the thread for a task that asks a person until `untilMs`. Until then messages in the thread may be the reply. */
   hold(request: { task: Task; untilMs: number }): Promise<void>;
-  /** The tasks of the thread that this one's message may answer. */
+  /** Finds the tasks of the thread whose question this task's message may answer. */
   asking(request: { task: Task }): Promise<AskingTasks>;
   /**
    * Whether a person who may ask has asked the bot in the message's thread before, within 30 days. `undecided`: the thread's first message
-   * asked the bot and is not decided yet.
+   * asked the bot, and it is not known yet whether its writer may ask.
    */
   isKnown(request: { message: UserMessage }): Promise<"known" | "undecided" | "unknown">;
   /**
-   * Cancels the tasks of the thread whose message came before this one, where `mayCancel` allows it; resolves to their number.
-   * `isRepeated`: an earlier message had canceled all of them.
+   * Cancels the tasks of the thread whose message is older than this task's and which `mayCancel` allows. Resolves to their number.
+   * `isRepeated`: an earlier message had already canceled all of them.
    */
   cancelAll(request: {
     task: Task;
@@ -43,7 +43,7 @@ export type Threads = {
   }): Promise<{ count: number; isRepeated: boolean }>;
 };
 
-/** Every method rejects where store or queue are away, and may then be repeated. */
+/** Every method rejects if the store or the queue is unavailable, and may then be repeated. */
 export function createThreads({
   store,
   taskOf,
@@ -72,10 +72,10 @@ export function createThreads({
   }
 
   /**
-   * When the tasks before this one release the thread, up to the first that still blocks it. A task with an outcome whose answer Slack
-   * does not take, or whose worker died, must not block the thread until its deadline.
+   * Returns when the tasks before this one release the thread, up to the first that still blocks it. A task that has an outcome, but whose
+   * answer Slack refuses or whose worker died, must not block the thread until its deadline.
    */
-  async function releaseTimes({ thread, task }: { thread: Thread; task: Task }): Promise<Map<string, number>> {
+  async function releaseTimes(thread: Thread, task: Task): Promise<Map<string, number>> {
     const times = new Map<string, number>();
     for (const id of tasksBefore({ thread, task, nowMs: now() })) {
       const releasedAtMs = releaseTimeOf(await taskOf(id));
@@ -89,7 +89,7 @@ export function createThreads({
   return {
     joinThread: ({ task, turnMs, parallel }) =>
       change<ThreadPosition | undefined>(task, async (thread) => {
-        const releasedAtMs = parallel ? new Map<string, number>() : await releaseTimes({ thread, task });
+        const releasedAtMs = parallel ? new Map<string, number>() : await releaseTimes(thread, task);
         const added = addToThread({ thread, task, parallel, turnMs, nowMs: now(), releasedAtMs });
         return added === undefined ? { thread, result: undefined } : { thread: added.thread, result: added.position };
       }),
@@ -110,14 +110,14 @@ export function createThreads({
     },
     async isKnown({ message }) {
       const thread = await store.get({ id: threadIdOf({ thread: threadKeyOf(message) }) });
-      // A record without `sinceTs` says nothing.
+      // Without `sinceTs` the record does not say since when the bot is known.
       if (thread?.sinceTs !== undefined && Number(thread.sinceTs) < Number(message.ts)) return "known";
       const { appId, channel, threadTs } = message;
       if (threadTs === undefined) return "unknown";
       const first = await taskOf(requestIdOf({ appId, channel, ts: threadTs }));
       if (first === undefined || first.message.unaddressed || first.thread !== threadKeyOf(message)) return "unknown";
       if (first.state === "received") return "undecided";
-      // A task that failed before it joined the thread counts too, because the bot has said so in the thread.
+      // A task that failed before it joined the thread counts too, because the bot has reported that in the thread.
       const isAsked = first.outcome?.type !== "refused" && first.outcome?.type !== "canceling";
       return isAsked ? "known" : "unknown";
     },
@@ -143,7 +143,7 @@ export function createThreads({
   };
 }
 
-/** When the task releases its thread; undefined before its outcome is known. */
+/** Returns when the task releases its thread, or undefined before its outcome is known. */
 function releaseTimeOf(task: Task | undefined): number | undefined {
   if (task?.state === "done") return 0;
   const outcomeAtMs = task?.state === "delivering" ? concludedAtMs(task) : undefined;

@@ -1,4 +1,4 @@
-/** Puts the Verification worker together: builds its parts in order and connects them by plain arguments. */
+/** Assembles the Verification worker: builds its parts in order and connects them by plain arguments. */
 
 import { randomUUID } from "node:crypto";
 import type { AllowlistRule, Config } from "../../shared/config/schema.ts";
@@ -20,17 +20,14 @@ import { createUsageHistory, parseHistoryEntry } from "../usage/entry.ts";
 import { createZoneSecret, parseZoneSecret } from "../zone-secret.ts";
 import { createNotify, createRunAct } from "./acts.ts";
 import { createHandleButtonClick, createHandleConversationOpened } from "./interactions.ts";
-import type { Indicators } from "./own-posts.ts";
+
 import { createQuestions } from "./questions.ts";
 import { createSafeText, type Observation, type QueueSystem } from "./run-step.ts";
 import { createThreads } from "./threads.ts";
 import { createWorker, type Worker } from "./worker.ts";
 
-/** Opens a store of the engine for items of one kind. */
-type OpenStore = <T extends TaskItem>(parse: (json: unknown) => T) => TaskStore<T>;
-
-/** Opens the stores that the worker needs. */
-export function openWorkerStores(open: OpenStore) {
+/** `open` opens a store of the engine for items of one kind. */
+export function openWorkerStores(open: <T extends TaskItem>(parse: (json: unknown) => T) => TaskStore<T>) {
   return {
     store: open((json) => taskSchema.parse(json)),
     threadStore: open((json) => threadSchema.parse(json)),
@@ -51,14 +48,14 @@ export type WorkerEngine = Pick<
   historyStore: Pick<WorkerStores["historyStore"], "create">;
   ruleStore: Pick<WorkerStores["ruleStore"], "get">;
   queue: TaskQueue;
-  /** What the queue is, for spans. */
+  /** The queue's kind, for spans. */
   queueSystem?: QueueSystem | undefined;
 };
 
-/** Creates the worker. `policy`, `gate` and `text` come from the configuration where they are not given. */
+/** `policy`, `gate` and `text` default to those of the configuration. */
 export function createVerificationWorker({
   config,
-  engine: { queue, queueSystem, ruleStore, usageStore, refusalStore, ...stores },
+  engine: { queue, queueSystem, ruleStore, usageStore, refusalStore, store, threadStore, historyStore, secretStore },
   slack,
   files,
   destinations,
@@ -79,13 +76,13 @@ export function createVerificationWorker({
   slack: SlackApi;
   files: Files;
   destinations: ReadonlyMap<string, WorkerDestination>;
-  /** Who may ask beside the configuration's allowlist. */
+  /** Rules beside the configuration's allowlist. */
   extraRules?: readonly AllowlistRule[] | undefined;
   log: Log;
   telemetry?: Telemetry | undefined;
   observe?: ((observation: Observation) => void) | undefined;
   newId?: (() => string) | undefined;
-  /** Makes the zone's secret where there is none yet. */
+  /** Creates the zone's secret if there is none yet. */
   newSecret?: (() => string) | undefined;
   now?: (() => number) | undefined;
   random?: (() => number) | undefined;
@@ -93,12 +90,8 @@ export function createVerificationWorker({
   gate?: Gate | undefined;
   text?: TaskText | undefined;
 }): Worker {
-  const { store, threadStore, historyStore, secretStore } = stores;
   const { reactions, assistant, streaming } = config.slack;
-  const indicators: Indicators = {
-    reactions: reactions === false ? undefined : reactions,
-    assistant: assistant !== undefined,
-  };
+  const indicators = { reactions: reactions === false ? undefined : reactions, assistant: assistant !== undefined };
   const text = createSafeText(unsafeText);
   const usageHistory = createUsageHistory({ store: historyStore, settings: config.usageHistory, now });
   const taskOf = (id: string) => store.get({ id }).catch(undefinedIfUnreadable);
@@ -128,7 +121,7 @@ export function createVerificationWorker({
   });
 }
 
-/** A record of another task that cannot be read counts as absent. Its own messages handle the failure. */
+/** Treats an unreadable record of another task as absent. That task's own messages handle the failure. */
 function undefinedIfUnreadable(thrown: unknown): undefined {
   if (!(thrown instanceof ItemError)) throw thrown;
 }

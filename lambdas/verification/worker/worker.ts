@@ -12,17 +12,16 @@ type Incoming = { body: string; signal?: AbortSignal };
 
 export type Worker = {
   /**
-   * Resolves when the message is handled and may be removed; rejects when it must come again. `signal` ends the act under way; the
-   * next wake-up finds out what that act has done.
+   * Resolves when the message is handled and may be removed. Rejects if it must be delivered again. `signal` ends the running act, whose
+   * effect the next wake-up finds out.
    */
   handle(request: Incoming): Promise<void>;
   /**
-   * Handles a message that the queue gave up on: fails its task, or tries it again later. Calls `keep` before any change where an
-   * operator should get the message, also where it cannot be parsed. Rejects when the message must come again; `keep` may then be
-   * called twice.
+   * Handles a message that the queue gave up on: fails its task, or tries it again later. Calls `keep` before any change if an operator
+   * should get the message, even an unparsable one. Rejects if the message must be delivered again, so `keep` may be called twice.
    */
   deadLetter(request: Incoming & { keep?: () => Promise<void> }): Promise<void>;
-  /** Handles a message of the completion queue. Rejects where the store is away; the message may then be dropped, since polls suffice. */
+  /** Handles a message of the completion queue. Rejects if the store is unavailable. The message may then be dropped, since polls suffice. */
   completion(request: Incoming): Promise<void>;
 };
 
@@ -37,13 +36,11 @@ export function createWorker(options: WorkerOptions): Worker {
     zoneSecret: _zoneSecret,
     ...actless
   } = options;
-  const deadLetter = createHandleDeadLetter(actless);
-  const handleCompletion = createHandleCompletion(options);
   return {
     async handle({ body, signal }) {
       const message = parseQueueMessage(body);
       if (message === undefined) {
-        // The message may be of another version: it becomes a dead letter, which an operator sees.
+        // Another version may have sent the message. It becomes a dead letter, which an operator sees.
         log.error("queue_message_refused", { reason: "invalid_request", bytes: body.length });
         throw new SekishoError("invalid_request");
       }
@@ -53,8 +50,8 @@ export function createWorker(options: WorkerOptions): Worker {
         return options.handleConversationOpened({ opened: message, signal: stop });
       await handleMessage(options, message, signal);
     },
-    deadLetter,
-    completion: ({ body, signal }) => handleCompletion({ body, signal }),
+    deadLetter: createHandleDeadLetter(actless),
+    completion: createHandleCompletion(options),
   };
 }
 
@@ -66,7 +63,7 @@ async function handleMessage(
   const { store, queue, runAct, now = Date.now } = options;
   if (message.type === "ask" && message.message.unaddressed) {
     const known = await options.isKnownThread({ message: message.message });
-    // Where the message may mention the bot, Slack's `app_mention` event should be handled first.
+    // If the message may mention the bot, Slack's `app_mention` event should be handled first.
     const isEarly = message.message.perhapsAddressed === true && message.looks === undefined;
     if (known !== "known" || isEarly) return lookAgain(options, { message, isUndecided: known === "undecided" });
   }
@@ -84,7 +81,7 @@ async function handleMessage(
   const group = queueGroupOf(task);
   if (task.lease !== undefined && task.lease.untilMs > nowMs) {
     const stop = signal ?? AbortSignal.timeout(options.leaseMs);
-    if (message.type === "cancel" && (await cancelUnderWay({ runAct, task, signal: stop }))) return;
+    if (message.type === "cancel" && (await cancelUnderWay(runAct, task, stop))) return;
     const copy = deferUntilLeaseEnds({ message, task, lease: task.lease, nowMs });
     await queue.send({ ...copy, group });
     return log.debug("lease_held", { seq, delay_ms: copy.delayMs });
@@ -92,12 +89,12 @@ async function handleMessage(
   const event: TaskEvent = { type: eventTypes[message.type], nowMs, resumed: task.lease !== undefined };
   const policy = { ...options.policy, zoneSecret: await options.zoneSecret() };
   if (await runStep({ ...options, policy }, { task, event, seq, nowMs, signal })) return;
-  // Another worker was first: the message comes again, and meets the record that the other one saved.
+  // Another worker was first. The message is handled again with the record that the other one saved.
   await queue.send({ body: JSON.stringify(message), delayMs: soonAgainMs, group });
   log.debug("claim_lost", { seq });
 }
 
-/** Drops messages of people who may not ask before a record is created, so that each costs one read. */
+/** Drops messages of people who may not ask before a record is created, so that each message costs one read. */
 async function isIgnored(
   { isIgnored: isIgnoredBy, leaseMs, log, telemetry }: WorkerOptions,
   { requestId, message }: AskMessage,
@@ -111,9 +108,9 @@ async function isIgnored(
 }
 
 /**
- * The delays before the thread of a message that does not mention the bot is looked up again. Such a message is for the bot where the
- * bot was asked before in the thread, but the message that asked may be handled later than this one: a moment later as a rule, half an
- * hour later where its first tries failed. Messages between people cost a few look-ups and leave no record.
+ * The delays before the thread of a message without a mention is looked up again. Such a message is for the bot only if the bot was
+ * asked before in the thread, and the message that asked may be handled later than this one, up to half an hour later if it was retried.
+ * Messages between people cost a few look-ups and leave no record.
  */
 const lookAgainAfterMs = [30_000, 120_000, 480_000, 1_800_000];
 
@@ -137,13 +134,13 @@ const eventTypes = {
   cancel: "cancel_asked",
 } as const satisfies Record<TaskMessage["type"], TaskEvent["type"]>;
 
-/** Whether the message, which is not part of the task's chain of wake-ups, comes too late to change anything. */
+/** Whether the message comes too late to change anything. */
 function isIdle({ message, task }: { message: TaskMessage; task: Task }): boolean {
   if (message.type === "thread_free") return task.state !== "queued" && task.state !== "received";
   return message.type === "cancel" && (task.state === "delivering" || task.state === "done");
 }
 
-/** Creates the record, or reads the one that another delivery of the message created: the create is conditional, so one delivery wins. */
+/** Creates the record, or reads the one that another delivery of the message created. The create is conditional, so one delivery wins. */
 async function claimMessage({ store, log }: WorkerOptions, message: AskMessage) {
   const created = await store.create({ item: receivedTask(message) });
   if (created !== undefined)
@@ -152,18 +149,10 @@ async function claimMessage({ store, log }: WorkerOptions, message: AskMessage) 
 }
 
 /**
- * Asks the host at once to cancel a task that another worker is acting on. That worker's call then returns the end. Resolves to
- * whether the host took the request; false where nothing was sent yet, or the host cannot be reached.
+ * Asks the host at once to cancel a task that another worker acts on. That worker's call then returns early. Resolves to whether the host
+ * accepted the request: false if nothing was sent yet or the host cannot be reached.
  */
-async function cancelUnderWay({
-  runAct,
-  task,
-  signal,
-}: {
-  runAct: RunAct;
-  task: Task;
-  signal: AbortSignal;
-}): Promise<boolean> {
+async function cancelUnderWay(runAct: RunAct, task: Task, signal: AbortSignal): Promise<boolean> {
   if (task.state !== "sent" && task.state !== "waiting") return false;
   const event = await runAct({ act: { type: "cancel" }, task: { ...task, cancelReason: "asked" }, signal });
   return event.type === "canceled" || (event.type === "call_failed" && event.error.reason === "invalid_state");

@@ -362,7 +362,7 @@ describe("the server's end and its limits", () => {
   it("says what to do where the port is taken", async () => {
     const { port } = await start();
     await expect(startVerificationServer({ ingress: ok, port })).rejects.toThrow(
-      `Port ${port} on 127.0.0.1 is already in use. Stop what listens there, or choose another port (SEKISHO_PORT or --port).`,
+      `Port ${port} on 127.0.0.1 is already in use. Stop the program that listens there, or choose another port (SEKISHO_PORT or --port).`,
     );
   });
 
