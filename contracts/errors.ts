@@ -106,13 +106,12 @@ export class SekishoError extends Error {
 
   /** An object that only carries the mark is none: its `reason` could be any text. */
   static override [Symbol.hasInstance](value: unknown): value is SekishoError {
-    if (typeof value !== "object" || value === null) return false;
     try {
-      if (!(mark in value)) return false;
-      const { reason, details } = value as Partial<SekishoError>;
-      const isKnown = typeof reason === "string" && (reason === "ambiguous" || Object.hasOwn(table, reason));
-      return isKnown && typeof details === "object" && details !== null;
+      const { [mark]: isOurs, reason, details } = Object(value) as Partial<SekishoError>;
+      const isKnown = reason === "ambiguous" || (typeof reason === "string" && Object.hasOwn(table, reason));
+      return isOurs === true && isKnown && Object(details) === details;
     } catch {
+      // A getter of somebody else's object may throw.
       return false;
     }
   }

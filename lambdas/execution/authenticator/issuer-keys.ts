@@ -50,7 +50,7 @@ export function createIssuerKeys({
   const { maxAgeMs, maxStaleMs, coolDownMs, failureCoolDownMs, timeoutMs } = { ...defaultTimes, ...times };
 
   let loadedAtMs = Number.NEGATIVE_INFINITY;
-  const isYounger = (ageMs: number) => elapsedMs({ sinceMs: loadedAtMs, nowMs: now() }) < ageMs;
+  const isYounger = (ageMs: number) => elapsedMs(loadedAtMs, now()) < ageMs;
 
   async function load() {
     const signal = AbortSignal.timeout(timeoutMs);

@@ -34,7 +34,7 @@ export type CachedValue<T> = {
  * The time since `sinceMs`. A clock that was set back says nothing about it, so it counts as longer than any limit: otherwise an
  * expired value or a pause would last until the clock has caught up.
  */
-export function elapsedMs({ sinceMs, nowMs }: { sinceMs: number; nowMs: number }): number {
+export function elapsedMs(sinceMs: number, nowMs: number): number {
   return nowMs < sinceMs ? Number.MAX_VALUE : nowMs - sinceMs;
 }
 
@@ -59,12 +59,12 @@ export function createCachedValue<T>({
   let lastNumber = 0;
   let cachedNumber = 0;
 
-  const isYounger = (ageMs: number) => elapsedMs({ sinceMs: cachedAtMs, nowMs: now() }) < ageMs;
-  const isPast = (pauseMs: number) => elapsedMs({ sinceMs: startedAtMs, nowMs: now() }) >= pauseMs;
+  const isYounger = (ageMs: number) => elapsedMs(cachedAtMs, now()) < ageMs;
+  const isPast = (pauseMs: number) => elapsedMs(startedAtMs, now()) >= pauseMs;
   const peek = () => (cached && isYounger(cached.keepMs) ? cached : undefined);
 
   /** A load that was overtaken replaces nothing: what it read may be the value that was refused meanwhile. */
-  function store({ loaded, atMs, number }: { loaded: Loaded<T>; atMs: number; number: number }): void {
+  function store(loaded: Loaded<T>, atMs: number, number: number): void {
     if ((!loaded.keepMs && !loaded.staleMs) || number < cachedNumber) return;
     cached = loaded;
     cachedAtMs = atMs;
@@ -76,7 +76,7 @@ export function createCachedValue<T>({
     const number = ++lastNumber;
     startedAtMs = atMs;
     const loaded = await load(cached?.value);
-    store({ loaded, atMs, number });
+    store(loaded, atMs, number);
     return loaded.value;
   }
 
@@ -113,7 +113,7 @@ export function createCachedValue<T>({
       if (loading || isPast(minIntervalMs)) await share();
     },
     set(loaded) {
-      store({ loaded, atMs: now(), number: ++lastNumber });
+      store(loaded, now(), ++lastNumber);
     },
     forget(isRefused) {
       if (cached && isRefused(cached.value)) cached = undefined;
@@ -139,8 +139,7 @@ export function pauseAfterFailure<T>({
 }): () => Promise<T> {
   let failure: { error: unknown; atMs: number; forMs: number } | undefined;
   return async () => {
-    if (failure !== undefined && elapsedMs({ sinceMs: failure.atMs, nowMs: now() }) < failure.forMs)
-      throw failure.error;
+    if (failure !== undefined && elapsedMs(failure.atMs, now()) < failure.forMs) throw failure.error;
     try {
       return await load();
     } catch (error) {
