@@ -4,7 +4,8 @@ import * as z from "zod";
 import { isLoopbackHost } from "../../../../contracts/loopback.ts";
 import { parseUrl } from "../../../shared/untrusted-input.ts";
 import { boundedFetch, type RepeatCall, type SlackCall, toSlackError } from "./call.ts";
-import { parseAnswer, type SlackApi, SlackError } from "./slack.ts";
+import { parseAnswer } from "./posts.ts";
+import { type SlackApi, SlackError } from "./slack.ts";
 
 const ticketSchema = z.object({ file_id: z.string(), upload_url: z.string() });
 

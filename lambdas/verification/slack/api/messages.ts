@@ -2,8 +2,8 @@
 
 import * as z from "zod";
 import type { SlackCall } from "./call.ts";
-import { metadataSchema, readPostKey } from "./posts.ts";
-import { type PostedMessage, parseAnswer, type SlackApi, SlackError } from "./slack.ts";
+import { metadataSchema, parseAnswer, readPostKey } from "./posts.ts";
+import { type PostedMessage, type SlackApi, SlackError } from "./slack.ts";
 
 /**
  * Messages per page. A message can take half a megabyte, so a page that exceeds the size limit is read again with fewer messages.

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import type { SlackCall } from "./call.ts";
-import { type MessageContent, type PostKey, parseAnswer, type SlackApi } from "./slack.ts";
+import { type MessageContent, type PostKey, type SlackApi, SlackError } from "./slack.ts";
 
 const eventType = "sekisho_message";
 
@@ -154,3 +154,10 @@ export function createAssistant(call: SlackCall): Pick<SlackApi, "setStatus" | "
 
 /** Documented for posts only. Slack ignores unknown arguments of other methods. */
 const noUnfurling = { unfurl_links: false, unfurl_media: false } as const;
+
+/** Checks Slack's answer. An answer without the expected fields does not show whether the call worked. */
+export function parseAnswer<T>(schema: z.ZodType<T>, answer: unknown): T {
+  const { data } = schema.safeParse(answer);
+  if (data === undefined) throw new SlackError("ambiguous");
+  return data;
+}

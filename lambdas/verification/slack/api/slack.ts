@@ -1,5 +1,4 @@
 /** The interface to Slack: the Web API calls in use, and the kinds of their failures. */
-import type * as z from "zod";
 import type { SlackErrorKind } from "../../task/events.ts";
 import type { Installation } from "../../task/messages.ts";
 
@@ -111,11 +110,4 @@ export class SlackError extends Error {
     this.retryAfterMs = options.retryAfterMs;
     this.tooLarge = options.tooLarge ?? false;
   }
-}
-
-/** Checks Slack's answer. An answer without the expected fields does not show whether the call worked. */
-export function parseAnswer<T>(schema: z.ZodType<T>, answer: unknown): T {
-  const { data } = schema.safeParse(answer);
-  if (data === undefined) throw new SlackError("ambiguous");
-  return data;
 }

@@ -7,8 +7,8 @@ import { noTelemetry, type Telemetry } from "../../../shared/telemetry/telemetry
 import { createRepeatCall, createSlackCall, type SlackCall } from "./call.ts";
 import { createFileCalls } from "./files.ts";
 import { createMessageReads } from "./messages.ts";
-import { createAssistant, createPosts, createStreams } from "./posts.ts";
-import { type BotTokens, parseAnswer, type SlackApi } from "./slack.ts";
+import { createAssistant, createPosts, createStreams, parseAnswer } from "./posts.ts";
+import type { BotTokens, SlackApi } from "./slack.ts";
 
 /**
  * Every call reads the token again, so that a rotated one takes effect. If Slack rejects it, the call is made once more with a
