@@ -97,6 +97,7 @@ export const pureFiles: readonly string[] = [
   "lib/cli/allow/rule-set.ts",
   "lib/cli/aws/federation-trust.ts",
   "lib/cli/aws/secret-shape.ts",
+  "lib/cli/data/text.ts",
   "lib/cli/data/tombstone.ts",
   "lib/cli/destinations/possible-routes.ts",
   "lib/cli/destinations/route-key.ts",
@@ -108,6 +109,7 @@ export const pureFiles: readonly string[] = [
   "lib/cli/tasks/text.ts",
   "lib/cli/usage/csv.ts",
   "lib/cli/usage/row.ts",
+  "lib/cli/usage/summary.ts",
 ];
 
 /**
