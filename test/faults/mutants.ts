@@ -97,12 +97,12 @@ export const mutants: readonly Mutant[] = [
   {
     name: "wake-before-save",
     file: "lambdas/verification/worker/run-step.ts",
-    find: `    await queue.send({ body, delayMs, group: queueGroupOf(task) });
+    find: `    await queue.send({ ...next, delayMs });
   }`,
     replace: `    const { lease: _held, ...free } = task;
-    await store.replace({ item: { ...free, wakeSeq: seq + 1 } });
-    await queue.send({ body, delayMs, group: queueGroupOf(task) });
-    return;
+    const savedFirst = await store.replace({ item: { ...free, wakeSeq: seq + 1 } });
+    await queue.send({ ...next, delayMs });
+    return savedFirst;
   }`,
     story: "sync",
     engine: "sqlite",
@@ -142,7 +142,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "doubt-after-send",
     file: "lambdas/verification/transport/wrappers.ts",
-    find: "!mayHaveArrived && isDeduplicated({ call, idempotent })",
+    find: "!mayHaveArrived && isDeduplicated(call, idempotent)",
     replace: "!mayHaveArrived",
     story: "foreign",
     engine: "sqlite",
