@@ -10,8 +10,8 @@ import {
   deriveMessageTaskId,
   deriveTaskId,
 } from "../lambdas/execution/tasks/execution-task.ts";
-import { formatPosition, toRecordAttributes } from "../lambdas/shared/engine/aws/task-store.ts";
 import { toShardKey } from "../lambdas/shared/engine/aws/table.ts";
+import { formatPosition, toRecordAttributes } from "../lambdas/shared/engine/aws/task-store.ts";
 import { storedRulesId } from "../lambdas/verification/gate/rules.ts";
 import { createMetadata } from "../lambdas/verification/slack/api/posts.ts";
 import { encodeButton } from "../lambdas/verification/slack/messages/blocks.ts";

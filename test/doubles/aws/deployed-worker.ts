@@ -1,8 +1,8 @@
 /** The worker function of a deployed stage, as far as operators invoke it, with the secrets of its account. */
 import { AwsCallError } from "../../../lambdas/shared/aws/json-call.ts";
+import { operatorAlias } from "../../../lambdas/shared/config/aws-environment.ts";
 import { withLiveSettings } from "../../../lambdas/shared/config/live-settings.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { operatorAlias } from "../../../lambdas/shared/config/aws-environment.ts";
 import { createStageConfig, withExecutionAddress } from "../../../lambdas/shared/config/stage-config.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import {
