@@ -8,12 +8,12 @@ export async function main(): Promise<number> {
   try {
     const { context, outdir } = readCdkEnvironment();
     const file = typeof context.config === "string" ? context.config : undefined;
-    const place = { directory: process.cwd(), file };
-    const config = loadConfig(place);
+    const location = { directory: process.cwd(), file };
+    const config = loadConfig(location);
     const [first = "dev"] = Object.keys(config.stages);
     const stageName = typeof context.stage === "string" ? context.stage : first;
     if (context.stage === undefined) process.stderr.write(`Stage ${stageName}. Another: -c stage=NAME.\n`);
-    synthesize({ config, configDirectory: configDirectory(place), stageName, outdir });
+    synthesize({ config, configDirectory: configDirectory(location), stageName, outdir });
     return Number(process.exitCode ?? 0);
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown;

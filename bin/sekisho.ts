@@ -3,7 +3,7 @@ import { ConfigError } from "../lambdas/shared/config/load.ts";
 import { toFileError } from "../lambdas/shared/engine/sqlite/file-error.ts";
 import { escapeActiveCharacters } from "../lambdas/shared/untrusted-input.ts";
 import { AwsFailure } from "../lib/cli/aws/aws-failure.ts";
-import { type Command, exitCodes, UsageError } from "../lib/cli/command.ts";
+import { type Command, exitCodes, isUsageError } from "../lib/cli/command.ts";
 
 // Each file is loaded only for its own commands: the clients of AWS take a while.
 const files = {
@@ -136,9 +136,7 @@ function stageHint(args: string[]): string {
 }
 
 function explain(thrown: unknown, { name, args }: { name: string; args: string[] }): number {
-  const isUsage =
-    thrown instanceof UsageError ||
-    (thrown instanceof TypeError && "code" in thrown && String(thrown.code).startsWith("ERR_PARSE_ARGS"));
+  const isUsage = isUsageError(thrown);
   const known = toFileError({ error: thrown, file: "The file of tasks" }) ?? thrown;
   const message = escapeActiveCharacters(known instanceof Error ? known.message : "unknown error");
   process.stderr.write(isUsage ? `${message}\n${stageHint(args)}sekisho ${name} --help says more.\n` : `${message}\n`);

@@ -24,15 +24,8 @@ export function listErrorCodes({ reason, dialect }: { reason: Reason; dialect: D
 }
 
 /** `target` is the state that an `invalid_state` refused. */
-export function toErrorCode({
-  reason,
-  dialect,
-  target,
-}: {
-  reason: Reason;
-  dialect: Dialect;
-  target?: string | undefined;
-}): number {
+export function toErrorCode(request: { reason: Reason; dialect: Dialect; target?: string | undefined }): number {
+  const { reason, dialect, target } = request;
   const cell = cellOf({ reason, dialect });
   if (typeof cell === "number") return cell;
   if ("state" in cell) return cell.code;

@@ -27,15 +27,12 @@ export const errorDataSchema = z.object({
  * one that the dialect does not know. The error is not `exact` where several reasons are left, or none (then it is `internal`). Never throws,
  * whatever `data` is.
  */
-export function decodeError({
-  error,
-  dialect,
-  status,
-}: {
+export function decodeError(request: {
   error: JsonRpcErrorObject;
   dialect: Dialect;
   status?: number | undefined;
 }): SekishoError {
+  const { error, dialect, status } = request;
   const { code } = error;
   const { reason, retryable, details } = findInData(error.data);
   if (reason !== undefined) {
@@ -73,15 +70,12 @@ type ErrorResponse = {
  * Most errors have HTTP status 200. In VAPORA's dialect every reason has a status of its own, and the response has no `id`. 429 and 503
  * always carry `retry-after`, one second by default.
  */
-export function createErrorResponse({
-  error,
-  id,
-  dialect,
-}: {
+export function createErrorResponse(options: {
   error: SekishoError;
   id: RequestId | null;
   dialect: Dialect;
 }): ErrorResponse {
+  const { error, id, dialect } = options;
   const status = statusOf({ reason: error.reason === "ambiguous" ? "internal" : error.reason, id, dialect });
   const retryAfterSeconds = Math.max(Math.ceil((error.details.retry_after_ms ?? 0) / 1000), 1);
   return {
@@ -154,15 +148,8 @@ const badRequestSchema = z.object({
  * `data` in A2A 1.0 (section 9.5) is an array of google.rpc error details: A2A's ErrorInfo where A2A has a name for the number, our own
  * ErrorInfo, then RetryInfo and BadRequest.
  */
-function detailsToArray({
-  error,
-  reason,
-  code,
-}: {
-  error: SekishoError;
-  reason: Reason;
-  code: number;
-}): readonly unknown[] {
+function detailsToArray(request: { error: SekishoError; reason: Reason; code: number }): readonly unknown[] {
+  const { error, reason, code } = request;
   const { retry_after_ms, issues, ...ids } = error.details;
   const a2aName = a2aNames.find((entry) => entry.code === code)?.name;
   const metadata = Object.entries({ retryable: error.retryable, ...ids })

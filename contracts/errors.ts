@@ -42,7 +42,7 @@ export type ClientReason = Reason | "ambiguous";
 
 const ambiguous = { retryable: false, message: "Nobody knows whether the request arrived." } as const;
 
-/** Whether the request may be repeated with the same id, even to a peer that does not deduplicate. */
+/** True if the request may be repeated with the same id, even to a peer that does not deduplicate. */
 export function isRetryable(reason: ClientReason): boolean {
   return describe(reason).retryable;
 }

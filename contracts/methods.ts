@@ -13,7 +13,7 @@ import {
   maxTaskIdLength,
   maxTextLength,
 } from "./limits.ts";
-import { isLoopbackHost } from "./loopback.ts";
+import { isSecureUrl } from "./loopback.ts";
 
 /** In bytes of UTF-8. */
 export const maxRequestBytes = 256 * 1024;
@@ -215,8 +215,7 @@ function utf8Bytes(text: string): number {
 
 function isAttachmentUrl(text: string): boolean {
   const url = URL.parse(text);
-  if (url === null) return false;
-  return url.protocol === "https:" || (url.protocol === "http:" && isLoopbackHost(url.hostname));
+  return url !== null && isSecureUrl(url);
 }
 
 export const taskStateSchema = z.enum([
@@ -246,18 +245,14 @@ export function canTransition({ from, to }: { from: TaskState; to: TaskState }):
 }
 
 /** `from` is the task's state, `to` the one that was asked for. */
-export function transitionError({
-  taskId,
-  correlationId,
-  from,
-  to,
-}: {
+export function transitionError(request: {
   taskId: string;
-  /** That of the request that began the task. */
+  /** The correlation id of the request that began the task. */
   correlationId?: string;
   from: TaskState;
   to: TaskState;
 }): SekishoError {
+  const { taskId, correlationId, from, to } = request;
   const details = {
     task_id: taskId,
     ...(correlationId && { correlation_id: correlationId }),

@@ -101,13 +101,8 @@ export function buildOpenRpc(): OpenRpc {
 
 type Schema = z.core.JSONSchema.BaseSchema;
 
-function method({
-  name,
-  schemas,
-}: {
-  name: MethodName;
-  schemas: ReadonlyMap<string, Schema>;
-}): Record<string, unknown> {
+function method(request: { name: MethodName; schemas: ReadonlyMap<string, Schema> }): Record<string, unknown> {
+  const { name, schemas } = request;
   const { summary, result, errors } = descriptions[name];
   const params = schemas.get(name);
   return {

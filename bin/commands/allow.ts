@@ -1,7 +1,6 @@
 /** `sekisho allow`: lists and changes who may ask. */
 import type { AllowlistRule } from "../../lambdas/shared/config/schema.ts";
 import { matchRules } from "../../lambdas/verification/gate/rules.ts";
-import { changeRules, readRules, withRulePlace } from "../../lib/cli/allow/place.ts";
 import { isSame, type RuleFields, withoutRule, withRule } from "../../lib/cli/allow/rule-set.ts";
 import {
   fieldOptions,
@@ -12,6 +11,7 @@ import {
   readRuleFields,
   readRuleNumber,
 } from "../../lib/cli/allow/rule-text.ts";
+import { changeRules, readRules, withRuleZone } from "../../lib/cli/allow/rule-zone.ts";
 import { awsExits, defineCommand, exitCodes, flag, option, UsageError } from "../../lib/cli/command.ts";
 import { formatTable } from "../../lib/cli/table.ts";
 import { zoneOptions } from "../../lib/cli/zone/zone.ts";
@@ -24,7 +24,7 @@ message must fit every field of at least one rule.`,
   options: { json: flag("prints one JSON object per line"), ...zoneOptions },
   exits: awsExits("it cannot be read"),
   async run(run) {
-    return withRulePlace(run, run.values, async ({ where, store, configured, configName, ofConfiguration }) => {
+    return withRuleZone(run, run.values, async ({ where, store, configured, configName, ofConfiguration }) => {
       const kept = (await readRules({ store }))?.rules ?? [];
       const added = kept.map(({ addedAtMs, ...one }) => ({ ...one, addedAt: new Date(addedAtMs).toISOString() }));
       const lines = run.values.json
@@ -56,7 +56,7 @@ five minutes; the app needs the scope usergroups:read.`,
   async run(run) {
     const { team, channel, user, group, label } = run.values;
     const rule = readRule({ team, channel, user, group, label });
-    return withRulePlace(run, run.values, async ({ where, store, sinceWhen, configured, configName }) => {
+    return withRuleZone(run, run.values, async ({ where, store, sinceWhen, configured, configName }) => {
       const added = await changeRules({ store, decide: (kept) => withRule({ kept, rule, nowMs: Date.now() }) });
       const text = `rule ${added.rule.number} ${where}: ${formatRule(added.rule.rule)}`;
       run.print(added.isNew ? `Added ${text}\nIt holds ${sinceWhen}.` : `Nothing to add: it is ${text}`);
@@ -77,18 +77,18 @@ configuration are removed in the configuration.`,
   exits: awsExits("there is no such rule"),
   async run(run) {
     const meant = readRuleReference({ positionals: run.positionals, fields: readRuleFields(run.values) });
-    return withRulePlace(run, run.values, async (place) => {
-      const { where, store, configured, configName } = place;
+    return withRuleZone(run, run.values, async (zone) => {
+      const { where, store, configured, configName } = zone;
       const { rule } = await changeRules({ store, decide: (kept) => withoutRule({ kept, meant }) });
       if (rule !== undefined) {
-        run.print(`Removed rule ${rule.number} ${where}: ${formatRule(rule.rule)}\nIt is gone ${place.sinceWhen}.`);
+        run.print(`Removed rule ${rule.number} ${where}: ${formatRule(rule.rule)}\nIt is gone ${zone.sinceWhen}.`);
         return exitCodes.success;
       }
       const isConfigured = typeof meant !== "number" && configured.some((one) => isSame(one, meant));
       const name = typeof meant === "number" ? `number ${meant}` : formatRule(meant);
       run.note(
         isConfigured
-          ? `That rule is one of ${configName}: remove it there. It is gone ${place.ofConfiguration}.`
+          ? `That rule is one of ${configName}: remove it there. It is gone ${zone.ofConfiguration}.`
           : `There is no rule ${name} ${where}. sekisho allow list shows them all.`,
       );
       return exitCodes.failed;
@@ -96,13 +96,9 @@ configuration are removed in the configuration.`,
   },
 });
 
-function readRuleReference({
-  positionals: [number, ...more],
-  fields,
-}: {
-  positionals: string[];
-  fields: RuleFields;
-}): number | RuleFields {
+type RuleArgs = { positionals: string[]; fields: RuleFields };
+
+function readRuleReference({ positionals: [number, ...more], fields }: RuleArgs): number | RuleFields {
   const hasFields = Object.keys(fields).length > 0;
   if (more.length > 0 || (number === undefined) === !hasFields) {
     throw new UsageError("Name one rule: by its number, or by the fields that it was added with.");
@@ -124,9 +120,9 @@ configuration; 3 AWS not reachable.`,
   async run(run) {
     const { team, channel, user } = run.values;
     const asking = readRequester({ team, channel, user });
-    return withRulePlace(run, run.values, async (place) => {
-      const { configName, configured } = place;
-      const kept = (await readRules({ store: place.store }))?.rules ?? [];
+    return withRuleZone(run, run.values, async (zone) => {
+      const { configName, configured } = zone;
+      const kept = (await readRules({ store: zone.store }))?.rules ?? [];
       const rules: NamedRule[] = [
         ...kept.map(({ rule, number }) => ({ ...rule, name: `rule ${number}` })),
         ...configured.map((rule) => ({ ...rule, name: `a rule of ${configName}` })),
@@ -135,13 +131,13 @@ configuration; 3 AWS not reachable.`,
       const where = `in ${asking.channel} of ${asking.team}`;
       if (rule !== undefined) {
         run.print(`${asking.user} may ask ${where}, by ${formatNamed(rule)}`);
-        if (rule.name.endsWith(configName)) run.note(`${configName} holds ${place.ofConfiguration}.`);
+        if (rule.name.endsWith(configName)) run.note(`${configName} holds ${zone.ofConfiguration}.`);
         return exitCodes.success;
       }
-      const none = `No rule ${place.where} or of ${configName} lets ${asking.user} ask ${where}`;
+      const none = `No rule ${zone.where} or of ${configName} lets ${asking.user} ask ${where}`;
       const groups = byGroup.map((one) => `\n  ${formatNamed(one)}`).join("");
       run.print(groups === "" ? `${none}.` : `${none}, unless they are in the user group of:${groups}`);
-      run.print(`To let them in:\n  npx sekisho allow add ${formatRuleOptions(asking)}${place.placeText}`);
+      run.print(`To let them in:\n  npx sekisho allow add ${formatRuleOptions(asking)}${zone.zoneOptionsText}`);
       return exitCodes.failed;
     });
   },

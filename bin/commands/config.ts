@@ -14,14 +14,14 @@ import { neededSecrets } from "../../lib/local/slack-installation.ts";
 
 export const configCheck = defineCommand({
   name: "config check",
-  about: "Checks sekisho.config.json (or FILE) and lists every problem with its place.",
+  about: "Checks sekisho.config.json (or FILE) and lists every problem with its path.",
   options: { config: configOption },
   exits: "Exit code: 0 it can be used; 2 it cannot.",
   async run({ directory, print, note, values }) {
-    const place = { directory, file: values.config };
-    const config = loadConfig(place);
-    requireAgentFile(config.execution.agent, configDirectory(place));
-    print(sourceOf(place));
+    const location = { directory, file: values.config };
+    const config = loadConfig(location);
+    requireAgentFile(config.execution.agent, configDirectory(location));
+    print(sourceOf(location));
     const destinations = Object.keys(config.destinations).join(", ") || "none";
     const routes = config.routes.map(({ destination }) => destination.join(" or ")).join(", ") || "nowhere";
     print(`The configuration is valid: destinations ${destinations}; routes to ${routes}.`);
@@ -40,10 +40,10 @@ export const configCheck = defineCommand({
   },
 });
 
-function sourceOf(place: ConfigLocation): string {
-  const path = configPath(place);
+function sourceOf(location: ConfigLocation): string {
+  const path = configPath(location);
   if (existsSync(path)) return `Read ${path}.`;
-  return `There is no sekisho.config.json in ${place.directory}, so every default is in effect.`;
+  return `There is no sekisho.config.json in ${location.directory}, so every default is in effect.`;
 }
 
 function agentText(agent: AgentConfig): string {
@@ -55,8 +55,8 @@ function agentText(agent: AgentConfig): string {
 
 function stageText(stage: Stage): string {
   const { verification, execution } = stage;
-  const place = findExecutionPlace(stage);
-  const where = place === undefined ? "" : ` in ${place.account}, ${place.region}`;
+  const target = findExecutionPlace(stage);
+  const where = target === undefined ? "" : ` in ${target.account}, ${target.region}`;
   return `Verification in ${verification.account}, ${verification.region}; Execution ${execution.kind}${where}`;
 }
 

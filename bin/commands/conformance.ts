@@ -56,9 +56,9 @@ Exit code: 0 keeps all that is required; 1 does not; 2 bad usage or configuratio
   async run(run) {
     const { values, positionals } = run;
     if (positionals.length > 1) throw new UsageError("Only one URL can be given.");
-    const place = { directory: run.directory, file: values.config };
+    const location = { directory: run.directory, file: values.config };
     const { auth, dialect, destination } = values;
-    const endpoint = findEndpoint({ url: positionals[0], auth, dialect, destination, place });
+    const endpoint = findEndpoint({ url: positionals[0], auth, dialect, destination, location });
     requireSecrets(listDestinationSecrets(endpoint.destination));
     const timeoutMs = parseCallTimeout(values["call-timeout"]);
     const junit = values.junit === undefined ? undefined : resolveJunit(values.junit, run.directory);
@@ -73,7 +73,7 @@ Exit code: 0 keeps all that is required; 1 does not; 2 bad usage or configuratio
     const signal = AbortSignal.any([run.signal, timeOver]);
     const { peer, close } = await openPeerUnderTest({
       ...endpoint,
-      directory: configDirectory(place),
+      directory: configDirectory(location),
       executionPort,
       log: createLog({ service: "sekisho", level: logLevel ?? "error" }),
       timeoutMs,

@@ -16,13 +16,7 @@ import { cancelAll } from "../../lib/cli/data/cancel-all.ts";
 import { createExecutionRecords } from "../../lib/cli/data/execution-records.ts";
 import { findPerson, type PersonRecords } from "../../lib/cli/data/find-person.ts";
 import { readLeftOver, writeLeftOver } from "../../lib/cli/data/left-over.ts";
-import {
-  type Person,
-  personOptions,
-  type RecordPlace,
-  readPerson,
-  withRecordPlace,
-} from "../../lib/cli/data/person.ts";
+import { type Person, personOptions, type RecordZone, readPerson, withRecordZone } from "../../lib/cli/data/person.ts";
 import { countAll, eraseAll } from "../../lib/cli/data/person-data.ts";
 import { type Counts, formatCounts, formatRuleNumbers, remainingDataText } from "../../lib/cli/data/text.ts";
 import { type ZoneValues, zoneOptions } from "../../lib/cli/zone/zone.ts";
@@ -37,12 +31,12 @@ rules that name the person. No texts. \`sekisho data delete\` deletes it.`,
   async run(run) {
     const { values, signal } = run;
     const person = readPerson(values);
-    return withRecordPlace(run, values, async (place) => {
+    return withRecordZone(run, values, async (zone) => {
       const nowMs = Date.now();
-      const found = await findPerson({ store: place.store, person, nowMs, signal });
-      const counts = await countAll({ place, person, found, nowMs, signal });
+      const found = await findPerson({ store: zone.store, person, nowMs, signal });
+      const counts = await countAll({ zone, person, found, nowMs, signal });
       if (values.json) run.print(JSON.stringify({ ...person, ...counts }));
-      else printCounts(run, { place, person, counts });
+      else printCounts(run, { zone, person, counts });
       noteOtherTeams(run, found);
       return exitCodes.success;
     });
@@ -75,7 +69,7 @@ person who is still allowed leaves new data, so remove them from the allowlist f
     if (file !== undefined) return deleteLeftOver(run, { ...values, file });
     const person = readPerson(values);
     try {
-      return await withRecordPlace(run, values, (place) => deletePerson(run, { ...values, place, person }));
+      return await withRecordZone(run, values, (zone) => deletePerson(run, { ...values, zone, person }));
     } catch (cause) {
       if (!run.signal.aborted) throw cause;
       throw new Error("Interrupted. What is deleted stays deleted. Run the command again for the rest.", { cause });
@@ -84,7 +78,7 @@ person who is still allowed leaves new data, so remove them from the allowlist f
 });
 
 type Deletion = ZoneValues & {
-  place: RecordPlace;
+  zone: RecordZone;
   person: Person;
   "dry-run": boolean;
   yes: boolean;
@@ -92,18 +86,18 @@ type Deletion = ZoneValues & {
   rules: boolean;
 };
 
-async function deletePerson(run: CommandRun, { place, person, config, ...wanted }: Deletion): Promise<number> {
+async function deletePerson(run: CommandRun, { zone, person, config, ...wanted }: Deletion): Promise<number> {
   const { directory, signal, print, note } = run;
   const nowMs = Date.now();
-  const find = () => findPerson({ store: place.store, person, nowMs: Date.now(), signal });
+  const find = () => findPerson({ store: zone.store, person, nowMs: Date.now(), signal });
   let found = await find();
   const [unreadable] = found.unreadable;
   if (unreadable !== undefined) {
     const count = found.unreadable.length;
     throw new Error(`${count} tasks are of another version of Sekisho, such as ${unreadable}. Run that version.`);
   }
-  const counts = await countAll({ place, person, found, nowMs, signal });
-  printCounts(run, { place, person, counts });
+  const counts = await countAll({ zone, person, found, nowMs, signal });
+  printCounts(run, { zone, person, counts });
   noteOtherTeams(run, found);
   if (wanted["dry-run"]) {
     for (const line of ["", ...remainingDataText, "", "Nothing was deleted."]) print(line);
@@ -121,18 +115,18 @@ async function deletePerson(run: CommandRun, { place, person, config, ...wanted 
   }
   if (underWay.length > 0) {
     note("Canceling, and waiting until all of it is over; a few minutes at the most.");
-    const isOver = await cancelAll({ place, ids: underWay, team: person.team, signal });
+    const isOver = await cancelAll({ zone, ids: underWay, team: person.team, signal });
     if (!isOver) throw new Error("Some tasks are still under way. Does a zone run there? Nothing was deleted.");
     found = await find();
   }
   let isExecutionLeft = false;
   const left = await eraseAll({
-    ...{ place, person, found, nowMs, signal },
+    ...{ zone, person, found, nowMs, signal },
     withRules: wanted.rules,
     async leftOver(ids, why) {
-      if (!("stageName" in place.at)) throw why;
+      if (!("stageName" in zone.at)) throw why;
       isExecutionLeft = true;
-      for (const line of await writeLeftOver({ directory, config, ids, named: place.at, nowMs })) note(line);
+      for (const line of await writeLeftOver({ directory, config, ids, named: zone.at, nowMs })) note(line);
     },
   });
   print("");
@@ -144,15 +138,15 @@ async function deletePerson(run: CommandRun, { place, person, config, ...wanted 
   const isLeft = isExecutionLeft || left.length > 0;
   if (isLeft) print(`Deleted, but for ${isExecutionLeft ? "the Execution zone's records" : "what is under way"}.`);
   else print(isNothing(counts) ? `Nothing was found of ${formatPersonKey(person)}.` : "Deleted.");
-  for (const line of [...listRemaining({ place, found, counts, ...wanted }), ...remainingDataText]) print(line);
+  for (const line of [...listRemaining({ zone, found, counts, ...wanted }), ...remainingDataText]) print(line);
   return isLeft ? exitCodes.failed : exitCodes.success;
 }
 
 function printCounts(
   { print }: CommandRun,
-  { place, person, counts }: { place: RecordPlace; person: Person; counts: Counts },
+  { zone, person, counts }: { zone: RecordZone; person: Person; counts: Counts },
 ): void {
-  for (const line of [`${formatPersonKey(person)} ${place.where}:`, ...formatCounts(counts)]) print(line);
+  for (const line of [`${formatPersonKey(person)} ${zone.where}:`, ...formatCounts(counts)]) print(line);
 }
 
 function noteOtherTeams({ note }: CommandRun, { otherTeams }: PersonRecords): void {
@@ -175,19 +169,11 @@ async function confirmDeletion({ person, signal }: { person: Person; signal: Abo
   return confirm({ question: `Type ${person.user} to delete all of this: `, word: person.user, signal });
 }
 
-/** What the command does not delete: data of agents elsewhere, and rules. */
-function listRemaining({
-  place,
-  found,
-  counts: { rules: numbers, configuration },
-  rules: withRules,
-}: {
-  place: RecordPlace;
-  found: PersonRecords;
-  counts: Counts;
-  rules: boolean;
-}): string[] {
-  const { destinations } = place.config();
+type RemainingData = { zone: RecordZone; found: PersonRecords; counts: Counts; rules: boolean };
+
+/** Notes the data that the command does not delete: data of agents elsewhere, and rules. */
+function listRemaining({ zone, found, counts: { rules: numbers, configuration }, rules: withRules }: RemainingData) {
+  const { destinations } = zone.config();
   const used = new Set(found.tasks.flatMap(({ destination }) => destination ?? []));
   const foreign = [...used].filter((name) => {
     const destination = Object.hasOwn(destinations, name) ? destinations[name] : undefined;

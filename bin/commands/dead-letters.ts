@@ -1,6 +1,6 @@
 /** `sekisho dead-letters`: lists the messages that a stage's workers gave up on, and sends them again. */
 import type { QueueMessage } from "../../lambdas/verification/task/messages.ts";
-import { type ReadLetter, readLetter, withDeadLetters } from "../../lib/cli/aws/dead-letters/archive.ts";
+import { type ParsedDeadLetter, parseDeadLetter, withDeadLetters } from "../../lib/cli/aws/dead-letters/archive.ts";
 import { createReadTaskState, createSend, redrive } from "../../lib/cli/aws/dead-letters/redrive.ts";
 import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
 import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
@@ -20,11 +20,11 @@ is lost. On one machine there is no such list: there a dead letter only fails it
     const { deadLettersUrl, tableName } = await readStackOutputs({ ...named, signal });
     const { region } = named.stage.verification;
     const stateOfTask = createReadTaskState({ tableName, region, signal });
-    await withDeadLetters({ queueUrl: deadLettersUrl, region, signal }, async (letters) => {
+    await withDeadLetters({ queueUrl: deadLettersUrl, region, signal }, async (deadLetters) => {
       const rows: Row[] = [];
-      for (const letter of letters.map(readLetter)) {
-        const requestId = letter.message?.requestId;
-        rows.push(rowOf(letter, requestId === undefined ? undefined : await stateOfTask({ requestId })));
+      for (const deadLetter of deadLetters.map(parseDeadLetter)) {
+        const requestId = deadLetter.message?.requestId;
+        rows.push(rowOf(deadLetter, requestId === undefined ? undefined : await stateOfTask({ requestId })));
       }
       rows.sort((a, b) => (a.archivedAt < b.archivedAt ? -1 : 1));
       if (values.json) print(JSON.stringify(rows, null, 2));
@@ -44,7 +44,7 @@ type Row = {
   task: string;
 };
 
-function rowOf({ messageId, archivedAtMs, message }: ReadLetter, state: string | undefined): Row {
+function rowOf({ messageId, archivedAtMs, message }: ParsedDeadLetter, state: string | undefined): Row {
   return {
     messageId,
     archivedAt: new Date(archivedAtMs).toISOString(),
@@ -81,11 +81,11 @@ its answer is repeated: no agent runs twice. A message leaves the archive once i
     const { deadLettersUrl, tableName, queueUrl } = await readStackOutputs({ stageName, stage, signal });
     const { region } = stage.verification;
     const wanted = new Set(positionals.map((id) => id.toLowerCase()));
-    await withDeadLetters({ queueUrl: deadLettersUrl, region, signal }, async (letters, remove) => {
-      const read = letters.map(readLetter);
+    await withDeadLetters({ queueUrl: deadLettersUrl, region, signal }, async (deadLetters, remove) => {
+      const read = deadLetters.map(parseDeadLetter);
       const chosen = read.filter(({ message }) => values.all || (message && wanted.has(message.requestId)));
       await redrive({
-        letters: chosen,
+        deadLetters: chosen,
         stateOfTask: createReadTaskState({ tableName, region, signal }),
         send: createSend({ queueUrl, region, signal }),
         remove,
@@ -96,7 +96,7 @@ its answer is repeated: no agent runs twice. A message leaves the archive once i
         },
       });
       const unreadable = read.filter(({ message }) => message === undefined);
-      if (values.discard) for (const letter of unreadable) await remove(letter);
+      if (values.discard) for (const deadLetter of unreadable) await remove(deadLetter);
       if (unreadable.length > 0) {
         note(`${unreadable.length} cannot be read: ${values.discard ? "removed" : "left; --discard removes them"}.`);
       }

@@ -7,6 +7,7 @@ import { awsExits, configOption, defineCommand, exitCodes, flag, option, UsageEr
 import { openReplacement } from "../../lib/cli/destinations/replace-file.ts";
 import { formatRouteKey, isOverlapping, orderText, type RouteKey } from "../../lib/cli/destinations/route-key.ts";
 import { type RouteChange, setRoute } from "../../lib/cli/destinations/set-route.ts";
+import { unknownDestination } from "../../lib/cli/find-endpoint.ts";
 
 export const destinationsSet = defineCommand({
   name: "destinations set",
@@ -42,9 +43,7 @@ refuse. Tasks under way stay where they are; only later messages go to the new p
     const { routes, destinations, stages } = loadConfig({ directory, file: values.config });
     if (!existsSync(path)) throw new UsageError(`There is no ${path} to change.`);
     const unknown = destination.find((name) => !Object.hasOwn(destinations, name));
-    if (unknown !== undefined) {
-      throw new UsageError(`There is no destination "${unknown}". Known: ${Object.keys(destinations).join(", ")}.`);
-    }
+    if (unknown !== undefined) throw unknownDestination(unknown, Object.keys(destinations));
     const text = readFileSync(path, "utf8");
     const change = setRoute({ text, routes, key, destination });
     const config = parseConfig({ json: JSON.parse(change.text), name: path });
@@ -87,15 +86,9 @@ function namesIn(positionals: string[]): string[] {
   return names;
 }
 
-function changeText({
-  change: { place, before },
-  key,
-  destination,
-}: {
-  change: RouteChange;
-  key: RouteKey;
-  destination: string[];
-}): string {
+type ShownChange = { change: RouteChange; key: RouteKey; destination: string[] };
+
+function changeText({ change: { place, before }, key, destination }: ShownChange): string {
   const where = `route ${place}, ${formatRouteKey(key)}`;
   if (before === undefined) return `+ ${where}: ${orderText(destination)}`;
   return `  ${where}: ${orderText(before)} -> ${orderText(destination)}`;

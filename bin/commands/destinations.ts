@@ -16,14 +16,14 @@ import {
   exitCodes,
   flag,
   option,
-  UsageError,
 } from "../../lib/cli/command.ts";
 import { checkFromHere } from "../../lib/cli/destinations/check.ts";
 import { checkInStage, stageDestinations } from "../../lib/cli/destinations/check-in-stage.ts";
-import { formatDestinationRow, toDestinationRow } from "../../lib/cli/destinations/describe.ts";
+import { describeOwnExecution, formatDestinationRow, toDestinationRow } from "../../lib/cli/destinations/describe.ts";
 import { outdatedText, readEffectiveConfig } from "../../lib/cli/destinations/effective-config.ts";
 import { type KnownMessage, listPossibleRoutes } from "../../lib/cli/destinations/possible-routes.ts";
 import { formatRouteKey, orderText } from "../../lib/cli/destinations/route-key.ts";
+import { unknownDestination } from "../../lib/cli/find-endpoint.ts";
 
 export const destinationsList = defineCommand({
   name: "destinations list",
@@ -41,13 +41,10 @@ names, the first is used; a task goes to the next one only if it certainly did n
   exits: awsExits(),
   async run({ directory, signal, print, note, values }) {
     const { channel, team, text, stage } = values;
-    const effective = await readEffectiveConfig({ place: { directory, file: values.config }, stage, signal });
+    const effective = await readEffectiveConfig({ location: { directory, file: values.config }, stage, signal });
     const { config, named, notDeployed, routesFromFile, outdated } = effective;
     const { routes } = config;
-    const own =
-      named === undefined
-        ? { address: `http://127.0.0.1:${readEnvironment().executionPort}/` }
-        : { address: "the stage's own Execution zone", authorizer: "sigv4" };
+    const own = describeOwnExecution({ isStage: named !== undefined, port: readEnvironment().executionPort });
     const rows = Object.entries(config.destinations).map(([name, destination]) =>
       toDestinationRow({ name, destination, routes, own, needsDeploy: notDeployed.includes(name) }),
     );
@@ -78,15 +75,13 @@ function routesText(routes: Config["routes"]): string {
   return `Routes (the first that fits decides):\n${lines.join("\n")}`;
 }
 
-function possibleText({
-  routes,
-  known,
-  possible,
-}: {
+type PossibleRoutes = {
   routes: Config["routes"];
   known: KnownMessage;
   possible: ReturnType<typeof listPossibleRoutes>;
-}): string {
+};
+
+function possibleText({ routes, known, possible }: PossibleRoutes): string {
   const of = [known.team && `team ${known.team}`, known.channel && `channel ${known.channel}`].filter(Boolean);
   const message = [
     "A message",
@@ -130,13 +125,13 @@ No task is run.`,
   exits:
     "Exit code: 0 all are healthy; 1 one is not, or AWS refused; 2 bad usage or configuration; 3 none answers, or AWS does not.",
   async run({ directory, signal, print, note, values, positionals }) {
-    const place = { directory, file: values.config };
-    const config = loadConfig(place);
+    const location = { directory, file: values.config };
+    const config = loadConfig(location);
     const named = values.stage === undefined ? undefined : chooseStage(config, values.stage);
     const request = { config, names: positionals, signal, note };
     const checked = await (named
       ? checkFromStage({ ...named, ...request })
-      : checkFromThisMachine({ place, ...request }));
+      : checkFromThisMachine({ location, ...request }));
     for (const each of checked) print(values.json ? JSON.stringify(each) : formatCheck(each));
     if (signal.aborted) return exitCodes.interrupted;
     return exitCodeOf(checked);
@@ -145,26 +140,20 @@ No task is run.`,
 
 type Request = { config: Config; names: readonly string[] } & Pick<CommandRun, "note" | "signal">;
 
-async function checkFromThisMachine({
-  config,
-  names,
-  place,
-  signal,
-  note,
-}: Request & { place: ConfigLocation }): Promise<DestinationCheck[]> {
+type HereCheck = Request & { location: ConfigLocation };
+
+async function checkFromThisMachine({ config, names, location, signal, note }: HereCheck): Promise<DestinationCheck[]> {
   refuseUnknown({ names, known: Object.keys(config.destinations) });
   const wanted = Object.entries(config.destinations).filter(([name]) => names.length === 0 || names.includes(name));
   if (wanted.some(([, destination]) => usesAws(destination))) note(await callerText({ signal }));
-  return Promise.all(wanted.map(([name, destination]) => checkFromHere({ config, place, name, destination, signal })));
+  return Promise.all(
+    wanted.map(([name, destination]) => checkFromHere({ config, location, name, destination, signal })),
+  );
 }
 
-async function checkFromStage({
-  config,
-  names,
-  signal,
-  note,
-  ...named
-}: Request & NamedStage): Promise<DestinationCheck[]> {
+type StageCheck = Request & NamedStage;
+
+async function checkFromStage({ config, names, signal, note, ...named }: StageCheck): Promise<DestinationCheck[]> {
   const outputs = await readStackOutputs({ ...named, signal });
   const { deployed, missing, changed } = stageDestinations({ config, stageName: named.stageName, outputs });
   refuseUnknown({ names, known: [...deployed, ...missing] });
@@ -178,11 +167,10 @@ async function checkFromStage({
 
 function refuseUnknown({ names, known }: { names: readonly string[]; known: readonly string[] }): void {
   const unknown = names.find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  throw new UsageError(`There is no destination "${unknown}". Known: ${known.join(", ")}.`);
+  if (unknown !== undefined) throw unknownDestination(unknown, known);
 }
 
-/** Whether calls use AWS credentials. */
+/** True if calls use AWS credentials. */
 function usesAws(destination: Destination): boolean {
   return ["sigv4", "web-identity", "google", "azure"].includes(authorizerOf(destination));
 }

@@ -29,12 +29,12 @@ task; each of the latter two leaves a line request_refused in the entry's log. I
 Verdicts: ok, warning, failed, skipped (does not apply, or needs something that is missing).
 Exit code: 0 nothing failed; 1 something did; 2 bad usage.`,
   async run({ directory, signal, print, note, values }) {
-    const place = { directory, file: values.config };
-    const given = readGiven(place);
+    const location = { directory, file: values.config };
+    const given = readGiven(location);
     const stage = given.problem === undefined ? values.stage : undefined;
     const closes: CloseSteps = [];
     try {
-      const found = await runChecks({ groups: await createGroups({ given, stage, place, closes, signal }), signal });
+      const found = await runChecks({ groups: await createGroups({ given, stage, location, closes, signal }), signal });
       if (signal.aborted) {
         note("Interrupted: not everything was checked.");
         return exitCodes.interrupted;
@@ -48,42 +48,38 @@ Exit code: 0 nothing failed; 1 something did; 2 bad usage.`,
   },
 });
 
-/** A file that cannot be used is a finding, so what is wrong with it is kept for the check of the configuration. */
-function readGiven(place: ConfigLocation) {
+/** An unusable file is a finding, so its error is kept for the check of the configuration. */
+function readGiven(location: ConfigLocation) {
   try {
-    return { config: loadConfig(place), environment: readEnvironment(), problem: undefined };
+    return { config: loadConfig(location), environment: readEnvironment(), problem: undefined };
   } catch (thrown) {
     return { problem: { thrown } };
   }
 }
 
-async function createGroups({
-  given,
-  stage,
-  place,
-  closes,
-  signal,
-}: {
+type GroupsRequest = {
   given: ReturnType<typeof readGiven>;
   stage: string | undefined;
-  place: ConfigLocation;
+  location: ConfigLocation;
   closes: CloseSteps;
   signal: AbortSignal;
-}): Promise<CheckGroup[]> {
+};
+
+async function createGroups({ given, stage, location, closes, signal }: GroupsRequest): Promise<CheckGroup[]> {
   function readConfig() {
     if (given.problem !== undefined) throw given.problem.thrown;
     return given.config;
   }
-  const checks = [nodeCheck({ version: process.versions.node }), configurationCheck({ place, read: readConfig })];
+  const checks = [nodeCheck({ version: process.versions.node }), configurationCheck({ location, read: readConfig })];
   const first = { group: "Configuration", checks };
   if (given.problem !== undefined) {
     const run = async () => skipped("They depend on the configuration, which cannot be used.");
     return [first, { group: "Everything else", checks: [{ name: "other checks", run }] }];
   }
   const { config, environment } = given;
-  if (stage === undefined) return [first, ...createLocalGroups({ config, environment, place, closes, signal })];
+  if (stage === undefined) return [first, ...createLocalGroups({ config, environment, location, closes, signal })];
   const named = chooseStage(config, stage);
   // The AWS clients take long to load, so they are loaded only for a stage.
   const { createStageGroups } = await import("../../lib/cli/doctor/stage.ts");
-  return [first, ...(await createStageGroups({ config, named, place, signal }))];
+  return [first, ...(await createStageGroups({ config, named, location, signal }))];
 }

@@ -5,13 +5,11 @@ import { agentCardPath } from "../../contracts/a2a/card.ts";
 import { listAuthenticatorSecrets, listCardSecrets } from "../../lambdas/execution/config/execution-secrets.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadExecutionConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
-import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { toLogSettings } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
-import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
 import { bundle, bundleBytes, writeFiles } from "../../lib/cdk/bundle/bundle.ts";
 import { agentFileName, configFileName, entries } from "../../lib/cdk/bundle/entry.ts";
-import { findXrayTarget } from "../../lib/cli/aws/own-aws.ts";
+import { openZoneTelemetry } from "../../lib/cli/aws/own-aws.ts";
 import {
   closeWhenStopped,
   configOption,
@@ -46,25 +44,19 @@ SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while 
     const { directory, print, values } = run;
     const environment = readEnvironment();
     const { port: verificationPort, executionPort, awsRegion: region } = environment;
-    const place = { directory, file: values.config };
-    const { execution: configured, telemetry: telemetryConfig } = loadExecutionConfig(place);
+    const location = { directory, file: values.config };
+    const { execution: configured, telemetry: telemetryConfig } = loadExecutionConfig(location);
     requireTokens(listAuthenticatorSecrets(configured.authenticator));
     requireSecrets(listCardSecrets(configured.a2a));
     const agent = values.agent === undefined ? configured.agent : agentOf(values.agent);
     const logs = toLogSettings({ environment, config: telemetryConfig.logs });
     const log = createLog({ service: "execution", ...logs });
-    const telemetry = openProcessTelemetry({
-      config: telemetryConfig,
-      service: "execution",
-      readSecret,
-      xray: findXrayTarget({ region }),
-      log,
-    });
+    const telemetry = openZoneTelemetry({ config: telemetryConfig, service: "execution", region, log });
     const zone = await startExecutionZone({
       config: { ...configured, agent },
       openEngine: () => openSqliteEngine({ file: values.store ?? join(directory, ".sekisho", "execution.db") }),
       // A path on the command line is relative to the working directory.
-      directory: values.agent === undefined ? configDirectory(place) : directory,
+      directory: values.agent === undefined ? configDirectory(location) : directory,
       port: values.port === undefined ? executionPort : parsePort(values.port),
       verificationPort: () => (verificationPort === 0 ? undefined : verificationPort),
       log,
@@ -106,9 +98,9 @@ Environment variables that it reads when it runs:
 It starts beyond loopback only with an authenticator. node ${fileName} --healthcheck asks a running one whether it is healthy.`,
   async run({ directory, print, note, values }) {
     if (values.out === undefined) throw new UsageError("--out is missing: the folder to write to.");
-    const place = { directory, file: values.config };
-    const config = loadExecutionConfig(place);
-    const { files } = bundle({ name: "container", config, configDirectory: configDirectory(place) });
+    const location = { directory, file: values.config };
+    const config = loadExecutionConfig(location);
+    const { files } = bundle({ name: "container", config, configDirectory: configDirectory(location) });
     const [file] = writeFiles({ files, folder: resolve(directory, values.out) });
     if (config.execution.authenticator.type === "none") note(loopbackOnly);
     print(`${file}   (${files.size} files, ${Math.ceil(bundleBytes({ files }) / 1000)} KB)`);

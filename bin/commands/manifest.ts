@@ -1,9 +1,8 @@
 /** `sekisho manifest`: the manifest from which a Slack app is created. */
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
-import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { slackManifest } from "../../lambdas/verification/slack/api/manifest.ts";
 import { AwsFailure, lacksCredentials } from "../../lib/cli/aws/aws-failure.ts";
-import { chooseStage, stageOptions } from "../../lib/cli/aws/stage.ts";
+import { chooseStage, type NamedStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { type CommandRun, defineCommand, exitCodes, flag, option, UsageError } from "../../lib/cli/command.ts";
 
 const placeholderUrl = "https://YOUR-TUNNEL.example";
@@ -33,31 +32,27 @@ that of a deployed stage; without stages in the configuration it is a placeholde
     if (name.length < 1 || name.length > 35) throw new UsageError("--name: 1 to 35 characters.");
     const config = loadConfig({ directory: run.directory, file: values.config });
     // Socket Mode needs no address, so no stage is asked for one.
-    const isPlaceholder =
-      url === undefined && stage === undefined && (socket || Object.keys(config.stages).length === 0);
+    const hasStages = Object.keys(config.stages).length > 0;
+    const isPlaceholder = url === undefined && stage === undefined && (socket || !hasStages);
     if (isPlaceholder && config.slack.install !== undefined) {
       throw new UsageError(
         "--url or --stage is needed: with slack.install the manifest says where Slack sends browsers.",
       );
     }
-    const address = url ?? (socket && stage === undefined ? placeholderUrl : undefined);
+    const address = url ?? (isPlaceholder ? placeholderUrl : undefined);
     const eventsUrl =
-      address === undefined ? await eventsUrlOf(run, { stage, config }) : new URL("/slack/events", address).href;
+      address === undefined
+        ? await readEventsUrl(run, chooseStage(config, stage))
+        : new URL("/slack/events", address).href;
     run.print(JSON.stringify(slackManifest({ name, config, eventsUrl, socket }), null, 2));
     return exitCodes.success;
   },
 });
 
 /** The client of CloudFormation is loaded only for a stage. */
-async function eventsUrlOf(
-  { signal }: CommandRun,
-  { stage, config }: { stage: string | undefined; config: Config },
-): Promise<string> {
-  if (Object.keys(config.stages).length === 0 && stage === undefined) {
-    return new URL("/slack/events", placeholderUrl).href;
-  }
+async function readEventsUrl({ signal }: CommandRun, named: NamedStage): Promise<string> {
   const { readStackOutputs } = await import("../../lib/cli/aws/stack-outputs.ts");
-  const { eventsUrl } = await readStackOutputs({ ...chooseStage(config, stage), signal }).catch((thrown: unknown) => {
+  const { eventsUrl } = await readStackOutputs({ ...named, signal }).catch((thrown: unknown) => {
     if (!(thrown instanceof AwsFailure) || !lacksCredentials(thrown)) throw thrown;
     throw new AwsFailure(`${thrown.message.replace(/\.$/, "")}, or give --url.`, { cause: thrown });
   });

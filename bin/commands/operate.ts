@@ -54,18 +54,18 @@ which operators.authenticator of the configuration verifies, and a proxy before 
     const { hostname, authenticate, "public-host": publicHost, stage, store, config: file } = values;
     if (stage !== undefined && store !== undefined) throw new UsageError("--stage or --store, not both.");
     const port = parsePort(values.port);
-    const place = { directory: run.directory, file };
+    const location = { directory: run.directory, file };
     const log = createLog({ service: "sekisho", level: readEnvironment().logLevel ?? "info" });
     const isOpen = openHostnames.includes(hostname) && !authenticate;
     if (isOpen && publicHost !== undefined)
       throw new UsageError("--public-host is for a proxy. It needs --authenticate.");
     const door = createDoor();
-    const admission = isOpen ? door : await authenticated({ config: loadConfig(place), hostname, publicHost, log });
+    const admission = isOpen ? door : await authenticated({ config: loadConfig(location), hostname, publicHost, log });
     const { signal } = run;
     const source =
       stage === undefined
-        ? openLocalSource({ config: place, store, signal })
-        : await openStageSource({ config: place, stage, signal });
+        ? openLocalSource({ config: location, store, signal })
+        : await openStageSource({ config: location, stage, signal });
     try {
       const page = createOperatorsPage({ source, admission, log });
       const server = await startOperateServer({ page, hostname, port, log });
@@ -82,17 +82,9 @@ which operators.authenticator of the configuration verifies, and a proxy before 
   },
 });
 
-async function authenticated({
-  config,
-  hostname,
-  publicHost,
-  log,
-}: {
-  config: Config;
-  hostname: string;
-  publicHost: string | undefined;
-  log: Log;
-}): Promise<Admission> {
+type PublicPage = { config: Config; hostname: string; publicHost: string | undefined; log: Log };
+
+async function authenticated({ config, hostname, publicHost, log }: PublicPage): Promise<Admission> {
   const { authenticator } = config.operators;
   if (authenticator.type === "none") {
     throw new UsageError(

@@ -26,6 +26,7 @@ import {
   UsageError,
 } from "../../lib/cli/command.ts";
 import { type FailedTask, sendFailure } from "../../lib/cli/destinations/send-failure.ts";
+import { unknownDestination } from "../../lib/cli/find-endpoint.ts";
 import { openDestination } from "../../lib/local/open-destination.ts";
 
 export const send = defineCommand({
@@ -48,18 +49,17 @@ so nothing was sent.`,
     if (text === undefined || text === "" || positionals.length > 1) {
       throw new UsageError('One text is needed, in quotes: sekisho send "What is a sekisho?"');
     }
-    const place = { directory: run.directory, file: values.config };
-    const config = loadConfig(place);
+    const location = { directory: run.directory, file: values.config };
+    const config = loadConfig(location);
     const name = values.destination ?? config.routes.at(-1)?.destination[0];
     const configured = name === undefined ? undefined : config.destinations[name];
     if (name === undefined || configured === undefined) {
-      const known = Object.keys(config.destinations).join(", ");
-      throw new UsageError(`There is no destination "${name ?? ""}". Known: ${known}.`);
+      throw unknownDestination(name ?? "", Object.keys(config.destinations));
     }
     requireSecrets(listDestinationSecrets(configured));
     const { executionPort, logLevel } = readEnvironment();
     const log = createLog({ service: "sekisho", level: logLevel ?? "error" });
-    const opened = await openDestination({ config, name, directory: configDirectory(place), executionPort, log });
+    const opened = await openDestination({ config, name, directory: configDirectory(location), executionPort, log });
     try {
       const { deadlineMs } = configured;
       const { json } = values;
@@ -86,8 +86,8 @@ async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
   };
   try {
     const result = await complete({ client, callTimeoutMs, deadlineMs, text, requestId, signal, note, onAccepted });
-    const words = result.status === "success" ? result.response_text : result.prompt;
-    run.print(json ? JSON.stringify(result) : sanitizeLines(words));
+    const shown = result.status === "success" ? result.response_text : result.prompt;
+    run.print(json ? JSON.stringify(result) : sanitizeLines(shown));
     return exitCodes.success;
   } catch (thrown) {
     const error = SekishoError.from(thrown);
@@ -96,9 +96,9 @@ async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
       return exitCodes.interrupted;
     }
     if (json) run.print(JSON.stringify({ error: { reason: error.reason, ...error.details } }));
-    const { words, isUnreachable } = sendFailure({ ...peer, error, requestId, taskId });
-    note(words);
-    return isUnreachable ? exitCodes.notReachable : exitCodes.failed;
+    const failure = sendFailure({ ...peer, error, requestId, taskId });
+    note(failure.text);
+    return failure.isUnreachable ? exitCodes.notReachable : exitCodes.failed;
   }
 }
 
@@ -113,7 +113,7 @@ type Completion = {
   requestId?: string;
   /** The time limit that the host gets for the task. */
   deadlineMs: number;
-  /** How long after the deadline the host may still answer. Then the task ends as `timeout` here. */
+  /** The host may answer for so long after the deadline. Then the task ends as `timeout` here. */
   graceMs?: number;
   signal: AbortSignal;
   note(text: string): void;

@@ -23,7 +23,7 @@ import { routeElsewhere } from "../../lib/cli/smoke/route-elsewhere.ts";
 import { defaultSettings, runSmoke, type SmokeSettings } from "../../lib/cli/smoke/run-smoke.ts";
 import { storyTexts } from "../../lib/cli/smoke/run-story.ts";
 import { openSlackThread } from "../../lib/cli/smoke/slack-thread.ts";
-import { taskPlace } from "../../lib/cli/tasks/place.ts";
+import { openTaskZone } from "../../lib/cli/tasks/task-zone.ts";
 import { openStageZone } from "../../lib/cli/zone/stage-zone.ts";
 
 export const smoke = createSmoke(defaultSettings);
@@ -65,12 +65,12 @@ sqs:SendMessage with kms:GenerateDataKey on the queue. Ctrl-C cancels the tasks 
       const channel = requireId("--channel", values.channel, /^[CGD][A-Z0-9]{2,}$/);
       const user = requireId("--user", values.user, /^[UW][A-Z0-9]{2,}$/);
       if (values.stage === undefined) throw new UsageError("--stage is needed: the tasks are real ones.");
-      const place = { directory, file: values.config };
+      const location = { directory, file: values.config };
       const { config, named } = readStage(run, values);
       requireEcho(config, named);
 
       const outputs = await readStackOutputs({ ...named, signal });
-      const { config: effective } = await readEffectiveConfig({ place, stage: named.stageName, signal });
+      const { config: effective } = await readEffectiveConfig({ location, stage: named.stageName, signal });
       const { slack } = createStageConfig({ config, stageName: named.stageName });
       const readSecret = createReadStageSecret(named.stage.verification);
       const [signingSecret, token] = await Promise.all([
@@ -90,12 +90,12 @@ sqs:SendMessage with kms:GenerateDataKey on the queue. Ctrl-C cancels the tasks 
       // Not the command's signal, because tasks are canceled after Ctrl-C.
       const never = new AbortController().signal;
       const zone = await openStageZone({ config, stage: named.stageName, signal: never });
-      const tasks = await taskPlace({ zone, signal: never });
+      const tasks = await openTaskZone({ zone, signal: never });
       try {
         const report = await runSmoke({
           ...named,
           config,
-          place: tasks,
+          zone: tasks,
           slack: thread,
           eventsUrl: outputs.eventsUrl,
           signingSecret,
@@ -104,7 +104,7 @@ sqs:SendMessage with kms:GenerateDataKey on the queue. Ctrl-C cancels the tasks 
           settings,
           executionProfile: values["execution-profile"],
           runDoctor: async () =>
-            runChecks({ groups: await createStageGroups({ config, named, place, signal }), signal }),
+            runChecks({ groups: await createStageGroups({ config, named, location, signal }), signal }),
           note,
           signal,
         });

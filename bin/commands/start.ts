@@ -55,11 +55,11 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
       args: run.args,
       options: { once: { type: "string" }, config: { type: "string" } },
     });
-    const place = { directory: run.directory, file: values.config };
+    const location = { directory: run.directory, file: values.config };
     const given = {
-      place,
-      config: loadConfig(place),
-      directory: configDirectory(place),
+      location,
+      config: loadConfig(location),
+      directory: configDirectory(location),
       environment: readEnvironment(),
     };
     const { config } = given;
@@ -83,7 +83,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
 };
 
 /** `directory` is the one from which the paths of the configuration count. */
-type Given = { place: ConfigLocation; config: Config; directory: string; environment: Environment };
+type Given = { location: ConfigLocation; config: Config; directory: string; environment: Environment };
 
 async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
   const log = logsOf(given);
@@ -108,7 +108,7 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
     };
     await closeWhenStopped(run, close, () => {
       operators = openPageBesideRun({
-        config: given.place,
+        config: given.location,
         store: join(storeFolderOf(run), "verification.db"),
         executionPort: Number(new URL(zones.executionUrl).port),
         steps: stepRecorder.steps,

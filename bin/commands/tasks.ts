@@ -12,10 +12,10 @@ import {
 import { formatTable } from "../../lib/cli/table.ts";
 import { cancelRefusal, sendCancel, waitForEnd } from "../../lib/cli/tasks/cancel-task.ts";
 import { findTask, readTaskId } from "../../lib/cli/tasks/find-task.ts";
-import { withTaskPlace } from "../../lib/cli/tasks/place.ts";
 import { retryRefusal, sendRetry } from "../../lib/cli/tasks/retry-task.ts";
-import { mergeOldestFirst, type TaskPlace } from "../../lib/cli/tasks/stored-task.ts";
+import { mergeOldestFirst, type TaskZone } from "../../lib/cli/tasks/stored-task.ts";
 import { formatTaskView, toListedTask, toTaskView } from "../../lib/cli/tasks/task-view.ts";
+import { withTaskZone } from "../../lib/cli/tasks/task-zone.ts";
 import { describeOutcome, formatDuration } from "../../lib/cli/tasks/text.ts";
 import { listItems } from "../../lib/cli/zone/list-items.ts";
 import { zoneOptions } from "../../lib/cli/zone/zone.ts";
@@ -46,9 +46,9 @@ and the next step. Never a message's text.`,
     const state = readState(values.state);
     const limit = readLimit(values.limit);
     const thread = readThread(values.thread);
-    return withTaskPlace(run, values, async (place) => {
+    return withTaskZone(run, values, async (zone) => {
       const rows: ListedTask[] = [];
-      for await (const task of select({ place, state, thread, signal })) {
+      for await (const task of select({ zone, state, thread, signal })) {
         rows.push(toListedTask({ task, nowMs: Date.now() }));
         if (rows.length > limit) break;
       }
@@ -56,7 +56,7 @@ and the next step. Never a message's text.`,
       const lines = values.json ? shown.map((row) => JSON.stringify(row)) : formatTable(shown.map(toCells));
       for (const line of lines) run.print(line);
       if (rows.length > limit) note(`There are more. --limit ${limit * 2} shows further ones.`);
-      if (rows.length === 0) note(`There is none ${place.where}.`);
+      if (rows.length === 0) note(`There is none ${zone.where}.`);
       return signal.aborted ? exitCodes.interrupted : exitCodes.success;
     });
   },
@@ -65,17 +65,9 @@ and the next step. Never a message's text.`,
 type State = Task["state"];
 type ListedTask = ReturnType<typeof toListedTask>;
 
-async function* select({
-  place: { store, openTasks },
-  state,
-  thread,
-  signal,
-}: {
-  place: TaskPlace;
-  state: State | undefined;
-  thread: string | undefined;
-  signal: AbortSignal;
-}): AsyncGenerator<Task> {
+type Selection = { zone: TaskZone; state: State | undefined; thread: string | undefined; signal: AbortSignal };
+
+async function* select({ zone: { store, openTasks }, state, thread, signal }: Selection): AsyncGenerator<Task> {
   if (thread !== undefined) {
     for await (const task of mergeOldestFirst([listItems({ store, index: "thread", key: thread, signal })])) {
       if (state === undefined || task.state === state) yield task;
@@ -134,15 +126,15 @@ was canceled. If the result comes first, that is the answer. ID may be the begin
   },
   exits: awsExits("it is over already or not in time, there is none"),
   run: (run) =>
-    withTask(run, async ({ place, task }) => {
+    withTask(run, async ({ zone, task }) => {
       const { values, signal, note } = run;
       const refusal = cancelRefusal(task);
       if (refusal !== undefined) {
         note(`${task.id} cannot be canceled any more (${refusal}).`);
         return exitCodes.failed;
       }
-      await sendCancel({ place, task });
-      noteDelay(run, place);
+      await sendCancel({ zone, task });
+      noteDelay(run, zone);
       if (!values.wait) {
         const asked = { requestId: task.id, state: task.state, asked: true };
         run.print(
@@ -152,7 +144,7 @@ was canceled. If the result comes first, that is the answer. ID may be the begin
       }
       note(`Asked to end. It is ${task.state}.`);
       const changed = ({ state }: Task) => note(`It is ${state}.`);
-      const ended = await waitForEnd({ place, task, timeoutMs: waitMs, signal, changed });
+      const ended = await waitForEnd({ zone, task, timeoutMs: waitMs, signal, changed });
       const outcome = describeOutcome(ended);
       if (values.json) run.print(JSON.stringify({ requestId: ended.id, state: ended.state, outcome: outcome ?? null }));
       else run.print(`${ended.id}: ${outcome ?? `not over yet (${ended.state})`}`);
@@ -170,33 +162,30 @@ the beginning of a request id.`,
   options: { json, ...zoneOptions },
   exits: awsExits("it is not over, there is none"),
   run: (run) =>
-    withTask(run, async ({ place, task }) => {
+    withTask(run, async ({ zone, task }) => {
       const refusal = retryRefusal(task);
       if (refusal !== undefined) {
         run.note(`${task.id} ${refusal}`);
         return exitCodes.failed;
       }
-      const { requestId, retryOf } = await sendRetry({ place, task });
-      noteDelay(run, place);
+      const { requestId, retryOf } = await sendRetry({ zone, task });
+      noteDelay(run, zone);
       run.print(run.values.json ? JSON.stringify({ requestId, retryOf }) : `${requestId}: retries ${retryOf}`);
       return exitCodes.success;
     }),
 });
 
-type TaskRun = CommandRun & { values: Parameters<typeof withTaskPlace>[1]; positionals: string[] };
+type TaskRun = CommandRun & { values: Parameters<typeof withTaskZone>[1]; positionals: string[] };
 
 /** Runs `work` on the task that the arguments name. */
-async function withTask(
-  run: TaskRun,
-  work: (found: { place: TaskPlace; task: Task }) => Promise<number>,
-): Promise<number> {
+async function withTask(run: TaskRun, work: (found: { zone: TaskZone; task: Task }) => Promise<number>) {
   const id = readTaskId(run.positionals);
-  return withTaskPlace(run, run.values, async (place) =>
-    work({ place, task: await findTask({ place, id, note: run.note }) }),
+  return withTaskZone(run, run.values, async (zone) =>
+    work({ zone, task: await findTask({ zone, id, note: run.note }) }),
   );
 }
 
-function noteDelay({ note }: CommandRun, place: TaskPlace): void {
-  const whyLater = place.whyLater();
+function noteDelay({ note }: CommandRun, zone: TaskZone): void {
+  const whyLater = zone.whyLater();
   if (whyLater !== undefined) note(whyLater);
 }

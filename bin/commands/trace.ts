@@ -49,14 +49,10 @@ a task id or a trace id.`,
   },
 });
 
+type TraceArgs = { positionals: string[]; values: { logs?: string[] } };
+
 /** A shell that expands `--logs *.log` leaves the files after the first one among the positionals. */
-function parsePositionals({
-  positionals,
-  values: { logs = [] },
-}: {
-  positionals: string[];
-  values: { logs?: string[] };
-}) {
+function parsePositionals({ positionals, values: { logs = [] } }: TraceArgs) {
   const [id, ...more] = positionals;
   if (id === undefined) throw new UsageError("A request id is needed, or the beginning of one.");
   if (more.length > 0 && logs.length === 0) throw new UsageError("One id is needed. Files of log lines need --logs.");

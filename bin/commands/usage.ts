@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import type { HistoryEntry } from "../../lambdas/verification/usage/entry.ts";
 import { awsExits, defineCommand, exitCodes, flag, option, UsageError } from "../../lib/cli/command.ts";
-import { withRecordPlace } from "../../lib/cli/data/person.ts";
+import { withRecordZone } from "../../lib/cli/data/person.ts";
 import { csvLine } from "../../lib/cli/usage/csv.ts";
 import { listDays, readEntries, writeLines } from "../../lib/cli/usage/entries.ts";
 import { columns, toUsageRow } from "../../lib/cli/usage/row.ts";
@@ -31,7 +31,7 @@ the people with the most tasks. Texts only if the configuration keeps them (usag
     if (out !== undefined && !csv && !json) throw new UsageError("--out needs --csv or --json.");
     const days = listDays({ ...values, nowMs: Date.now() });
     const [team, user] = [readId(values.team, "--team"), readId(values.user, "--user")];
-    return withRecordPlace(run, values, async ({ store, where }) => {
+    return withRecordZone(run, values, async ({ store, where }) => {
       let unreadable = 0;
       const unread = () => {
         unreadable += 1;

@@ -7,10 +7,9 @@ import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { toLogSettings } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
-import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import { installationOf } from "../../lambdas/verification/task/task.ts";
-import { findXrayTarget } from "../../lib/cli/aws/own-aws.ts";
+import { openZoneTelemetry } from "../../lib/cli/aws/own-aws.ts";
 import {
   closeWhenStopped,
   configOption,
@@ -53,13 +52,7 @@ Mode, without a tunnel and without a signing secret.`,
     const { apiUrl } = config.slack;
     const { botToken, ...access } = slack.access;
     const installation = openSlackInstallation({ config, dataFolder, botToken, apiUrl, log });
-    const telemetry = openProcessTelemetry({
-      config: config.telemetry,
-      service: "verification",
-      readSecret,
-      xray: findXrayTarget({ region }),
-      log,
-    });
+    const telemetry = openZoneTelemetry({ config: config.telemetry, service: "verification", region, log });
     const executionUrl = `http://127.0.0.1:${executionPort}/`;
     const destinations = createDestinations({
       config,

@@ -13,15 +13,12 @@ export const readPartSchema = partSchema.safeExtend({
 });
 
 /** `part`, `state` and `role` read one version's spelling. The result is the same for all versions. */
-export function createReadSchemas({
-  part,
-  state,
-  role,
-}: {
+export function createReadSchemas(options: {
   part: z.ZodType<Part>;
   state: z.ZodType<A2aState>;
   role: z.ZodType<Message["role"]>;
 }) {
+  const { part, state, role } = options;
   const parts = optionalValue(z.array(z.union([part.transform((read) => [read]), passedOver]))).transform((read = []) =>
     read.flat(),
   );
@@ -49,7 +46,7 @@ export function createReadSchemas({
 /** An agent may send its text word by word, each as a part. The schema would take seconds for half a million. */
 const maxEntries = 10_000;
 
-/** Whether an answer of any version has too many artifacts and parts to be read. */
+/** True if an answer of any version has too many artifacts and parts to be read. */
 export function hasTooManyEntries(answer: unknown): boolean {
   const task = memberOf(answer, "task") ?? answer;
   const artifacts = listOf(task, "artifacts");

@@ -68,7 +68,7 @@ export type Host = {
   authenticatorKind: Authenticator["kind"];
   /** Handles the looks that arrive in `a2a.notifications`. Absent without that queue. */
   lookAfter?: HandleLook | undefined;
-  /** Whether an agent is running. */
+  /** True if an agent is running. */
   busy(): boolean;
   /** Starts no new run, waits `graceMs` for running ones, then stops their agents and stores the tasks as lost. Tasks stay readable. */
   stop(request: { graceMs: number }): Promise<void>;

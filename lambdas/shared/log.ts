@@ -93,7 +93,7 @@ export function createLog({
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => silentLog };
 
-/** Whether the name is an allowed field. */
+/** True if the name is an allowed field. */
 export function isLogField(name: string): boolean {
   return (allowedFields as readonly string[]).includes(name);
 }
@@ -108,7 +108,7 @@ function pick(fields: LogFields): LogFields {
 }
 
 /**
- * Whether the lines of a task are written at every level. Depends only on the request id, so that all processes of both zones choose the
+ * True if the lines of a task are written at every level. Depends only on the request id, so that all processes of both zones choose the
  * same tasks. `ratio` is their share, from 0 to 1; a larger one includes the tasks of a smaller one.
  */
 export function isDebugged({ requestId, ratio }: { requestId: string; ratio: number }): boolean {

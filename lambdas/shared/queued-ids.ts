@@ -2,22 +2,16 @@
 import { uuidPattern } from "../../contracts/envelope.ts";
 import type { LogFields } from "./log.ts";
 import { parseTrace, readTraceId } from "./telemetry/telemetry.ts";
+import { parseJson } from "./untrusted-input.ts";
 
 /** Works for the queues of both zones. An invalid message has no ids. An id that is not a UUID stays out of the log. */
 export function readQueuedIds(body: string): LogFields {
-  const { requestId, request_id = requestId, taskId, task_id = taskId, push, look = push, trace } = readMembers(body);
+  const members = Object(parseJson(body)) as Record<string, unknown>;
+  const { requestId, request_id = requestId, taskId, task_id = taskId, push, look = push, trace } = members;
   const { taskId: inside } = Object(look) as { taskId?: unknown };
   const { traceparent } = Object(trace) as { traceparent?: unknown };
   const known = typeof traceparent === "string" ? parseTrace({ traceparent }) : undefined;
   return { request_id: uuid(request_id), task_id: uuid(task_id ?? inside), trace_id: known && readTraceId(known) };
-}
-
-function readMembers(body: string): Record<string, unknown> {
-  try {
-    return Object(JSON.parse(body)) as Record<string, unknown>;
-  } catch {
-    return {};
-  }
 }
 
 function uuid(id: unknown): string | undefined {

@@ -1,4 +1,20 @@
-/** Handles untrusted input safely: invisible control characters, deeply nested JSON, and URLs. */
+/** Handles untrusted input safely: JSON, also if it is deeply nested, invisible control characters, and URLs. */
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** Returns undefined for anything but JSON. Bytes must be UTF-8. */
+export function parseJson(json: string | Uint8Array): unknown {
+  try {
+    return JSON.parse(typeof json === "string" ? json : strictUtf8.decode(json));
+  } catch {
+    return undefined;
+  }
+}
+
+/** True for an object that is not a list. */
+export function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return isObject(value) && !Array.isArray(value);
+}
 
 const bidi = "\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u206f";
 const acting = new RegExp(`[\\p{Cc}\\p{Zl}\\p{Zp}${bidi}\\ufeff\\ufff9-\\ufffb]`, "gu");

@@ -1,4 +1,4 @@
-/** The authorizers of the configuration, made ready to be asked. */
+/** Creates the configured authorizers. */
 import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
 import { AwsCallError } from "../shared/aws/json-call.ts";
 import { createSts, type Sts } from "../shared/aws/sts.ts";
@@ -20,21 +20,17 @@ import { createWebIdentityAuthorizer } from "./transport/authorizer/web-identity
 export type AuthorizerDependencies = {
   readSecret: (reference: SecretReference) => Promise<string>;
   credentials: AwsCredentialsProvider;
-  /** Where the zone runs; undefined where nobody says. */
+  /** The region in which the zone runs. Undefined if it is unknown. */
   region: string | undefined;
-  /** In place of Google's own addresses and Microsoft's, for tests. */
+  /** Replaces the addresses of Google and Microsoft, for tests. */
   issuers?: { google?: URL; microsoft?: URL };
 };
 
-/** `url` is the destination's. Where AWS STS is needed and nobody says its region, every call is refused (`NoAwsRegion`). */
-export function createAuthorizer({
-  authorizer,
-  url,
-  readSecret,
-  credentials,
-  region,
-  issuers: { google, microsoft } = {},
-}: AuthorizerDependencies & { authorizer: AuthorizerConfig; url: string }): Authorizer {
+/** `url` is the destination's. If AWS STS is needed and its region is unknown, every call is refused (`NoAwsRegion`). */
+export function createAuthorizer(
+  options: AuthorizerDependencies & { authorizer: AuthorizerConfig; url: string },
+): Authorizer {
+  const { authorizer, url, readSecret, credentials, region, issuers: { google, microsoft } = {} } = options;
   switch (authorizer.type) {
     case "none":
       return noAuthorizer;
@@ -81,7 +77,7 @@ export function createAuthorizer({
     }
   }
 
-  /** What is asked for is what the Verification role is permitted. */
+  /** Requests exactly what the Verification role is permitted. */
   function tokensFor(config: AuthorizerConfig): Omit<WebIdentityRequest, "region"> & { sts: Sts } {
     const request = toWebIdentityRequest(config);
     if (request === undefined) throw new Error(`The authorizer ${config.type} needs no token of AWS STS.`);

@@ -1,4 +1,4 @@
-/** The destinations of the configuration, made ready to be called. */
+/** Creates the clients of the configured destinations. */
 import { agentCardPath } from "../../contracts/a2a/card.ts";
 import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
 import { defaultAwsCredentials } from "../shared/aws/default-credentials.ts";
@@ -21,39 +21,39 @@ import type { Transport } from "./transport/transport.ts";
 export type WorkerDestination = {
   client: ExecutionClient;
   callTimeoutMs: number;
-  /** The most tasks that are sent at once in this process; polls, answers and cancels have a quarter as much beside them. */
+  /** The most concurrent sends in this process. Polls, answers and cancels together may be a quarter as many. */
   maxSends: number;
-  /** How long a poll may wait at the destination for news; 0: it answers at once. */
+  /** How long a poll may wait at the destination for news. 0: it answers at once. */
   longPollMs: number;
-  /** Given where the destination asks for the bot token; read anew for each send, never stored. */
+  /** Present if the destination gets the bot token, which is read for each send and never stored. */
   botToken?: ((task: Task) => Promise<string>) | undefined;
 };
 
 export type DestinationDependencies = {
-  /** Where an `https` destination without a url goes, and whose card an `a2a` one without a card means; undefined where there is no such place. */
+  /** The address of an `https` destination without a url, and of the card of an `a2a` one without a card. Undefined if there is no Execution zone to fall back on. */
   localUrl?: string | undefined;
-  /** The Execution host of the same process, for `in-process`; undefined where there is none. */
+  /** The Execution host of the same process, for `in-process`. Undefined if there is none. */
   handle?: ((request: Request) => Promise<Response>) | undefined;
   readSecret: (reference: SecretReference) => Promise<string>;
-  /** For a destination that asks for it: the token of the workspace in which the task was asked, never another one's. */
+  /** Reads the bot token of the task's own workspace, for a destination that gets it. */
   botTokenOf: (task: Task) => Promise<string>;
-  /** For calls that AWS signs; the SDK's default chain where absent. */
+  /** For calls that AWS signs. Default: the SDK's own chain. */
   credentials?: AwsCredentialsProvider | undefined;
-  /** The AWS region where the zone runs, whose STS is asked for tokens; undefined where nobody says. */
+  /** The AWS region of the zone, whose STS issues tokens. Undefined if it is unknown. */
   region?: string | undefined;
   log: Log;
   telemetry?: Telemetry | undefined;
-  /** Hears of the headers that an authorizer adds to a request. They hold the credential. */
+  /** Called with the headers that an authorizer adds to a request. They hold the credential. */
   onCredential?: ((headers: Readonly<Record<string, string>>) => void) | undefined;
-  /** Wraps every transport (the local page watches the wire so); `name` is the destination's. */
+  /** Wraps every transport, as the local page does to show requests. `name` is the destination's. */
   wrap?: (request: { transport: Transport; name: string }) => Transport;
 };
 
 /** Creates one client per reachable destination. Opens nothing before the first call. */
-export function createDestinations({
-  config,
-  ...dependencies
-}: DestinationDependencies & { config: Pick<Config, "destinations" | "limits"> }): Map<string, WorkerDestination> {
+export function createDestinations(
+  options: DestinationDependencies & { config: Pick<Config, "destinations" | "limits"> },
+): Map<string, WorkerDestination> {
+  const { config, ...dependencies } = options;
   const { wrap = ({ transport }) => transport, botTokenOf, log, telemetry } = dependencies;
   const { callTimeoutMs, concurrency, sendsPerDestination = Math.ceil(concurrency / 2) } = config.limits;
   return new Map(
@@ -75,13 +75,11 @@ export function createDestinations({
   );
 }
 
-function watchCredentials({
-  authorizer,
-  onCredential,
-}: {
+function watchCredentials(options: {
   authorizer: Authorizer;
   onCredential: (headers: Readonly<Record<string, string>>) => void;
 }): Authorizer {
+  const { authorizer, onCredential } = options;
   return {
     ...authorizer,
     async authorize(request) {
@@ -92,7 +90,7 @@ function watchCredentials({
   };
 }
 
-/** Of an A2A agent the host of its card: which of its addresses is called is known when the card is read. */
+/** For an A2A agent, the address of its card, because the card itself is not read yet. */
 function readUrl(destination: Destination, localUrl: string | undefined): string | undefined {
   switch (destination.transport) {
     case "https":
@@ -106,15 +104,9 @@ function readUrl(destination: Destination, localUrl: string | undefined): string
   }
 }
 
-function createTransport({
-  destination,
-  localUrl,
-  handle,
-  readSecret,
-  credentials = defaultAwsCredentials(),
-  region,
-  onCredential,
-}: DestinationDependencies & { destination: Destination }): Transport | undefined {
+function createTransport(options: DestinationDependencies & { destination: Destination }): Transport | undefined {
+  const { destination, localUrl, handle, readSecret, credentials = defaultAwsCredentials(), region } = options;
+  const { onCredential } = options;
   const { maxResponseBytes } = destination;
   const authorize = (authorizer: AuthorizerConfig, url: string) => {
     const created = createAuthorizer({ authorizer, url, readSecret, credentials, region });

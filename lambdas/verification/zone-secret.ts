@@ -1,10 +1,10 @@
-/** The zone's secret: a random value, made once and kept in the task store, so that nobody has to deploy one. */
+/** The zone's secret: a random value that is created once and stored in the task store, so that nobody has to deploy one. */
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
 import type { TaskStore } from "../shared/engine/ports.ts";
 
 const zoneSecretId = "zone-secret";
-/** The record stays. */
+/** The record never expires. */
 const neverMs = Date.UTC(9999, 0);
 
 const zoneSecretSchema = z.object({
@@ -22,16 +22,14 @@ export function parseZoneSecret(json: unknown): ZoneSecret {
 }
 
 /**
- * Reads the secret, and makes it where the store has none. It never changes, so each process reads it once. Rejects where the
- * store is away, which is not remembered.
+ * Reads the secret, or creates it if the store has none. It never changes, so each process reads it once. Rejects if the store is
+ * unavailable; the next call tries again.
  */
-export function createZoneSecret({
-  store,
-  newSecret = () => randomBytes(32).toString("base64url"),
-}: {
+export function createZoneSecret(options: {
   store: Pick<TaskStore<ZoneSecret>, "get" | "create">;
   newSecret?: (() => string) | undefined;
 }): () => Promise<string> {
+  const { store, newSecret = () => randomBytes(32).toString("base64url") } = options;
   let secret: string | undefined;
   async function read(): Promise<string> {
     const known = await store.get({ id: zoneSecretId });
@@ -44,7 +42,7 @@ export function createZoneSecret({
       value: newSecret(),
     };
     const created = await store.create({ item });
-    // Another process was first: its secret counts.
+    // If another process was first, its secret counts.
     const kept = created ?? (await store.get({ id: zoneSecretId }));
     if (kept === undefined) throw new Error("The zone's secret can neither be made nor read.");
     return kept.value;

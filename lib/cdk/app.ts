@@ -11,27 +11,25 @@ import { createStageConfig, findExecutionPlace } from "../../lambdas/shared/conf
 import { createWriteBundle } from "./bundle/bundle.ts";
 import { projectDirectory } from "./bundle/entry.ts";
 import { ExecutionStack } from "./execution-stack.ts";
-import { formatRoleName, formatStackName, unknownStageText, type ZoneStack } from "./names.ts";
+import {
+  formatRoleName,
+  formatStackName,
+  formatVerificationRoleArn,
+  unknownStageText,
+  type ZoneStack,
+} from "./names.ts";
 import type { StageSettings } from "./stage-settings.ts";
 import { VerificationStack } from "./verification-stack.ts";
+
+type StageApp = { config: Config; configDirectory: string; stageName: string; outdir: string };
 
 /**
  * Writes the cloud assembly of a stage, with its bundles, into `outdir`. A relative path of the agent counts from
  * `configDirectory`. Throws where a check of the templates fails, and a ConfigError where the stage is not configured.
  */
-export function synthesize({
-  config,
-  configDirectory,
-  stageName,
-  outdir,
-}: {
-  config: Config;
-  configDirectory: string;
-  stageName: string;
-  outdir: string;
-}): void {
+export function synthesize({ config, configDirectory, stageName, outdir }: StageApp): void {
   const stage = config.stages[stageName];
-  if (stage === undefined) throw new ConfigError("The stage", [unknownStageText({ config, stageName })]);
+  if (stage === undefined) throw new ConfigError("The stage", [unknownStageText(config, stageName)]);
   const stageConfig = createStageConfig({ config, stageName });
   const folder = join(outdir, "bundles");
   const writeBundle = createWriteBundle({ config: stageConfig, configDirectory, folder });
@@ -41,15 +39,14 @@ export function synthesize({
   const { verification } = stage;
   const named = (zone: ZoneStack) => ({ stackName: formatStackName({ stageName, zone }) });
   const identity = new IdentityStack(app, "Identity", { ...named("Identity"), env: verification, stageName });
-  const place = findExecutionPlace(stage);
-  const roleName = formatRoleName({ stageName, zone: "Verification" });
+  const target = findExecutionPlace(stage);
   const execution =
-    place &&
+    target &&
     new ExecutionStack(app, "Execution", {
       ...named("Execution"),
-      env: place,
+      env: target,
       settings,
-      callerRoleArn: `arn:${partitionOf(place.region)}:iam::${verification.account}:role/${roleName}`,
+      callerRoleArn: formatVerificationRoleArn({ stageName, account: verification.account, region: target.region }),
     });
   execution?.addStackDependency(identity);
   const last = new VerificationStack(app, "Verification", {
@@ -67,11 +64,6 @@ export function synthesize({
 /** Makes the synth fail for each finding of the two cdk-nag packs. CDK's own validation is strict because of cdk.json. */
 export function addChecks(app: App): void {
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
-}
-
-function partitionOf(region: string): string {
-  if (region.startsWith("cn-")) return "aws-cn";
-  return region.startsWith("us-gov-") ? "aws-us-gov" : "aws";
 }
 
 /** The feature flags of cdk.json, so that the app behaves the same under the CDK command line and in a test. */

@@ -14,6 +14,14 @@ export function formatRoleName({ stageName, zone }: { stageName: string; zone: "
   return `sekisho-${stageName}-${zone.toLowerCase()}`;
 }
 
+type RoleAccount = { stageName: string; account: string; region: string };
+
+/** The ARN of the Verification role. `region` is any region of the account's partition. */
+export function formatVerificationRoleArn({ stageName, account, region }: RoleAccount): string {
+  const partition = region.startsWith("cn-") ? "aws-cn" : region.startsWith("us-gov-") ? "aws-us-gov" : "aws";
+  return `arn:${partition}:iam::${account}:role/${formatRoleName({ stageName, zone: "Verification" })}`;
+}
+
 /** Returns the CloudWatch namespace of a stage's metrics. It keeps two stages in one account apart. */
 export function formatMetricsNamespace({ stageName }: { stageName: string }): string {
   return `Sekisho/${stageName}`;
@@ -49,13 +57,7 @@ export const verificationOutputs = {
 export const executionOutputs = { tableName: "TableName" } as const;
 
 /** Returns the error for a stage that is not configured: it lists the known stages, or says what to add. */
-export function unknownStageText({
-  config: { stages },
-  stageName,
-}: {
-  config: Pick<Config, "stages">;
-  stageName: string;
-}): string {
+export function unknownStageText({ stages }: Pick<Config, "stages">, stageName: string): string {
   const known = Object.keys(stages).join(", ");
   if (known !== "") return `there is no stage "${stageName}"; the configuration has: ${known}`;
   return `the configuration has none. Add, with your own ids:\n    "stages": { "${stageName}": { "verification": { "account": "111111111111", "region": "eu-central-1" } } }`;

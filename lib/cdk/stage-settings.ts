@@ -1,4 +1,4 @@
-/** What every stack of a stage gets, and the environment variables that follow from it. */
+/** The settings that every stack of a stage gets, and the environment variables that follow from them. */
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import type { ExecutionAddress } from "../../lambdas/shared/config/stage-config.ts";
 import type { Stage } from "../../lambdas/shared/config/stage-schema.ts";
@@ -13,7 +13,7 @@ export type StageSettings = {
   writeBundle: WriteBundle;
 };
 
-/** Where the Execution zone is reached, and what its caller must be allowed to use. Its texts may hold CloudFormation references. */
+/** The address of the Execution zone, and the permissions that its caller needs. Its texts may hold CloudFormation references. */
 export type ExecutionEntry = {
   address: ExecutionAddress;
   arns: string[];
@@ -29,10 +29,9 @@ export function logEnvironment({ telemetry: { logs } }: Pick<Config, "telemetry"
   return { SEKISHO_LOG_LEVEL: logs.level ?? "info", SEKISHO_LOG_DEBUG_RATIO: String(logs.debugRatio) };
 }
 
+type MetricsSettings = Pick<StageSettings, "stageName" | "config">;
+
 /** Tells a function where its metrics go. Empty where metrics are switched off. */
-export function metricsEnvironment({
-  stageName,
-  config,
-}: Pick<StageSettings, "stageName" | "config">): Record<string, string> {
+export function metricsEnvironment({ stageName, config }: MetricsSettings): Record<string, string> {
   return config.telemetry.metrics ? { SEKISHO_METRICS_NAMESPACE: formatMetricsNamespace({ stageName }) } : {};
 }

@@ -71,9 +71,9 @@ export class VerificationStack extends Stack {
       visibility,
       deadLetters: { queue: deadLetters, maxReceiveCount },
     });
-    const place = findExecutionPlace(stage);
-    const completions = place && [
-      createCompletionQueue(this, "Completions", { stageName, key, visibility, senderAccount: place.account }),
+    const target = findExecutionPlace(stage);
+    const completions = target && [
+      createCompletionQueue(this, "Completions", { stageName, key, visibility, senderAccount: target.account }),
     ];
     // The command line owns the value. Any change of this resource, even of a description, would make a deploy reset it to `{}`.
     const liveSettings = new SsmParameter(this, "LiveSettings", { type: "String", value: "{}" });
@@ -196,7 +196,11 @@ export class VerificationStack extends Stack {
     });
 
     // AWS says only for its newest platform version that calls from another account are counted in the runtime's account.
-    if (entry?.watched && place?.account !== stage.verification.account && place?.region === stage.verification.region)
+    if (
+      entry?.watched &&
+      target?.account !== stage.verification.account &&
+      target?.region === stage.verification.region
+    )
       watchRuntime(this, { alarm, endpoint: entry.watched });
 
     const outputs: Record<keyof typeof verificationOutputs, string> = {

@@ -1,4 +1,4 @@
-/** What a command of the command line is, and how its options become its help and its values. */
+/** The type of a command, and `defineCommand`, which makes help and parser of one description. */
 import { parseArgs } from "node:util";
 import { formatSecretName, hasSecret, shortTokenProblems } from "../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
@@ -34,6 +34,12 @@ export class UsageError extends Error {
   }
 }
 
+/** True if the arguments do not fit: a UsageError, or an error of `parseArgs`. */
+export function isUsageError(thrown: unknown): boolean {
+  if (thrown instanceof UsageError) return true;
+  return thrown instanceof TypeError && "code" in thrown && String(thrown.code).startsWith("ERR_PARSE_ARGS");
+}
+
 /** `value` is the option's argument as the help names it. An option without one is a switch. */
 type Option = {
   type: "string" | "boolean";
@@ -60,25 +66,21 @@ export function flag(help: string) {
 
 export const configOption = option("FILE", "instead of ./sekisho.config.json");
 
-/**
- * Makes a command of a description, so that its help cannot differ from what it takes. `args` names the arguments beside the
- * options; without it there are none.
- */
-export function defineCommand<const O extends Options>({
-  name,
-  args,
-  about,
-  options,
-  exits,
-  run,
-}: {
+type CommandDefinition<O extends Options> = {
   name: string;
   args?: string;
   about: string;
   options: O;
   exits?: string;
   run(run: CommandRun & Parsed<O>): Promise<number>;
-}): Command {
+};
+
+/**
+ * Makes a command of a description, so that its help cannot differ from what it takes. `args` names the arguments beside the
+ * options; without it there are none.
+ */
+export function defineCommand<const O extends Options>(command: CommandDefinition<O>): Command {
+  const { name, args, about, options, exits, run } = command;
   const usage = ["sekisho", name, args, "[options]"].filter(Boolean).join(" ");
   return {
     help: [usage, about.trim(), optionLines(options).join("\n"), exits?.trim()].filter(Boolean).join("\n\n"),

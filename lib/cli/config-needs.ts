@@ -1,4 +1,4 @@
-/** What a configuration needs beside itself: the agent's file, and secrets. */
+/** Lists what a configuration needs in addition to its file: the agent's file, and secrets. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import {

@@ -6,20 +6,16 @@ import { UsageError } from "./command.ts";
 
 export type Endpoint = { config: Config; name: string; destination: Destination; called: string };
 
-/** Throws a UsageError or a ConfigError. */
-export function findEndpoint({
-  url,
-  auth,
-  dialect,
-  destination: name,
-  place,
-}: {
+type EndpointArgs = {
   url: string | undefined;
   auth: string | undefined;
   dialect: string | undefined;
   destination: string | undefined;
-  place: ConfigLocation;
-}): Endpoint {
+  location: ConfigLocation;
+};
+
+/** Throws a UsageError or a ConfigError. */
+export function findEndpoint({ url, auth, dialect, destination: name, location }: EndpointArgs): Endpoint {
   if ((url === undefined) === (name === undefined)) {
     throw new UsageError("Either a URL or --destination NAME is needed.");
   }
@@ -27,7 +23,7 @@ export function findEndpoint({
     if (auth !== undefined || dialect !== undefined) {
       throw new UsageError("--auth and --dialect are for a URL; a destination has its own.");
     }
-    return findDestination({ config: loadConfig(place), name, called: `destination "${name}"` });
+    return findDestination({ config: loadConfig(location), name, called: `destination "${name}"` });
   }
   if (URL.parse(String(url)) === null) throw new UsageError(`"${url}" is no URL.`);
   const destination = { transport: "https", url, authorizer: parseAuth(auth ?? "none"), dialect };
@@ -60,7 +56,11 @@ function findDestination({ config, name, called }: Omit<Endpoint, "destination">
     );
   }
   if (destination !== undefined) return { config, name, destination, called };
-  throw new UsageError(`There is no destination "${name}". Known: ${Object.keys(config.destinations).join(", ")}.`);
+  throw unknownDestination(name, Object.keys(config.destinations));
+}
+
+export function unknownDestination(name: string, known: readonly string[]): UsageError {
+  return new UsageError(`There is no destination "${name}". Known: ${known.join(", ")}.`);
 }
 
 /** The authorizers that need at most two values, each as it is written and as the configuration has it. */

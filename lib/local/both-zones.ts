@@ -6,13 +6,12 @@ import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
-import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import type { Page } from "../../lambdas/verification/ingress/server.ts";
 import { installationOf } from "../../lambdas/verification/task/task.ts";
 import { type Tap, tapTransport } from "../../lambdas/verification/transport/tap.ts";
 import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
-import { findXrayTarget } from "../cli/aws/own-aws.ts";
+import { openZoneTelemetry } from "../cli/aws/own-aws.ts";
 import { type Engine, openSqliteEngine } from "./engine.ts";
 import { startExecutionZone } from "./execution-zone.ts";
 import { type FakeSlack, startFakeSlack } from "./fake-slack/fake-slack.ts";
@@ -46,7 +45,7 @@ type Options = {
   log: (service: "verification" | "execution") => Log;
 };
 
-/** How the Verification zone reaches Slack. */
+/** The Verification zone's access to Slack. */
 export type SlackConnection = {
   apiUrl: string;
   signingSecret?: (() => Promise<string>) | undefined;
@@ -81,13 +80,7 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
   const log = options.log("verification");
   const { awsRegion: region } = readEnvironment();
   const telemetryOf = (service: "verification" | "execution") =>
-    openProcessTelemetry({
-      config: config.telemetry,
-      service,
-      readSecret,
-      xray: findXrayTarget({ region }),
-      log: options.log(service),
-    });
+    openZoneTelemetry({ config: config.telemetry, service, region, log: options.log(service) });
   const telemetry = telemetryOf("verification");
   const executionTelemetry = telemetryOf("execution");
   const engine = openEngine("verification");

@@ -21,7 +21,7 @@ export type Engine = {
   completions?(): Queue;
   /** The Execution zone queues push notifications to A2A clients here. Without it, they poll. */
   notifications?(): Queue;
-  /** What waits in the queues. */
+  /** The messages that wait in the queues. */
   queueDepths?(): QueueDepth[];
   close(): Promise<void>;
 };
@@ -66,7 +66,7 @@ export function lockFolder({ folder }: { folder: string }): { release(): void } 
   return { release: () => database.close() };
 }
 
-/** Whether a process holds the folder's lock. Creates nothing. */
+/** True if a process holds the folder's lock. Creates nothing. */
 export function isFolderLocked({ folder }: { folder: string }): boolean {
   const file = join(folder, "lock.db");
   if (!existsSync(file)) return false;

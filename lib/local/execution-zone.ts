@@ -40,15 +40,8 @@ type HostOptions = {
 type OpenedHost = Pick<A2aAgent, "publish"> & { host: Host; close(): Promise<void> };
 
 /** The host without a server, called as a function. Rejects with a ConfigError if the agent cannot be loaded. */
-export async function openHost({
-  config,
-  openEngine,
-  directory,
-  completions,
-  verificationPort = () => undefined,
-  log,
-  telemetry,
-}: HostOptions): Promise<OpenedHost> {
+export async function openHost(options: HostOptions): Promise<OpenedHost> {
+  const { config, openEngine, directory, completions, verificationPort = () => undefined, log, telemetry } = options;
   const loaded = await loadAgent({ agent: config.agent, cwd: directory, readSecret }).catch((cause: unknown) => {
     throw new ConfigError("The agent", [cause instanceof Error ? cause.message : String(cause)], { cause });
   });
@@ -86,24 +79,18 @@ export async function openHost({
 export async function startExecutionZone(options: HostOptions & { port: number }): Promise<ExecutionZone> {
   const { host, publish, close } = await openHost(options);
   let server: ExecutionServer | undefined;
+  async function closeAll(): Promise<void> {
+    // Tasks end first, so that a waiting caller gets the result on its open connection.
+    await host.stop({ graceMs });
+    await server?.close();
+    await close();
+  }
   try {
     server = await startExecutionServer({ host, port: options.port, log: options.log });
     await publish({ url: `${server.url}/` });
-    const { url, port } = server;
-    return {
-      host,
-      url,
-      port,
-      async close() {
-        // Tasks end first, so that a waiting caller gets the result on its open connection.
-        await host.stop({ graceMs });
-        await server?.close();
-        await close();
-      },
-    };
+    return { host, url: server.url, port: server.port, close: closeAll };
   } catch (thrown) {
-    await server?.close();
-    await close();
+    await closeAll();
     throw thrown;
   }
 }

@@ -19,21 +19,13 @@ export type LocalFileStore = FileStore & {
   close(): void;
 };
 
+type FileStoreOptions = { folder: string; baseUrl: () => string; now?: () => number; log?: Log };
+
 /**
  * Everything that it writes is private to the user. It deletes files older than a day, at the start and then every hour.
  * `baseUrl` is the server's, which may not listen yet. URLs outlive a restart on the same port.
  */
-export function openFileStore({
-  folder,
-  baseUrl,
-  now = Date.now,
-  log = silentLog,
-}: {
-  folder: string;
-  baseUrl: () => string;
-  now?: () => number;
-  log?: Log;
-}): LocalFileStore {
+export function openFileStore({ folder, baseUrl, now = Date.now, log = silentLog }: FileStoreOptions): LocalFileStore {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const signer = openFileSigner({ folder });
   const sweep = () =>
@@ -90,15 +82,9 @@ function createFilePage({ folder, signer, now }: { folder: string; signer: FileS
   };
 }
 
-async function serve({
-  file,
-  response,
-  withBody,
-}: {
-  file: string;
-  response: ServerResponse;
-  withBody: boolean;
-}): Promise<void> {
+type Download = { file: string; response: ServerResponse; withBody: boolean };
+
+async function serve({ file, response, withBody }: Download): Promise<void> {
   const handle = await open(file, "r").catch((thrown: NodeJS.ErrnoException) => {
     if (thrown.code === "ENOENT") return undefined;
     throw thrown;
@@ -137,7 +123,7 @@ const keyBytes = 32;
 type FileSigner = {
   /** The query of the URL. */
   sign(request: { key: string; expiresAtMs: number }): string;
-  /** Whether the URL was signed here and has not expired. */
+  /** True if the URL was signed here and has not expired. */
   isValid(request: { key: string; query: URLSearchParams; nowMs: number }): boolean;
 };
 

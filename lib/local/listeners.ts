@@ -1,6 +1,6 @@
 /** Listeners of one kind of news. */
 export type Listeners<T> = {
-  tell(news: T): void;
+  notify(news: T): void;
   /** Calls `listener` with all later news, until the returned function is called. */
   add(listener: (news: T) => void): () => void;
 };
@@ -8,7 +8,7 @@ export type Listeners<T> = {
 export function createListeners<T>(): Listeners<T> {
   const listeners = new Set<(news: T) => void>();
   return {
-    tell(news) {
+    notify(news) {
       for (const listener of listeners) listener(news);
     },
     add(listener) {

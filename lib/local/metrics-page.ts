@@ -1,33 +1,28 @@
 /** `GET /metrics` of the Verification zone on one machine. Its own listener keeps it out of a tunnel to Slack's port. */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { QueueDepth } from "../../lambdas/shared/engine/ports.ts";
-import { closeServer, startListening } from "../../lambdas/shared/http/server.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import type { ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
 import { isFromOwnPage, loopbackHosts } from "./web/guard.ts";
+import { startPageServer } from "./web/page-server.ts";
 
 /** Headers that proxies and tunnels add, even those that rewrite `Host` to this machine. */
 const forwarded = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
 
 const maxConnections = 16;
 
-export type MetricsServer = { url: string; close(): Promise<void> };
+type MetricsOptions = {
+  telemetry: ProcessTelemetry | undefined;
+  queueDepths?: (() => QueueDepth[]) | undefined;
+  port: number;
+  log: Log;
+};
 
 /**
  * Listens on loopback only; port 0 takes a free port. Answers 403 to web pages and to forwarded requests, and 404 if metrics
  * are off. Calls `queueDepths` at each read. Rejects with a message for the user if the port is taken.
  */
-export async function startMetricsServer({
-  telemetry,
-  queueDepths = () => [],
-  port,
-  log,
-}: {
-  telemetry: ProcessTelemetry | undefined;
-  queueDepths?: (() => QueueDepth[]) | undefined;
-  port: number;
-  log: Log;
-}): Promise<MetricsServer> {
+export async function startMetricsServer({ telemetry, queueDepths = () => [], port, log }: MetricsOptions) {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!isFromHere(request)) return respond(response, 403);
     if (request.url?.split("?", 1)[0] !== "/metrics") return respond(response, 404);
@@ -41,18 +36,9 @@ export async function startMetricsServer({
     respond(response, 200, { "content-type": shown.contentType, "x-content-type-options": "nosniff" }, shown.body);
   }
 
-  const server = createServer({ headersTimeout: 5000, requestTimeout: 10_000, connectionsCheckingInterval: 1000 });
-  server.maxConnections = maxConnections;
-  server.on("request", (request, response) => {
-    answer(request, response).catch((error: unknown) => {
-      log.error("request_failed", { cause_kind: error instanceof Error ? error.name : typeof error });
-      if (response.headersSent) response.destroy();
-      else respond(response, 500);
-    });
-  });
-  const hostname = "127.0.0.1";
-  const bound = await startListening({ server, hostname, port, portSetting: "SEKISHO_METRICS_PORT" });
-  return { url: `http://${hostname}:${bound}/metrics`, close: () => closeServer(server) };
+  const listener = { hostname: "127.0.0.1", port, portSetting: "SEKISHO_METRICS_PORT", maxConnections, log };
+  const { port: bound, close } = await startPageServer({ answer, ...listener });
+  return { url: `http://${listener.hostname}:${bound}/metrics`, close };
 }
 
 function isFromHere({ headers, socket }: IncomingMessage): boolean {

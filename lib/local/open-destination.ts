@@ -4,11 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { readSecret as readSecretHere } from "../../lambdas/shared/config/secrets.ts";
-import type { SecretReference } from "../../lambdas/shared/config/values.ts";
+import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
-import type { WorkerDestination } from "../../lambdas/verification/destinations.ts";
-import { createDestinations } from "../../lambdas/verification/destinations.ts";
+import { createDestinations, type WorkerDestination } from "../../lambdas/verification/destinations.ts";
 import type { Transport } from "../../lambdas/verification/transport/transport.ts";
 import { openSqliteEngine } from "./engine.ts";
 import { openHost } from "./execution-zone.ts";
@@ -20,25 +18,17 @@ export type OpenedDestination = {
   close(): Promise<void>;
 };
 
-/** An `in-process` destination gets a host with a temporary store, which `close` deletes. */
-export async function openDestination({
-  config,
-  name,
-  directory,
-  executionPort,
-  readSecret = readSecretHere,
-  region = readEnvironment().awsRegion,
-  log,
-}: {
+type DestinationOptions = {
   config: Config;
   name: string;
   directory: string;
   executionPort: number;
-  readSecret?: (reference: SecretReference) => Promise<string>;
-  /** The region of STS, if the destination does not name one. */
-  region?: string | undefined;
   log: Log;
-}): Promise<OpenedDestination> {
+};
+
+/** An `in-process` destination gets a host with a temporary store, which `close` deletes. */
+export async function openDestination(options: DestinationOptions): Promise<OpenedDestination> {
+  const { config, name, directory, executionPort, log } = options;
   const only = Object.fromEntries(Object.entries(config.destinations).filter(([key]) => key === name));
   const host = only[name]?.transport === "in-process" ? await openTemporaryHost({ config, directory, log }) : undefined;
   let transport: Transport | undefined;
@@ -48,7 +38,8 @@ export async function openDestination({
     handle: async (request) => (host === undefined ? new Response(null, { status: 404 }) : host.handle(request)),
     readSecret,
     botTokenOf: () => readSecret(config.slack.botToken),
-    region,
+    // For STS, if the destination does not name one.
+    region: readEnvironment().awsRegion,
     log,
     wrap: ({ transport: bare }) => {
       transport = bare;

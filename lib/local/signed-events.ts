@@ -15,6 +15,16 @@ const answerTimeoutMs = 3000;
 /** Slack retries at once, after a minute, and after five minutes. */
 const slackRetryDelaysMs: readonly number[] = [0, 60_000, 300_000];
 
+type EventDelivery = {
+  eventsUrl: string;
+  signingSecret: string;
+  payload: unknown;
+  retryDelaysMs?: readonly number[];
+  now?: () => number;
+  sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+  signal?: AbortSignal;
+};
+
 /**
  * Sends an event, signed with version v0 (https://docs.slack.dev/authentication/verifying-requests-from-slack). Without a 2xx
  * it sends the event again after each of `retryDelaysMs`, unless the answer has `X-Slack-No-Retry: 1`. Never rejects.
@@ -27,15 +37,7 @@ export async function sendEvent({
   now = Date.now,
   sleep = (ms, signal) => wait(ms, undefined, { signal }),
   signal = new AbortController().signal,
-}: {
-  eventsUrl: string;
-  signingSecret: string;
-  payload: unknown;
-  retryDelaysMs?: readonly number[];
-  now?: () => number;
-  sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
-  signal?: AbortSignal;
-}): Promise<Delivery> {
+}: EventDelivery): Promise<Delivery> {
   const body = JSON.stringify(payload);
   let retryReason: string | undefined;
   let isAmbiguous = false;
@@ -61,37 +63,26 @@ function mayHaveArrived(status: number | undefined): boolean {
   return status === undefined || status >= 500;
 }
 
-/** Sends a slash command or a button click, signed in the same way. Slack never retries these. */
-export async function sendForm({
-  url,
-  signingSecret,
-  form,
-  now = Date.now,
-  signal = new AbortController().signal,
-}: {
+type FormDelivery = {
   url: string;
   signingSecret: string;
   form: Record<string, string>;
   now?: () => number;
   signal?: AbortSignal;
-}): Promise<Delivery> {
+};
+
+/** Sends a slash command or a button click, signed in the same way. Slack never retries these. */
+export async function sendForm(request: FormDelivery): Promise<Delivery> {
+  const { url, signingSecret, form, now = Date.now, signal = new AbortController().signal } = request;
   const body = new URLSearchParams(form).toString();
   const headers = signedHeaders({ signingSecret, body, contentType: "application/x-www-form-urlencoded", now });
   const { status, taken } = await post({ eventsUrl: url, headers, body, signal });
   return { status, deliveries: 1, isAmbiguous: !taken && mayHaveArrived(status) };
 }
 
-export function signedHeaders({
-  signingSecret,
-  body,
-  contentType,
-  now,
-}: {
-  signingSecret: string;
-  body: string;
-  contentType: string;
-  now: () => number;
-}): Record<string, string> {
+type SignedBody = { signingSecret: string; body: string; contentType: string; now: () => number };
+
+export function signedHeaders({ signingSecret, body, contentType, now }: SignedBody): Record<string, string> {
   const timestamp = String(Math.floor(now() / 1000));
   const signature = sign({ signingSecret, timestamp, body });
   return { "content-type": contentType, "x-slack-request-timestamp": timestamp, "x-slack-signature": signature };
@@ -101,17 +92,14 @@ function sign({ signingSecret, timestamp, body }: { signingSecret: string; times
   return `v0=${createHmac("sha256", signingSecret).update(`v0:${timestamp}:${body}`).digest("hex")}`;
 }
 
+type Post = { eventsUrl: string; headers: Record<string, string>; body: string; signal: AbortSignal };
+
 async function post({
   eventsUrl,
   headers,
   body,
   signal,
-}: {
-  eventsUrl: string;
-  headers: Record<string, string>;
-  body: string;
-  signal: AbortSignal;
-}): Promise<{ status: number | undefined; taken: boolean; noRetry: boolean }> {
+}: Post): Promise<{ status: number | undefined; taken: boolean; noRetry: boolean }> {
   try {
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(answerTimeoutMs)]);
     const response = await fetch(eventsUrl, { method: "POST", headers, body, redirect: "manual", signal: bounded });

@@ -19,21 +19,18 @@ const secretKeepMs = 60_000;
 
 export type SlackInstallation = { tokens: BotTokens; page: Page };
 
-/** Without `slack.install` there is one token, and no flow. */
-export function openSlackInstallation({
-  config,
-  dataFolder,
-  botToken,
-  apiUrl,
-  log,
-}: {
+type InstallationOptions = {
   config: Config;
   dataFolder: string;
   /** Undefined if all tokens come from the flow. */
   botToken: () => Promise<string | undefined>;
   apiUrl: string;
   log: Log;
-}): SlackInstallation {
+};
+
+/** Without `slack.install` there is one token, and no flow. */
+export function openSlackInstallation(options: InstallationOptions): SlackInstallation {
+  const { config, dataFolder, botToken, apiUrl, log } = options;
   const { install } = config.slack;
   if (install === undefined) return { tokens: createBotTokens({ botToken }), page: () => false };
   const installations = createInstallationFile({ file: join(dataFolder, "installations.json") });

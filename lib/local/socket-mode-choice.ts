@@ -15,7 +15,7 @@ export type RealSlack = {
     signingSecret: Secret | undefined;
     appToken: Secret | undefined;
   };
-  /** What the user does next, once the zones run. */
+  /** The next step for the user, once the zones run. */
   text(running: { port: number }): string;
 };
 

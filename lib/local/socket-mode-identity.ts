@@ -1,24 +1,16 @@
 /** Looks up a bot token (https://docs.slack.dev/reference/methods/auth.test), and explains tokens that Slack refuses. */
 import * as z from "zod";
-import { callWebApi } from "../../lambdas/verification/slack/api/call.ts";
+import { callWebApi, toSlackError } from "../../lambdas/verification/slack/api/call.ts";
 
 export type SlackIdentity = { bot: string; team: string; teamId: string };
 
 const answerSchema = z.object({ user: z.string(), team: z.string(), team_id: z.string() });
 const timeoutMs = 10_000;
 
+type IdentityRequest = { botToken: () => Promise<string>; apiUrl: string; name: string; signal: AbortSignal };
+
 /** `name` is the token's name in messages. Rejects with a message for the user. */
-export async function fetchSlackIdentity({
-  botToken,
-  apiUrl,
-  name,
-  signal,
-}: {
-  botToken: () => Promise<string>;
-  apiUrl: string;
-  name: string;
-  signal: AbortSignal;
-}): Promise<SlackIdentity> {
+export async function fetchSlackIdentity({ botToken, apiUrl, name, signal }: IdentityRequest): Promise<SlackIdentity> {
   // Outside of the catch below: its error already has a message for the user.
   const token = await botToken();
   const call = { token: async () => token, apiUrl, method: "auth.test", args: {}, timeoutMs, signal };
@@ -35,7 +27,7 @@ const whereFrom = {
 };
 
 /** Errors of https://docs.slack.dev/reference/methods/apps.connections.open and auth.test. */
-const words: Record<string, string> = {
+const refusalTexts: Record<string, string> = {
   not_allowed_token_type: "It is another kind of token.",
   missing_scope: "It lacks a scope.",
   invalid_auth: "Slack does not know it.",
@@ -48,19 +40,11 @@ const otherwise = {
   bot: "Is the app installed?",
 };
 
+type TokenFailure = { thrown: unknown; apiUrl: string; name: string; kind: "app" | "bot" };
+
 /** An error whose message the command line prints. It never holds a token. `name` is the token's name in the message. */
-export function toTokenError({
-  thrown,
-  apiUrl,
-  name,
-  kind,
-}: {
-  thrown: unknown;
-  apiUrl: string;
-  name: string;
-  kind: "app" | "bot";
-}): Error {
-  const error = slackErrorOf(thrown);
+export function toTokenError({ thrown, apiUrl, name, kind }: TokenFailure): Error {
+  const { slackError: error } = toSlackError(thrown);
   if (error === undefined) {
     const { origin } = new URL(apiUrl);
     return new Error(`Slack cannot be reached at ${origin}. Is this machine online?`, { cause: thrown });
@@ -68,15 +52,7 @@ export function toTokenError({
   return new Error(`Slack refuses ${name} (${error}). ${tokenRefusalText({ error, kind })}`, { cause: thrown });
 }
 
-/** Why Slack refuses the token, and where the right one is. `error` is Slack's name for it. */
+/** Says why Slack refuses the token, and where the right one is. `error` is Slack's name of the refusal. */
 export function tokenRefusalText({ error, kind }: { error: string; kind: "app" | "bot" }): string {
-  return `${words[error] ?? otherwise[kind]} ${whereFrom[kind]}`;
-}
-
-/** Slack's name for an error (`invalid_auth`), from an error that Slack's client throws. */
-function slackErrorOf(thrown: unknown): string | undefined {
-  if (typeof thrown !== "object" || thrown === null || !("data" in thrown)) return undefined;
-  const { data } = thrown;
-  if (typeof data !== "object" || data === null || !("error" in data)) return undefined;
-  return typeof data.error === "string" && /^[a-z_]{1,64}$/.test(data.error) ? data.error : undefined;
+  return `${refusalTexts[error] ?? otherwise[kind]} ${whereFrom[kind]}`;
 }

@@ -24,24 +24,21 @@ const shortLifeMs = 10_000;
 /** Other types are acknowledged and dropped. */
 const types: readonly VerifiedPayload["type"][] = ["events_api", "slash_commands", "interactive"];
 
-/**
- * Resolves after Slack's hello. Rejects with a message for the user if Slack refuses the token or cannot be reached.
- * An envelope is acknowledged after the queue has it. Otherwise Slack delivers it again, or tells the person that it failed.
- * Each connection ends after an hour or so; then another one follows. No log line holds texts or tokens.
- */
-export async function startSocketMode({
-  appToken,
-  apiUrl,
-  intake,
-  log,
-  random = Math.random,
-}: {
+type SocketModeOptions = {
   appToken: () => Promise<string>;
   apiUrl: string;
   intake: Intake;
   log: Log;
   random?: () => number;
-}): Promise<SocketMode> {
+};
+
+/**
+ * Resolves after Slack's hello. Rejects with a message for the user if Slack refuses the token or cannot be reached.
+ * An envelope is acknowledged after the queue has it. Otherwise Slack delivers it again, or tells the person that it failed.
+ * Each connection ends after an hour or so; then another one follows. No log line holds texts or tokens.
+ */
+export async function startSocketMode(options: SocketModeOptions): Promise<SocketMode> {
+  const { appToken, apiUrl, intake, log, random = Math.random } = options;
   const stop = new AbortController();
   const underWay = new Set<Promise<void>>();
 
@@ -60,7 +57,7 @@ export async function startSocketMode({
       .finally(() => underWay.delete(received));
     underWay.add(received);
   }
-  const connect = () => openSocketModeConnection({ appToken, apiUrl, onEnvelope });
+  const connect = () => openConnection({ appToken, apiUrl, onEnvelope });
 
   let connection: SocketModeConnection = await connect().catch((thrown: unknown) => {
     throw toTokenError({ thrown, apiUrl, name: "the app token", kind: "app" });
@@ -121,19 +118,13 @@ const nothing = () => {};
 const mute = { debug: nothing, info: nothing, warn: nothing, error: nothing, setLevel: nothing, setName: nothing };
 const silentLogger = { ...mute, getLevel: () => "error" } as Logger;
 
+type ConnectionOptions = { appToken: () => Promise<string>; apiUrl: string; onEnvelope: (envelope: Envelope) => void };
+
 /**
  * Opens one connection with Slack's client. Resolves after the hello. The client's own reconnecting is off: it waits five
  * seconds without a connection each time, gives up for good at a 5xx, and then ends the process with an unhandled rejection.
  */
-async function openSocketModeConnection({
-  appToken,
-  apiUrl,
-  onEnvelope,
-}: {
-  appToken: () => Promise<string>;
-  apiUrl: string;
-  onEnvelope: (envelope: Envelope) => void;
-}): Promise<SocketModeConnection> {
+async function openConnection({ appToken, apiUrl, onEnvelope }: ConnectionOptions): Promise<SocketModeConnection> {
   const { SocketModeClient } = await import("@slack/socket-mode");
   const client = new SocketModeClient({
     appToken: await appToken(),
@@ -165,23 +156,19 @@ async function openSocketModeConnection({
   return { over, close };
 }
 
+type EnvelopeSource = { client: SocketModeClient; onEnvelope: (envelope: Envelope) => void };
+
 /**
  * Leaves only hello and goodbye to the client. For an envelope it would emit an event named after the payload. That name may
  * be one of its own events ("disconnected"). Without a name, as in `app_rate_limited`, it would end the process with an
  * unhandled rejection (https://docs.slack.dev/apis/events-api/#rate-limiting).
  */
-function takeEnvelopes({
-  client,
-  onEnvelope,
-}: {
-  client: SocketModeClient;
-  onEnvelope: (envelope: Envelope) => void;
-}): void {
+function takeEnvelopes({ client, onEnvelope }: EnvelopeSource): void {
   const ofClient = client.listeners("ws_message");
   client.removeAllListeners("ws_message");
   client.on("ws_message", (data: unknown, isBinary: boolean) => {
     const frame = typeof data === "string" ? readFrame(data) : undefined;
-    if (frame?.kind === "word") for (const listener of ofClient) listener(data, isBinary);
+    if (frame?.kind === "control") for (const listener of ofClient) listener(data, isBinary);
     if (frame?.kind !== "envelope") return;
     const { id, type, payload } = frame;
     onEnvelope({ type, payload, ack: () => acknowledge({ client, id }) });
@@ -195,10 +182,10 @@ async function acknowledge({ client: { websocket }, id }: { client: SocketModeCl
   });
 }
 
-/** `word`: Slack's hello or goodbye. */
-type Frame = { kind: "word" } | { kind: "envelope"; id: string; type: string; payload: unknown };
+/** `control`: Slack's hello or goodbye. */
+type Frame = { kind: "control" } | { kind: "envelope"; id: string; type: string; payload: unknown };
 
-const words: readonly string[] = ["hello", "disconnect"];
+const controlTypes: readonly string[] = ["hello", "disconnect"];
 const frameSchema = z.object({ type: z.string(), envelope_id: z.string().optional(), payload: z.unknown().optional() });
 
 /** Undefined for anything else. Without an id, an envelope cannot be acknowledged. */
@@ -206,6 +193,6 @@ function readFrame(text: string): Frame | undefined {
   const { data } = frameSchema.safeParse(readJson(text));
   if (data === undefined) return undefined;
   const { type, envelope_id: id, payload } = data;
-  if (words.includes(type)) return { kind: "word" };
+  if (controlTypes.includes(type)) return { kind: "control" };
   return id === undefined ? undefined : { kind: "envelope", id, type, payload };
 }

@@ -24,14 +24,10 @@ export type TaskWatch = {
 const maxTasks = 1000;
 const maxProgressLength = 80;
 
+type TaskWatchOptions = { add: (step: WatchedStep) => void; now?: () => number };
+
 /** Only `execute_task` uses the request id as its JSON-RPC id. Other calls are matched by their task id. */
-export function createTaskWatch({
-  add,
-  now = Date.now,
-}: {
-  add: (step: WatchedStep) => void;
-  now?: () => number;
-}): TaskWatch {
+export function createTaskWatch({ add, now = Date.now }: TaskWatchOptions): TaskWatch {
   const requestIdOfTask = new Map<string, string>();
   const requestIdOfCall = new Map<string, string>();
 
@@ -54,7 +50,7 @@ export function createTaskWatch({
     observe({ requestId, event, task, effects }) {
       // A task from before a restart was accepted by another process.
       if (task.call?.taskId !== undefined) remember(task.call.taskId, requestId);
-      const title = formatStepTitle({ words: describeEvent(event), state: task.state });
+      const title = formatStepTitle({ text: describeEvent(event), state: task.state });
       const asked = effects.map((effect) =>
         effect.type === "wake" ? `wake in ${effect.delayMs + (effect.jitterMs ?? 0)} ms at most` : effect.type,
       );

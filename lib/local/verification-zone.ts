@@ -66,6 +66,7 @@ export type VerificationOptions = {
 /** Resolves when it accepts events. `close` lets steps under way end; other tasks continue at the next start. */
 export async function startVerificationZone(options: VerificationOptions): Promise<VerificationZone> {
   const { config, dataFolder, installation, slackApiUrl: apiUrl, page = () => false, log, telemetry } = options;
+  const { completions } = options;
   const metrics = telemetry?.metrics;
   const { concurrency, visibilityTimeoutMs, maxReceiveCount } = config.limits;
   const engine = options.openEngine();
@@ -104,31 +105,14 @@ export async function startVerificationZone(options: VerificationOptions): Promi
       if (receiveCount < maxCompletionReceives) throw error;
     }
   };
+  const run = (consumer: QueueConsumer, handle: typeof complete, concurrency: number) =>
+    runQueueLoop({ ...loop, consumer, handle, concurrency });
   const loops = [
-    runQueueLoop({
-      ...loop,
-      consumer: queue,
-      handle: ({ body }, signal) => worker.handle({ body, signal }),
-      concurrency,
-    }),
-    runQueueLoop({
-      ...loop,
-      consumer: deadLetters,
-      handle: ({ body }, signal) => worker.deadLetter({ body, signal }),
-      concurrency: 1,
-    }),
-    ...(options.completions === undefined
-      ? []
-      : [
-          runQueueLoop({
-            ...loop,
-            consumer: options.completions,
-            handle: complete,
-            concurrency: completionConcurrency,
-          }),
-        ]),
+    run(queue, ({ body }, signal) => worker.handle({ body, signal }), concurrency),
+    run(deadLetters, ({ body }, signal) => worker.deadLetter({ body, signal }), 1),
+    ...(completions === undefined ? [] : [run(completions, complete, completionConcurrency)]),
   ];
-  /** How to close what is open, in the order of opening. */
+  /** Closes everything that is open. In the order of opening. */
   const opened: (() => Promise<void>)[] = [
     () => engine.close(),
     async () => fileStore.close(),

@@ -23,7 +23,7 @@ const starts: Record<string, () => Promise<string>> = { sdk: startSdk, bare: sta
 process.once("disconnect", () => process.exit());
 process.send?.(await (starts[kind ?? ""] ?? startOurs)());
 
-/** What any server on node:http does at the very least: takes the bytes, and gives back those of an answer. */
+/** The minimal server on node:http: takes the bytes, and returns those of an answer. */
 async function startBare(): Promise<string> {
   const answer = JSON.stringify({
     jsonrpc: "2.0",

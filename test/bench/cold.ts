@@ -2,14 +2,18 @@
  * `npm run bench:cold`: the bundles as deployed, their size, and for the ingress the time from the start of its process to
  * its first answer, beside an empty handler's, the least that could do, and Bolt doing the same, taking turns in one run.
  */
+
+import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { buildSync } from "esbuild";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { bundle, bundleBytes } from "../../lib/cdk/bundle/bundle.ts";
 import { bundleNames } from "../../lib/cdk/bundle/entry.ts";
-import { startAwsStub } from "./cold/aws-stub.ts";
 import { secret } from "./cold/slack-event.ts";
 import { startCold } from "./cold/start.ts";
 
@@ -97,4 +101,36 @@ function kilobytes(bytes: number): string {
 
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+export type AwsStub = { url: string; enqueued(): number; close(): void };
+
+export async function startAwsStub({ secret }: { secret: string }): Promise<AwsStub> {
+  let enqueued = 0;
+  const answerTo = (target: unknown, body: string) => {
+    if (target !== "AmazonSQS.SendMessage") return { SecretString: secret };
+    enqueued += 1;
+    // The SDK's client compares it with what it sent.
+    return { MessageId: "m-1", MD5OfMessageBody: md5(JSON.parse(body).MessageBody) };
+  };
+  const server = createServer(async (request, response) => {
+    const answer = answerTo(request.headers["x-amz-target"], await text(request));
+    response.writeHead(200, { "content-type": "application/x-amz-json-1.0" }).end(JSON.stringify(answer));
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", resolve);
+  await promise;
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    enqueued: () => enqueued,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+function md5(body: string): string {
+  return createHash("md5").update(body).digest("hex");
 }

@@ -1,4 +1,4 @@
-/** What benches over sockets have in common: a server in a process of its own, and how fast a client gets its answers. */
+/** Shared by benches over sockets: a server in a process of its own, and the times of a client's answers. */
 import { fork } from "node:child_process";
 import { join } from "node:path";
 

@@ -26,7 +26,7 @@ async function start(): Promise<string> {
   );
 }
 
-/** What a peer does at the very least: takes the bytes and gives them back. */
+/** The minimal peer: takes the bytes and gives them back. */
 async function startEcho(): Promise<string> {
   const server = createServer((request, response) => {
     const chunks: Uint8Array[] = [];

@@ -110,6 +110,7 @@ export const pureFiles: readonly string[] = [
   "lib/cli/usage/csv.ts",
   "lib/cli/usage/row.ts",
   "lib/cli/usage/summary.ts",
+  "lib/local/web/guard.ts",
 ];
 
 /**
@@ -117,4 +118,4 @@ export const pureFiles: readonly string[] = [
  * New code with I/O lowers it a little, which is fine. A share below the limit says that decisions are made inside of I/O: move them
  * into files of their own, and list those above.
  */
-export const leastPureShare = 0.5;
+export const leastPureShare = 0.53;

@@ -1,4 +1,4 @@
-/** What a person does on the local page, by the labels that the page shows. */
+/** The actions of a person on the local page, by the labels that the page shows. */
 import type { Locator, Page } from "playwright-core";
 
 export type Person = {

@@ -60,7 +60,7 @@ const shots: readonly Shot[] = [
   },
 ];
 
-/** What the operators' page shows of a few tasks. */
+/** A few tasks for the operators' page. */
 const busy = async (person: Person) => {
   for (const text of ["What is a sekisho?", "fail", "ask me", "slow 60s"]) await person.say(text);
 };

@@ -1,4 +1,4 @@
-/** What `npm start` runs, with a folder and ports of its own: both zones, the fake Slack, and the page. */
+/** Starts what `npm start` runs, with a folder and ports of its own: both zones, the fake Slack, and the page. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

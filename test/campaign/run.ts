@@ -60,7 +60,7 @@ function propertyFiles(): string[] {
 const running = new Set<ChildProcess>();
 let isInterrupted = false;
 
-/** Whether it ended well. */
+/** True if it ended well. */
 async function run({ what, args, env }: Search): Promise<boolean> {
   process.stdout.write(`\n== ${what}\n`);
   const child = spawn(process.execPath, args, { cwd: root, env: { ...process.env, ...env }, stdio: "inherit" });

@@ -7,7 +7,7 @@ const dayMs = 24 * 3600_000;
 const faults = ["--max-semi-space-size=64", "test/faults/run.ts"];
 const pairs = [...faults, "--exhaustive", "two", "--story", "sync", "--story", "accepted", "--part"];
 
-/** What stands together in a list runs at the same time. `propertyFiles`: the tests that hold properties. */
+/** The searches of one list run at the same time. `propertyFiles`: the tests with properties. */
 export function searchesOf(
   { seed, propertySeconds, simulationSeconds, textSeconds }: Wishes,
   { propertyFiles, nowMs }: { propertyFiles: readonly string[]; nowMs: number },

@@ -103,7 +103,7 @@ function filled({ unit, isCounted, upTo }: Pick<Recipe, "unit" | "isCounted"> & 
 
 /** A host of so many characters that differ is what is slowest to convert to ASCII. */
 const manyCharacters = Array.from({ length: 5000 }, (_, n) => String.fromCodePoint(0x4e00 + n)).join("");
-/** What is slow outside of Markdown's own signs. */
+/** Texts that are slow for other reasons than Markdown's own signs. */
 const pieces = [
   ...fragments,
   "\u0301",
@@ -115,7 +115,7 @@ const pieces = [
   manyCharacters,
 ];
 
-/** What attackers found, what the search found, and each piece alone. */
+/** Texts that attackers found, that the search found, and each piece alone. */
 const withBeginning: readonly Recipe[] = [
   { before: ["[a.b](https://a.b) x"], unit: ["\u0301"], second: ["\u0323"], isCounted: false },
   { before: [`[${"a.b ".repeat(120)}](https://`], unit: [manyCharacters], isCounted: false },

@@ -7,9 +7,19 @@ import { createAuthority } from "../rehearsal/iam/authority.ts";
 import { collectPolicies } from "../rehearsal/iam/policies.ts";
 import { createResolver } from "../rehearsal/template/resolve.ts";
 import { eventSourcesOf, functionsOf } from "../rehearsal/template/wiring.ts";
-import { a, b, joined, type Resource, referenced, type Synthesized, synthAll } from "./synth.ts";
-import { templateFacts } from "./template-facts.ts";
-import { ofProfile, ofRegion, variants } from "./variants.ts";
+import {
+  a,
+  b,
+  joined,
+  ofProfile,
+  ofRegion,
+  type Resource,
+  referenced,
+  type Synthesized,
+  synthAll,
+  templateFacts,
+  variants,
+} from "./synth.ts";
 
 type Variant = keyof typeof variants;
 const names = Object.keys(variants) as Variant[];

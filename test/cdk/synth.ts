@@ -12,7 +12,6 @@ const allTimeoutMs = 180_000;
 export const a = "111111111111";
 export const b = "222222222222";
 const region = "eu-central-1";
-
 type Json = Record<string, unknown>;
 export type Resource = { id: string; type: string; properties: Json; deletionPolicy: string | undefined };
 export type SynthesizedStack = { zone: string; text: string; resources: Resource[]; outputs: Json };
@@ -142,3 +141,88 @@ export function referenced(value: unknown): string {
   const { Ref, "Fn::GetAtt": attribute } = value as { Ref?: string; "Fn::GetAtt"?: string[] };
   return Ref ?? attribute?.[0] ?? "";
 }
+
+/** Fields with a physical name. A changed name replaces the resource, and the data of the old one is lost. */
+const nameFields = /^(\w*Name|Name|Namespace|Path|AliasName)$/;
+
+const namesOnly = /^AWS::(?!IAM::|CloudWatch::Alarm$|Lambda::Permission$|Lambda::EventSourceMapping$)/;
+
+/**
+ * Returns one line per resource: its stack, logical id, type, facts as JSON, and the letters of the variants that have it. The facts
+ * of IAM resources, alarms, permissions and event sources are all their properties. Those of other resources are their physical names
+ * and their policies.
+ */
+export function templateFacts(made: ReadonlyMap<string, Synthesized>): string {
+  const letters = [...made.keys()].map((name, index) => ({ name, letter: String.fromCharCode(65 + index) }));
+  const lines = new Map<string, string>();
+  for (const { name, letter } of letters) {
+    for (const { zone, resources } of made.get(name)?.stacks.values() ?? []) {
+      for (const resource of resources) {
+        const line = `${zone} ${resource.id} ${resource.type} ${JSON.stringify(factsOf(resource))}`;
+        lines.set(line, `${lines.get(line) ?? ""}${letter}`);
+      }
+    }
+  }
+  const legend = letters.map(({ name, letter }) => `${letter} = ${name}`);
+  const rows = [...lines].map(([line, variants]) => `${line} ${variants}`).sort();
+  return `${[...legend, ...rows].join("\n")}\n`;
+}
+
+function factsOf({ type, properties, deletionPolicy }: Resource): Record<string, unknown> {
+  const { AlarmDescription: _text, ...known } = properties;
+  const facts = Object.entries(known).filter(
+    ([field]) => !namesOnly.test(type) || nameFields.test(field) || /Policy(Document)?$|^Policies$/.test(field),
+  );
+  return { ...Object.fromEntries(facts), ...(deletionPolicy === undefined ? {} : { deletionPolicy }) };
+}
+
+const bearer = { type: "bearer", token: { env: "FAR_TOKEN" } };
+const far = { transport: "https", url: "https://far.example/", authorizer: bearer, idempotent: true };
+const sigv4 = (service: string) => ({ type: "sigv4", service, region: "eu-west-1" });
+
+const signed = {
+  transport: "https",
+  url: "https://abc.lambda-url.eu-west-1.on.aws/",
+  authorizer: { ...sigv4("lambda"), functionArn: "arn:aws:lambda:eu-west-1:333333333333:function:host" },
+};
+
+const api = { ...signed, url: "https://abc.execute-api.eu-west-1.amazonaws.com/x", authorizer: sigv4("execute-api") };
+const webIdentity = { ...far, authorizer: { type: "web-identity", audience: "https://far.example" } };
+const assumeRoleArn = "arn:aws:iam::333333333333:role/caller";
+const assumed = { ...far, authorizer: { ...sigv4("execute-api"), assumeRoleArn, externalId: "sekisho-dev" } };
+const destinations = { home: { transport: "https" }, far };
+const toHome = { destinations, routes: [{ channel: "C1", destination: "far" }, { destination: "home" }] };
+const guardrail = { id: "gr123", version: "1" };
+export const ofRegion = { type: "bedrock", modelId: "amazon.nova-lite-v1:0" };
+export const ofProfile = { type: "bedrock", modelId: "eu.amazon.nova-lite-v1:0", guardrail };
+const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
+
+export const variants = {
+  "agentcore in two accounts": configWith({ stage: { execution: { kind: "agentcore", account: b } }, ...toHome }),
+  "lambda in two accounts, in production": configWith({
+    stage: { execution: { kind: "lambda", account: b }, production: true, alarmEmail: "pager@example.com" },
+    ...toHome,
+  }),
+  "agentcore in one account, in production": configWith({
+    stage: { execution: { kind: "agentcore", stopAfterResult: true }, production: true },
+    execution: { agent: ofProfile },
+    ...toHome,
+  }),
+  "lambda in one account": configWith({
+    stage: { execution: { kind: "lambda" } },
+    execution: { agent: ofRegion },
+    telemetry: { logs: { level: "warn", debugRatio: 0.05 } },
+    ...toHome,
+  }),
+  "lambda that serves A2A": configWith({
+    stage: { execution: { kind: "lambda" } },
+    execution: { a2a: { url: "https://agents.example/" } },
+    ...toHome,
+  }),
+  external: configWith({
+    stage: { execution: { kind: "external" } },
+    slack: { install },
+    destinations: { far, signed, api, "web-identity": webIdentity, assumed },
+    routes: [{ destination: "far" }],
+  }),
+} as const;

@@ -1,11 +1,13 @@
+/** The command line as a process: what it lists, starts and refuses before it does anything. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text as readText } from "node:stream/consumers";
 import { describe, expect, it } from "@jest/globals";
 import { freePort } from "../e2e/processes.ts";
-import { commandHere } from "./aws/command-here.ts";
+import { writeConfig } from "./aws/a-stage.ts";
+import { commandHere, failing, printing, refusing } from "./aws/command-here.ts";
 import { commandsInFolder } from "./commands-in-folder.ts";
 
 const { folder, run, start } = commandsInFolder();
@@ -25,7 +27,7 @@ describe("the sekisho command", () => {
   });
 
   it("exits with 2 and says what is wrong with the words", async () => {
-    for (const [words, text] of [
+    for (const [args, text] of [
       [["nonsense"], 'no command "nonsense"'],
       [["start", "--loud"], "--loud"],
       [["send"], "One text is needed"],
@@ -35,8 +37,8 @@ describe("the sekisho command", () => {
       [["execution", "--agent", "./nothing.ts", "--port", "0"], "does not exist"],
       [["verification"], "SLACK_SIGNING_SECRET is not set"],
     ] as const) {
-      const ended = await run([...words]);
-      expect({ words, ...ended }).toMatchObject({ words, code: 2 });
+      const ended = await run([...args]);
+      expect({ args, ...ended }).toMatchObject({ args, code: 2 });
       expect(ended.stderr).toContain(text);
     }
   });
@@ -87,13 +89,9 @@ describe("sekisho manifest", () => {
     const file = join(folder, "install.json");
     const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
     writeFileSync(file, JSON.stringify({ slack: { install } }));
-    for (const words of [[], ["--socket"]]) {
-      const ended = await commandHere(["manifest", "--config", file, ...words], {});
-      expect(ended).toMatchObject({
-        code: 2,
-        stdout: "",
-        stderr: expect.stringContaining("--url or --stage is needed"),
-      });
+    for (const args of [[], ["--socket"]]) {
+      const ended = await commandHere(["manifest", "--config", file, ...args], {});
+      expect(ended).toMatchObject(refusing(2, "--url or --stage is needed"));
     }
     const { stdout } = await commandHere(["manifest", "--config", file, "--socket", "--url", "https://t.example"], {});
     expect(JSON.parse(stdout).oauth_config.redirect_urls).toEqual(["https://t.example/slack/oauth_redirect"]);
@@ -151,7 +149,7 @@ describe("sekisho start", () => {
       'export async function* agent() { yield { type: "answer", text: "from beside" }; }\n',
     );
     const ended = await run(["start", "--once", "hello", "--config", "beside/config.json"]);
-    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("from beside") });
+    expect(ended).toMatchObject(printing("from beside"));
   });
 
   it("says which port is taken and what to do", async () => {
@@ -229,7 +227,7 @@ describe("sekisho send", () => {
     const execution = start(["execution", "--port", port, "--store", join(folder, "e.db"), "--config", config]);
     await execution.prints("Execution zone:");
     const env = { SEKISHO_EXECUTION_PORT: port };
-    expect(await run(["send", "hello"], env)).toMatchObject({ code: 0, stdout: expect.stringContaining("hello") });
+    expect(await run(["send", "hello"], env)).toMatchObject(printing("hello"));
     const slow = await run(["send", "slow 2s progress"], env);
     expect(slow.code).toBe(0);
     expect(slow.stderr).toMatch(/%/);
@@ -256,7 +254,7 @@ describe("sekisho send", () => {
     const times = { execution: { syncBudgetMs: 100 }, limits: { callTimeoutMs: 1501 } };
     writeFileSync(config, JSON.stringify({ destinations, routes: [{ destination: "here" }], ...times }));
     const ended = await run(["send", "slow 60s", "--config", config]);
-    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("The task failed (timeout)") });
+    expect(ended).toMatchObject(failing(1, "The task failed (timeout)"));
   });
 
   it("exits with 3 and says what to start when nobody is there", async () => {
@@ -271,10 +269,7 @@ describe("sekisho send", () => {
       config,
       JSON.stringify({ destinations: { here: { transport: "in-process" } }, routes: [{ destination: "here" }] }),
     );
-    expect(await run(["send", "hello", "--config", config])).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining("hello"),
-    });
+    expect(await run(["send", "hello", "--config", config])).toMatchObject(printing("hello"));
   });
 });
 
@@ -288,8 +283,8 @@ function copyEntryTo(directory: string): void {
 describe("an older Node", () => {
   const older =
     'data:text/javascript,Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.1.0" } });';
-  const runEntry = (entry: string, words: string[]) =>
-    spawnSync(process.execPath, ["--import", older, entry, ...words], { encoding: "utf8", cwd: folder });
+  const runEntry = (entry: string, args: string[]) =>
+    spawnSync(process.execPath, ["--import", older, entry, ...args], { encoding: "utf8", cwd: folder });
 
   it("goes on with the pinned one", () => {
     const ended = runEntry(join(__dirname, "../../bin/sekisho.mjs"), ["config", "check", "--loud"]);
@@ -315,5 +310,144 @@ describe("an older Node", () => {
     const ended = spawnSync(process.execPath, [join(alone, "sekisho.mjs"), "start"], { encoding: "utf8", cwd: folder });
     expect(ended.stderr).toContain("npm ci");
     expect(ended.status).toBe(2);
+  });
+});
+
+function check(json: unknown) {
+  const file = join(folder, "checked.json");
+  writeFileSync(file, JSON.stringify(json));
+  return commandHere(["config", "check", "--config", file], {});
+}
+
+describe("sekisho config check", () => {
+  it("says that every default holds where the folder has no file", async () => {
+    const ended = await run(["config", "check"]);
+    expect(ended.code).toBe(0);
+    const text = `There is no sekisho.config.json in ${realpathSync(folder)}, so every default is in effect.`;
+    expect(ended.stdout).toContain(text);
+  });
+
+  it("says which file it read, which agent answers, and where each stage is", async () => {
+    const verification = { account: "111111111111", region: "eu-central-1" };
+    const ended = await check({
+      execution: { agent: { type: "bedrock", modelId: "eu.a-model" } },
+      stages: {
+        dev: { verification },
+        prod: { verification, execution: { kind: "lambda", account: "222222222222" }, alarmEmail: "a@example.org" },
+      },
+    });
+    expect(ended.code).toBe(0);
+    for (const text of [
+      join(folder, "checked.json"),
+      "Agent: bedrock, eu.a-model.",
+      "Stage dev: Verification in 111111111111, eu-central-1; Execution agentcore in 111111111111, eu-central-1.",
+      "Execution lambda in 222222222222, eu-central-1.",
+    ]) {
+      expect(ended.stdout).toContain(text);
+    }
+    expect(ended.stderr).toContain("the alarms of stage dev notify nobody. Set alarmEmail");
+    expect(ended.stderr).not.toContain("stage prod");
+  });
+
+  it("says which of Slack's secrets are not set: with an installation flow its client secret, and not the bot token", async () => {
+    const byHand = await check({});
+    expect(byHand.stderr).toContain("SLACK_BOT_TOKEN is not set here");
+    expect(byHand.stderr).toContain("only rules of sekisho allow add let somebody ask");
+    const byFlow = await check({
+      slack: { install: { clientId: "1.2", clientSecret: { env: "SLACK_CLIENT_SECRET" } } },
+    });
+    expect(byFlow.stderr).toContain("SLACK_CLIENT_SECRET is not set here");
+    expect(byFlow.stderr).not.toContain("SLACK_BOT_TOKEN");
+  });
+
+  it("exits with 2 where the agent's file is not there", async () => {
+    const ended = await check({ execution: { agent: "./nothing-here.ts" } });
+    expect(ended).toMatchObject(failing(2, "nothing-here.ts does not exist"));
+  });
+});
+
+describe("a command", () => {
+  it.each([
+    ["send", "hi"],
+    ["execution", "--port", "0"],
+    ["start", "--once", "hi"],
+  ])("exits with 2 when the agent file of the configuration cannot be used (%s)", async (...args) => {
+    const config = join(folder, "agent.json");
+    writeFileSync(join(folder, "empty.ts"), "export {};");
+    for (const [agent, text] of [
+      ["./nothing.ts", "nothing.ts does not exist"],
+      ["./empty.ts", 'does not export a function "agent"'],
+    ] as const) {
+      const destinations = { here: { transport: "in-process" } };
+      writeFileSync(config, JSON.stringify({ destinations, routes: [{ destination: "here" }], execution: { agent } }));
+      const ended = await run([...args, "--config", config]);
+      expect(ended).toMatchObject(failing(2, text));
+    }
+  });
+
+  it.each(["execution --port 0", "start", "start --once hi"])(
+    "exits with 2 when a token that lets callers in is not set (%s)",
+    async (args) => {
+      const config = join(folder, "tokens.json");
+      const authenticator = { type: "bearer", tokens: [{ env: "OLD_TOKEN" }, { env: "NEW_TOKEN" }] };
+      writeFileSync(config, JSON.stringify({ routes: [], execution: { authenticator } }));
+      const ended = await run([...args.split(" "), "--config", config], { OLD_TOKEN: "t" });
+      expect(ended).toMatchObject(failing(2, "NEW_TOKEN is not set"));
+      const short = await run([...args.split(" "), "--config", config], { OLD_TOKEN: "hunter2", NEW_TOKEN: "t" });
+      expect(short).toMatchObject(failing(2, "OLD_TOKEN is shorter than 20 char"));
+      expect(short.stderr).not.toContain("hunter2");
+    },
+  );
+
+  it("exits with 2 and names the variable when the token of the destination is not set", async () => {
+    const config = join(folder, "token.json");
+    const authorizer = { type: "bearer", token: { env: "AGENTS_TOKEN" } };
+    const destinations = { far: { transport: "https", url: "https://127.0.0.1:9/", authorizer } };
+    writeFileSync(config, JSON.stringify({ destinations, routes: [{ destination: "far" }] }));
+    const ended = await run(["send", "hello", "--config", config]);
+    expect(ended).toMatchObject(failing(2, "AGENTS_TOKEN is not set"));
+    expect((await run(["send", "hello", "--config", config], { AGENTS_TOKEN: "t" })).code).toBe(3);
+  });
+});
+
+describe("sekisho verification", () => {
+  const env = { SLACK_SIGNING_SECRET: "a-signing-secret-of-this-test", SLACK_BOT_TOKEN: "xoxb-a-token-of-this-test" };
+  const destinations = { local: { transport: "https" }, here: { transport: "in-process" } };
+  const withRoutesTo = (...names: string[]) => {
+    const config = join(folder, `${names.join("-")}.json`);
+    const routes = names.map((destination, index) => ({ channel: `C${index}`, destination }));
+    writeFileSync(config, JSON.stringify({ destinations, routes }));
+    return ["verification", "--port", "0", "--store", join(folder, "v.db"), "--config", config];
+  };
+
+  it("refuses a route to a host in its own process, where there is none", async () => {
+    const ended = await run(withRoutesTo("local", "here"), env);
+    expect(ended).toMatchObject(failing(2, 'The route to "here" needs'));
+  });
+
+  it("takes such a destination that no route uses", async () => {
+    const verification = start(withRoutesTo("local"), env);
+    await verification.prints("Verification zone:");
+    expect((await verification.kill("SIGTERM")).code).toBe(0);
+  });
+});
+
+function bundled(execution: object) {
+  const config = writeConfig({ folder, name: "bundled.json", json: { execution } });
+  return commandHere(["execution", "bundle", "--config", config, "--out", join(folder, "out")], {});
+}
+
+describe("sekisho execution bundle", () => {
+  it("says that what it made will not start in a container where there is no authenticator", async () => {
+    for (const execution of [{}, { authenticator: { type: "none" } }]) {
+      const ended = await bundled(execution);
+      expect(ended).toMatchObject(failing(0, "no authenticator"));
+    }
+    expect(readdirSync(join(folder, "out")).sort()).toEqual(["agent.cjs", "config.json", "server.cjs"]);
+  });
+
+  it("says nothing more than what it made where there is one", async () => {
+    const authenticator = { type: "bearer", tokens: [{ env: "AGENT_TOKEN" }] };
+    expect(await bundled({ authenticator })).toMatchObject({ code: 0, stderr: "" });
   });
 });

@@ -14,8 +14,8 @@ export function commandsInFolder() {
     running = [];
   });
 
-  function start(words: string[], env: Record<string, string> = {}, cwd = folder): Process {
-    const process = sekisho({ words, cwd, env });
+  function start(args: string[], env: Record<string, string> = {}, cwd = folder): Process {
+    const process = sekisho({ args, cwd, env });
     running.push(process);
     return process;
   }

@@ -1,9 +1,6 @@
 /** `sekisho send`: the deadline of a task, and what it says of one that brought no result. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, it } from "@jest/globals";
 import { complete } from "../../bin/commands/send.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
 import { createInProcessTransport } from "../../lambdas/verification/transport/in-process/transport.ts";
@@ -11,11 +8,11 @@ import { createClient } from "../../lambdas/verification/transport/runner.ts";
 import { failure, json, raw, result, silence } from "../doubles/answers.ts";
 import { connectionReset, type Received, startWebServer, type WebServer } from "../doubles/web-server.ts";
 import { freePort } from "../e2e/processes.ts";
+import { folderOfFile } from "../tooling/cleanup.ts";
 import { writeConfig } from "./aws/a-stage.ts";
-import { commandHere } from "./aws/command-here.ts";
+import { commandHere, failing, refusing } from "./aws/command-here.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "sekisho-send-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = folderOfFile();
 let open: WebServer[] = [];
 afterEach(async () => {
   await Promise.all(open.map((server) => server.close()));
@@ -36,11 +33,11 @@ const bearer = { type: "bearer", token: { env: "FAR_TOKEN" } };
 const withoutAws = { AWS_EC2_METADATA_DISABLED: "true", HOME: folder, AWS_ENDPOINT_URL: "http://127.0.0.1:1" };
 
 /** With so little time for a call that a silent peer is soon given up. */
-function send(url: string, { authorizer = bearer as unknown, env = {}, words = [] as string[] } = {}) {
-  return sendTo({ transport: "https", url, authorizer }, { env, words });
+function send(url: string, { authorizer = bearer as unknown, env = {}, args = [] as string[] } = {}) {
+  return sendTo({ transport: "https", url, authorizer }, { env, args });
 }
 
-function sendTo(far: object, { env = {}, words = [] as string[] } = {}) {
+function sendTo(far: object, { env = {}, args = [] as string[] } = {}) {
   const json = {
     destinations: { far },
     routes: [{ destination: "far" }],
@@ -48,14 +45,14 @@ function sendTo(far: object, { env = {}, words = [] as string[] } = {}) {
     execution: { syncBudgetMs: 100 },
   };
   const config = writeConfig({ folder, name: "sent.json", json });
-  return commandHere(["send", "hello", "--config", config, ...words], { FAR_TOKEN: "a-token-of-this-test", ...env });
+  return commandHere(["send", "hello", "--config", config, ...args], { FAR_TOKEN: "a-token-of-this-test", ...env });
 }
 
 describe("sekisho send where nobody knows whether the task arrived", () => {
   it.each<[string, (call: Call) => Response | Promise<Response>, string]>([
     ["is silent", ({ request }) => silence(request), "No answer came in time"],
     ["ends the connection", () => Promise.reject(connectionReset), "The connection ended before an answer came"],
-    ["answers HTTP 500", () => raw("", { status: 500 }), "It failed, or something before it did."],
+    ["answers HTTP 500", () => raw("", { status: 500 }), "It failed, or something in front of it did."],
     ["answers a bare HTTP 503", () => raw("", { status: 503 }), "It answers that it is not available now."],
   ])("says so of a peer that %s, says how to find out, and exits with 1", async (_what, answer, why) => {
     let id = "";
@@ -78,9 +75,9 @@ describe("sekisho send where nobody knows whether the task arrived", () => {
         : raw("", { status: 403 }),
     );
     const ended = await send(url);
-    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("may go on") });
+    expect(ended).toMatchObject(failing(1, "may go on"));
     expect(ended.stderr).toContain("Look for task-7 in its log");
-    expect(ended.stderr).toContain("does not let it in");
+    expect(ended.stderr).toContain("does not let the caller in");
   });
 });
 
@@ -96,8 +93,8 @@ describe("sekisho send where the task certainly did not begin", () => {
   });
 
   it("exits with 1 where the peer says that it takes none", async () => {
-    const ended = await send(await serve((call) => failure(call, "unavailable")), { words: ["--json"] });
-    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("The task has not begun.") });
+    const ended = await send(await serve((call) => failure(call, "unavailable")), { args: ["--json"] });
+    expect(ended).toMatchObject(failing(1, "The task has not begun."));
     expect(JSON.parse(ended.stdout)).toMatchObject({ error: { reason: "unavailable" } });
   });
 
@@ -106,7 +103,7 @@ describe("sekisho send where the task certainly did not begin", () => {
     const server = await startWebServer({ handle: async () => new Response("<html>", html) });
     open.push(server);
     const ended = await sendTo({ transport: "a2a", card: server.url, authorizer: bearer });
-    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("At the card's address is no agent card") });
+    expect(ended).toMatchObject(failing(1, "At the card's address is no agent card"));
     expect(ended.stderr).toContain("The task has not begun.");
   });
 
@@ -121,7 +118,7 @@ describe("sekisho send where the task certainly did not begin", () => {
       return raw("", { status: 500 });
     });
     const ended = await send(url, { authorizer, env: { ...withoutAws, ...env } });
-    expect(ended).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(words) });
+    expect(ended).toMatchObject(refusing(1, words));
     expect(ended.stderr).toContain("The task has not begun.");
     expect(calls).toEqual([]);
   });
@@ -130,7 +127,7 @@ describe("sekisho send where the task certainly did not begin", () => {
 describe("sekisho send where the task was refused or failed", () => {
   it.each<[string, (call: Call) => Response, string]>([
     ["a wrong token", () => json({}, { status: 401 }), "(unauthenticated): It does not know the caller. Is the token"],
-    ["a wrong path", () => raw("", { status: 404 }), "(invalid_response): What answers there does not speak JSON"],
+    ["a wrong path", () => raw("", { status: 404 }), "(invalid_response): The answer is not JSON"],
     [
       "an agent that failed",
       (call) => failure(call, "execution_failed"),
@@ -138,7 +135,7 @@ describe("sekisho send where the task was refused or failed", () => {
     ],
   ])("says what to do about %s, and exits with 1", async (_what, answer, words) => {
     const ended = await send(await serve(answer));
-    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining(`The task failed ${words}`) });
+    expect(ended).toMatchObject(failing(1, `The task failed ${words}`));
   });
 });
 

@@ -2,8 +2,182 @@
 import { expect } from "@jest/globals";
 import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { createdIn, hourMs, idsOf, type SampleItem, type StoreCase, sample } from "./task-store-case.ts";
-import { listingCases } from "./task-store-listings.ts";
-import { removalCases } from "./task-store-removal.ts";
+
+const listingCases: readonly StoreCase[] = [
+  {
+    name: "a listing shows the items of one key, oldest first, whatever was replaced since",
+    run: async ({ store, clock }) => {
+      for (const id of ["c", "a", "d", "b"]) await store.create({ item: { ...sample(clock), id } });
+      await store.create({ item: { ...sample(clock), id: "other", thread: "u", state: "old" } });
+      const item = await store.get({ id: "c" });
+      if (item !== undefined) await store.replace({ item: { ...item, text: "new" } });
+      for (const [index, key] of [
+        ["thread", "t"],
+        ["state", "new"],
+      ] as const) {
+        const { items, cursor } = await store.list({ index, key, limit: 10 });
+        expect(items.map(({ id }) => id)).toEqual(["c", "a", "d", "b"]);
+        expect(cursor).toBeUndefined();
+      }
+    },
+  },
+  {
+    name: "an item moves from one key to another with its replace",
+    run: async ({ store, clock }) => {
+      const created = await createdIn(store, { ...sample(clock), listedAtMs: 1 });
+      expect(await idsOf(store, "principal", "p")).toEqual(["a"]);
+      const replaced = await store.replace({ item: { ...created, state: "done", principal: undefined } });
+      expect(replaced?.state).toBe("done");
+      expect(await idsOf(store, "state", "new")).toEqual([]);
+      expect(await idsOf(store, "state", "done")).toEqual(["a"]);
+      expect(await idsOf(store, "principal", "p")).toEqual([]);
+      expect(await idsOf(store, "thread", "t")).toEqual(["a"]);
+    },
+  },
+  {
+    name: "an item without an index key is in no listing of that index",
+    run: async ({ store, clock }) => {
+      const { thread, principal, ...item } = sample(clock);
+      await store.create({ item });
+      for (const key of ["", "undefined", "null"]) expect(await idsOf(store, "thread", key)).toEqual([]);
+      expect(await idsOf(store, "state", "new")).toEqual(["a"]);
+    },
+  },
+  {
+    name: "the listing of a principal shows what has a time in it, newest first, whatever was created first",
+    run: async ({ store, clock }) => {
+      const timesMs = { late: 1_762_750_300_000, early: 999, latest: 1_762_750_300_001, first: 0 };
+      for (const [id, listedAtMs] of Object.entries(timesMs)) {
+        await store.create({ item: { ...sample(clock), id, listedAtMs } });
+      }
+      await store.create({ item: { ...sample(clock), id: "without a time" } });
+      await store.create({ item: { ...sample(clock), id: "of nobody", principal: undefined, listedAtMs: 5 } });
+      await store.create({ item: { ...sample(clock), id: "of another", principal: "q", listedAtMs: 5 } });
+      expect(await idsOf(store, "principal", "p")).toEqual(["latest", "late", "early", "first"]);
+      expect(await idsOf(store, "principal", "q")).toEqual(["of another"]);
+    },
+  },
+  {
+    name: "a replace moves an item to where its new time belongs, into the listing of its principal and out of it",
+    run: async ({ store, clock }) => {
+      for (const id of ["c", "b"]) await store.create({ item: { ...sample(clock), id, listedAtMs: 10 } });
+      let item = await createdIn(store, sample(clock));
+      const listingAfter = async (change: { listedAtMs?: number | undefined; text?: string }) => {
+        item = (await store.replace({ item: { ...item, ...change } })) ?? item;
+        return idsOf(store, "principal", "p");
+      };
+      expect(await listingAfter({ listedAtMs: 9 })).toEqual(["c", "b", "a"]);
+      expect(await listingAfter({ listedAtMs: 11 })).toEqual(["a", "c", "b"]);
+      expect(await listingAfter({ text: "new" })).toEqual(["a", "c", "b"]);
+      expect(await listingAfter({ listedAtMs: undefined })).toEqual(["c", "b"]);
+    },
+  },
+  {
+    name: "pages of a principal follow each other without gap or repetition, also where all times are the same",
+    run: async ({ store, clock }) => {
+      for (const id of ["b", "e", "a", "f", "d", "c"]) {
+        await store.create({ item: { ...sample(clock), id, listedAtMs: id < "e" ? 20 : 30 } });
+      }
+      const { items, cursor = "" } = await store.list({ index: "principal", key: "p", limit: 3 });
+      expect(items.map(({ id }) => id)).toEqual(["f", "e", "d"]);
+      // A newer item belongs before the page that was read. The item of the cursor may disappear or move.
+      await store.create({ item: { ...sample(clock), id: "later", listedAtMs: 40 } });
+      for (const item of items)
+        await store.replace({ item: { ...item, listedAtMs: item.id === "e" ? undefined : 50 } });
+      const rest = await store.list({ index: "principal", key: "p", cursor, limit: 3 });
+      expect(rest.items.map(({ id }) => id)).toEqual(["c", "b", "a"]);
+      expect(rest.cursor).toBeUndefined();
+    },
+  },
+  {
+    name: "pages follow each other without gap or repetition while items are added",
+    run: async ({ store, clock }) => {
+      const ids = Array.from({ length: 7 }, (_, number) => `item ${number}`);
+      for (const id of ids) await store.create({ item: { ...sample(clock), id } });
+      const seen: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await store.list({ index: "thread", key: "t", limit: 3, ...(cursor ? { cursor } : {}) });
+        expect(page.items.length).toBeLessThanOrEqual(3);
+        seen.push(...page.items.map(({ id }) => id));
+        cursor = page.cursor;
+        if (cursor !== undefined && ids.length < 10) {
+          const id = `late ${ids.length}`;
+          ids.push(id);
+          await store.create({ item: { ...sample(clock), id } });
+        }
+      } while (cursor !== undefined);
+      expect(seen).toEqual(ids);
+    },
+  },
+  {
+    name: "a cursor stays good when all that it had seen has expired and others came",
+    run: async ({ store, clock }) => {
+      const expiresAtMs = clock.nowMs() + 2000;
+      for (const id of ["a", "b"]) await store.create({ item: { ...sample(clock), id, expiresAtMs } });
+      const { cursor = "" } = await store.list({ index: "thread", key: "t", limit: 1 });
+      await clock.advance({ ms: 3000 });
+      for (const id of ["c", "d"]) await store.create({ item: { ...sample(clock), id } });
+      const { items } = await store.list({ index: "thread", key: "t", cursor, limit: 9 });
+      expect(items.map(({ id }) => id)).toEqual(["c", "d"]);
+    },
+  },
+];
+
+const removalCases: readonly StoreCase[] = [
+  {
+    name: "what is removed is in no listing, and its id can be created again",
+    run: async ({ store, openAgain, clock }) => {
+      const { revision } = await createdIn(store, { ...sample(clock), listedAtMs: 1, text: "old" });
+      expect(await store.remove({ id: "a", revision })).toBe(true);
+      expect(await (await openAgain()).get({ id: "a" })).toBeUndefined();
+      for (const [index, key] of [
+        ["thread", "t"],
+        ["principal", "p"],
+        ["state", "new"],
+      ] as const) {
+        expect(await idsOf(store, index, key)).toEqual([]);
+      }
+      expect(await store.create({ item: { ...sample(clock), text: "new" } })).toMatchObject({ revision: 1 });
+      expect(await store.get({ id: "a" })).toMatchObject({ text: "new" });
+    },
+  },
+  {
+    name: "an item that was changed since it was read is not removed",
+    run: async ({ store, clock }) => {
+      const created = await createdIn(store, sample(clock));
+      const replaced = await store.replace({ item: { ...created, text: "new" } });
+      expect(await store.remove({ id: "a", revision: created.revision })).toBe(false);
+      expect(await store.remove({ id: "a", revision: 3 })).toBe(false);
+      expect(await store.get({ id: "a" })).toEqual(replaced);
+      expect(await store.remove({ id: "a", revision: 2 })).toBe(true);
+    },
+  },
+  {
+    name: "removing what is not there, or has expired, is no failure, and a replace does not bring it back",
+    run: async ({ store, clock }) => {
+      expect(await store.remove({ id: "nobody", revision: 1 })).toBe(true);
+      const created = await createdIn(store, sample(clock));
+      expect(await store.remove({ id: "a", revision: 1 })).toBe(true);
+      expect(await store.remove({ id: "a", revision: 1 })).toBe(true);
+      expect(await store.replace({ item: created })).toBeUndefined();
+      await store.create({ item: { ...sample(clock), id: "b", expiresAtMs: clock.nowMs() + 1000 } });
+      await clock.advance({ ms: 2000 });
+      expect(await store.remove({ id: "b", revision: 7 })).toBe(true);
+      expect(await store.get({ id: "b" })).toBeUndefined();
+    },
+  },
+  {
+    name: "other items stay, and a listing that is under way goes on behind what was removed",
+    run: async ({ store, clock }) => {
+      for (const id of ["a", "b", "c"]) await store.create({ item: { ...sample(clock), id } });
+      const { cursor = "" } = await store.list({ index: "thread", key: "t", limit: 1 });
+      expect(await store.remove({ id: "a", revision: 1 })).toBe(true);
+      const { items } = await store.list({ index: "thread", key: "t", cursor, limit: 9 });
+      expect(items.map(({ id }) => id)).toEqual(["b", "c"]);
+    },
+  },
+];
 
 export const taskStoreCases: readonly StoreCase[] = [
   {

@@ -4,13 +4,10 @@ import { describe, expect, it } from "@jest/globals";
 import { silentLog } from "../../lambdas/shared/log.ts";
 import { createClient } from "../../lambdas/verification/transport/runner.ts";
 import { type TapEntry, tapTransport } from "../../lambdas/verification/transport/tap.ts";
-import { answerCases } from "./transport-answers.ts";
+import { answerCases, largeCases, statusCases, taskCases } from "./transport-answers.ts";
 import type { CaseRun, TransportCase, TransportUnderTest } from "./transport-case.ts";
 import { faultCases } from "./transport-faults.ts";
-import { largeCases } from "./transport-large.ts";
 import { common } from "./transport-sample.ts";
-import { statusCases } from "./transport-statuses.ts";
-import { taskCases } from "./transport-tasks.ts";
 
 const transportCases: readonly TransportCase[] = [
   ...answerCases,

@@ -64,9 +64,9 @@ describe("the reader of a shell's block", () => {
     const block = "a --b \\\n  c   # why\n\n# nothing\nd 'e\n# f' | \n  g \"#h\"\ni#j";
     expect(commandLines(block)).toEqual(["a --b c", "d 'e # f' | g \"#h\"", "i#j"]);
     expect(parseCommand("A=b X=$(c d) e 'f g'h && i | j")).toEqual([
-      { env: { A: "b", X: "$(c d)" }, words: ["e", "f gh"] },
-      { env: {}, words: ["i"] },
-      { env: {}, words: ["j"] },
+      { env: { A: "b", X: "$(c d)" }, args: ["e", "f gh"] },
+      { env: {}, args: ["i"] },
+      { env: {}, args: ["j"] },
     ]);
   });
 

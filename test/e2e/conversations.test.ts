@@ -1,10 +1,17 @@
 /** What people and agents do with each other in a thread, over every transport: the stories of one transport run at once in one world. */
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { inThread, textsOf, withButton } from "./in-thread.ts";
-import { together } from "./together.ts";
-import { until } from "./until.ts";
-import { type E2eWorld, startWorld, type TransportName, transports } from "./world.ts";
+import {
+  type E2eWorld,
+  inThread,
+  startWorld,
+  type TransportName,
+  textsOf,
+  together,
+  transports,
+  until,
+  withButton,
+} from "./world.ts";
 
 /** Over A2A an answer that is still being written is not told. */
 const tellsPartialText: Record<TransportName, boolean> = {

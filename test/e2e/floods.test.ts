@@ -6,8 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { maxNoticesPerUser, maxRefusalsPerTeam, maxRefusalsPerUser } from "../../lambdas/verification/gate/refusals.ts";
 import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
 import { sendEvent } from "../../lib/local/signed-events.ts";
-import { textsOf, withButton } from "./in-thread.ts";
-import { type E2eWorld, startWorld } from "./world.ts";
+import { type E2eWorld, startWorld, textsOf, withButton } from "./world.ts";
 
 /** Bounds a flood that hangs: each is hundreds of requests. */
 jest.setTimeout(180_000);

@@ -3,9 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
-import { labelsOf } from "./in-thread.ts";
 import { freePort, type Process, sekisho } from "./processes.ts";
-import { until } from "./until.ts";
+import { labelsOf, until } from "./world.ts";
 
 const env = {
   SLACK_SIGNING_SECRET: "a-signing-secret-of-this-test",
@@ -45,7 +44,7 @@ afterEach(async () => {
 
 async function start(zone: "verification" | "execution"): Promise<Process> {
   const process = sekisho({
-    words: [zone, "--port", String(ports[zone])],
+    args: [zone, "--port", String(ports[zone])],
     cwd: folder,
     env: { ...env, SEKISHO_EXECUTION_PORT: String(ports.execution) },
   });

@@ -5,9 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { startWebServer, type WebServer } from "../doubles/web-server.ts";
-import { inThread, textsOf } from "./in-thread.ts";
-import { install } from "./installing.ts";
-import { type E2eWorld, startWorld } from "./world.ts";
+import { type E2eWorld, install, inThread, startWorld, textsOf } from "./world.ts";
 
 const clientSecret = "a-client-secret-of-this-test";
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");

@@ -1,9 +1,6 @@
 /** Whatever else people do in Slack, over one transport: commands, the assistant, two who press, other languages, other companies. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { inThread, textsOf, withButton } from "./in-thread.ts";
-import { together } from "./together.ts";
-import { until } from "./until.ts";
-import { type E2eWorld, startWorld } from "./world.ts";
+import { type E2eWorld, inThread, startWorld, textsOf, together, until, withButton } from "./world.ts";
 
 const prompts = [{ title: "What is this?", message: "What is a sekisho?" }];
 

@@ -19,17 +19,17 @@ export type Process = {
   exited: Promise<Run>;
 };
 
-/** `sekisho <words>` with nothing of this process's environment but the path, and `env`; in a group of its own, ended with us. */
+/** `sekisho <args>` with nothing of this process's environment but the path, and `env`; in a group of its own, ended with us. */
 export function sekisho({
-  words,
+  args,
   cwd,
   env = {},
 }: {
-  words: string[];
+  args: string[];
   cwd: string;
   env?: Record<string, string>;
 }): Process {
-  const child = spawn(process.execPath, [entry, ...words], {
+  const child = spawn(process.execPath, [entry, ...args], {
     cwd,
     env: { PATH: process.env.PATH ?? "", ...env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -8,9 +8,8 @@ import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
 import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
 import { type SocketModeSlack, startSocketModeSlack } from "../doubles/socket-mode-slack.ts";
-import { labelsOf, textsOf } from "./in-thread.ts";
 import { freePort, type Process, sekisho } from "./processes.ts";
-import { until } from "./until.ts";
+import { labelsOf, textsOf, until } from "./world.ts";
 
 const tokens = {
   SLACK_APP_TOKEN: `xapp-1-${randomBytes(12).toString("hex")}`,
@@ -46,7 +45,7 @@ afterEach(async () => {
 
 async function start(): Promise<Process> {
   const ports = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: String(executionPort) };
-  const process = sekisho({ words: ["start"], cwd: folder, env: { ...tokens, ...ports, SEKISHO_LOG_LEVEL: "debug" } });
+  const process = sekisho({ args: ["start"], cwd: folder, env: { ...tokens, ...ports, SEKISHO_LOG_LEVEL: "debug" } });
   started.push(process);
   await process.prints("Connected to Slack over Socket Mode");
   return process;

@@ -4,8 +4,7 @@ import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
 import { sendEvent } from "../../lib/local/signed-events.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { type AwsEngines, startAwsEngines } from "./aws-engines.ts";
-import { until } from "./until.ts";
-import { type E2eWorld, startWorld, transports } from "./world.ts";
+import { type E2eWorld, startWorld, transports, until } from "./world.ts";
 
 const describeOnAws = whyNoDynamoDb === undefined ? describe : describe.skip;
 const leftOut = whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`;

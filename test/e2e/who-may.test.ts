@@ -2,11 +2,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
-import { inThread, textsOf } from "./in-thread.ts";
-import { browserAt, install } from "./installing.ts";
 import { sekisho } from "./processes.ts";
-import { together } from "./together.ts";
-import { type E2eWorld, startWorld } from "./world.ts";
+import { browserAt, type E2eWorld, install, inThread, startWorld, textsOf, together } from "./world.ts";
 
 const clientSecret = "a-client-secret-of-this-test";
 /** Rules are in force within it. */
@@ -122,7 +119,7 @@ describe("who may ask", () => {
     expect(typed).toBe("allow add --team TSTANDIN --channel CRANDOM --user UHANAKO");
 
     writeFileSync(join(world.folder, "sekisho.config.json"), "{}");
-    const added = await sekisho({ words: typed.split(" "), cwd: world.folder }).exited;
+    const added = await sekisho({ args: typed.split(" "), cwd: world.folder }).exited;
     expect(added).toMatchObject({ code: 0, stdout: expect.stringContaining("UHANAKO") });
     aheadMs += rulesKeptMs;
     expect(await answered(world, there)).toContain("UHANAKO said in CRANDOM");

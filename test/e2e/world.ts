@@ -3,24 +3,28 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { expect } from "@jest/globals";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import type { Task } from "../../lambdas/verification/task/task.ts";
 import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
 import { type BothZones, startBothZones } from "../../lib/local/both-zones.ts";
 import type { Engine } from "../../lib/local/engine.ts";
+import { listButtons } from "../../lib/local/fake-slack/blocks.ts";
 import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
+import type { PostedByFakePerson } from "../../lib/local/fake-slack/persons.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";
 import { startAgentCoreStub } from "../doubles/agentcore-stub.ts";
+import { createBrowser } from "../verification/oauth/browser.ts";
 
 /** The destinations of the configuration; two are one transport in two versions of its protocol. */
 export const transports = ["in-process", "https", "agentcore", "a2a", "a2a-0-3"] as const;
-export type TransportName = (typeof transports)[number];
 
+export type TransportName = (typeof transports)[number];
 const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:123456789012:runtime/agent-abc123";
 const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "an-aws-secret-of-this-test" };
-
 export type E2eWorld = Awaited<ReturnType<typeof startWorld>>;
 
 /** Short times, so that the async path is met soon; the route is the one line that says over which transport. */
@@ -168,4 +172,80 @@ function headersOf(request: Request): Headers {
   const headers = new Headers(request.headers);
   for (const name of ["host", "content-length", "connection", "authorization"]) headers.delete(name);
   return headers;
+}
+
+export function labelsOf({ blocks = [] }: FakeSlackMessage): string[] {
+  return listButtons(blocks).map(({ button }) => button.text.text);
+}
+
+/** Resolves to the first message of the bot in the thread that is as wished. */
+export function inThread(
+  { answersTo }: E2eWorld,
+  { message }: Pick<PostedByFakePerson, "message">,
+  isWished: (message: FakeSlackMessage) => boolean,
+): Promise<FakeSlackMessage> {
+  const seen = () => answersTo(message).map(({ text, reactions, stream }) => ({ text, reactions, stream }));
+  return until(() => answersTo(message).find(isWished), { seen: () => JSON.stringify(seen()) });
+}
+
+/** The message with a button of that label. */
+export function withButton(
+  world: E2eWorld,
+  asked: Pick<PostedByFakePerson, "message">,
+  label: string,
+): Promise<FakeSlackMessage> {
+  return inThread(world, asked, (message) => labelsOf(message).includes(label));
+}
+
+export function textsOf(messages: readonly FakeSlackMessage[]): string {
+  return messages.map(({ text }) => text).join("\n");
+}
+
+/** Stories that run at once in one world, since most of a story is waiting; each is heard by a test of its own. */
+
+/** What became of each, by its name. A story that has gone wrong is told of when its test awaits it. */
+export function together<Args extends unknown[]>(
+  stories: Record<string, (...args: Args) => Promise<void>>,
+  ...args: Args
+): ReadonlyMap<string, Promise<void>> {
+  const told = new Map<string, Promise<void>>();
+  for (const [name, story] of Object.entries(stories)) {
+    const ended = story(...args);
+    ended.catch(() => {});
+    told.set(name, ended);
+  }
+  return told;
+}
+
+export function browserAt({ verificationUrl }: E2eWorld) {
+  return createBrowser({
+    oauth: ({ url, headers }) => {
+      const { pathname, search } = new URL(url);
+      return fetch(new URL(pathname + search, verificationUrl), { headers, redirect: "manual" });
+    },
+  });
+}
+
+export async function install(world: E2eWorld, where: { team: string } | { enterprise: string }): Promise<void> {
+  const browser = browserAt(world);
+  const { state, authorize } = await browser.begin();
+  expect(authorize.searchParams.get("client_id")).toBe("1234.5678");
+  const { code } = world.fakeSlack.authorize(where);
+  expect(await browser.back({ code, state })).toMatchObject({ status: 200 });
+}
+
+const lookEveryMs = 20;
+
+/** Resolves to what `look` finds; rejects with what `seen` tells when it has found nothing for `patienceMs`. */
+export async function until<T>(
+  look: () => T | undefined | false,
+  { seen = () => "", patienceMs = 20_000 }: { seen?: () => string; patienceMs?: number } = {},
+): Promise<T> {
+  const endMs = performance.now() + patienceMs;
+  for (;;) {
+    const found = look();
+    if (found !== undefined && found !== false) return found;
+    if (performance.now() > endMs) throw new Error(`It did not come. There was: ${seen()}`);
+    await wait(lookEveryMs);
+  }
 }

@@ -7,7 +7,7 @@ import { createNoneAuthenticator } from "../../lambdas/execution/http/exchange.t
 import { type ExecutionTask, parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
 import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
-import { createLog } from "../../lambdas/shared/log.ts";
+import { collectLog } from "../doubles/collect-log.ts";
 
 export type Answer = {
   id: unknown;
@@ -42,9 +42,8 @@ export function memoryStore(now?: () => number): TaskStore<ExecutionTask> {
 }
 
 export function createTestHost(options: Partial<HostOptions> = {}): TestHost {
-  const lines: string[] = [];
+  const { lines, log } = collectLog({ level: "debug" });
   const store = options.store ?? memoryStore();
-  const log = createLog({ service: "execution", level: "debug", write: (line) => lines.push(line) });
   const host = createHost({
     agent: answering("done"),
     authenticator: createNoneAuthenticator(),

@@ -1,4 +1,4 @@
-/** Whether the thread shows what a person may expect of one message, and whether the records of both zones say the same. */
+/** Compares the thread with what a person may expect of a message, and the records of both zones with each other. */
 import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { placeholderPart, questionPart } from "../../lambdas/verification/slack/messages/blocks.ts";
 import { createTaskText } from "../../lambdas/verification/slack/messages/task-text.ts";
@@ -13,11 +13,11 @@ export type Fate = {
   asked: Asked;
   expected: Expectation;
   record: Task | undefined;
-  /** What the usage history says of it. */
+  /** Its entry in the usage history. */
   noted: HistoryEntry | undefined;
   posts: readonly Post[];
   executed: ExecutionTask | undefined;
-  /** How far the clock is ahead that the record's times are of. */
+  /** The difference of the clock that the record's times come from. */
   zoneAheadMs: number;
 };
 
@@ -25,7 +25,7 @@ type Shown = readonly Pick<Post, "text" | "blocks">[];
 
 const taskText = createTaskText({ locale: "en" });
 
-/** What the thread shows, where that is not each part of what is expected once, with its own text. */
+/** Describes the shown posts unless they are each expected part once, with its own text. */
 export function oddAnswer(fate: Fate): string | undefined {
   const { expected, record } = fate;
   const shown = shownOf(fate);
@@ -38,7 +38,7 @@ export function oddAnswer(fate: Fate): string | undefined {
   return `${shown.length} posts where ${wanted[0]?.length ?? 0} are due: ${text}`;
 }
 
-/** Of an answer of which only is known that it must be there: each part once, and something to be seen. */
+/** Checks an answer of unknown text: each part once, and something visible. */
 function oddText(fate: Fate): string | undefined {
   const parts = fate.posts.flatMap(({ key }) =>
     key !== undefined && key.part > placeholderPart && key.part < questionPart ? key.part : [],
@@ -50,14 +50,14 @@ function oddText(fate: Fate): string | undefined {
   return isWhole && isVisible ? undefined : `parts ${parts.join(",")}${isVisible ? "" : ", with nothing to be seen"}`;
 }
 
-/** What people see of a post: its blocks where there are any. Markdown shows neither link definitions nor fences. */
+/** The visible text of a post: its blocks, if it has any. Markdown shows neither link definitions nor fences. */
 function seenIn({ text, blocks }: Shown[number]): string {
-  const words = blocks.length === 0 ? text : blocks.flatMap(wordsOf).join("\n");
+  const words = blocks.length === 0 ? text : blocks.flatMap(textLinesIn).join("\n");
   return words.replace(/^\s*\[[^\]]+\]:\s*\S+.*$/gm, "").replace(/^\s*(`{3,}|~{3,}).*$/gm, "");
 }
 
 /** Only those of its own words: buttons say nothing of an answer. */
-function wordsOf({ type, text }: Post["blocks"][number]): string[] {
+function textLinesIn({ type, text }: Post["blocks"][number]): string[] {
   if (type === "markdown") return [String(text)];
   if (type === "section") return [String((text as { text?: string } | undefined)?.text ?? "")];
   return type === "actions" || type === "context" ? [] : [JSON.stringify(text ?? type)];
@@ -81,8 +81,8 @@ function wantedOf({ fate: { expected, executed }, record }: { fate: Fate; record
   return (expected.texts ?? []).flatMap((text) => {
     const answer = { ...known, text };
     // A file that cannot be uploaded for a quarter of a minute is told instead.
-    const eraseQuestion = { ...answer, artifacts: executed?.artifacts, uploads: [{ failed: true as const }] };
-    const both = executed?.artifacts === undefined ? [answer] : [answer, eraseQuestion as typeof answer];
+    const withoutFile = { ...answer, artifacts: executed?.artifacts, uploads: [{ failed: true as const }] };
+    const both = executed?.artifacts === undefined ? [answer] : [answer, withoutFile as typeof answer];
     return both.map((each) => render({ record, outcome: each }));
   });
 }
@@ -165,8 +165,8 @@ const fitting: Partial<Record<string, readonly string[]>> = {
   unanswered: ["canceled", "failed", "nothing", "input_required"],
   execution_failed: ["failed"],
   timeout: ["failed", "canceled", "nothing"],
-  // What was given up is taken back, unless the host is away for that as well: then nobody starts it.
-  unavailable: ["nothing", "canceled", "submitted", "input_required", "failed"],
+  // What was given up is taken back. Where that is not certain, the record says `ambiguous`.
+  unavailable: ["nothing", "canceled"],
   internal: ["nothing"],
 };
 

@@ -11,7 +11,7 @@ import { meet, type World } from "./world.ts";
 
 type Button = { action_id: string; value: string };
 
-/** Whoever does not see the question yet looks again, for a quarter of an hour. */
+/** A person who does not see the question yet looks again, for 15 minutes. */
 const lookEveryMs = 5000;
 const mostLooks = 180;
 const mostTries = 20;

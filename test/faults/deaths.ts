@@ -2,7 +2,7 @@
 import type { Fault, Point } from "./faults.ts";
 import type { Step } from "./world.ts";
 
-/** What they leave as it was: `faults.ts` counts dying after one of them as dying before it. */
+/** Operations that change nothing: `faults.ts` counts a death after one of them as a death before it. */
 const changingNothing: readonly Point[] = [
   "store.get",
   "store.list",

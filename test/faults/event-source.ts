@@ -1,4 +1,5 @@
-/** What stands between a queue and functions on AWS: gives batches to idle instances and removes what they dealt with. */
+/** An event source between a queue and functions on AWS: gives batches to idle instances and removes the messages that they handled. */
+import { createSqsRecord } from "../doubles/aws/sqs-event.ts";
 import type { Instance, Pool } from "./pool.ts";
 import { createProcess, kill, within } from "./processes.ts";
 import type { Delivery, SimQueue } from "./sim-queue.ts";
@@ -105,15 +106,6 @@ function recordOf({ id, delivery: { message, receiveCount }, arn }: { id: string
   const { body, group, attributes } = message;
   const due = attributes.DueAtMs ?? {};
   const dueAtMs = "StringValue" in due ? due.StringValue : undefined;
-  return {
-    messageId: id,
-    receiptHandle: id,
-    eventSourceARN: arn,
-    body,
-    attributes: {
-      ApproximateReceiveCount: String(receiveCount),
-      ...(group === undefined ? {} : { MessageGroupId: group }),
-    },
-    messageAttributes: dueAtMs === undefined ? {} : { DueAtMs: { stringValue: dueAtMs } },
-  };
+  const dueAt = dueAtMs === undefined ? undefined : Number(dueAtMs);
+  return createSqsRecord(body, { messageId: id, receiptHandle: id, arn, receiveCount, group, dueAtMs: dueAt });
 }

@@ -1,4 +1,4 @@
-/** What excuses a task that ends in other words than the agent's, although the agent would have answered. */
+/** Excuses for a task that ends without the agent's answer, although the agent would have answered. */
 import type { Fate } from "./agreement.ts";
 import type { Point } from "./faults.ts";
 import { awayMs, type Outage } from "./outages.ts";
@@ -8,7 +8,7 @@ type Case = { world: World; fate: Fate; reason: string };
 
 /** Any one of them is enough. */
 const excuses: readonly ((failed: Case) => boolean)[] = [
-  /** What the host said cannot be shown. */
+  /** The host's answer cannot be shown. */
   ({ world: { story } }) => story.agent.says !== undefined,
   /** Its host died, or lost its claim, and says so. */
   ({ world: { steps, outages }, fate: { executed } }) =>
@@ -20,8 +20,10 @@ const excuses: readonly ((failed: Case) => boolean)[] = [
   /** The queue gave up on a message of it. */
   ({ fate: { record } }) => record?.history.some(({ event }) => event === "dead_lettered") === true,
   /** More than one fault together took so long that its time was over: no agent here takes as long as it may. */
-  ({ world: { steps }, fate: { executed } }) =>
-    steps.filter(isMet).length > 1 && executed?.outcome?.type === "failure" && executed.outcome.reason === "timeout",
+  ({ world: { steps, outages }, fate: { executed } }) =>
+    steps.filter(isMet).length + outages.length > 1 &&
+    executed?.outcome?.type === "failure" &&
+    executed.outcome.reason === "timeout",
   /** The host, or the way to it, was away for longer than eight tries take. */
   ({ world: { outages }, reason }) =>
     ["unavailable", "ambiguous", "timeout"].includes(reason) && awayMs(outages.filter(isOfHost)) >= givenUpAfterMs,
@@ -51,6 +53,8 @@ function wasInterrupted({ steps, outages }: World): boolean {
 const givenUpAfterMs = 100_000;
 /** As settings.ts has it, with a margin. */
 const deadlineMs = 8 * 3600_000 - 10 * 60_000;
+/** A message that has become a dead letter during an outage comes again this late after it. */
+const buriedMs = 15 * 60_000;
 /** People press a button that does nothing for a minute, and no longer. */
 const patienceMs = 60_000;
 /** A message that waited longer is told so, and never executed. */
@@ -70,8 +74,9 @@ export function needlessFailure({ world, fate }: { world: World; fate: Fate }): 
   return excuses.some((holds) => holds({ world, fate, reason })) ? undefined : `it failed: ${reason}`;
 }
 
-/** Whether words that are no failure of the agent are what people brought about, or have an excuse. */
-function isDue({ world: { story, steps, outages }, fate, type }: { world: World; fate: Fate; type: string }): boolean {
+/** True if an outcome that is no failure of the agent was caused by people, or has an excuse. */
+function isDue({ world, fate, type }: { world: World; fate: Fate; type: string }): boolean {
+  const { story, steps, outages } = world;
   const { expected } = fate;
   switch (type) {
     case "refused":
@@ -82,7 +87,7 @@ function isDue({ world: { story, steps, outages }, fate, type }: { world: World;
       return expected.isCancel;
     // Nobody presses a button again that seems to have been taken. `lostReply` says of replies that they may not be lost.
     case "unanswered":
-      if (awayMs(outages) >= story.questionMs) return true;
+      if (isQuestionOver(world)) return true;
       if (!expected.hasReply && awayMs(outages) >= patienceMs) return true;
       return !expected.hasReply && (story.buttonClicks.length === 0 || steps.some(isMet));
     // It could not be read for a quarter of a minute.
@@ -107,4 +112,9 @@ const harmless: readonly Point[] = ["slack.event", "slack.react", "queue.deliver
 
 function isHarmless({ fate, point }: Step): boolean {
   return fate?.startsWith("dies") !== true && harmless.includes(point);
+}
+
+/** An outage kept a reply away until the question had expired. */
+export function isQuestionOver({ story, outages }: World): boolean {
+  return outages.length > 0 && awayMs(outages) >= story.questionMs - buriedMs;
 }

@@ -30,7 +30,7 @@ export function createExecution({
   world: World;
   /** The destination's, for whoever is told. */
   name: string;
-  /** Where the ends of tasks are pushed to. */
+  /** Receives the completion pushes. */
   completions: SimQueue;
   skewMs: number;
 }): Execution {

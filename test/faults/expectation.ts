@@ -1,4 +1,4 @@
-/** What a person may expect of a message. It follows from what people did and saw in Slack, never from the records of the zones. */
+/** Derives what a person may expect of a message, from what people did and saw in Slack and never from the records of the zones. */
 import type { Asked } from "./people.ts";
 import { agentsAnswer, options } from "./sim-agent.ts";
 import type { World } from "./world.ts";
@@ -6,7 +6,7 @@ import type { World } from "./world.ts";
 export type Expectation = {
   /** `either`: it may be answered or not. `none`: there must be no answer. */
   answer: "owed" | "either" | "none";
-  /** What the agent may have said; empty where nothing may be executed. Undefined: any words that can be seen. */
+  /** The texts that the agent may have said. Empty if nothing may be executed. Undefined if any visible text will do. */
   texts: readonly string[] | undefined;
   /** It is the word to cancel, not a task. */
   isCancel: boolean;

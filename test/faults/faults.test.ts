@@ -1,4 +1,4 @@
-/** What the simulation finds in the product: nothing, under any one fault, some twos of them, and many that chance draws. */
+/** The simulation finds nothing in the product: under any one fault, some pairs, and many random ones. */
 import { expect, it } from "@jest/globals";
 import { faults, figuresOf } from "./command.ts";
 

@@ -1,4 +1,4 @@
-/** What can go wrong, and where: the kinds of faults and the points at which a process talks to anything. */
+/** The kinds of faults, and the points at which a process talks to anything. */
 
 export const kinds = [
   /** Certainly not done, and the party says so as its seam does. */

@@ -1,15 +1,14 @@
-/** What must hold after every run, whatever went wrong in it: each is one small function with one sentence. */
+/** The invariants that hold after every run, whatever went wrong in it. Each is one small function with one sentence. */
 
 import { openingPart, questionPart } from "../../lambdas/verification/slack/messages/blocks.ts";
 import { disagreement, type Fate, lostReply, lostWish, oddAnswer, oddNote } from "./agreement.ts";
 import { buttonsOf } from "./button-clicks.ts";
-import { needlessFailure } from "./excuses.ts";
+import { isQuestionOver, needlessFailure } from "./excuses.ts";
 import { awayMs } from "./outages.ts";
-import { agentsTogether, canceledButWorking, outOfTurn } from "./queue-turns.ts";
 import { quotaMs } from "./settings.ts";
 import { agentsAnswer } from "./sim-agent.ts";
 import type { Post } from "./sim-slack.ts";
-import type { World } from "./world.ts";
+import type { AgentRun, World } from "./world.ts";
 
 export type Ending = {
   world: World;
@@ -186,8 +185,8 @@ const invariants: readonly Invariant[] = [
   },
   {
     sentence: "A reply to a question that stands in the thread is not lost.",
-    find: ({ fates, isExempt, world: { outages, story } }) =>
-      isExempt ? undefined : lostReply({ fates, isQuestionOver: awayMs(outages) >= story.questionMs }),
+    find: ({ fates, isExempt, world }) =>
+      isExempt ? undefined : lostReply({ fates, isQuestionOver: isQuestionOver(world) }),
   },
   {
     sentence: "The tasks of a thread begin in the order of their messages.",
@@ -245,6 +244,56 @@ function firstOf<T>(items: readonly T[], find: (item: T) => string | undefined):
   for (const item of items) {
     const found = find(item);
     if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+type Seen = { fates: readonly Fate[]; agentRuns: readonly AgentRun[] };
+
+/** One began whose message came later, although this one stood in the thread's record already. */
+function outOfTurn({ fates, turns }: { fates: readonly Fate[]; turns: World["turns"] }): string | undefined {
+  const taken = fates.flatMap(({ asked }) => {
+    const turn = turns.get(asked.requestId);
+    return turn === undefined ? [] : [{ ...asked, ...turn }];
+  });
+  for (const early of taken) {
+    const late = taken.find(
+      ({ ts, threadTs, begunMs }) =>
+        threadTs === early.threadTs &&
+        Number(ts) > Number(early.ts) &&
+        begunMs > early.linedUpMs &&
+        begunMs < early.begunMs,
+    );
+    const isCanceled = early.begunMs === Number.POSITIVE_INFINITY;
+    if (late !== undefined && !isCanceled) return `${late.requestId} began before ${early.requestId}`;
+  }
+  return undefined;
+}
+
+/** One that was canceled may still be on its way to its end when the next one begins. */
+function agentsTogether({ fates, agentRuns }: Seen): string | undefined {
+  const runs = agentRuns.flatMap((run) => {
+    const fate = fates.find(({ asked }) => asked.requestId === run.requestId);
+    return fate === undefined || fate.executed?.state === "canceled" ? [] : [{ ...run, thread: fate.asked.threadTs }];
+  });
+  for (const [index, one] of runs.entries()) {
+    const other = runs
+      .slice(index + 1)
+      .find(({ thread, fromMs, untilMs }) => thread === one.thread && fromMs < one.untilMs && one.fromMs < untilMs);
+    if (other !== undefined) return `${one.requestId} and ${other.requestId}`;
+  }
+  return undefined;
+}
+
+/** It hears of it at the next renewal of its lease; one that is at its end then is fine as well. */
+function canceledButWorking({ fates, agentRuns }: Seen): string | undefined {
+  const hearsWithinMs = 30_000;
+  for (const { requestId, untilMs, end } of agentRuns) {
+    const fate = fates.find(({ asked }) => asked.requestId === requestId);
+    const told = fate?.record?.history.find(({ event }) => event === "canceled");
+    if (fate?.executed?.state !== "canceled" || told === undefined) continue;
+    const isLate = untilMs > told.atMs - fate.zoneAheadMs + hearsWithinMs;
+    if (end !== "stopped" && isLate) return `${requestId} ${end}`;
   }
   return undefined;
 }

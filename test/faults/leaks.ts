@@ -5,9 +5,9 @@ import { secretMark, secrets } from "./settings.ts";
 export type Leaks = {
   /** Sees a text that was stored or sent. */
   see(text: string): void;
-  /** Where no secret was seen: undefined. Otherwise the first one's name. */
+  /** The name of the first secret that was seen, or undefined. */
   secret(): string | undefined;
-  /** Whether a log line had that text in one of its fields. */
+  /** True if a log line had that text in one of its fields. */
   isLogged(text: string): boolean;
   /** The product's log at its most talkative. Whatever a caller passes is watched, also what a real log would cut or leave out. */
   log: Log;

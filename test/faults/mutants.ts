@@ -8,7 +8,7 @@ export type Mutant = {
   /** Occurs exactly once in the file. */
   find: string;
   replace: string;
-  /** Where it shows. */
+  /** The story and engine that show it. */
   story: string;
   engine: "sqlite" | "aws";
 };

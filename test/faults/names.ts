@@ -1,4 +1,4 @@
-/** What operations are about, in words that no refactor changes: the messages of a story are #1, #2 and so on. */
+/** Names the subject of an operation so that no refactor changes it: the messages of a story are #1, #2 and so on. */
 import type { TaskItem } from "../../lambdas/shared/engine/ports.ts";
 
 export type Names = {

@@ -4,7 +4,7 @@ import { currentProcess, kill, never, outside } from "./processes.ts";
 import { chance, currentEvent, later } from "./virtual-time.ts";
 import { meet, type World } from "./world.ts";
 
-/** How a party's seam says that something went wrong. */
+/** The errors that each party reports. */
 export type Failures = {
   refused: () => Error;
   unknown: () => Error;
@@ -34,13 +34,13 @@ export function operate<T>({
 }: {
   world: World;
   point: Point;
-  /** What it is about: with the point and the count of its like it addresses the operation in a scenario. */
+  /** Its subject. With the point and a count it addresses the operation in a scenario. */
   about: () => string;
   detail?: (() => string) | undefined;
   times: Times;
   failures: Failures;
   signal?: AbortSignal;
-  /** What comes back instead, where the answer of another call can. */
+  /** The result to return instead, if the answer of another call can come back. */
   stale?: () => T;
   effect: () => T | Promise<T>;
 }): Promise<T> {

@@ -24,7 +24,7 @@ const pointsOf: Record<Party, RegExp> = {
   execution: /^$/,
 };
 
-/** What an operation meets that begins so long after the beginning of the run. */
+/** The fate of an operation that begins at this time of the run. */
 export function outageFate({
   outages,
   sinceMs,
@@ -48,7 +48,7 @@ export function isDuring({ fromSeconds, seconds }: Outage, sinceMs: number): boo
   return sinceMs >= 1000 * fromSeconds && sinceMs < 1000 * (fromSeconds + seconds);
 }
 
-/** Of all outages together. */
+/** The length of all outages together. */
 export function awayMs(outages: readonly Outage[]): number {
   return outages.reduce((sum, { seconds }) => sum + 1000 * seconds, 0);
 }

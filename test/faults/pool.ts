@@ -57,7 +57,7 @@ export function createPool<W>({
     for (const listener of listeners) listener();
   }
 
-  /** Of one process there is only one clock. */
+  /** A single process has one clock. */
   function aheadMs(): number {
     if (engine.isOneProcess) return 0;
     return isRestless ? spreadMs * (2 * chance() - 1) : quietSpreadMs * (count % 2 === 0 ? 1 : -1);

@@ -7,7 +7,7 @@ export type Process = {
   name: string;
   zone: Zone;
   alive: boolean;
-  /** How far its clock is ahead of the world's. */
+  /** The difference of its clock to the world's. */
   skewMs: number;
   /** Called once, when it dies. */
   onDeath: (() => void)[];
@@ -43,7 +43,7 @@ export function kill(process: Process): void {
   for (const tell of process.onDeath.splice(0)) outside(tell);
 }
 
-/** What a dead process waits for. */
+/** A promise that never settles, for a dead process. */
 export function never<T>(): Promise<T> {
   return new Promise<T>(() => {});
 }

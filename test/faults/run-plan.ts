@@ -47,7 +47,7 @@ export async function runPlan({
   plan: Plan;
   fateOf?: FateOf;
   usualOperations?: number | undefined;
-  /** What each operation is about is found out. */
+  /** The subject of each operation is looked up. */
   isTold?: boolean;
 }): Promise<Run> {
   const story = stories.find(({ name }) => name === plan.story);
@@ -160,7 +160,7 @@ function zoneNames({ first }: Story): string[] {
   return first === "away" ? ["spare"] : ["agents", "spare"];
 }
 
-/** Where pushes go that failed too often: nobody looks there. */
+/** Takes the pushes that failed too often. Nobody reads it. */
 function nowhere(world: World): SimQueue {
   return createSimQueue({ world, point: "push.send" });
 }

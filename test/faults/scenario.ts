@@ -21,7 +21,7 @@ export type NamedFault = Address & {
 
 export type Scenario = {
   name: string;
-  /** What happens in it. */
+  /** One sentence about the run. */
   what: string;
   story: string;
   engine: EngineName;

@@ -213,4 +213,13 @@ export const scenarios: readonly Scenario[] = [
     ],
     outages: [{ parties: ["slack"], fromSeconds: 39, seconds: 24_998, manner: "lost" }],
   },
+  {
+    name: "stored-though-refused",
+    what: "a host stores a task, starts its agent and refuses; then it is away until the task is given up, so nothing is certain",
+    story: "invisible",
+    engine: "aws",
+    seed: 109780050,
+    faults: [{ point: "work.send", about: "task of #1", kind: "answer_lost" }],
+    outages: [{ parties: ["execution"], fromSeconds: 1, seconds: 128, manner: "limited" }],
+  },
 ];

@@ -12,7 +12,7 @@ export type Place = { story: string; engine: EngineName };
 /** `onRun` says whether to go on. */
 type Watch = { onRun: (run: Run) => boolean | Promise<boolean> };
 
-/** Of what is to be searched, one part of so many, so that several processes can share it. */
+/** One of several parts of a search, so that processes can share it. */
 export type Part = { number: number; of: number };
 
 const usual = new Map<string, Run>();
@@ -106,14 +106,14 @@ function drawn({ seed, usual }: { seed: number; usual: Run }): { fateOf: FateOf;
   return { fateOf, outages };
 }
 
-/** How long, in the share of all runs that is left by the ones before. Most runs are to be short. */
+/** The lengths of outages, each with its share of the runs left by the ones before. Most runs are short. */
 const lengths = [
   { upTo: 1 / 128, fromMinutes: 25 * 60, toMinutes: 30 * 60 },
   { upTo: 5 / 128, fromMinutes: 15, toMinutes: 8 * 60 },
   { upTo: 21 / 128, fromMinutes: 0.5, toMinutes: 15 },
 ];
 
-/** Of one party or two at once, from about a moment at which something happens in the story. */
+/** An outage of one party, or of two at once, that begins near a moment at which something happens in the story. */
 function drawnOutages({ chance, usual: { steps } }: { chance: () => number; usual: Run }): Outage[] {
   const upTo = (most: number) => Math.floor(chance() * most);
   const share = chance();

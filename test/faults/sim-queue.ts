@@ -27,14 +27,14 @@ export type SimQueue = {
   /** Puts it there, whatever is going on. */
   put(request: { body: string; delayMs?: number; group?: string | undefined; attributes?: MessageAttributes }): void;
   isDue(): boolean;
-  /** What is due, hidden from then on. */
+  /** The due messages, which are hidden from then on. */
   take(request: { max: number; visibilityTimeoutMs: number }): Delivery[];
   hideFor(request: { delivery: Delivery; ms: number }): void;
   remove(delivery: Delivery): boolean;
   /** Called whenever something is due. */
   listen(listener: () => void): void;
   messages: readonly Message[];
-  /** What a message of this queue is about. */
+  /** The subject of a message of this queue. */
   describe(message: { body: string }): string;
   /** The same of the one that is due first. */
   first(): string;

@@ -1,4 +1,4 @@
-/** What else Slack can do: streams, files, direct messages, whispers. */
+/** Further methods of Slack: streams, files, direct messages, ephemeral messages. */
 import { type SlackApi, SlackError } from "../../lambdas/verification/slack/api/slack.ts";
 import type { At, NewPost, Post } from "./sim-slack.ts";
 import { requirePiece } from "./slack-limits.ts";

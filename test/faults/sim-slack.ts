@@ -24,7 +24,7 @@ const times: Times = { usualMs: 120, giveUpMs: 10_000, landMs: 70_000 };
 const quietRetryAfterMs = 30_000;
 const mostRetryAfterMs = 90_000;
 
-/** Where nobody may post any more. */
+/** Channels in which nobody may post any more. */
 const stillPossible: readonly Point[] = ["slack.remove", "slack.replies"];
 
 /** In a thread, or (without `threadTs`) in the channel itself. */
@@ -49,7 +49,7 @@ export type At = <T>(request: {
   detail?: () => string;
   signal: AbortSignal;
   effect: () => T;
-  /** What is to be shown. */
+  /** The content to show. */
   content?: MessageContent;
 }) => Promise<T>;
 export type NewPost = Pick<Post, "channel" | "threadTs" | "key"> & Partial<Post>;
@@ -147,7 +147,7 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
     return post.key === undefined ? (post.fileIds.length > 0 ? "files" : "stream") : partName(post.key);
   }
 
-  /** What people wrote is there as well. */
+  /** The messages of people are included. */
   function list(isWanted: (post: PostedMessage & { threadTs: string | undefined; channel: string }) => boolean) {
     const own = posts.map((post) => ({ ...post, ...(buttonsOf(post).length > 0 && { hasButtons: true as const }) }));
     return [...world.said, ...own]

@@ -57,7 +57,7 @@ export function createSimTransport({ world, hosts }: { world: World; hosts: Pool
   };
 }
 
-/** Where no host lives, nobody takes the connection; where the host dies of it, the connection breaks. */
+/** Without a host the connection is refused. If the host dies, the connection breaks. */
 function reach({
   hosts,
   request,

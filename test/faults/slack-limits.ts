@@ -1,4 +1,4 @@
-/** What Slack does not take, as the real adapter tells it. */
+/** The content that Slack refuses, with the errors of the real adapter. */
 
 import { toSlackError } from "../../lambdas/verification/slack/api/call.ts";
 import type { MessageContent } from "../../lambdas/verification/slack/api/slack.ts";

@@ -18,11 +18,11 @@ type ClickedButton = { afterMs: number; option: number; by?: "asker" | "stranger
 
 export type Story = {
   name: string;
-  /** How long the agent works. */
+  /** The time that the agent works. */
   agentMs: number;
-  /** How long the host waits for the result itself. */
+  /** The time that the host itself waits for the result. */
   syncBudgetMs: number;
-  /** What the host advises between polls. */
+  /** The gap between polls that the host advises. */
   pollAfterMs: number;
   isAllowed: boolean;
   /** So many tasks a person may have in a day; what is beyond that becomes no task. */
@@ -39,13 +39,13 @@ export type Story = {
   first?: "away" | "there";
   messages: readonly Written[];
   buttonClicks: readonly ClickedButton[];
-  /** How long a question stays open. */
+  /** The time until a question expires. */
   questionMs: number;
-  /** What the agent does beside answering; `says`: its host answers with those words of `hostileAnswers` instead. */
+  /** The agent's behaviour beside answering. `says`: its host answers with that text of `hostileAnswers` instead. */
   agent: { asks?: boolean; tells?: boolean; makesFiles?: boolean; says?: string };
 };
 
-/** What a host of another party may answer: each is due one visible answer. The text, and an artifact as JSON. */
+/** Answers of a host of another party, each of which must end in one visible answer: the text, and an artifact as JSON. */
 export const hostileAnswers: Readonly<Record<string, { text: string; artifact?: string }>> = {
   halfpair: { text: "All done \u{1F600}".slice(0, -1) },
   invisible: { text: "\u202e" },

@@ -1,4 +1,4 @@
-/** What the processes of the Verification zone are made of, however many of them there are. */
+/** The parts of the processes of the Verification zone, for any number of processes. */
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";

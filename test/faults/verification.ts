@@ -1,12 +1,19 @@
 /** The Verification zone: what takes Slack's events, and what moves the tasks. */
 
 import { createCachedSecret } from "../../lambdas/shared/async/cached-secret.ts";
-import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import {
+  endingSignal,
+  handleBatch,
+  parseBatch,
+  retryDelaySeconds,
+  type SqsRecord,
+} from "../../lambdas/shared/engine/aws/batch.ts";
+import { runQueueLoop } from "../../lambdas/shared/engine/loop.ts";
+import type { QueueConsumer, TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import { parseUsage } from "../../lambdas/verification/gate/gate.ts";
 import { parseRefusalRecord } from "../../lambdas/verification/gate/refusals.ts";
 import { createPolicy } from "../../lambdas/verification/gate/rules.ts";
-
 import { createIngress, type Ingress } from "../../lambdas/verification/ingress/ingress.ts";
 import type { SlackApi } from "../../lambdas/verification/slack/api/slack.ts";
 import { createTaskText } from "../../lambdas/verification/slack/messages/task-text.ts";
@@ -14,17 +21,19 @@ import { type Task, taskSchema } from "../../lambdas/verification/task/task.ts";
 import { threadSchema } from "../../lambdas/verification/task/thread.ts";
 import { type HistoryEntry, parseHistoryEntry } from "../../lambdas/verification/usage/entry.ts";
 import { createVerificationWorker } from "../../lambdas/verification/worker/verification-worker.ts";
+import type { Worker } from "../../lambdas/verification/worker/worker.ts";
 import { parseZoneSecret } from "../../lambdas/verification/zone-secret.ts";
+import { consume, type Handler, type Source } from "./event-source.ts";
 import type { Execution } from "./execution.ts";
-import type { Pool } from "./pool.ts";
+import { operate } from "./operate.ts";
+import { createPool, type Pool } from "./pool.ts";
+import { within } from "./processes.ts";
 import { configOf, secrets } from "./settings.ts";
 import { createSimFiles } from "./sim-files.ts";
-import { createSimQueue, type SimQueue } from "./sim-queue.ts";
+import { createSimQueue, type Delivery, type SimQueue } from "./sim-queue.ts";
 import { createSimStore } from "./sim-store.ts";
 import { createSimTransport } from "./sim-transport.ts";
-import { startFunctions } from "./verification-functions.ts";
 import type { ZoneParts } from "./verification-parts.ts";
-import { startProcess } from "./verification-process.ts";
 import { worldMs } from "./virtual-time.ts";
 import type { World } from "./world.ts";
 
@@ -46,7 +55,7 @@ export function createVerification({
   slack: SlackApi;
   /** By the name of the destination; a zone that is away is not there. */
   zones: ReadonlyMap<string, Execution>;
-  /** Where the ends of tasks are pushed to. */
+  /** Receives the completion pushes. */
   completions: SimQueue;
   skewMs: number;
 }): Verification {
@@ -139,4 +148,167 @@ function noteTurns({
     const turn = turns.get(id) ?? { linedUpMs: worldMs(), begunMs: Number.POSITIVE_INFINITY };
     turns.set(id, begun ? { ...turn, begunMs: Math.min(turn.begunMs, worldMs()) } : turn);
   }
+}
+
+const maxCompletionReceives = 3;
+
+function startProcess(parts: ZoneParts): Pool<Ingress> {
+  const { world, config, skewMs, log, queue, deadLetters, completions, bootWorker, bootIngress } = parts;
+  const { visibilityTimeoutMs, concurrency } = config.limits;
+
+  function boot(): Ingress {
+    const worker = bootWorker();
+    const loop = { visibilityTimeoutMs, signal: new AbortController().signal, log };
+    void runQueueLoop({
+      ...loop,
+      consumer: createLoopConsumer({ world, queue, name: "queue" }),
+      handle: ({ body }, signal) => worker.handle({ body, signal }),
+      concurrency,
+    });
+    void runQueueLoop({
+      ...loop,
+      consumer: createLoopConsumer({ world, queue: deadLetters, name: "queue" }),
+      handle: ({ body }, signal) => worker.deadLetter({ body, signal }),
+      concurrency: 1,
+    });
+    void runQueueLoop({
+      ...loop,
+      consumer: createLoopConsumer({ world, queue: completions, name: "push" }),
+      handle: async ({ body, receiveCount }, signal) => {
+        await worker.completion({ body, signal }).catch((error: unknown) => {
+          if (receiveCount < maxCompletionReceives) throw error;
+        });
+      },
+      concurrency: 2,
+    });
+    return bootIngress();
+  }
+
+  return createPool<Ingress>({
+    world,
+    name: "verification ",
+    zone: "verification",
+    skewMs,
+    size: 1,
+    boot: (process) => within({ process, run: boot }),
+  });
+}
+
+const times = { usualMs: 2, giveUpMs: 3000, landMs: 5000 };
+const outOfReach = () => new Error("the queue is out of reach");
+const failures = { refused: outOfReach, unknown: outOfReach };
+
+function createLoopConsumer({
+  world,
+  queue,
+  name,
+}: {
+  world: World;
+  queue: SimQueue;
+  name: "queue" | "push";
+}): QueueConsumer {
+  const given = new Map<string, Delivery>();
+  let ring = () => {};
+  queue.listen(() => ring());
+
+  async function dueOrAborted(signal: AbortSignal | undefined): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    ring = resolve;
+    signal?.addEventListener("abort", () => resolve(), { once: true });
+    if (!queue.isDue()) await promise;
+  }
+
+  return {
+    async receive({ max, visibilityTimeoutMs, signal }) {
+      while (!signal?.aborted) {
+        await dueOrAborted(signal);
+        const effect = () => queue.take({ max, visibilityTimeoutMs });
+        const about = () => queue.first();
+        const deliveries = await operate({ world, point: `${name}.deliver`, about, times, failures, effect });
+        if (deliveries.length > 0) return deliveries.map(received);
+      }
+      return [];
+    },
+    async finish({ receipt }) {
+      const delivery = given.get(receipt);
+      const about = () => (delivery === undefined ? "nothing" : queue.describe(delivery.message));
+      const effect = () => delivery !== undefined && queue.remove(delivery);
+      return operate({ world, point: `${name}.finish`, about, times, failures, effect });
+    },
+  };
+
+  function received(delivery: Delivery) {
+    const { message, receiveCount } = delivery;
+    const receipt = `${message.number}.${receiveCount}`;
+    given.set(receipt, delivery);
+    return { body: message.body, receipt, receiveCount, sentAtMs: message.sentAtMs };
+  }
+}
+
+/** As the stack has it: the lease and 15 s, and six times that until a message comes again. */
+const beyondLeaseMs = 15_000;
+
+type Handle = (request: { worker: Worker; record: SqsRecord; signal: AbortSignal }) => Promise<void>;
+
+function startFunctions(parts: ZoneParts): Pool<Ingress> {
+  const { world, config, skewMs, log, queue, deadLetters, completions, bootWorker, bootIngress } = parts;
+  const archive = createSimQueue({ world, point: "queue.send", label: "archived " });
+  const zone = { world, zone: "verification", skewMs, size: 2 } as const;
+  const timeLimitMs = config.limits.leaseMs + beyondLeaseMs;
+  const isOwn = ({ eventSourceARN }: SqsRecord) => eventSourceARN === "queue";
+
+  function createHandler(handle: Handle): Handler {
+    const worker = bootWorker();
+    return async ({ event, context, deliveries }) => {
+      const { signal, end } = endingSignal({ context });
+      const response = await handleBatch({
+        batch: parseBatch(event).map((record) => (isOwn(record) ? record : { ...record, messageAttributes: {} })),
+        handle: (record) => handle({ worker, record, signal }),
+        failed: async (record) => {
+          const delivery = deliveries.get(record.messageId);
+          if (delivery !== undefined && isOwn(record))
+            queue.hideFor({ delivery, ms: 1000 * retryDelaySeconds(record) });
+        },
+        queue: queue.sender,
+        log,
+      });
+      end();
+      return response;
+    };
+  }
+
+  function startFunction({
+    name,
+    handle,
+    sources,
+  }: {
+    name: string;
+    handle: Handle;
+    sources: readonly Source[];
+  }): void {
+    const pool = createPool({ ...zone, name, boot: () => createHandler(handle) });
+    const visibilityTimeoutMs = 6 * timeLimitMs;
+    for (const source of sources) consume({ world, ...source, pool, visibilityTimeoutMs, timeLimitMs });
+  }
+
+  startFunction({
+    name: "worker ",
+    handle({ worker, record, signal }) {
+      const message = { body: record.body, signal };
+      return isOwn(record) ? worker.handle(message) : worker.completion(message);
+    },
+    sources: [
+      { queue, name: "queue", arn: "queue" },
+      { queue: completions, name: "push", arn: "completions" },
+    ],
+  });
+  startFunction({
+    name: "undertaker ",
+    handle({ worker, record: { body, group }, signal }) {
+      const keep = () => archive.sender.send({ body, ...(group === undefined ? {} : { group }) });
+      return worker.deadLetter({ body, signal, keep });
+    },
+    sources: [{ queue: deadLetters, name: "queue", arn: "dead-letters" }],
+  });
+  return createPool<Ingress>({ ...zone, name: "ingress ", boot: bootIngress });
 }

@@ -3,7 +3,6 @@
  * every run can be repeated. `installVirtualTime` is called before any module of the product is loaded.
  */
 import { createRequire, syncBuiltinESMExports } from "node:module";
-import { createHeap } from "./heap.ts";
 import { currentProcess, type Process, within } from "./processes.ts";
 
 type Timer = { atMs: number; order: number; process: Process | undefined; run: (() => void) | undefined };
@@ -201,4 +200,47 @@ export function installVirtualTime(): void {
   process.on("unhandledRejection", (thrown) => unheard.push(thrown instanceof Error ? thrown.message : typeof thrown));
   // Nobody reads where the many simulated failures were made, and finding out is dear.
   Error.stackTraceLimit = 0;
+}
+
+export type Heap<T> = { push(item: T): void; pop(): T | undefined; size(): number };
+
+function createHeap<T>({ isBefore }: { isBefore: (a: T, b: T) => boolean }): Heap<T> {
+  const items: T[] = [];
+
+  /** Puts the item where it belongs between that place and the top. */
+  function rise(item: T, from: number): void {
+    let place = from;
+    while (place > 0) {
+      const parent = (place - 1) >> 1;
+      const above = items[parent] as T;
+      if (!isBefore(item, above)) break;
+      items[place] = above;
+      place = parent;
+    }
+    items[place] = item;
+  }
+
+  /** Puts the item where it belongs below the top. */
+  function sink(item: T): void {
+    const { length } = items;
+    let place = 0;
+    for (let child = 1; child < length; child = 2 * place + 1) {
+      if (child + 1 < length && isBefore(items[child + 1] as T, items[child] as T)) child += 1;
+      if (!isBefore(items[child] as T, item)) break;
+      items[place] = items[child] as T;
+      place = child;
+    }
+    items[place] = item;
+  }
+
+  return {
+    push: (item) => rise(item, items.length),
+    pop() {
+      const first = items[0];
+      const last = items.pop();
+      if (last !== undefined && items.length > 0) sink(last);
+      return first;
+    },
+    size: () => items.length,
+  };
 }

@@ -16,9 +16,9 @@ export type Step = {
   process: string;
   zone: Zone;
   point: Point;
-  /** What it was about, which addresses it in a scenario; empty in a run that nobody is told. */
+  /** Its subject, which addresses it in a scenario. Empty in a run that is not printed. */
   about: string;
-  /** What else is worth telling. */
+  /** Further details for the printed run. */
   detail: string;
   fate: Kind | undefined;
   /** It met an outage. */
@@ -33,14 +33,14 @@ export type Step = {
 /** From when until when an agent was at work, and why it ended. */
 export type AgentRun = {
   requestId: string;
-  /** How many answers of the user it had: each is a run of its own. */
+  /** The number of the user's answers that it had: each is a run of its own. */
   turn: number;
   fromMs: number;
   untilMs: number;
   end: "working" | "ended" | "stopped" | "died";
 };
 
-/** What an operation meets. `holdBack` is given what a slow one does, to do it at its own time. */
+/** The fate of an operation. `holdBack` gets the effect of a slow one, and applies it later. */
 export type Strike = { kind: Kind; holdBack?: (land: () => void) => void };
 
 export type Turn = { linedUpMs: number; begunMs: number };
@@ -50,7 +50,7 @@ export type World = {
   story: Story;
   /** Draws a fate for the operation with that number. `about` is empty where the run is not told. */
   fateOf: (request: { at: number; point: Point; about: string; possible: readonly Kind[] }) => Strike | undefined;
-  /** What each operation is about is found out, which takes time. */
+  /** The subject of each operation is looked up, which takes time. */
   isTold: boolean;
   names: Names;
   startMs: number;
@@ -67,7 +67,7 @@ export type World = {
   /** Parts of an answer that were posted although they stood in the thread. */
   doubled: string[];
   agentRuns: AgentRun[];
-  /** What people wrote, as Slack gives it to who reads the thread. */
+  /** The messages of people, as Slack returns them in the thread. */
   said: (PostedMessage & { channel: string; threadTs: string | undefined })[];
   /** To whom something was said that nobody else sees. */
   ephemeralMessages: { user: string; atMs: number }[];

@@ -8,7 +8,7 @@ export type Entry = {
   name: string;
   /** `taskId` is the entry's own. */
   respond: (call: PeerCall, taskId: string) => Response | Promise<Response>;
-  /** What the thread must show. */
+  /** The text that the thread must show. */
   shows?: RegExp;
   /** To its caller it is an outage, which is tried again for a while. */
   isOutage?: true;

@@ -123,7 +123,7 @@ function written(write: (response: ServerResponse) => void): string {
   return text;
 }
 
-/** What a browser makes of the JSON in an answer, or in a stream of events. */
+/** Parses the JSON of a response, or of a stream of events, as a browser does. */
 const parsed = (text: string) =>
   textsIn(text.split("\n").flatMap((line) => (/[{[]/.test(line) ? [JSON.parse(line.replace(/^data: /, ""))] : [])));
 

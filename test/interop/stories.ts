@@ -1,4 +1,4 @@
-/** What a zone expects of an agent that speaks A2A, as stories in the terms of the zone contract. */
+/** Stories that an agent which speaks A2A must pass, in the terms of the zone contract. */
 import { randomUUID } from "node:crypto";
 import { expect } from "@jest/globals";
 import { SekishoError } from "../../contracts/errors.ts";

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { Session } from "node:inspector/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
@@ -32,7 +32,8 @@ async function sendAndWait(text: string): Promise<void> {
   await fakeSlack.ask({ eventsUrl: `${zones.verificationUrl}/slack/events`, text });
   const isAnswered = () =>
     fakeSlack.messages().some((one) => one.user === workspace.botUser && one.text.includes(text));
-  while (!isAnswered()) await wait(5);
+  // A pause would count what runs after the answer, such as the record of its usage.
+  while (!isAnswered()) await nextTurn();
 }
 
 const session = new Session();

@@ -10,7 +10,7 @@ let offsetMs = 0;
 const children = new Set<ChildProcess>();
 const listeners = new Set<() => void>();
 
-/** What a child process does when its time moves, such as renewing a lease, reaches AWS before anything that happens here. */
+/** Requests that a child process makes when its time moves, such as renewing a lease, reach AWS before anything that happens here. */
 const settleMs = 100;
 let moved = Promise.resolve();
 
@@ -35,7 +35,7 @@ export const clock = {
   },
 };
 
-/** How far the clock is ahead of the machine's. */
+/** The difference to the machine's clock. */
 export const currentOffsetMs = () => offsetMs;
 
 /** Node's arguments and variables for a process that starts in the time of the rehearsal. */

@@ -1,4 +1,4 @@
-/** What runs code: functions, their URLs, AgentCore runtimes, and event sources. */
+/** Everything that runs code: functions, their URLs, AgentCore runtimes, and event sources. */
 import type { WebServer } from "../doubles/web-server.ts";
 import { type RunningRuntime, runAgentRuntime, type SessionQuotas } from "./agent-runtime.ts";
 import { type Caller, createCaller, credentialVariables } from "./aws/callers.ts";
@@ -15,7 +15,7 @@ import type { AgentRuntime, EventSource, LambdaFunction, RunningPlace } from "./
 
 type Place = RunningPlace & { label: string };
 
-/** What functions and runtimes find around them. */
+/** The surroundings of functions and runtimes. */
 export type Dependencies = ReturnType<typeof createDependencies>;
 
 export function createDependencies({ gateway, slackApiUrl }: { gateway: Gateway; slackApiUrl: string }) {

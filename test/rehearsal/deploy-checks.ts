@@ -1,4 +1,4 @@
-/** What the templates alone show: what AWS would refuse at the deploy or at the start, and broken wiring. */
+/** Finds in the templates alone what AWS would refuse at the deploy or at the start, and broken wiring. */
 import { keyArn } from "./aws/implied.ts";
 import type { Authority } from "./iam/authority.ts";
 import type { Policies } from "./iam/policies.ts";

@@ -47,7 +47,7 @@ async function startHost({
   pollAfterMs,
 }: {
   authenticator: Authenticator;
-  /** How its agents wait. */
+  /** The wait of its agents. */
   sleep?: (request: { ms: number; signal: AbortSignal }) => Promise<void>;
   pollAfterMs?: number;
   /** The caller of every request, which something in front has authenticated. */

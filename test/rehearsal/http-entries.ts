@@ -1,4 +1,4 @@
-/** What makes HTTP requests invoke functions: the HTTP API for Slack, and Function URLs with IAM. */
+/** The HTTP entries that invoke functions: the HTTP API for Slack, and Function URLs with IAM. */
 import { type Received, startWebServer, type WebServer } from "../doubles/web-server.ts";
 import type { Caller } from "./aws/callers.ts";
 import { type Gateway, signedBy, sigv4ProblemAt } from "./aws/gateway.ts";

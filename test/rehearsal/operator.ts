@@ -109,7 +109,7 @@ export async function asOperator(world: World, { config, args }: { config: unkno
   try {
     writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify(config));
     const env = operatorEnvironment(world);
-    return await sekisho({ words: [...args, "--stage", stageName], cwd: folder, env }).exited;
+    return await sekisho({ args: [...args, "--stage", stageName], cwd: folder, env }).exited;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -56,7 +56,7 @@ type Wish = {
   patientUrl?: string;
   /** The stage's own Execution zone is the only destination. */
   onlyHome?: boolean;
-  /** Where spans go. Absent: nowhere. */
+  /** The address for spans. Absent: nowhere. */
   collectorUrl?: string;
 };
 

@@ -205,7 +205,7 @@ async function start({
   return {
     /** Why a deploy of these templates would not work. A story that meets one fails. */
     problems,
-    /** What functions and runtimes wrote, by label. */
+    /** The output of functions and runtimes, by label. */
     lines,
     resolver,
     authority,

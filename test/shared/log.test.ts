@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { createLog, isDebugged, type LogFields, type LogLevel, silentLog } from "../../lambdas/shared/log.ts";
+import { forAll } from "../doubles/for-all.ts";
 
 function logToArray(level?: LogLevel) {
   const written: string[] = [];
@@ -37,15 +38,13 @@ describe("a log line", () => {
 
   it("drops every field that the allowlist does not name, whatever it is called", () => {
     const known = ["level", "message", "timestamp", "service", "request_id"];
-    fc.assert(
-      fc.property(fc.dictionary(fc.string(), fc.string()), (extra) => {
-        const { log, lines } = logToArray();
-        const own = Object.fromEntries(Object.entries(extra).map(([name, value]) => [`x${name}`, value]));
-        const fields: Record<string, string> = { ...own, text: "secret", token: "secret", request_id: "r" };
-        log.info("event", fields as LogFields);
-        expect(Object.keys(lines()[0]).sort()).toEqual(known.sort());
-      }),
-    );
+    forAll(fc.dictionary(fc.string(), fc.string())).hold((extra) => {
+      const { log, lines } = logToArray();
+      const own = Object.fromEntries(Object.entries(extra).map(([name, value]) => [`x${name}`, value]));
+      const fields: Record<string, string> = { ...own, text: "secret", token: "secret", request_id: "r" };
+      log.info("event", fields as LogFields);
+      expect(Object.keys(lines()[0]).sort()).toEqual(known.sort());
+    });
   });
 
   it("cuts a long value and leaves out one that is undefined", () => {
@@ -56,13 +55,11 @@ describe("a log line", () => {
   });
 
   it("stays one line whatever a value contains", () => {
-    fc.assert(
-      fc.property(fc.string({ unit: "binary" }), (state) => {
-        const { log, written } = logToArray();
-        log.error("event", { state: `${state}\n{"level":"forged"}` });
-        expect(written.join("").trimEnd().split("\n")).toHaveLength(1);
-      }),
-    );
+    forAll(fc.string({ unit: "binary" })).hold((state) => {
+      const { log, written } = logToArray();
+      log.error("event", { state: `${state}\n{"level":"forged"}` });
+      expect(written.join("").trimEnd().split("\n")).toHaveLength(1);
+    });
   });
 });
 
@@ -104,21 +101,17 @@ const ratio = fc.double({ min: 0, max: 1, noNaN: true });
 
 describe("a task told in full", () => {
   it("is chosen by every ratio above one that chooses it", () => {
-    fc.assert(
-      fc.property(fc.uuid(), ratio, ratio, (requestId, one, other) => {
-        const [less, more] = [Math.min(one, other), Math.max(one, other)];
-        expect(isDebugged({ requestId, ratio: less }) && !isDebugged({ requestId, ratio: more })).toBe(false);
-      }),
-    );
+    forAll(fc.uuid(), ratio, ratio).hold((requestId, one, other) => {
+      const [less, more] = [Math.min(one, other), Math.max(one, other)];
+      expect(isDebugged({ requestId, ratio: less }) && !isDebugged({ requestId, ratio: more })).toBe(false);
+    });
   });
 
   it("is the same for both zones, whatever letter case its id comes in", () => {
-    fc.assert(
-      fc.property(fc.uuid(), ratio, (requestId, share) => {
-        const other = isDebugged({ requestId: requestId.toUpperCase(), ratio: share });
-        expect(isDebugged({ requestId, ratio: share })).toBe(other);
-      }),
-    );
+    forAll(fc.uuid(), ratio).hold((requestId, share) => {
+      const other = isDebugged({ requestId: requestId.toUpperCase(), ratio: share });
+      expect(isDebugged({ requestId, ratio: share })).toBe(other);
+    });
   });
 
   it.each([0.02, 0.1, 0.5, 0.9])("is one of a share of about %s", (share) => {
@@ -132,11 +125,9 @@ describe("a task told in full", () => {
   });
 
   it("is every one at 1 and none at 0", () => {
-    fc.assert(
-      fc.property(fc.string(), (requestId) => {
-        expect([isDebugged({ requestId, ratio: 0 }), isDebugged({ requestId, ratio: 1 })]).toEqual([false, true]);
-      }),
-    );
+    forAll(fc.string()).hold((requestId) => {
+      expect([isDebugged({ requestId, ratio: 0 }), isDebugged({ requestId, ratio: 1 })]).toEqual([false, true]);
+    });
   });
 });
 

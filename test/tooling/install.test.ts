@@ -1,4 +1,4 @@
-/** What an installation of the packages does, and what one for production leaves out. */
+/** The effects of an installation of the packages, and the packages that one for production leaves out. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "@jest/globals";
 

@@ -1,4 +1,4 @@
-/** What `renovate.json` covers, as far as it can be told without running Renovate. */
+/** The packages that `renovate.json` covers, as far as that is known without running Renovate. */
 import { globSync, readFileSync } from "node:fs";
 import { matchesGlob } from "node:path";
 import { expect, it } from "@jest/globals";
@@ -7,7 +7,7 @@ type Rule = { matchDepTypes?: string[]; rangeStrategy?: string };
 type Renovate = { enabledManagers: string[]; ignorePaths?: string[]; packageRules: Rule[] };
 const renovate: Renovate = JSON.parse(readFileSync("renovate.json", "utf8"));
 
-/** Of the preset `:ignoreModulesAndTests`, which `config:recommended` extends. An own list replaces it. */
+/** The paths of the preset `:ignoreModulesAndTests`, which `config:recommended` extends. An own list replaces it. */
 const ignoredByPreset = ["**/node_modules/**", "**/vendor/**", "**/examples/**", "**/test/**", "**/tests/**"];
 
 it("covers every Dockerfile", () => {

@@ -8,8 +8,9 @@ import { assumableRoleArn, externalId, startAwsSts } from "../doubles/issuers/aw
 import { createAuthority } from "../doubles/issuers/certificates.ts";
 import { serviceAccount, startGoogle, workloadIdentityProvider } from "../doubles/issuers/google.ts";
 import { clientId, scope, startEntra, startOAuth, tenantId } from "../doubles/issuers/oauth.ts";
+import { closeAfterTest } from "../doubles/serving.ts";
 import { credentials } from "./transport/agentcore/sample.ts";
-import { added, closedAfterwards, tokenOf } from "./transport/authorizer/sample.ts";
+import { added, tokenOf } from "./transport/authorizer/sample.ts";
 
 const region = "eu-central-1";
 const url = "https://agents.example/some/path";
@@ -19,7 +20,7 @@ afterEach(() => {
 });
 
 async function startSts() {
-  const sts = closedAfterwards(await startAwsSts({ credentials, region }));
+  const sts = closeAfterTest(await startAwsSts({ credentials, region }));
   process.env.AWS_ENDPOINT_URL_STS = sts.url.href;
   return sts;
 }
@@ -66,7 +67,7 @@ describe("a configured authorizer", () => {
     const sts = await startSts();
     const tokenAudience = `https://iam.googleapis.com/${workloadIdentityProvider}`;
     const isSubject = (token: string) => sts.tokens.issued.includes(token) && decodeJwt(token).aud === tokenAudience;
-    const google = closedAfterwards(await startGoogle({ isSubject }));
+    const google = closeAfterTest(await startGoogle({ isSubject }));
     const config = { type: "google", workloadIdentityProvider, serviceAccount };
     const issuers = { google: google.url };
     expect(decodeJwt(await tokenOf(authorizerOf(config, { issuers }))).aud).toBe("https://agents.example");
@@ -78,7 +79,7 @@ describe("a configured authorizer", () => {
     const sts = await startSts();
     const isAssertion = (token: string) =>
       sts.tokens.issued.includes(token) && decodeJwt(token).aud === "api://AzureADTokenExchange";
-    const entra = closedAfterwards(await startEntra({ isAssertion }));
+    const entra = closeAfterTest(await startEntra({ isAssertion }));
     const authorizer = authorizerOf(
       { type: "azure", tenantId, clientId, scope },
       { issuers: { microsoft: entra.url } },
@@ -86,27 +87,24 @@ describe("a configured authorizer", () => {
     expect(await tokenOf(authorizer)).toBe(entra.issued[0]);
   });
 
-  it.each(["basic", "post"])(
-    "oauth-client-credentials shows its client's secret by %s",
-    async (clientAuthentication) => {
-      const oauth = closedAfterwards(await startOAuth({ id: "us", secrets: { current: "a-client-secret" } }));
-      const authorizer = authorizerOf(
-        {
-          type: "oauth-client-credentials",
-          tokenUrl: new URL("/token", oauth.url).href,
-          clientId: "us",
-          clientSecret: { env: "CLIENT_SECRET" },
-          scope: "tasks",
-          audience: "agents",
-          clientAuthentication,
-        },
-        { secrets: { CLIENT_SECRET: "a-client-secret" } },
-      );
-      expect(await tokenOf(authorizer)).toBe(oauth.issued[0]);
-      expect(oauth.asked[0]?.form).toMatchObject({ scope: "tasks", audience: "agents" });
-      expect(oauth.asked[0]?.headers.has("authorization")).toBe(clientAuthentication === "basic");
-    },
-  );
+  it.each(["basic", "post"])("oauth-client-credentials shows its secret by %s", async (clientAuthentication) => {
+    const oauth = closeAfterTest(await startOAuth({ id: "us", secrets: { current: "a-client-secret" } }));
+    const authorizer = authorizerOf(
+      {
+        type: "oauth-client-credentials",
+        tokenUrl: new URL("/token", oauth.url).href,
+        clientId: "us",
+        clientSecret: { env: "CLIENT_SECRET" },
+        scope: "tasks",
+        audience: "agents",
+        clientAuthentication,
+      },
+      { secrets: { CLIENT_SECRET: "a-client-secret" } },
+    );
+    expect(await tokenOf(authorizer)).toBe(oauth.issued[0]);
+    expect(oauth.asked[0]?.form).toMatchObject({ scope: "tasks", audience: "agents" });
+    expect(oauth.asked[0]?.headers.has("authorization")).toBe(clientAuthentication === "basic");
+  });
 
   it("mtls shows its certificate and key, and believes its own authority", async () => {
     const authority = await createAuthority("an authority");

@@ -20,13 +20,12 @@ export type V03Part =
 type Described<T, Written> = z.ZodType<T | undefined, Written>;
 
 /** Reads the members of a part with the schemas of 1.0. */
-export function createV03PartSchema({
-  shape: { raw, url, mediaType, filename, metadata },
-}: {
+export function createV03PartSchema(options: {
   shape: Record<"raw" | "url" | "mediaType" | "filename", Described<string, Text>> & {
     metadata: Described<Record<string, unknown>, Metadata>;
   };
 }): z.ZodType<Part, V03Part> {
+  const { raw, url, mediaType, filename, metadata } = options.shape;
   const file = z
     .object({ bytes: raw, uri: url, mimeType: mediaType, name: filename })
     .refine(({ bytes, uri }) => (bytes === undefined) !== (uri === undefined), "exactly one of bytes, uri");

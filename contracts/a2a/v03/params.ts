@@ -92,21 +92,16 @@ const paramsWriters: ParamsToV03 = {
 /**
  * Writes the params of an operation for 0.3. It has no tenants, so a peer that wants one cannot be called in it.
  */
-export function paramsToV03<O extends V03OperationName>({
-  operation,
-  params,
-}: {
+export function paramsToV03<O extends V03OperationName>(request: {
   operation: O;
   params: OperationParams<O>;
 }): Record<string, unknown> | undefined {
+  const { operation, params } = request;
   return paramsWriters[operation](params);
 }
 
-function sendParamsToV03({
-  message,
-  configuration,
-  metadata,
-}: OperationParams<"SendMessage">): Record<string, unknown> {
+function sendParamsToV03(request: OperationParams<"SendMessage">): Record<string, unknown> {
+  const { message, configuration, metadata } = request;
   if (configuration === undefined) return { message: messageToV03(message), metadata };
   const { returnImmediately = false, taskPushNotificationConfig: push, ...others } = configuration;
   const written = { ...others, blocking: !returnImmediately, pushNotificationConfig: push && pushTargetToV03(push) };

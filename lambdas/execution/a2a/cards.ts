@@ -222,7 +222,7 @@ function isFirstOrLater(version: string | undefined): boolean {
   return /^\s*[1-9]/.test(version ?? "");
 }
 
-/** Whether the client has the current representation (RFC 9110, section 13). An entity tag takes precedence over a date. `etag` is strong. */
+/** True if the client has the current representation (RFC 9110, section 13). An entity tag takes precedence over a date. `etag` is strong. */
 function isUnchanged(request: {
   etag: string;
   lastModifiedAtMs: number;
@@ -240,9 +240,7 @@ function isUnchanged(request: {
   return Math.floor(lastModifiedAtMs / 1000) * 1000 <= sinceMs;
 }
 
-/** Agent cards that are created after the host has started, because its address or the signing key is not known before. */
-
-/** The cards as a host serves them, possibly after a wait. */
+/** The cards as a host serves them. A request may wait for its card, because the address or the signing key can be unknown at the start. */
 export type ServedCards = {
   endpoint(request: Parameters<CardEndpoint>[0]): WholeResponse | Promise<WholeResponse>;
   extended(request: Parameters<Cards["extended"]>[0]): AgentCard | Promise<AgentCard>;

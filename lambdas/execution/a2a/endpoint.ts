@@ -44,7 +44,7 @@ const streamHeaders = {
 /** Never rejects. An error before a stream's first event is a plain answer; a later one is the stream's last event. */
 function createA2aEndpoint(options: {
   operations: OperationHandlers;
-  tenant: string | undefined;
+  tenant?: string | undefined;
   keepAliveMs: number;
   /** Counts the streams of each caller. */
   calls: RunSlots;
@@ -208,9 +208,9 @@ export type A2aSettings = {
   notifications?: TaskQueue | undefined;
   /** How long a watched task may be unstarted before it is checked. */
   unstartedAfterMs?: number;
-  /** Whether push notifications may go to this machine. */
+  /** True if push notifications may go to this machine. */
   allowLoopbackPush?: boolean;
-  /** Whether a repeated message id means the same message. Default: true. */
+  /** True if a repeated message id means the same message. Default: true. */
   deduplicates?: boolean | undefined;
   /** How long a stream waits for a direct answer before it shows the task. */
   firstSignMs?: number;
@@ -228,23 +228,9 @@ type OpenA2a = A2aSettings &
     log: Log;
   };
 
-export function openA2a({
-  cards,
-  tenant,
-  outbox,
-  allowLoopbackPush = false,
-  keepAliveMs = 15_000,
-  calls,
-  random,
-  metrics,
-  log,
-  ...settings
-}: OpenA2a) {
-  const { tasks, newId } = settings;
+export function openA2a(options: OpenA2a) {
+  const { tasks, cards, outbox, allowLoopbackPush = false, keepAliveMs = 15_000, newId } = options;
   const pushConfigs = createPushConfigs({ tasks, outbox, allowLoopback: allowLoopbackPush, newId });
-  const operations = createOperations({ ...settings, cards, pushConfigs });
-  return {
-    endpoint: createA2aEndpoint({ operations, tenant, keepAliveMs, calls, newId, random, metrics, log }),
-    card: cards.endpoint,
-  };
+  const operations = createOperations({ ...options, pushConfigs });
+  return { endpoint: createA2aEndpoint({ ...options, operations, keepAliveMs }), card: cards.endpoint };
 }

@@ -3,6 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import * as z from "zod";
 import type { OperationParams } from "../../../contracts/a2a/operations.ts";
 import { type A2aTask, toA2aState } from "../../../contracts/a2a/task.ts";
+import { parseJson } from "../../shared/untrusted-input.ts";
 import { createParamsError } from "../http/exchange.ts";
 import type { ExecutionTask } from "../tasks/execution-task.ts";
 import type { Tasks } from "../tasks/tasks.ts";
@@ -142,19 +143,11 @@ function encodePageToken(token: PageToken): string {
 
 /** Throws `invalid_params` for an invalid token. */
 function decodePageToken(text: string): PageToken {
-  const token = tokenSchema.safeParse(parse(Buffer.from(text, "base64url").toString())).data;
+  const token = tokenSchema.safeParse(parseJson(Buffer.from(text, "base64url").toString())).data;
   if (token === undefined) throw foreignPageToken();
   return token;
 }
 
 function foreignPageToken(): Error {
   return createParamsError([{ path: ["pageToken"], message: "not a token of this listing" }]);
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -18,7 +18,7 @@ export type ReceiveMessage = (call: MessageCall) => Promise<ExecutionTask>;
 export function createReceiveMessage(options: {
   tasks: Tasks;
   pushConfigs: PushConfigs;
-  /** Whether a repeated message id means the same message. */
+  /** True if a repeated message id means the same message. */
   deduplicates: boolean;
   isStopping: () => boolean;
   newId: () => string;

@@ -116,10 +116,8 @@ export function toParts({ name: filename, mimetype: mediaType, ...artifact }: Ar
   return parts.length > 0 ? parts : [{ data: artifact, ...about }];
 }
 
-/** Turns a task's records into a stream of A2A events: the task itself, then its changes. */
-
 /**
- * `shown` is the record of the first event, and `task` the newest known one. Ends after a record for which `until` holds (default: the task
+ * Turns a task's records into a stream of A2A events: the task itself, then its changes. `shown` is the record of the first event, and `task` the newest known one. Ends after a record for which `until` holds (default: the task
  * is over or asks), when `signal` aborts, and when the host stops.
  */
 export async function* streamTaskEvents(request: {

@@ -3,12 +3,12 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import { createReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
+import { createReadStageSecret } from "../../shared/aws/secrets-manager.ts";
 import type { AgentConfig } from "../../shared/config/schema.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
 import type { Agent } from "./agent.ts";
 
-/** What the entry gives an agent in addition to its configuration. */
+/** The dependencies that the entry gives an agent in addition to its configuration. */
 type AgentDependencies = {
   /** Reads the secret at each call, so that a rotated secret takes effect. */
   readSecret: (reference: SecretReference) => Promise<string>;
@@ -18,16 +18,8 @@ type AgentDependencies = {
 /** The type of `createAgent` in an agent's module. `config` is `execution.agent`. */
 export type CreateAgent = (dependencies: AgentDependencies & { config: AgentConfig }) => Agent;
 
-/** In a stage, every secret is in Secrets Manager. A reference to an environment variable is refused. */
 export function agentDependencies(aws: AwsDependencies): AgentDependencies {
-  const readManagedSecret = createReadManagedSecret(aws);
-  return {
-    region: aws.region,
-    async readSecret(reference) {
-      if ("secretsManager" in reference) return readManagedSecret({ id: reference.secretsManager });
-      throw new Error(`On AWS the secret ${reference.env} must be one of Secrets Manager.`);
-    },
-  };
+  return { region: aws.region, readSecret: createReadStageSecret(aws) };
 }
 
 /**

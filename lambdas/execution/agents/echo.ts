@@ -25,14 +25,14 @@ const prompts = ["Shall I go on?", "Are you sure?"];
  * - `long`: answers with about 9,000 characters of Markdown; `very long` with about 60,000;
  * - `read files`: reads the attachments and lists their sizes and SHA-256 digests.
  */
-export function createEchoAgent({
-  stepMs = defaultStepMs,
-  sleep = ({ ms, signal }) => delay(ms, undefined, { signal }),
-}: {
-  stepMs?: number;
-  /** Rejects when the signal aborts. */
-  sleep?: (request: { ms: number; signal: AbortSignal }) => Promise<void>;
-} = {}): Agent {
+export function createEchoAgent(
+  settings: {
+    stepMs?: number;
+    /** Rejects when the signal aborts. */
+    sleep?: (request: { ms: number; signal: AbortSignal }) => Promise<void>;
+  } = {},
+): Agent {
+  const { stepMs = defaultStepMs, sleep = ({ ms, signal }) => delay(ms, undefined, { signal }) } = settings;
   return async function* echo(task, { requestId, signal, readAttachment }) {
     const wishes = readWishes({ text: task.text, stepMs });
     const { lengthMs, steps, reports, streams, fails } = wishes;

@@ -8,26 +8,22 @@ import type { SecretReference } from "../../shared/config/values.ts";
 import type { Agent } from "./agent.ts";
 import { createEchoAgent } from "./echo.ts";
 
-/**
- * A file of the user is found relative to `cwd` and must export a function `agent`. An error says how to fix the file.
- * `importFile` takes a file URL.
- */
+/** A file of the user is found relative to `cwd` and must export a function `agent`. An error says how to fix the file. */
 export async function loadAgent(request: {
   agent: AgentConfig;
   cwd: string;
   readSecret: (reference: SecretReference) => Promise<string>;
-  importFile?: (url: string) => Promise<unknown>;
 }): Promise<Agent> {
-  const { agent, cwd, readSecret, importFile = (url) => import(url) } = request;
+  const { agent, cwd, readSecret } = request;
   if (agent === "echo") return createEchoAgent();
-  if (typeof agent === "string") return loadFile(resolve(cwd, agent), importFile);
+  if (typeof agent === "string") return loadFile(resolve(cwd, agent));
   // Loads the SDK only if it is needed.
   const { createAgent } = await (agent.type === "bedrock" ? import("./bedrock.ts") : import("./openai-compatible.ts"));
   return createAgent({ config: agent, readSecret, region: undefined });
 }
 
-async function loadFile(file: string, importFile: (url: string) => Promise<unknown>): Promise<Agent> {
-  const loaded = await importFile(pathToFileURL(file).href).catch((cause: unknown) => {
+async function loadFile(file: string): Promise<Agent> {
+  const loaded: unknown = await import(pathToFileURL(file).href).catch((cause: unknown) => {
     throw new Error(`The agent file ${file} ${describeProblem({ cause, file })}`, { cause });
   });
   const agent = typeof loaded === "object" && loaded !== null && "agent" in loaded ? loaded.agent : undefined;

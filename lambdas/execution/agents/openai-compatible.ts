@@ -2,7 +2,7 @@
 import { createParser } from "eventsource-parser";
 import * as z from "zod/mini";
 import { maxResultBytes } from "../../../contracts/limits.ts";
-import { isLoopbackHost } from "../../../contracts/loopback.ts";
+import { isSecureUrl } from "../../../contracts/loopback.ts";
 import { createIdleLimit } from "../../shared/async/deadline.ts";
 import { createTraceHeaders } from "../../shared/telemetry/telemetry.ts";
 import type { Agent, AgentTask } from "./agent.ts";
@@ -104,7 +104,7 @@ function toConnectionError(error: unknown): string | undefined {
 
 function resolveEndpoint(baseUrl: string): string {
   const url = new URL(`${baseUrl.replace(/\/+$/, "")}/chat/completions`);
-  if (url.protocol === "https:" || (url.protocol === "http:" && isLoopbackHost(url.hostname))) return url.href;
+  if (isSecureUrl(url)) return url.href;
   throw new Error("The model's baseUrl must be https (http only on loopback).");
 }
 

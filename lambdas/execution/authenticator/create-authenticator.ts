@@ -48,11 +48,8 @@ export function createAuthenticator(options: {
 }
 
 /** All tokens stand for one principal, so that one can replace another. */
-export function createBearerAuthenticator({
-  readTokens,
-}: {
-  readTokens: () => Promise<readonly string[]>;
-}): Authenticator {
+export function createBearerAuthenticator(options: { readTokens: () => Promise<readonly string[]> }): Authenticator {
+  const { readTokens } = options;
   return {
     kind: "bearer",
     async authenticate(request) {

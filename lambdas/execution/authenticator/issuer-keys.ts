@@ -1,20 +1,20 @@
-/** The public keys of one issuer of tokens: fetched when they are needed, kept, and fetched anew when they have changed. */
+/** Fetches and caches the public keys of one token issuer, and fetches them again when they have changed. */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import * as z from "zod";
-import { isLoopbackHost } from "../../../contracts/loopback.ts";
+import { isSecureUrl } from "../../../contracts/loopback.ts";
 import { createCachedValue, elapsedMs, pauseAfterFailure } from "../../shared/async/cache.ts";
 import { readResponseBody } from "../../shared/http/read-body.ts";
 
 export type KeyTimes = {
-  /** Keys are used that long without being looked at again. */
+  /** How long keys are used before they are fetched again. */
   maxAgeMs: number;
-  /** So long after they were fetched they go on where they cannot be fetched anew (stale-if-error, RFC 5861, section 4). */
+  /** How long keys stay in use if they cannot be fetched again (stale-if-error, RFC 5861, section 4). */
   maxStaleMs: number;
-  /** A key that is not among them is looked for at most that often, however many tokens name one. */
+  /** The shortest time between two fetches for unknown keys, however many tokens name one. */
   coolDownMs: number;
-  /** After a failure the issuer is left alone that long, or for `coolDownMs` where the last keys go on. */
+  /** The pause after a failure. It is `coolDownMs` while the last keys stay in use. */
   failureCoolDownMs: number;
-  /** For the keys and, where it is asked for, the discovery document before them. */
+  /** The limit for the keys, together with the discovery document if it is needed. */
   timeoutMs: number;
 };
 
@@ -26,27 +26,23 @@ const defaultTimes: KeyTimes = {
   timeoutMs: 5000,
 };
 
-/** The keys cannot be had for now, so that nothing can be said of a token. */
+/** The keys are unavailable now, so no token can be checked. */
 class KeysUnavailable extends Error {
   override name = "KeysUnavailable";
 }
 
 /**
- * Rejects with an error of jose where no key fits the token, and with another where the keys cannot be had. While they
- * cannot be fetched, the last ones go on for a while; a key id that is not among those is one of keys that cannot be had,
- * since the issuer may have rotated them.
+ * Rejects with an error of jose if no key fits the token, and with another error if the keys are unavailable. While they cannot be
+ * fetched, the last ones stay in use for a while. An unknown key id then counts as unavailable, because the issuer may have rotated
+ * its keys.
  */
-export function createIssuerKeys({
-  issuer,
-  jwksUrl,
-  times = {},
-  now = Date.now,
-}: {
+export function createIssuerKeys(options: {
   issuer: string;
   jwksUrl?: string | undefined;
   times?: Partial<KeyTimes> | undefined;
   now?: () => number;
 }): JWTVerifyGetKey {
+  const { issuer, jwksUrl, times = {}, now = Date.now } = options;
   const { maxAgeMs, maxStaleMs, coolDownMs, failureCoolDownMs, timeoutMs } = { ...defaultTimes, ...times };
 
   let loadedAtMs = Number.NEGATIVE_INFINITY;
@@ -54,15 +50,15 @@ export function createIssuerKeys({
 
   async function load() {
     const signal = AbortSignal.timeout(timeoutMs);
-    // Found out each time anew: an issuer may move its keys.
+    // Read each time, because an issuer may move its keys.
     const url = jwksUrl ?? (await discover({ issuer, signal }));
     const json = await fetchJson({ url, signal });
-    // jose says whether it is a set of keys.
+    // jose checks whether it is a set of keys.
     const value = createLocalJWKSet(json as JSONWebKeySet);
     loadedAtMs = now();
     return { value, keepMs: maxAgeMs, staleMs: maxStaleMs };
   }
-  // With keys that go on there is no hurry, and an issuer that hangs holds up callers seldom.
+  // While the last keys are in use, an issuer that hangs should seldom delay a caller.
   const pauseMs = () => (isYounger(maxStaleMs) ? coolDownMs : failureCoolDownMs);
   const cached = createCachedValue<JWTVerifyGetKey>({ load: pauseAfterFailure({ load, now, pauseMs }), now });
 
@@ -90,7 +86,7 @@ function isTokenError(error: unknown): boolean {
 
 const discoverySchema = z.object({ issuer: z.string(), jwks_uri: z.string() });
 
-/** OpenID Connect Discovery 1.0, sections 4.1 and 4.3: a document that speaks for another issuer is not believed. */
+/** OpenID Connect Discovery 1.0, sections 4.1 and 4.3: a document of another issuer is refused. */
 async function discover({ issuer, signal }: { issuer: string; signal: AbortSignal }): Promise<string> {
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const document = discoverySchema.parse(await fetchJson({ url, signal }));
@@ -100,11 +96,9 @@ async function discover({ issuer, signal }: { issuer: string; signal: AbortSigna
 
 const maxBytes = 256 * 1024;
 
-/** https only (http on loopback); follows no redirect; rejects where the answer is no 200, too large, or no JSON. */
+/** Allows https only (http on loopback) and follows no redirect. Rejects unless the answer is a 200 with JSON of limited size. */
 async function fetchJson({ url, signal }: { url: string; signal: AbortSignal }): Promise<unknown> {
-  const { protocol, hostname } = new URL(url);
-  const isFit = protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname));
-  if (!isFit) throw new Error("An issuer's document must be at an https URL.");
+  if (!isSecureUrl(new URL(url))) throw new Error("An issuer's document must be at an https URL.");
   const response = await fetch(url, { signal, redirect: "manual", headers: { accept: "application/json" } });
   if (response.status !== 200) {
     await response.body?.cancel();

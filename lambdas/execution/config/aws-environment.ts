@@ -1,50 +1,40 @@
 /** Reads the environment of the Execution zone's entries on AWS. An error names the variable. */
 
-import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { defaultAwsCredentials } from "../../shared/aws/default-credentials.ts";
 import { createEndpointResolver, readAwsEnvironment, requireVariable } from "../../shared/config/aws-environment.ts";
 import { readEnvironment } from "../../shared/config/environment.ts";
 import { type LogSettings, toLogSettings } from "../../shared/config/telemetry-schema.ts";
 
-type WorkerEnvironment = {
-  table: string;
-  /** The Verification zone's completion queue, which may be in another account and region. */
-  completionsUrl: string;
-  logs: LogSettings;
-  aws: AwsDependencies;
-};
-
-export function readFunctionUrlEnvironment(variables: NodeJS.ProcessEnv = process.env): {
-  table: string;
-  /** Takes the tasks of the Verification zone, or of all callers if there is no other queue. */
-  queueUrl: string;
-  /** Takes the tasks of A2A clients. Present only if the zone serves A2A. */
-  clientsQueueUrl: string | undefined;
-  /** ARNs of the roles that may call the Function URL, the Verification zone's first. */
-  callers: readonly [string, ...string[]];
-  logs: LogSettings;
-  aws: AwsDependencies;
-} {
-  const table = requireVariable(variables, "SEKISHO_TABLE");
-  const queueUrl = requireVariable(variables, "SEKISHO_QUEUE_URL");
-  const clientsQueueUrl = variables.SEKISHO_CLIENTS_QUEUE_URL || undefined;
-  const [verification = "", ...others] = requireVariable(variables, "SEKISHO_CALLERS").split(" ");
-  const callers = [verification, ...others] as const;
-  return { table, queueUrl, clientsQueueUrl, callers, logs: logsOf(variables), aws: readAwsEnvironment(variables) };
+export function readFunctionUrlEnvironment(variables: NodeJS.ProcessEnv = process.env) {
+  return {
+    table: requireVariable(variables, "SEKISHO_TABLE"),
+    /** Takes the tasks of the Verification zone, or of all callers if there is no other queue. */
+    queueUrl: requireVariable(variables, "SEKISHO_QUEUE_URL"),
+    /** Takes the tasks of A2A clients. Present only if the zone serves A2A. */
+    clientsQueueUrl: variables.SEKISHO_CLIENTS_QUEUE_URL || undefined,
+    /** ARNs of the roles that may call the Function URL, the Verification zone's first. */
+    callers: readCallers(variables),
+    logs: logsOf(variables),
+    aws: readAwsEnvironment(variables),
+  };
 }
 
-/** `queueUrl` is the worker's own queue, for repeated push notifications. Present only if the zone serves A2A. */
-export function readExecutionWorkerEnvironment(
-  variables: NodeJS.ProcessEnv = process.env,
-): WorkerEnvironment & { queueUrl: string | undefined } {
-  const queueUrl = variables.SEKISHO_QUEUE_URL || undefined;
-  return { ...readTaskEnvironment(variables), queueUrl, aws: readAwsEnvironment(variables) };
+function readCallers(variables: NodeJS.ProcessEnv): readonly [string, ...string[]] {
+  const [verification = "", ...others] = requireVariable(variables, "SEKISHO_CALLERS").split(" ");
+  return [verification, ...others];
+}
+
+export function readExecutionWorkerEnvironment(variables: NodeJS.ProcessEnv = process.env) {
+  return {
+    ...readTaskEnvironment(variables),
+    /** The worker's own queue, for repeated push notifications. Present only if the zone serves A2A. */
+    queueUrl: variables.SEKISHO_QUEUE_URL || undefined,
+    aws: readAwsEnvironment(variables),
+  };
 }
 
 /** The platform provides the credentials of a runtime outside the environment. */
-export function readAgentCoreEnvironment(
-  variables: NodeJS.ProcessEnv = process.env,
-): WorkerEnvironment & { hostname: string; port: number; maxLifetimeMs: number } {
+export function readAgentCoreEnvironment(variables: NodeJS.ProcessEnv = process.env) {
   const common = readTaskEnvironment(variables);
   const region = requireVariable(variables, "AWS_REGION");
   const aws = {
@@ -60,10 +50,13 @@ export function readAgentCoreEnvironment(
   return { ...common, maxLifetimeMs, aws, hostname: variables.SEKISHO_HOSTNAME || "0.0.0.0", port };
 }
 
-function readTaskEnvironment(variables: NodeJS.ProcessEnv): Omit<WorkerEnvironment, "aws"> {
-  const table = requireVariable(variables, "SEKISHO_TABLE");
-  const completionsUrl = requireVariable(variables, "SEKISHO_COMPLETIONS_URL");
-  return { table, completionsUrl, logs: logsOf(variables) };
+function readTaskEnvironment(variables: NodeJS.ProcessEnv) {
+  return {
+    table: requireVariable(variables, "SEKISHO_TABLE"),
+    /** The Verification zone's completion queue, which may be in another account and region. */
+    completionsUrl: requireVariable(variables, "SEKISHO_COMPLETIONS_URL"),
+    logs: logsOf(variables),
+  };
 }
 
 function logsOf(variables: NodeJS.ProcessEnv): LogSettings {

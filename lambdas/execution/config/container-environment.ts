@@ -4,7 +4,6 @@ import * as z from "zod";
 import { logVariables, parseVariables, portSchema } from "../../shared/config/environment.ts";
 import { ConfigError } from "../../shared/config/load.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
-import type { LogLevel } from "../../shared/log.ts";
 
 const environmentSchema = z.object({
   PORT: portSchema.default(8080),
@@ -15,54 +14,42 @@ const environmentSchema = z.object({
   AWS_REGION: z.string().optional(),
 });
 
-export type ContainerEnvironment = {
-  hostname: string;
-  /** The platform sets it. 0 selects a free port. */
-  port: number;
-  /** The sqlite file of the task store. */
-  store: string;
-  /** Replaces the bundled configuration. */
-  configFile: string | undefined;
-  logLevel: LogLevel | undefined;
-  debugRatio: number | undefined;
-  /** For a model of Amazon Bedrock. If undefined, the SDK finds the region. */
-  region: string | undefined;
-};
+export type ContainerEnvironment = ReturnType<typeof readContainerEnvironment>;
 
 /** Relative paths start at the working directory. Throws a ConfigError. */
-export function readContainerEnvironment(variables: NodeJS.ProcessEnv = process.env): ContainerEnvironment {
+export function readContainerEnvironment(variables: NodeJS.ProcessEnv = process.env) {
   const data = parseVariables(environmentSchema, variables);
   return {
     hostname: data.SEKISHO_HOSTNAME,
+    /** The platform sets it. 0 selects a free port. */
     port: data.PORT,
+    /** The sqlite file of the task store. */
     store: resolve(data.SEKISHO_STORE),
+    /** Replaces the bundled configuration. */
     configFile: data.SEKISHO_CONFIG_FILE,
     logLevel: data.SEKISHO_LOG_LEVEL,
     debugRatio: data.SEKISHO_LOG_DEBUG_RATIO,
+    /** For a model of Amazon Bedrock. If undefined, the SDK finds the region. */
     region: data.AWS_REGION,
   };
 }
 
 /** In a container, secrets are environment variables, which the platform fills from its secret store. */
 export async function readSecretVariable(reference: SecretReference): Promise<string> {
-  const problem = problemOf(reference, process.env);
+  const problem = problemOf(reference);
   if (problem !== undefined) throw new Error(problem);
   return ("env" in reference && process.env[reference.env]) || "";
 }
 
 /** Throws a ConfigError that names every missing secret, so that the start fails and not the first task. */
-export function requireSecretVariables(request: {
-  references: readonly SecretReference[];
-  variables?: NodeJS.ProcessEnv;
-}): void {
-  const { references, variables = process.env } = request;
-  const problems = references.flatMap((reference) => problemOf(reference, variables) ?? []);
+export function requireSecretVariables(references: readonly SecretReference[]): void {
+  const problems = references.flatMap((reference) => problemOf(reference) ?? []);
   if (problems.length > 0) throw new ConfigError("The environment", problems);
 }
 
-function problemOf(reference: SecretReference, variables: NodeJS.ProcessEnv): string | undefined {
+function problemOf(reference: SecretReference): string | undefined {
   if ("secretsManager" in reference) {
     return `the secret ${reference.secretsManager} must be an environment variable here: refer to it as { "env": "NAME" }`;
   }
-  return variables[reference.env] ? undefined : `${reference.env} is not set; the configuration refers to it`;
+  return process.env[reference.env] ? undefined : `${reference.env} is not set; the configuration refers to it`;
 }

@@ -35,11 +35,10 @@ type Bundled = { /** The configuration as JSON. */ config: unknown; createAgent:
  * Starts the zone. With the argument `--healthcheck`, checks the health of the one in this container instead. Never rejects: a failure
  * prints its message and sets the exit code 1.
  */
-export async function runContainer(options: Bundled & { args?: string[] }): Promise<void> {
-  const { args = process.argv.slice(2), ...bundled } = options;
+export async function runContainer(bundled: Bundled): Promise<void> {
   try {
     const environment = readContainerEnvironment();
-    if (args.includes("--healthcheck")) await checkHealth(environment);
+    if (process.argv.includes("--healthcheck")) await checkHealth(environment);
     else await start({ environment, ...bundled });
   } catch (thrown) {
     process.stderr.write(`${thrown instanceof Error ? thrown.message : "unknown error"}\n`);
@@ -51,14 +50,9 @@ async function start(options: Bundled & { environment: ContainerEnvironment }): 
   const { environment, config, createAgent } = options;
   const { execution, telemetry: telemetryConfig } = createSettings({ config, configFile: environment.configFile });
   const { agent, authenticator } = execution;
-  requireSecretVariables({
-    references: [
-      ...listAuthenticatorSecrets(authenticator),
-      ...listAgentSecrets(agent),
-      ...listCardSecrets(execution.a2a),
-    ],
-  });
-  const shortTokens = shortTokenProblems({ references: listAuthenticatorSecrets(authenticator) });
+  const tokens = listAuthenticatorSecrets(authenticator);
+  requireSecretVariables([...tokens, ...listAgentSecrets(agent), ...listCardSecrets(execution.a2a)]);
+  const shortTokens = shortTokenProblems({ references: tokens });
   if (shortTokens.length > 0) throw new ConfigError("The environment", shortTokens);
   const log = createLog({ service: "execution", ...toLogSettings({ environment, config: telemetryConfig.logs }) });
   const opened: (() => Promise<void>)[] = [];

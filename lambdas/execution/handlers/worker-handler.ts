@@ -1,12 +1,16 @@
 /** The Execution worker on Lambda: runs the agent for the tasks whose ids come from SQS, and delivers push notifications. */
 
-import * as z from "zod";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { createDeadline } from "../../shared/async/deadline.ts";
 import { parseExecutionConfig } from "../../shared/config/load.ts";
+import {
+  type BatchResponse,
+  endingSignal,
+  handleBatch,
+  type InvocationContext,
+  parseBatch,
+} from "../../shared/engine/aws/batch.ts";
+import type { TaskQueue } from "../../shared/engine/ports.ts";
 import { createLog, type Log } from "../../shared/log.ts";
-import { readQueuedIds } from "../../shared/queued-ids.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
 import { createPushDelivery, type PushDelivery } from "../a2a/push-delivery.ts";
 import { agentDependencies, type CreateAgent } from "../agents/create-agent.ts";
@@ -41,14 +45,13 @@ export function createExecutionWorkerHandler(options: {
     telemetry,
   });
   const delivery = queue && createPushDelivery({ store, queue, allowLoopback, log });
-  return handleExecutionBatches({ worker, delivery, settled: telemetry.flush, log });
+  return handleExecutionBatches({ worker, delivery, queue, settled: telemetry.flush, log });
 }
 
-type Context = { getRemainingTimeInMillis(): number };
-type BatchResponse = { batchItemFailures: { itemIdentifier: string }[] };
-export type ExecutionWorkerHandler = (event: unknown, context: Context) => Promise<BatchResponse>;
-
-const eventSchema = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
+export type ExecutionWorkerHandler = (
+  event: unknown,
+  context: Pick<InvocationContext, "getRemainingTimeInMillis">,
+) => Promise<BatchResponse>;
 
 /** The time to store the outcome of a stopped agent before Lambda ends the function. */
 const stopBeforeEndMs = 20_000;
@@ -60,11 +63,13 @@ const stopBeforeEndMs = 20_000;
 export function handleExecutionBatches(request: {
   worker: ExecutionWorker;
   delivery?: PushDelivery | undefined;
+  /** Takes the messages that are not due yet. */
+  queue?: TaskQueue | undefined;
   /** Awaited before the function may be frozen. */
   settled?: () => Promise<void>;
   log: Log;
 }): ExecutionWorkerHandler {
-  const { worker, delivery, settled = async () => {}, log } = request;
+  const { worker, delivery, queue, settled = async () => {}, log } = request;
   async function handleOne({ body, signal }: { body: string; signal: AbortSignal }): Promise<void> {
     const message = parseExecutionMessage(body);
     if ("taskId" in message) return worker.run({ ...message, signal });
@@ -74,17 +79,11 @@ export function handleExecutionBatches(request: {
   }
 
   return async (event, context) => {
-    const { Records: records } = eventSchema.parse(event);
-    const { signal, end } = createDeadline({ timeoutMs: context.getRemainingTimeInMillis() - stopBeforeEndMs });
-    const results = await Promise.allSettled(records.map(({ body }) => handleOne({ body, signal })));
+    const batch = parseBatch(event);
+    const { signal, end } = endingSignal({ context, reserveMs: stopBeforeEndMs });
+    const response = await handleBatch({ batch, handle: ({ body }) => handleOne({ body, signal }), queue, log });
     end();
-    const batchItemFailures = records.flatMap(({ messageId: itemIdentifier, body }, index) => {
-      const result = results[index];
-      if (result?.status !== "rejected") return [];
-      log.error("task_message_failed", { ...readQueuedIds(body), cause_kind: errorKind(result.reason) });
-      return [{ itemIdentifier }];
-    });
     await settled();
-    return { batchItemFailures };
+    return response;
   };
 }

@@ -29,7 +29,7 @@ export type Exchange = {
   sourceAddress?: string | undefined;
   /** Called at most once, and not at all for a request that was refused before. */
   readBody(request: { maxBytes: number }): Promise<Uint8Array | "too_large">;
-  /** Whether an answer may be streamed. */
+  /** True if an answer may be streamed. */
   canStream: boolean;
   /** Aborts when the client disconnects or the server closes. Created on first access, because most answers need none. */
   readonly signal: AbortSignal;
@@ -113,7 +113,7 @@ export function createAdmitCaller(options: { authenticator: Authenticator; now: 
   };
 }
 
-/** Whether the admission has logged the refusal already, or left it out on purpose. */
+/** True if the admission has logged the refusal already, or left it out on purpose. */
 export function isRefusedCaller({ reason }: SekishoError): boolean {
   return reason === "unauthenticated" || reason === "permission_denied";
 }

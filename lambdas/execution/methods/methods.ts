@@ -44,7 +44,7 @@ export function createDispatch(options: { methods: MethodHandlers; metrics: Metr
   };
 }
 
-/** Whether the error is a task's outcome, which was logged when the task ended, and not a refused request. */
+/** True if the error is a task's outcome, which was logged when the task ended, and not a refused request. */
 function isOutcome({ reason, details }: SekishoError): boolean {
   return details.correlation_id !== undefined && reason !== "invalid_state";
 }

@@ -39,8 +39,8 @@ type WorkerOptions = Partial<RunTimes> & {
 };
 
 /** Takes about half a minute in total while the store is unavailable. */
-const maxReads = 7;
-const readPause = { baseMs: 1000, capMs: 15_000 };
+const maxStarts = 7;
+const startPause = { baseMs: 1000, capMs: 15_000 };
 
 /** The times must be those of the host that queues the tasks. */
 export function createExecutionWorker(options: WorkerOptions): ExecutionWorker {
@@ -55,33 +55,35 @@ export function createExecutionWorker(options: WorkerOptions): ExecutionWorker {
     return createHandleLook({ store: guarded, advanceIfDue: createAdvanceIfDue({ ...common, runs: queued }), outbox });
   }
 
-  /** Retries, because a failed message stays hidden for six times the function's time limit, and the task would be out of time. */
-  async function readTask({ taskId, signal }: { taskId: string; signal: AbortSignal }) {
+  /**
+   * Reads the task and starts it. False if it is not due. Retries while the store is unavailable, because a failed message stays hidden for
+   * six times the function's time limit, and the task would be out of time.
+   */
+  async function startTask({ taskId, signal }: { taskId: string; signal: AbortSignal }): Promise<boolean> {
     for (let attempt = 0; ; attempt++) {
       signal.throwIfAborted();
       try {
-        // A task that is read after the abort would be stored as lost, although its agent never started.
-        return await abortable({ promise: guarded.get({ id: taskId }), signal });
+        // A task that is started after the abort would be stored as lost, although its agent never ran.
+        const task = await abortable({ promise: guarded.get({ id: taskId }), signal });
+        const isDue = task !== undefined && isUnstarted(task);
+        if (isDue) await runs.start({ task, isSubmission: false });
+        else log.info("task_not_due", { task_id: taskId, ...(task && createLogIds(task)), state: task?.state });
+        return isDue;
       } catch (error) {
         signal.throwIfAborted();
-        if (attempt === maxReads - 1) throw error;
+        if (attempt === maxStarts - 1) throw error;
       }
-      await abortable({ promise: sleep(backoffMs({ ...readPause, attempt, random }), undefined, { signal }), signal });
+      await abortable({ promise: sleep(backoffMs({ ...startPause, attempt, random }), undefined, { signal }), signal });
     }
   }
 
   return {
     look: notifications && outbox ? createLook({ queue: notifications, outbox }) : async () => {},
     async run({ taskId, signal }) {
-      const task = await readTask({ taskId, signal });
-      if (task === undefined || !isUnstarted(task)) {
-        log.info("task_not_due", { task_id: taskId, ...(task && createLogIds(task)), state: task?.state });
-        return;
-      }
       const stop = () => runs.stop({ id: taskId, cause: "stopped" });
       signal.addEventListener("abort", stop);
       try {
-        await runs.start({ task, isSubmission: false });
+        if (!(await startTask({ taskId, signal }))) return;
         if (signal.aborted) stop();
         await runs.ended(taskId);
         await push.settled();

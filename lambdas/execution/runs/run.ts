@@ -73,21 +73,9 @@ export type RunInput = TaskInput & { bot_token?: string };
 export function startRun(
   request: RunSettings & { task: ExecutionTask; owner: string; params: RunInput; log: Log },
 ): Run {
-  const {
-    agent,
-    agentName,
-    spans,
-    changeTask,
-    owner,
-    params,
-    log,
-    leaseMs,
-    renewMs,
-    lostAfterMs,
-    retentionMs,
-    progressMs,
-  } = request;
-  const { questionMs, now, newId, random, metrics, publicFetch = createPublicFetch() } = request;
+  const { agent, agentName, spans, changeTask, owner, params, log } = request;
+  const { leaseMs, renewMs, lostAfterMs, retentionMs, progressMs, questionMs } = request;
+  const { now, newId, random, metrics, publicFetch = createPublicFetch() } = request;
   const startedAtMs = now();
   const abort = new AbortController();
   const { promise: stopped, resolve: resolveStopped } = Promise.withResolvers<undefined>();
@@ -323,9 +311,9 @@ const localPath = "/files/";
 export function createLocalAttachmentFetch(options: {
   /** Undefined while the Verification zone does not listen. Nothing local is read then. */
   verificationPort: () => number | undefined;
-  elsewhere?: PublicFetch;
 }): PublicFetch {
-  const { verificationPort, elsewhere = createPublicFetch() } = options;
+  const { verificationPort } = options;
+  const elsewhere = createPublicFetch();
   const onLoopback = createPublicFetch({ allowLoopback: true });
   return (request) => (isLocalFile(request.url, verificationPort()) ? onLoopback(request) : elsewhere(request));
 }

@@ -25,7 +25,7 @@ import { createTimeLimit } from "./time-limit.ts";
 
 type Start = {
   task: ExecutionTask;
-  /** Whether the task's own request starts it, and not a read that finds it unstarted. */
+  /** True if the task's own request starts it, and not a read that finds it unstarted. */
   isSubmission: boolean;
   /** Present only in the request that sent it, because it is not stored. */
   botToken?: string | undefined;
@@ -207,7 +207,7 @@ export function throwTaskGone(): never {
 export type Lifetime = {
   /** How long a task that begins now may take; infinite if nothing ends the process. */
   leftMs(): number;
-  /** Whether the task can be run to its end here. */
+  /** True if the task can be run to its end here. */
   canFinish(task: Pick<ExecutionTask, "state" | "deadlineAtMs" | "changedAtMs">): boolean;
 };
 

@@ -148,7 +148,7 @@ export function isLost(request: { task: ExecutionTask; nowMs: number; lostAfterM
   return task.state === "working" && task.lease !== undefined && nowMs >= task.lease.untilMs + lostAfterMs;
 }
 
-/** Whether the task waits for a run: it is new, or its question was answered. */
+/** True if the task waits for a run: it is new, or its question was answered. */
 export function isUnstarted({ state, lease }: Pick<ExecutionTask, "state" | "lease">): boolean {
   return state === "submitted" || (state === "working" && lease === undefined);
 }
@@ -160,7 +160,7 @@ export function isOver(task: Pick<ExecutionTask, "state">): boolean {
 /** Removes a task from the listing, where its answer needed no task. */
 export const unlistChange: TaskChange = ({ listedAtMs: _listedAtMs, ...task }) => task;
 
-/** Whether the agent has nothing to do now: the task is over or waits for an answer. */
+/** True if the agent has nothing to do now: the task is over or waits for an answer. */
 export function isTurnOver(task: ExecutionTask): boolean {
   return isOver(task) || isAsking(task);
 }

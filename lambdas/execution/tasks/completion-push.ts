@@ -82,7 +82,7 @@ export function createCompletionPush(options: {
     return task.callback === true && uuidPattern.test(readRequestId(task)) && isAnswered(task);
   }
 
-  /** Whether the request was answered. After a person's answer it was, because `answer_task` returns at once. */
+  /** True if the request was answered. After a person's answer it was, because `answer_task` returns at once. */
   function isAnswered(task: ExecutionTask): boolean {
     return task.answers !== undefined || now() - task.createdAtMs >= syncBudgetMs;
   }

@@ -52,7 +52,7 @@ const answerSchema = z.object({
 });
 export type PersonAnswer = z.infer<typeof answerSchema>;
 
-/** Where push notifications of a task go, in the A2A version in which it was registered. Token and credentials are secrets. */
+/** The target of push notifications of a task, in the A2A version in which it was registered. Token and credentials are secrets. */
 const storedPushConfigSchema = pushConfigSchema.omit({ tenant: true, taskId: true }).extend({
   id: z.string(),
   version: z.enum(["1.0", "0.3"]),
@@ -123,7 +123,7 @@ const executionTaskSchema = z.object({
   queuedAtMs: z.number().optional(),
   /** When the task's time is over. An answer moves it by the time that the question was open. */
   deadlineAtMs: z.number(),
-  /** Whether the caller asked for a completion push. */
+  /** True if the caller asked for a completion push. */
   callback: z.literal(true).optional(),
   /** Removed with its texts when the task is over. */
   params: taskInputSchema.optional(),

@@ -86,7 +86,7 @@ type TaskSettings = {
   advanceIfDue: AdvanceIfDue;
   lifetime?: Lifetime;
   callerLimits?: CallerLimits;
-  /** Whether a caller's calls may be held open. Default: everyone's. */
+  /** True if a caller's calls may be held open. Default: everyone's. */
   mayWait?: ((principal: string) => boolean) | undefined;
   maxTaskMs: number;
   retentionMs: number;

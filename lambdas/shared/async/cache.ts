@@ -1,46 +1,46 @@
-/** Values that are loaded elsewhere and kept for a while: expiry, one load at a time, and the last good value where a load fails. */
+/** Caches loaded values: with expiry, one load at a time, and the last good value if a load fails. */
 import { abortable } from "./waiting.ts";
 
-/** All ages count from before the load, by this machine's clock: time in a frozen process counts, clocks of others do not. */
+/** Ages count from the start of the load, by this machine's clock, and include the time in which the process was frozen. */
 export type Loaded<T> = {
   value: T;
-  /** Up to this age the value is given without a load. At 0, and without `staleMs`, only those who wait for it get it. */
+  /** Up to this age the value is returned without a load. At 0, and without `staleMs`, only the callers that wait for it get it. */
   keepMs: number;
-  /** From this age on, one caller loads it anew, while the others get the cached one at once. */
+  /** From this age on, one caller loads it again, while the others get the cached one at once. */
   refreshAfterMs?: number | undefined;
-  /** Up to this age it stands in where a load fails (stale-if-error, RFC 5861, section 4), if that is longer than `keepMs`. */
+  /** Up to this age it is used if a load fails (stale-if-error, RFC 5861, section 4), if that is longer than `keepMs`. */
   staleMs?: number | undefined;
 };
 
 export type CachedValue<T> = {
   /**
-   * Returns at once where the cached value is good. Otherwise all callers share one load, and get its failure where no value can
-   * stand in. `refreshAfterMs` is for this call, where it is less than the value's own.
+   * Returns at once if the cached value is good. Otherwise all callers share one load, and get its failure if no stale value can be
+   * used. `refreshAfterMs` applies to this call, if it is less than the value's own.
    */
   get(request?: { refreshAfterMs?: number | undefined }): T | Promise<T>;
-  /** The good cached value, where there is one. */
+  /** The good cached value, if there is one. */
   peek(): { value: T } | undefined;
-  /** Loads anew or joins the load under way, and rejects as it does. Does nothing within `minIntervalMs` of the last load. */
+  /** Loads again or joins the load under way, and rejects as it does. Does nothing within `minIntervalMs` of the last load. */
   reload(request: { minIntervalMs: number }): Promise<void>;
   /** Replaces the cached value by one that the caller loaded. */
   set(loaded: Loaded<T>): void;
   /** Drops the cached value if it is the refused one. */
   forget(isRefused: (value: T) => boolean): void;
-  /** Nobody waits any more for the load under way: the next caller begins another. */
+  /** Forgets the load under way, for which nobody waits any more. The next caller begins another. */
   abandonLoad(): void;
 };
 
 /**
- * The time since `sinceMs`. A clock that was set back says nothing about it, so it counts as longer than any limit: otherwise an
- * expired value or a pause would last until the clock has caught up.
+ * The time since `sinceMs`. If the clock was set back, it counts as longer than any limit. Otherwise, an expired value or a pause
+ * would last until the clock has caught up.
  */
 export function elapsedMs(sinceMs: number, nowMs: number): number {
   return nowMs < sinceMs ? Number.MAX_VALUE : nowMs - sinceMs;
 }
 
 /**
- * Nothing happens by timers, since a frozen process has none. After a refresh that failed, the next one begins `retryAfterMs`
- * after the beginning of that one. `load` gets the last value, however old it is.
+ * Uses no timers, because a frozen process has none. After a failed refresh, the next one begins `retryAfterMs` after the start of
+ * the failed one. `load` gets the last value, however old it is.
  */
 export function createCachedValue<T>({
   load,
@@ -63,7 +63,7 @@ export function createCachedValue<T>({
   const isPast = (pauseMs: number) => elapsedMs(startedAtMs, now()) >= pauseMs;
   const peek = () => (cached && isYounger(cached.keepMs) ? cached : undefined);
 
-  /** A load that was overtaken replaces nothing: what it read may be the value that was refused meanwhile. */
+  /** A load that was overtaken replaces nothing, because it may have read the value that was refused in the meantime. */
   function store(loaded: Loaded<T>, atMs: number, number: number): void {
     if ((!loaded.keepMs && !loaded.staleMs) || number < cachedNumber) return;
     cached = loaded;
@@ -125,8 +125,8 @@ export function createCachedValue<T>({
 }
 
 /**
- * A load that leaves its source alone after a failure: for `pauseMs`, counted from the end of the load that failed, it fails at
- * once with the same error.
+ * Pauses after a failure, so that the source is not called too often: for `pauseMs` after the end of the failed load, further loads
+ * fail at once with the same error.
  */
 export function pauseAfterFailure<T>({
   load,
@@ -151,9 +151,9 @@ export function pauseAfterFailure<T>({
 
 export type CachedValues<T> = {
   /**
-   * Rejects as `read` does, or with the signal's reason. The abort of one caller does not end the load of the others; `read` is
-   * aborted when nobody waits for it any more. A caller that refreshes a good value gets the cached one where the load fails, or
-   * takes longer than `refreshWaitMs`; nobody tries again for a minute then.
+   * Rejects as `read` does, or with the signal's reason. If one caller aborts, the load continues for the others. `read` is aborted
+   * when nobody waits for it any more. A caller that refreshes a good value gets the cached one if the load fails or takes longer
+   * than `refreshWaitMs`. Then nobody tries again for a minute.
    */
   get(request: {
     key: string;
@@ -164,13 +164,13 @@ export type CachedValues<T> = {
 };
 
 export type RecentEntries<E> = {
-  /** The key's entry, made where there is none. It is now the one that was used last. */
+  /** Returns the key's entry, which is created if there is none. It is now the one that was used last. */
   use(key: string, create: () => E): E;
-  /** Does nothing where another entry has taken the key. */
+  /** Does nothing if another entry has the key now. */
   drop(key: string, entry: E): void;
 };
 
-/** Entries by key. Where there are more than `maxEntries`, the one that nobody used for the longest time goes. */
+/** Keeps entries by key. Beyond `maxEntries`, it drops the least recently used one. */
 export function createRecentEntries<E>({ maxEntries }: { maxEntries: number }): RecentEntries<E> {
   const entries = new Map<string, E>();
   return {
@@ -188,7 +188,7 @@ export function createRecentEntries<E>({ maxEntries }: { maxEntries: number }): 
   };
 }
 
-/** After a failed refresh, so that a service that limits its callers is left alone. */
+/** The pause after a failed refresh, so that a service with a rate limit is not called too often. */
 const refreshPauseMs = 60_000;
 
 type Entry<T> = {
@@ -199,7 +199,7 @@ type Entry<T> = {
   controller: AbortController;
 };
 
-/** One cached value per key. Where a load fails, a value younger than `staleMs` stands in. The `maxEntries` used last are kept. */
+/** One cached value per key. If a load fails, a value younger than `staleMs` is used. Keeps the `maxEntries` that were used last. */
 export function createCachedValues<T>({
   now,
   staleMs = 0,

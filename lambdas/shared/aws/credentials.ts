@@ -3,7 +3,7 @@
 export type AwsCredentials = { accessKeyId: string; secretAccessKey: string; sessionToken?: string; expiration?: Date };
 export type AwsCredentialsProvider = () => Promise<AwsCredentials>;
 
-/** What every call to AWS needs. */
+/** Region, credentials and endpoints, which every call to AWS needs. */
 export type AwsDependencies = {
   region: string;
   credentials: AwsCredentialsProvider;

@@ -4,6 +4,7 @@
  */
 import type { Agent as HttpAgent, IncomingMessage } from "node:http";
 import { readBody } from "../http/read-body.ts";
+import { isJsonObject, parseJson } from "../untrusted-input.ts";
 import type { AwsDependencies } from "./credentials.ts";
 import { createSigner } from "./signer.ts";
 
@@ -46,8 +47,8 @@ export function createJsonCall({
     const headers = { "content-type": `application/x-amz-json-${version}`, "x-amz-target": target };
     const signed = await sign({ method: "POST", url, headers, body });
     const { status, text } = await send({ headers: signed, body, signal });
-    const answer = parse(text);
-    if (status === 200 && answer !== undefined) return answer;
+    const answer = parseJson(text);
+    if (status === 200 && isJsonObject(answer)) return answer;
     throw new AwsCallError({ name: errorName(answer), status });
   };
 }
@@ -84,18 +85,9 @@ async function read(response: IncomingMessage): Promise<string> {
   return body.toString("utf8");
 }
 
-function parse(text: string): Record<string, unknown> | undefined {
-  try {
-    const json: unknown = JSON.parse(text);
-    return typeof json === "object" && json !== null ? (json as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** `__type` may have a namespace before `#` and a locator after `:`. */
-function errorName(answer: Record<string, unknown> | undefined): string {
-  const type = typeof answer?.__type === "string" ? answer.__type : "";
+function errorName(answer: unknown): string {
+  const type = isJsonObject(answer) && typeof answer.__type === "string" ? answer.__type : "";
   const [, name = "NoJsonAnswer"] = /([A-Za-z.]{1,80})(?::|$)/.exec(type.split("#").at(-1) ?? "") ?? [];
   return name;
 }

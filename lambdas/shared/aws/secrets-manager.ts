@@ -3,11 +3,12 @@ import type { SecretReference } from "../config/values.ts";
 import type { AwsDependencies } from "./credentials.ts";
 import { createJsonCall } from "./json-call.ts";
 
+const timeoutMs = 2000;
+
 /** `id` is the secret's name or ARN. Rejects with a message that names the id, never a value. */
 export type ReadManagedSecret = (request: { id: string }) => Promise<string>;
 
-export function createReadManagedSecret(options: AwsDependencies & { timeoutMs?: number }): ReadManagedSecret {
-  const { timeoutMs = 2000, ...dependencies } = options;
+export function createReadManagedSecret(dependencies: AwsDependencies): ReadManagedSecret {
   const call = createJsonCall({ ...dependencies, service: "secretsmanager", version: "1.1" });
   return async ({ id }) => {
     const target = "secretsmanager.GetSecretValue";
@@ -17,8 +18,11 @@ export function createReadManagedSecret(options: AwsDependencies & { timeoutMs?:
   };
 }
 
-/** Throws for a reference to an environment variable, which a stage does not have. */
-export function toManagedSecretId(reference: SecretReference): string {
-  if ("secretsManager" in reference) return reference.secretsManager;
-  throw new Error(`${reference.env} is an environment variable's name; on AWS a secret is one of Secrets Manager.`);
+/** Reads the secrets of a stage. Rejects for a reference to an environment variable, which a stage does not have. */
+export function createReadStageSecret(dependencies: AwsDependencies): (reference: SecretReference) => Promise<string> {
+  const readManagedSecret = createReadManagedSecret(dependencies);
+  return async (reference) => {
+    if ("secretsManager" in reference) return readManagedSecret({ id: reference.secretsManager });
+    throw new Error(`On AWS the secret ${reference.env} must be one of Secrets Manager.`);
+  };
 }

@@ -21,9 +21,9 @@ type Skill = z.infer<typeof skillSchema>;
 
 const signatureSchema = z.strictObject({
   key: secretSchema.describe("The private key, PEM (PKCS#8)."),
-  keyId: cardText(256).describe("By this id whoever verifies finds the public key (kid)."),
+  keyId: cardText(256).describe("The id by which verifiers find the public key (kid)."),
   algorithm: z.enum(["ES256", "RS256", "EdDSA"]).default("ES256"),
-  jku: httpUrl().optional().describe("Where the public keys are (a JSON Web Key Set)."),
+  jku: httpUrl().optional().describe("The URL of the public keys (a JSON Web Key Set)."),
 });
 export type CardSignatureConfig = z.infer<typeof signatureSchema>;
 
@@ -34,7 +34,7 @@ export const a2aSchema = z
     url: httpUrl()
       .optional()
       .describe(
-        "Where A2A clients send their requests: the host's public address. Default: where it listens, if that is loopback; elsewhere A2A is not served without it.",
+        "The host's public address, where A2A clients send their requests. Default: where it listens, if that is loopback. Anywhere else, A2A is not served without it.",
       ),
     name: cardText(256).default("Sekisho"),
     description: cardText(10_000).default("Runs tasks and answers with their results."),
@@ -49,28 +49,30 @@ export const a2aSchema = z
       .min(1, "at least one; left out, there is no extended card")
       .max(100)
       .optional()
-      .describe("Skills that only the extended card names, which callers read who have proven who they are."),
+      .describe("Skills that only the extended card names. Only authenticated callers can read that card."),
     provider: providerSchema.optional(),
     documentationUrl: httpUrl().optional(),
     iconUrl: httpUrl().optional(),
-    tenant: cardText(256).optional().describe("What clients must send as tenant; others are refused."),
+    tenant: cardText(256).optional().describe("The tenant that clients must send. Others are refused."),
     deduplicate: z
       .boolean()
       .default(true)
       .describe(
-        "A message id that comes again means the same message, which runs nothing twice. Off only for test kits that use ids again.",
+        "A repeated message id means the same message, so that nothing runs twice. Turn it off only for test kits that reuse ids.",
       ),
     callers: z
       .array(roleArnSchema)
       .default([])
-      .describe("On Lambda: the roles that may call the Function URL as A2A clients, beside the Verification zone."),
-    signature: signatureSchema.optional().describe("Left out: the cards are not signed."),
+      .describe(
+        "On Lambda: the roles that may call the Function URL as A2A clients, in addition to the Verification zone.",
+      ),
+    signature: signatureSchema.optional().describe("Without it, the cards are not signed."),
     push: z
       .strictObject({
         allowLoopback: z
           .boolean()
           .default(false)
-          .describe("Push notifications may go to this machine, and by http there. For tests."),
+          .describe("Allows push notifications to this machine, also by http. For tests."),
       })
       .prefault({}),
   })

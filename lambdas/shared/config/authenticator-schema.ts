@@ -2,14 +2,17 @@
 import * as z from "zod";
 import { httpUrl, integer, oneOf, roleArnSchema, secretSchema } from "./values.ts";
 
-const issuer = httpUrl().describe("Exactly what tokens have as iss.");
-const audience = z.string().min(1).max(1000).describe("What tokens must have as aud.");
+const issuer = httpUrl().describe("The exact iss of the tokens.");
+const audience = z.string().min(1).max(1000).describe("The aud that tokens must have.");
 
 const jwtIssuerSchema = z.strictObject({
   issuer,
-  jwksUrl: httpUrl().optional().describe("Where its keys are. Default: as its OpenID discovery document says."),
+  jwksUrl: httpUrl().optional().describe("The URL of its keys. Default: the one in its OpenID discovery document."),
   audience,
-  subjects: z.array(z.string().min(1).max(1000)).min(1).describe("Who is let in: compared exactly with sub."),
+  subjects: z
+    .array(z.string().min(1).max(1000))
+    .min(1)
+    .describe("The callers that are let in, compared exactly with sub."),
   algorithms: z
     .array(z.enum(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]))
     .min(1)
@@ -18,7 +21,7 @@ const jwtIssuerSchema = z.strictObject({
   maxLifetimeSeconds: integer(60, 2 * 86_400)
     .default(7200)
     .describe(
-      "The longest time between iat and exp. Google's tokens live an hour, Entra's up to 95 minutes; those of managed identities a day.",
+      "The longest time between iat and exp. Google's tokens live for an hour, Entra's for up to 95 minutes, those of managed identities for a day.",
     ),
 });
 export type JwtIssuerConfig = z.infer<typeof jwtIssuerSchema>;
@@ -33,7 +36,7 @@ export const authenticatorSchema = z.discriminatedUnion(
         tokens: z
           .array(secretSchema)
           .min(1)
-          .describe("Any one of them lets in; two while one is rotated. At least 20 characters each."),
+          .describe("Any of them lets a caller in. Use two while one is rotated. At least 20 characters each."),
       })
       .describe("Tokens that both sides know."),
     z
@@ -48,15 +51,15 @@ export const authenticatorSchema = z.discriminatedUnion(
     z
       .strictObject({
         type: z.literal("web-identity"),
-        issuer: issuer.describe("The account's, as npx sekisho federation show prints it."),
+        issuer: issuer.describe("The account's issuer, as npx sekisho federation show prints it."),
         audience,
         roles: z.array(roleArnSchema).min(1).describe("The Verification roles that are let in."),
       })
-      .describe("Tokens that AWS STS issues to a role: the other end of the authorizer web-identity."),
+      .describe("Tokens that AWS STS issues to a role, for callers with the authorizer web-identity."),
     z
       .strictObject({ type: z.literal("platform") })
       .describe(
-        "Whoever gets through: only behind a platform that lets nobody else through, such as Cloud Run with IAM.",
+        "Every caller that the platform lets through. Only behind a platform that authenticates callers, such as Cloud Run with IAM.",
       ),
   ],
   oneOf("none", "bearer", "jwt", "web-identity", "platform"),

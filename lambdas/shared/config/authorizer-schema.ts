@@ -3,7 +3,9 @@ import * as z from "zod";
 import { httpUrl, integer, oneOf, regionSchema, roleArnSchema, type SecretReference, secretSchema } from "./values.ts";
 
 const stsRegion = {
-  region: regionSchema.optional().describe("Of the AWS STS that issues the token. Default: the Verification zone's."),
+  region: regionSchema
+    .optional()
+    .describe("The region of the AWS STS that issues the token. Default: the Verification zone's."),
 };
 const audience = z.string().min(1).max(1000);
 
@@ -15,12 +17,12 @@ const scope = z
 export const authorizerSchema = z.discriminatedUnion(
   "type",
   [
-    z.strictObject({ type: z.literal("none") }).describe("No credentials; refused for anything but loopback."),
+    z.strictObject({ type: z.literal("none") }).describe("No credentials. For loopback only."),
     z.strictObject({ type: z.literal("bearer"), token: secretSchema }),
     z
       .strictObject({
         type: z.literal("sigv4"),
-        service: z.string().min(1).describe("Such as lambda or execute-api."),
+        service: z.string().min(1).describe("The signing name, such as lambda or execute-api."),
         region: z.string().min(1),
         functionArn: z
           .string()
@@ -37,7 +39,7 @@ export const authorizerSchema = z.discriminatedUnion(
           .string()
           .regex(/^[\w+=,.@:/-]{2,1224}$/, "an external id of AWS STS")
           .optional()
-          .describe("What the role's trust asks for beside the caller."),
+          .describe("The external id that the role's trust policy requires."),
       })
       .refine(({ assumeRoleArn, externalId }) => externalId === undefined || assumeRoleArn !== undefined, {
         path: ["externalId"],
@@ -55,7 +57,7 @@ export const authorizerSchema = z.discriminatedUnion(
     z
       .strictObject({
         type: z.literal("web-identity"),
-        audience: audience.describe("What the other side expects as aud."),
+        audience: audience.describe("The aud that the other side expects."),
         signingAlgorithm: z.enum(["RS256", "ES384"]).default("RS256"),
         durationSeconds: integer(60, 3600).default(300),
         ...stsRegion,
@@ -73,10 +75,12 @@ export const authorizerSchema = z.discriminatedUnion(
         serviceAccount: z
           .string()
           .regex(/^[a-z0-9.-]+@[a-z0-9.:-]+\.gserviceaccount\.com$/, "a service account's e-mail address"),
-        audience: audience.optional().describe("Of the ID token. Default: the url's origin, as Cloud Run expects it."),
+        audience: audience
+          .optional()
+          .describe("The aud of the ID token. Default: the url's origin, as Cloud Run expects it."),
         tokenAudience: audience
           .optional()
-          .describe("Of the token of AWS. Default: https://iam.googleapis.com/PROVIDER, as Google expects it."),
+          .describe("The aud of the token of AWS. Default: https://iam.googleapis.com/PROVIDER, as Google expects it."),
         ...stsRegion,
       })
       .describe("Workload identity federation: a token of AWS STS becomes an ID token of Google. No secret is stored."),
@@ -85,8 +89,8 @@ export const authorizerSchema = z.discriminatedUnion(
         type: z.literal("azure"),
         tenantId: z.uuid("the id of the tenant, a UUID"),
         clientId: z.uuid("the id of the app registration or managed identity, a UUID"),
-        scope: scope.describe("Such as api://APPLICATION/.default."),
-        tokenAudience: audience.default("api://AzureADTokenExchange").describe("Of the token of AWS."),
+        scope: scope.describe("The scope, such as api://APPLICATION/.default."),
+        tokenAudience: audience.default("api://AzureADTokenExchange").describe("The aud of the token of AWS."),
         ...stsRegion,
       })
       .describe("Federated credentials: a token of AWS STS becomes a token of Entra ID. No secret is stored."),
@@ -97,7 +101,7 @@ export const authorizerSchema = z.discriminatedUnion(
         clientId: z.string().min(1).max(1000),
         clientSecret: secretSchema,
         scope: scope.optional(),
-        audience: audience.optional().describe("Where the issuer asks for one."),
+        audience: audience.optional().describe("If the issuer requires one."),
         clientAuthentication: z
           .enum(["basic", "post"])
           .default("basic")
@@ -109,7 +113,9 @@ export const authorizerSchema = z.discriminatedUnion(
         type: z.literal("mtls"),
         certificate: secretSchema.describe("PEM, with the chain below it."),
         key: secretSchema.describe("PEM, not encrypted."),
-        ca: secretSchema.optional().describe("PEM: who issued the server's certificate, where nobody else knows it."),
+        ca: secretSchema
+          .optional()
+          .describe("PEM. The authority that issued the server's certificate, if it is not a public one."),
       })
       .describe("A client certificate."),
   ],

@@ -39,9 +39,8 @@ export function readMetricsNamespace(variables: NodeJS.ProcessEnv = process.env)
 }
 
 /** The attributes that describe the running function, by OpenTelemetry's semantic conventions for resources (cloud and faas). */
-export function functionResource(request: { region: string; variables?: NodeJS.ProcessEnv }): Record<string, string> {
-  const { region, variables = process.env } = request;
-  const { AWS_LAMBDA_FUNCTION_NAME: name, AWS_LAMBDA_FUNCTION_VERSION: version } = variables;
+export function functionResource({ region }: { region: string }): Record<string, string> {
+  const { AWS_LAMBDA_FUNCTION_NAME: name, AWS_LAMBDA_FUNCTION_VERSION: version } = process.env;
   return {
     "cloud.provider": "aws",
     "cloud.platform": "aws_lambda",

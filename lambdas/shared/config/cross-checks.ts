@@ -104,7 +104,7 @@ function sendsToken(destination: Destination): boolean {
   return !["none", "sigv4", "mtls"].includes(resolveAuthorizerConfig(destination)?.type ?? "none");
 }
 
-/** Whether the Execution host of the `execution` section answers. */
+/** True if the Execution host of the `execution` section answers. */
 function isLocalHost(destination: Destination): boolean {
   return destination.transport === "in-process" || isOwnExecution(destination);
 }

@@ -13,15 +13,14 @@ export function resolveAuthorizerConfig(destination: Destination): AuthorizerCon
 
 /** All addresses that are called with the authorizer. Empty for a transport without one. */
 export function listAddresses(destination: Destination): ConfiguredAddress[] {
-  const { card, url } = { ...noAddress, ...destination };
-  return [
-    ...(card === undefined ? [] : [{ field: "card" as const, address: card }]),
-    ...(url === undefined ? [] : [{ field: "url" as const, address: url }]),
-  ];
+  const addresses: Partial<Record<"transport" | "card" | "url", string | undefined>> = destination;
+  return (["card", "url"] as const).flatMap((field) => {
+    const address = addresses[field];
+    return address === undefined ? [] : [{ field, address }];
+  });
 }
-const noAddress = { card: undefined, url: undefined };
 
-/** Whether the destination is the Execution zone of this configuration, because it has no address of its own. */
+/** True if the destination is the Execution zone of this configuration, because it has no address of its own. */
 export function isOwnExecution(destination: Destination): boolean {
   return resolveAuthorizerConfig(destination) !== undefined && listAddresses(destination).length === 0;
 }

@@ -28,26 +28,22 @@ const environmentSchema = z.object({
   AWS_DEFAULT_REGION: z.string().optional(),
 });
 
-export type Environment = {
-  port: number;
-  executionPort: number;
-  /** Undefined if the Verification zone serves no metrics. */
-  metricsPort: number | undefined;
-  logLevel: "debug" | "info" | "warn" | "error" | undefined;
-  debugRatio: number | undefined;
-  /** Whether the local run shows what an agent threw, for the agent's developer. */
-  showAgentErrors: boolean;
-  /** Found like the AWS tools find it. */
-  awsRegion: string | undefined;
-};
+export type Environment = ReturnType<typeof readEnvironment>;
 
-export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
+export function readEnvironment(variables: NodeJS.ProcessEnv = process.env) {
   const data = parseVariables(environmentSchema, variables);
-  const { SEKISHO_PORT: port, SEKISHO_EXECUTION_PORT: executionPort, SEKISHO_METRICS_PORT: metricsPort } = data;
-  const { SEKISHO_LOG_LEVEL: logLevel, SEKISHO_LOG_DEBUG_RATIO: debugRatio } = data;
-  const { AWS_REGION: awsRegion = data.AWS_DEFAULT_REGION } = data;
-  const showAgentErrors = data.SEKISHO_SHOW_AGENT_ERRORS === "1";
-  return { port, executionPort, metricsPort, logLevel, debugRatio, showAgentErrors, awsRegion };
+  return {
+    port: data.SEKISHO_PORT,
+    executionPort: data.SEKISHO_EXECUTION_PORT,
+    /** Undefined if the Verification zone serves no metrics. */
+    metricsPort: data.SEKISHO_METRICS_PORT,
+    logLevel: data.SEKISHO_LOG_LEVEL,
+    debugRatio: data.SEKISHO_LOG_DEBUG_RATIO,
+    /** True if the local run shows what an agent threw, for the agent's developer. */
+    showAgentErrors: data.SEKISHO_SHOW_AGENT_ERRORS === "1",
+    /** Found like the AWS tools find it. */
+    awsRegion: data.AWS_REGION ?? data.AWS_DEFAULT_REGION,
+  };
 }
 
 /** An empty variable counts as unset. Throws a ConfigError that lists all problems. */

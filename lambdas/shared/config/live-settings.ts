@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import * as z from "zod";
+import { isJsonObject } from "../untrusted-input.ts";
 import { listAddresses, resolveAuthorizerConfig } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import { ConfigError, parseConfig } from "./load.ts";
@@ -126,7 +127,7 @@ function hasLiveAddress(destination: Destination): boolean {
 }
 
 function sorted(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  if (!isJsonObject(value)) return value;
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(entries.map(([key, entry]) => [key, sorted(entry)]));
 }

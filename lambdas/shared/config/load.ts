@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type * as z from "zod";
+import { isJsonObject } from "../untrusted-input.ts";
 import { configSchema } from "./cross-checks.ts";
 import type { Config } from "./schema.ts";
 
@@ -43,11 +44,8 @@ export function loadExecutionConfig(location: ConfigLocation): Config {
 
 /** Like `loadExecutionConfig`, for JSON that was already read. */
 export function parseExecutionConfig({ json, name }: { json: unknown; name?: string }): Config {
-  const isObject = typeof json === "object" && json !== null && !Array.isArray(json);
-  return parseConfig({
-    json: isObject ? { ...json, destinations: {}, routes: [] } : json,
-    ...(name !== undefined && { name }),
-  });
+  const own = isJsonObject(json) ? { ...json, destinations: {}, routes: [] } : json;
+  return parseConfig({ json: own, ...(name !== undefined && { name }) });
 }
 
 function readConfig(location: ConfigLocation): { json: unknown; name: string } {
@@ -72,20 +70,16 @@ function parseJson({ text, path }: { text: string; path: string }): unknown {
   }
   const twice = duplicateKeys(text);
   if (twice.length === 0) return json;
-  throw new ConfigError(
-    path,
-    twice.map((key) => `${pathText(key)}: is there more than once; keep one`),
-  );
+  const problems = twice.map((key) => `${pathText(key)}: is there more than once; keep one`);
+  throw new ConfigError(path, problems);
 }
 
 /** Throws a ConfigError with all problems. */
 export function parseConfig({ json, name = configFileName }: { json: unknown; name?: string }): Config {
   const parsed = configSchema.safeParse(json);
   if (parsed.success) return parsed.data;
-  throw new ConfigError(
-    name,
-    parsed.error.issues.flatMap((issue) => describe(issue)),
-  );
+  const problems = parsed.error.issues.flatMap((issue) => describe(issue));
+  throw new ConfigError(name, problems);
 }
 
 /** The message of a union says little. The issues of its best matching member say more. */
@@ -100,7 +94,7 @@ function describe(issue: z.core.$ZodIssue, parent: PropertyKey[] = []): string[]
   return [`${pathText(path) || "the file"}: ${issue.message}`];
 }
 
-/** Whether the value has another type than the member, such as a text instead of an object. */
+/** True if the value has another type than the member, such as a text instead of an object. */
 function isOtherType({ code, path }: z.core.$ZodIssue): boolean {
   return path.length === 0 && (code === "invalid_type" || code === "invalid_value");
 }

@@ -17,8 +17,8 @@ export const allowlistRuleSchema = z
     team: slackIdSchema.refine((id) => !id.startsWith("E"), "a workspace's id (T…), not an organization's").optional(),
     channel: slackIdSchema.optional(),
     user: slackIdSchema.optional(),
-    group: slackIdSchema.optional().describe("A user group of Slack (S…): its members at that time."),
-    label: z.string().min(1).max(80).optional().describe("For people: what the rule is for."),
+    group: slackIdSchema.optional().describe("A user group of Slack (S…). Its current members match."),
+    label: z.string().min(1).max(80).optional().describe("A note for people, such as what the rule is for."),
   })
   .refine(
     ({ team, channel, user, group }) => team ?? channel ?? user ?? group,
@@ -37,7 +37,9 @@ const routeSchema = z.strictObject({
   destination: z
     .union([nameSchema, z.array(nameSchema).min(1).max(8)], "the name of a destination, or a list of names")
     .transform((names) => (typeof names === "string" ? [names] : names))
-    .describe("Of several the first that can be reached: the others are for what certainly did not arrive."),
+    .describe(
+      "Of several, the first that can be reached. A task goes to the next one only if it certainly did not arrive.",
+    ),
 });
 export type Route = z.infer<typeof routeSchema>;
 
@@ -60,7 +62,7 @@ const agentSchema = z.union(
         z
           .strictObject({
             type: z.literal("openai-compatible"),
-            baseUrl: httpUrl().describe("Up to and with /v1."),
+            baseUrl: httpUrl().describe("The URL up to and including /v1."),
             model: z.string().min(1),
             apiKey: secretSchema.optional(),
             system: z.string().optional().describe("The system prompt."),
@@ -100,17 +102,21 @@ const executionSchema = z
       .describe(
         "The longest that a task may take. Default: 8 hours; on AgentCore two minutes less than a session lives; on Lambda 14 minutes. More is refused on either.",
       ),
-    leaseMs: integer(500).default(20_000).describe("Who runs a task holds it that long, and renews at half of it."),
-    lostAfterMs: integer(0).default(30_000).describe("So long after a lapsed lease a running task counts as lost."),
+    leaseMs: integer(500)
+      .default(20_000)
+      .describe("How long a process holds a task that it runs. It renews the lease at half of that time."),
+    lostAfterMs: integer(0)
+      .default(30_000)
+      .describe("How long after its lease has expired a running task counts as lost."),
     limits: z
       .strictObject({
         runsPerCaller: integer(1, 100_000)
           .default(1000)
-          .describe("Agents at work for one caller in one process. More is refused with rate_limited."),
+          .describe("Agents that run for one caller in one process. A further run is refused with rate_limited."),
         openCallsPerCaller: integer(1, 100_000)
           .default(1000)
           .describe(
-            "Streams of one caller in one process, and calls that wait for a change. A stream more is refused with rate_limited, a call more is answered without waiting.",
+            "Streams of one caller in one process, and calls that wait for a change. A further stream is refused with rate_limited, a further call is answered without waiting.",
           ),
       })
       .prefault({})
@@ -118,7 +124,7 @@ const executionSchema = z
     a2a: a2aSchema.prefault({}).describe("The host as an A2A agent."),
     dialects: dialectPathsSchema
       .default({})
-      .describe("Further paths that take requests, with the dialect in which errors are told there."),
+      .describe("Further paths that take requests, each with the dialect of its errors."),
   })
   .refine(({ authenticator, a2a }) => authenticator.type !== "none" || a2a.extendedSkills === undefined, {
     path: ["a2a", "extendedSkills"],
@@ -128,9 +134,9 @@ const executionSchema = z
 
 const quotaSchema = z
   .strictObject({
-    tasks: integer(1, 1000).optional().describe("Accepted within perSeconds."),
+    tasks: integer(1, 1000).optional().describe("Tasks that are accepted within perSeconds."),
     perSeconds: integer(1, 86_400).default(3600),
-    atOnce: integer(1, 1000).optional().describe("Under way at the same time."),
+    atOnce: integer(1, 1000).optional().describe("Tasks that are under way at the same time."),
   })
   .refine(({ tasks, atOnce }) => tasks ?? atOnce, "name at least one of tasks, atOnce");
 export type Quota = z.infer<typeof quotaSchema>;
@@ -138,8 +144,8 @@ export type Quota = z.infer<typeof quotaSchema>;
 const filesSchema = z.strictObject({
   maxBytes: integer(1, 100 * 1024 * 1024)
     .default(20 * 1024 * 1024)
-    .describe("Of one file, of a message or of an answer."),
-  maxCount: integer(0, 20).default(10).describe("Files of one message that are taken along. 0: none."),
+    .describe("The largest size of one file of a message or an answer."),
+  maxCount: integer(0, 20).default(10).describe("The most files of one message that are sent to the agent. 0: none."),
 });
 
 const limitsSchema = z
@@ -152,18 +158,18 @@ const limitsSchema = z
     sendsPerDestination: integer(1)
       .optional()
       .describe(
-        "Tasks that are sent to one destination at once in one process, so that one that hangs leaves the others room; a quarter as many polls beside them. Default: half of concurrency; a destination's sendsAtOnce goes before it.",
+        "Tasks that one process sends to one destination at once, and a quarter as many polls. So a destination that hangs leaves room for the others. Default: half of concurrency. A destination's sendsAtOnce takes precedence.",
       ),
     sweepAfterMs: integer(1000, 3600_000)
       .default(120_000)
       .describe(
-        "When the thread is looked at once more after the answer. A post that timed out may land within a minute: with less than that a doubled answer can stay.",
+        "How long after the answer the thread is checked once more. A post that timed out may appear up to a minute later, so with less than that a duplicate answer can stay.",
       ),
-    callTimeoutMs: integer(100, 600_000).default(30_000).describe("One call to the Execution zone."),
+    callTimeoutMs: integer(100, 600_000).default(30_000).describe("The limit for one call to the Execution zone."),
     leaseMs: integer(500, 3600_000).default(60_000).describe("A worker's claim on a task; longer than a call."),
     visibilityTimeoutMs: integer(1000, 12 * 3600_000)
       .default(90_000)
-      .describe("The queue's; longer than the lease."),
+      .describe("The queue's visibility timeout; longer than the lease."),
     maxReceiveCount: integer(1, 1000).default(5).describe("Deliveries before a message is a dead letter."),
     perUser: quotaSchema.optional().describe("What one user may ask for. Without it nothing is counted."),
     perChannel: quotaSchema.optional().describe("What may be asked for in one channel."),
@@ -182,16 +188,14 @@ const limitsSchema = z
   });
 
 const usageHistorySchema = z.strictObject({
-  retentionDays: integer(0, 3650)
-    .default(30)
-    .describe("How long it is kept who asked when, where, and how it ended. 0: nothing is kept beside the tasks."),
-  texts: z.boolean().default(false).describe("Keep what was asked and answered with it."),
+  retentionDays: integer(0, 3650).default(30).describe("How long the history is kept. 0: there is none."),
+  texts: z.boolean().default(false).describe("Also keep the texts of messages and answers."),
 });
 
 const operatorsSchema = z.strictObject({
   authenticator: authenticatorSchema
     .default({ type: "none" })
-    .describe("Who may open the operators' page where it does not listen on loopback."),
+    .describe("Who may open the operators' page if it does not listen on loopback."),
 });
 
 /** Checks each field alone. `configSchema` also checks the fields against each other. */
@@ -201,7 +205,7 @@ export const configFields = z.strictObject({
   allowlist: z
     .array(allowlistRuleSchema)
     .default([])
-    .describe("Who may ask, beside the rules of `sekisho allow`. Empty means nobody."),
+    .describe("Who may ask, in addition to the rules of `sekisho allow`. Empty means nobody."),
   files: filesSchema.prefault({}).describe("Files of messages and answers."),
   destinations: z
     .record(nameSchema, destinationSchema)
@@ -210,7 +214,7 @@ export const configFields = z.strictObject({
   routes: z
     .array(routeSchema)
     .prefault([{ destination: "local" }])
-    .describe("The first that fits decides."),
+    .describe("The first route that fits a message decides."),
   execution: executionSchema.prefault({}),
   limits: limitsSchema.prefault({}),
   telemetry: telemetrySchema.prefault({}).describe("Log lines, metrics and spans."),

@@ -37,17 +37,13 @@ export function formatSecretName(reference: SecretReference): string {
 export const leastTokenLength = 20;
 
 /** Lists a problem for each environment variable with a short token. Never repeats the token. */
-export function shortTokenProblems(request: {
-  references: readonly SecretReference[];
-  variables?: NodeJS.ProcessEnv;
-}): string[] {
-  const { references, variables = process.env } = request;
+export function shortTokenProblems({ references }: { references: readonly SecretReference[] }): string[] {
   return references.flatMap((reference) => {
-    const token = "env" in reference ? variables[reference.env] : undefined;
-    if (!token || token.length >= leastTokenLength) return [];
     const name = "env" in reference ? reference.env : "";
+    const token = process.env[name];
+    if (!token || token.length >= leastTokenLength) return [];
     return [
-      `The token in ${name} is shorter than ${leastTokenLength} characters, and could be guessed. Make one with openssl rand -hex 32.`,
+      `The token in ${name} is shorter than ${leastTokenLength} characters, so it could be guessed. Make one with openssl rand -hex 32.`,
     ];
   });
 }

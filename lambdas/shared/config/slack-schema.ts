@@ -10,16 +10,13 @@ export const slackSchema = z.strictObject({
   botToken: secretSchema.default({ env: "SLACK_BOT_TOKEN" }),
   appToken: secretSchema
     .default({ env: "SLACK_APP_TOKEN" })
-    .describe("For Socket Mode on one machine: with it Slack needs no way to this machine."),
-  apiUrl: httpUrl().default("https://slack.com/api/").describe("Where the Slack Web API is."),
+    .describe("For Socket Mode on one machine, which needs no public address."),
+  apiUrl: httpUrl().default("https://slack.com/api/").describe("The URL of the Slack Web API."),
   locale: z
     .enum(["en", "ja", "user"])
     .default("user")
-    .describe("The language of the words that users read; user: each user's own, as Slack knows it (else English)."),
-  threadReplies: z
-    .boolean()
-    .default(true)
-    .describe("A reply in a thread in which the bot was asked is for the bot, without a mention."),
+    .describe("The language of Sekisho's texts. user: each user's own language in Slack, or else English."),
+  threadReplies: z.boolean().default(true).describe("Replies in a thread in which the bot was asked need no mention."),
   command: z
     .strictObject(
       {
@@ -32,7 +29,7 @@ export const slackSchema = z.strictObject({
       { error: ({ code }) => (code === "invalid_type" ? 'an object such as { "name": "/sekisho" }' : undefined) },
     )
     .optional()
-    .describe("The slash command. Its name is what the manifest asks Slack for."),
+    .describe("The slash command. The manifest includes its name."),
   assistant: z
     .strictObject({
       prompts: z
@@ -42,7 +39,7 @@ export const slackSchema = z.strictObject({
         .describe("Suggested in a new conversation with the assistant."),
     })
     .optional()
-    .describe("The app is an assistant too: a container beside the channels, with a status while it works."),
+    .describe("The app is an assistant too, with a panel beside the channels and a status while it works."),
   reactions: z
     .union(
       [
@@ -56,14 +53,14 @@ export const slackSchema = z.strictObject({
       "false, or names of emoji",
     )
     .prefault({})
-    .describe("What a message is marked with while its task is under way and when it is over."),
-  streaming: z.boolean().default(true).describe("Show an answer as it is written, where the agent tells it so far."),
+    .describe("The reactions that mark a message while its task is under way, and when it is over."),
+  streaming: z.boolean().default(true).describe("Show an answer while it is written, if the agent reports it."),
   contact: z
     .string()
     .min(1)
     .max(200)
     .optional()
-    .describe("Whom a person who is refused is to ask, such as <@U012AB3CD> or a name."),
+    .describe("Whom a refused person should ask, such as <@U012AB3CD> or a name."),
   admins: z
     .array(
       z.union(
@@ -81,13 +78,11 @@ export const slackSchema = z.strictObject({
         .array(z.string().regex(/^[TE][A-Z0-9]{1,63}$/, "the id of a workspace (T…) or an organization (E…)"))
         .min(1)
         .optional()
-        .describe("The workspaces and organizations that may install the app. Without it every one may."),
+        .describe("The workspaces and organizations that may install the app. Without it, all may."),
       maxPerDay: integer(1, 10_000)
         .default(50)
-        .describe(
-          "How many installations there may be in a day (UTC), those of a workspace that has it already included.",
-        ),
+        .describe("The most installations in a day (UTC). Repeated ones count too."),
     })
     .optional()
-    .describe("The app is installed into several workspaces by Slack's OAuth flow, at /slack/install."),
+    .describe("Lets several workspaces install the app by Slack's OAuth flow, at /slack/install."),
 });

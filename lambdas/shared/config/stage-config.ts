@@ -34,12 +34,12 @@ export function longestTaskMs(maxLifetimeMs: number): number {
   return Math.max(60_000, maxLifetimeMs - lifetimeMarginMs);
 }
 
-/** Whether a stage's Execution zone serves A2A. It must know its address, and AgentCore forwards only calls to its own path. */
+/** True if a stage's Execution zone serves A2A. It must know its address, and AgentCore forwards only calls to its own path. */
 export function isA2aEndpoint({ config, kind }: { config: Pick<Config, "execution">; kind: ExecutionKind }): boolean {
   return kind === "lambda" && config.execution.a2a.url !== undefined;
 }
 
-/** Whether the destination is the host of the local run and has no counterpart in a stage. */
+/** True if the destination is the host of the local run and has no counterpart in a stage. */
 export function isLocalOnly(destination: Destination): boolean {
   return destination.transport === "in-process" || (destination.transport === "a2a" && isOwnExecution(destination));
 }

@@ -12,7 +12,7 @@ const layerSchema = z
   .regex(/^arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:layer:[A-Za-z0-9_-]+:\d+$/, "the ARN of a layer's version")
   .optional()
   .describe(
-    "A collector beside each function (arm64), such as that of AWS Distro for OpenTelemetry; of the zone's region.",
+    "A layer with a collector for each function (arm64), such as AWS Distro for OpenTelemetry, in the zone's region.",
   );
 
 const executionPlace = {
@@ -79,13 +79,13 @@ const scaleSchema = z
     eventsPerSecond: integer(1, 10_000)
       .default(50)
       .describe(
-        "Requests from Slack that are let through. About ten for each workspace, of which each sends at most 30,000 an hour.",
+        "Requests from Slack that are let through. Allow about ten for each workspace: Slack sends it at most 30,000 an hour.",
       ),
     eventBurst: integer(1, 10_000).default(200).describe("Requests from Slack that may come at once."),
     reservedIngress: integer(1, 1000)
       .optional()
       .describe(
-        "Concurrency that only the ingress has, and no more than that. AWS refuses it where less than 100 would be left for the other functions of the account.",
+        "Concurrency that is reserved for the ingress, which is also its limit. AWS refuses it if less than 100 would be left for the other functions of the account.",
       ),
   })
   .refine(({ eventsPerSecond, eventBurst }) => eventsPerSecond <= eventBurst, {
@@ -105,7 +105,7 @@ export const stageSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe("Data and keys outlive the stacks. Otherwise everything goes with its stack."),
-  alarmEmail: z.email().optional().describe("Who hears of the alarms; asked once by AWS to confirm."),
+  alarmEmail: z.email().optional().describe("The address that gets the alarms. AWS asks once to confirm it."),
   logRetentionDays: z.literal([1, 3, 5, 7, 14, 30, 60, 90, 180, 365]).default(30),
 });
 export type Stage = z.infer<typeof stageSchema>;

@@ -9,9 +9,7 @@ const exporterSchema = z
   .discriminatedUnion(
     "type",
     [
-      z
-        .strictObject({ type: z.literal("none") })
-        .describe("The trace goes along with each task, and no spans are sent."),
+      z.strictObject({ type: z.literal("none") }).describe("Each task carries its trace, but no spans are sent."),
       z
         .strictObject({
           type: z.literal("otlp"),
@@ -31,23 +29,23 @@ export const telemetrySchema = z.strictObject({
       level: z
         .enum(["debug", "info", "warn", "error"])
         .optional()
-        .describe("Default: info; npm start: warn. SEKISHO_LOG_LEVEL goes before it."),
+        .describe("Default: info; npm start: warn. SEKISHO_LOG_LEVEL takes precedence."),
       debugRatio: ratioSchema
         .default(0)
         .describe(
-          "The share of tasks whose lines are written at level debug; decided by the request id, the same everywhere.",
+          "The share of tasks whose lines are written at level debug. The request id decides, so that all processes choose the same tasks.",
         ),
     })
     .prefault({}),
   metrics: z
     .boolean()
     .default(true)
-    .describe("GET /metrics where a process goes on running; on Lambda as log lines of CloudWatch."),
+    .describe("GET /metrics in a process that keeps running; on Lambda, log lines for CloudWatch."),
   traces: z
     .strictObject({
       sampleRatio: ratioSchema
         .default(1)
-        .describe("The share of tasks that are traced; decided once, when Slack's event comes in."),
+        .describe("The share of tasks that are traced. It is decided once, when Slack's event arrives."),
       exporter: exporterSchema.default({ type: "none" }),
     })
     .prefault({}),

@@ -1,6 +1,6 @@
 /** Types of values that several parts of the configuration share. */
 import * as z from "zod";
-import { isLoopbackHost } from "../../../contracts/loopback.ts";
+import { isSecureUrl } from "../../../contracts/loopback.ts";
 
 export const secretSchema = z
   .union(
@@ -39,8 +39,7 @@ export const roleArnSchema = z
 export function httpUrl() {
   return z.string().refine((text) => {
     const url = URL.parse(text);
-    const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackHost(url.hostname));
-    return isSafe && url.username === "" && url.password === "";
+    return url !== null && isSecureUrl(url) && url.username === "" && url.password === "";
   }, "an https URL (http only on loopback) without credentials in it");
 }
 

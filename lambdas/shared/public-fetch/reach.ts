@@ -1,24 +1,24 @@
-/** The way to a URL that somebody else chose: only to public addresses, and only for so long. */
+/** Reaches a URL that somebody else chose: only at public addresses, and only for a limited time. */
 
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { isLoopbackHost } from "../../../contracts/loopback.ts";
+import { isSecureUrl } from "../../../contracts/loopback.ts";
 import { createDeadline } from "../async/deadline.ts";
 import { abortable } from "../async/waiting.ts";
 import { parseUrl } from "../untrusted-input.ts";
 
-/** What may be reached, and until when. */
+/** A URL that may be fetched, its checked addresses, and the signal that ends the fetch. */
 export type PublicTarget = { url: URL; addresses: readonly LookupAddress[]; signal: AbortSignal };
 
 export type ReachOptions = {
   resolve?: Resolve;
-  /** For tests and runs on one machine: loopback addresses count as public, and http is fine for them. */
+  /** For tests and runs on one machine: loopback addresses count as public, also with http. */
   allowLoopback?: boolean;
 };
 
-/** `timeoutMs` is for all of it: the name, the connection and the work. */
+/** `timeoutMs` limits everything: the look-up, the connection and the work. */
 type Reach = <T>(request: {
   url: string;
   timeoutMs: number;
@@ -27,16 +27,14 @@ type Reach = <T>(request: {
 }) => Promise<T>;
 
 /**
- * The name is resolved once, every address of it must be public, and `work` is to connect to one of those addresses: a name
- * that means something else a moment later changes nothing.
+ * Resolves the name once and requires that all its addresses are public. `work` must connect to one of these addresses, so that a
+ * later change of the name has no effect.
  *
- * Rejects as `work` does, or with a SekishoError: `permission_denied` for a URL or an address that is not for everybody, and
- * `unavailable` where there is no address or no time left; or with the signal's reason where the caller gave up.
+ * Rejects as `work` does, with the signal's reason, or with a SekishoError: `permission_denied` for a forbidden URL or address, and
+ * `unavailable` if there is no address or no time left.
  */
-export function createReach({
-  resolve = (name) => lookup(name, { all: true }),
-  allowLoopback = false,
-}: ReachOptions): Reach {
+export function createReach(options: ReachOptions): Reach {
+  const { resolve = (name) => lookup(name, { all: true }), allowLoopback = false } = options;
   return async ({ url: address, timeoutMs, signal, work }) => {
     const url = checkedUrl(address);
     return untilStopped({
@@ -51,25 +49,21 @@ export function createReach({
   };
 }
 
-/** https, and http for loopback, whose addresses are another matter. Ports are as given: all of a public address are public. */
+/** Allows https, and http for loopback, whose addresses are checked later. Every port of a public address is allowed. */
 function checkedUrl(address: string): URL {
   const url = parseUrl(address);
-  const isPlain = url?.protocol === "http:" && isLoopbackHost(url.hostname);
-  if (url === null || !(url.protocol === "https:" || isPlain)) throw new SekishoError("permission_denied");
+  if (url === null || !isSecureUrl(url)) throw new SekishoError("permission_denied");
   if (url.username !== "" || url.password !== "") throw new SekishoError("permission_denied");
   return url;
 }
 
-/** Also what cannot be stopped, as the look-up of a name, is not waited for any longer. */
-async function untilStopped<T>({
-  timeoutMs,
-  signal,
-  work,
-}: {
+/** Also stops waiting for work that cannot be stopped, such as the look-up of a name. */
+async function untilStopped<T>(request: {
   timeoutMs: number;
   signal: AbortSignal;
   work: (stop: AbortSignal) => Promise<T>;
 }): Promise<T> {
+  const { timeoutMs, signal, work } = request;
   signal.throwIfAborted();
   const deadline = createDeadline({ timeoutMs, signal, reason: new SekishoError("unavailable") });
   try {
@@ -83,18 +77,15 @@ async function untilStopped<T>({
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
 /**
- * `hostname` is a URL's, which the parser has brought into its one form: what is an address in any spelling is one here.
- * Rejects with `unavailable` where there is no address, and with `permission_denied` where any is not public.
+ * `hostname` comes from the URL parser, which has normalized every spelling of an address. Rejects with `unavailable` if there is no
+ * address, and with `permission_denied` if any of them is not public.
  */
-async function resolveHost({
-  hostname,
-  resolve,
-  allowLoopback,
-}: {
+async function resolveHost(request: {
   hostname: string;
   resolve: Resolve;
   allowLoopback: boolean;
 }): Promise<readonly LookupAddress[]> {
+  const { hostname, resolve, allowLoopback } = request;
   const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
   const family = isIP(bare);
   const addresses = family === 0 ? await lookUp({ name: bare, resolve }) : [{ address: bare, family }];
@@ -113,7 +104,7 @@ async function lookUp({ name, resolve }: { name: string; resolve: Resolve }): Pr
   }
 }
 
-/** Of IANA's special-purpose registries what is not for the public, and the platform address that Azure took from its own range. */
+/** Addresses that are not public, from IANA's special-purpose registries, and the platform address from Azure's own range. */
 const special4 = subnets("ipv4", [
   "0.0.0.0/8",
   "10.0.0.0/8",
@@ -133,15 +124,15 @@ const special4 = subnets("ipv4", [
   "240.0.0.0/4",
 ]);
 
-/** All that is given out to the public; mapped addresses, NAT64, ULA, link-local and multicast lie outside. */
+/** The public range. Mapped addresses, NAT64, ULA, link-local and multicast addresses are outside of it. */
 const global6 = subnets("ipv6", ["2000::/3"]);
 
-/** What within it is not for the public, or carries an IPv4 address that nobody would have looked at (Teredo, 6to4). */
+/** Addresses within it that are not public, or that carry an unchecked IPv4 address (Teredo, 6to4). */
 const special6 = subnets("ipv6", ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"]);
 
 const loopback4 = subnets("ipv4", ["127.0.0.0/8"]);
 
-/** False for whatever is no IP address, too. */
+/** Also false for anything but an IP address. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 4) return !special4.check(address, "ipv4");

@@ -39,15 +39,8 @@ const kinds: Record<SpanStart["kind"], SpanKind> = {
  * Work runs in the span's context, so that spans of an agent or a library become its children. If a root span cannot have its own ids, it
  * is recorded as a child of them. `sampleRatio` is for traces that begin here.
  */
-export function createOtelSpans({
-  tracer = api.getTracer("sekisho"),
-  startRoot,
-  sampleRatio = 1,
-}: {
-  tracer?: Tracer;
-  startRoot?: StartRoot;
-  sampleRatio?: number;
-} = {}): Spans {
+export function createOtelSpans(options: { tracer?: Tracer; startRoot?: StartRoot; sampleRatio?: number } = {}): Spans {
+  const { tracer = api.getTracer("sekisho"), startRoot, sampleRatio = 1 } = options;
   return {
     async within({ name, kind, trace, attributes }, work) {
       const parent = toParentContext(trace);
@@ -143,7 +136,7 @@ function traceOf({ traceId, spanId, traceFlags, traceState }: SpanContext): Trac
   return tracestate ? { traceparent, tracestate } : { traceparent };
 }
 
-/** Whether the trace's sampled flag is set. */
+/** True if the trace's sampled flag is set. */
 export function isSampled({ traceFlags }: SpanContext): boolean {
   return (traceFlags & TraceFlags.SAMPLED) !== 0;
 }

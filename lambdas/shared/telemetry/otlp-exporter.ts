@@ -9,6 +9,7 @@ import type { SpanExporter } from "@opentelemetry/sdk-trace";
 import { abortable, parseRetryAfter } from "../async/waiting.ts";
 import { readResponseBody } from "../http/read-body.ts";
 import type { Log } from "../log.ts";
+import { parseJson } from "../untrusted-input.ts";
 import { errorKind } from "./error-kind.ts";
 import type { OtlpTarget } from "./otlp-target.ts";
 
@@ -23,9 +24,8 @@ export function createOtlpExporter(options: {
   post: OtlpPost;
   timeoutMs: number;
   log: Log;
-  now?: () => number;
 }): SpanExporter & { settled(): Promise<void> } {
-  const { post, timeoutMs, log, now = Date.now } = options;
+  const { post, timeoutMs, log } = options;
   const underWay = new Set<Promise<unknown>>();
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
   let mutedUntilMs = Number.NEGATIVE_INFINITY;
@@ -33,21 +33,21 @@ export function createOtlpExporter(options: {
 
   function drop(count: number, why: { status?: number; cause_kind?: string }): void {
     dropped += count;
-    if (now() < mutedUntilMs) return;
+    if (Date.now() < mutedUntilMs) return;
     log.warn("spans_not_sent", { ...why, count: dropped });
-    mutedUntilMs = now() + warnEveryMs;
+    mutedUntilMs = Date.now() + warnEveryMs;
     dropped = 0;
   }
 
   function handlePostResult(posted: OtlpPostResult, count: number): boolean {
     if ("failed" in posted) {
-      pausedUntilMs = now() + pauseMs;
+      pausedUntilMs = Date.now() + pauseMs;
       drop(count, { cause_kind: posted.failed });
       return false;
     }
     const { status, rejected } = posted;
     if (status < 200 || status > 299) {
-      if (status === 429 || status >= 500) pausedUntilMs = now() + pauseMs;
+      if (status === 429 || status >= 500) pausedUntilMs = Date.now() + pauseMs;
       drop(count, { status });
       return false;
     }
@@ -56,7 +56,7 @@ export function createOtlpExporter(options: {
   }
 
   async function send(spans: Batch): Promise<boolean> {
-    if (now() < pausedUntilMs) {
+    if (Date.now() < pausedUntilMs) {
       drop(spans.length, { cause_kind: "paused" });
       return false;
     }
@@ -98,12 +98,7 @@ const maxAnswerBytes = 64 * 1024;
  * Never rejects. Tries twice if the answer allows it or if there was none, because a kept connection may be closed after a function was
  * frozen. Follows no redirect, because the headers are only for this target.
  */
-export function createOtlpPost(options: {
-  target: OtlpTarget;
-  now?: () => number;
-  sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
-}): OtlpPost {
-  const { target, now = Date.now, sleep = (ms, signal) => wait(ms, undefined, { signal }) } = options;
+export function createOtlpPost({ target }: { target: OtlpTarget }): OtlpPost {
   async function once({ body, signal }: { body: Uint8Array; signal: AbortSignal }): Promise<OtlpAnswer> {
     // Reading a secret does not support the signal.
     const headers = await abortable({ promise: target.headersOf(body), signal });
@@ -116,7 +111,7 @@ export function createOtlpPost(options: {
     return {
       status: response.status,
       rejected: response.ok && answer !== "too_large" ? rejectedSpans(answer.toString()) : 0,
-      retryAfterMs: parseRetryAfter({ header, nowMs: now() }),
+      retryAfterMs: parseRetryAfter({ header, nowMs: Date.now() }),
     };
   }
 
@@ -127,7 +122,7 @@ export function createOtlpPost(options: {
         const { status, rejected, retryAfterMs = defaultDelayMs } = await once(request);
         last = { status, rejected };
         if (!repeatableStatuses.includes(status) || retryAfterMs > maxDelayMs) return last;
-        if (attempt === 0) await sleep(retryAfterMs, request.signal).catch(() => {});
+        if (attempt === 0) await wait(retryAfterMs, undefined, { signal: request.signal }).catch(() => {});
       } catch (thrown) {
         // The cause of fetch's TypeError says more.
         const cause = Object(thrown).cause ?? thrown;
@@ -142,10 +137,6 @@ type OtlpAnswer = { status: number; rejected: number; retryAfterMs: number | und
 
 /** In Protobuf's JSON, int64 is a string. Some collectors send a number. */
 function rejectedSpans(text: string): number {
-  try {
-    const count = Number(Object(Object(JSON.parse(text)).partialSuccess).rejectedSpans ?? 0);
-    return Number.isSafeInteger(count) && count > 0 ? count : 0;
-  } catch {
-    return 0;
-  }
+  const count = Number(Object(Object(parseJson(text)).partialSuccess).rejectedSpans ?? 0);
+  return Number.isSafeInteger(count) && count > 0 ? count : 0;
 }

@@ -73,16 +73,13 @@ type Labels = Readonly<Record<string, string>>;
 /** All our label values have this form, including the names of destinations. */
 const plain = /^[\w.:-]{1,64}$/;
 const other = "other";
+const maxSeries = 200;
 
 /**
  * Limits the labels of metrics, so that a peer can neither fill the memory nor put text into a label. A value in another form becomes
  * `other`, and so do all values of a new combination once a metric has `maxSeries` of them.
  */
-export function createMetricBound({
-  maxSeries = 200,
-}: {
-  maxSeries?: number;
-} = {}): (name: string, labels: Labels) => Labels {
+export function createMetricBound(): (name: string, labels: Labels) => Labels {
   const known = new Map<string, Set<string>>();
   return (name, labels) => {
     const plainLabels = withValues(labels, (value) => (plain.test(value) ? value : other));

@@ -81,8 +81,6 @@ export function openTracing(options: {
   };
 }
 
-/** Our instance of OpenTelemetry's SDK: sends spans to one exporter in batches, and follows the sampling decision of the trace. */
-
 /** The most spans that wait for the exporter. Further ones are dropped, so that no task waits. */
 const maxWaiting = 2048;
 const batchSize = 512;

@@ -42,25 +42,14 @@ export type OperatorHandler = (request: {
 }) => Promise<DestinationsAnswer | WorkerAnswer>;
 
 /** Never rejects because a check fails. */
-export function createOperatorHandler({
-  effective,
-  readSecret,
-  slackApiUrl,
-  aws,
-  askStore,
-  askQueue,
-  log,
-  newId = randomUUID,
-}: OperatorDependencies): OperatorHandler {
-  async function checkDestinations({
-    names,
-    remainingMs,
-    signal,
-  }: {
+export function createOperatorHandler(options: OperatorDependencies): OperatorHandler {
+  const { effective, readSecret, slackApiUrl, aws, askStore, askQueue, log, newId = randomUUID } = options;
+  async function checkDestinations(request: {
     names: readonly string[] | undefined;
     remainingMs: number;
     signal: AbortSignal;
   }): Promise<DestinationsAnswer> {
+    const { names, remainingMs, signal } = request;
     const { config } = await effective();
     const redaction = createRedaction();
     const readNoted = noteSecrets(redaction);
@@ -82,19 +71,14 @@ export function createOperatorHandler({
   }
 
   /** Uses new connections instead of the worker's own, so that the check shows what a first call meets. */
-  function openDestination({
-    config,
-    name,
-    destination,
-    redaction,
-    readSecret,
-  }: {
+  function openDestination(request: {
     config: Config;
     name: string;
     destination: Destination;
     redaction: Redaction;
     readSecret: OperatorDependencies["readSecret"];
   }) {
+    const { config, name, destination, redaction, readSecret } = request;
     let transport: Transport | undefined;
     const destinations = createDestinations({
       config: { ...config, destinations: { [name]: destination } },

@@ -12,17 +12,13 @@ const answerSchema = z.object({
 });
 
 /** Never rejects. */
-export async function botIdentity({
-  readToken,
-  apiUrl,
-  timeoutMs,
-  signal,
-}: {
+export async function botIdentity(request: {
   readToken: () => Promise<string>;
   apiUrl: string;
   timeoutMs: number;
   signal: AbortSignal;
 }): Promise<BotAnswer> {
+  const { readToken, apiUrl, timeoutMs, signal } = request;
   let token: string;
   try {
     token = (await readToken()).trim();

@@ -13,15 +13,7 @@ export type DestinationCheck = ProbeResult & { name: string; address: string };
  * Never rejects: the result says why a destination cannot be called. `address` is for display. It is undefined for the stage's
  * own Execution zone if its address is not known.
  */
-export async function checkDestination({
-  name,
-  destination,
-  address,
-  timeoutMs,
-  readSecret,
-  open,
-  signal,
-}: {
+export async function checkDestination(request: {
   name: string;
   destination: Destination;
   address: string | undefined;
@@ -32,10 +24,11 @@ export async function checkDestination({
   open: () => Promise<{ transport: Transport; close(): Promise<void> }>;
   signal: AbortSignal;
 }): Promise<DestinationCheck> {
+  const { name, destination, address, timeoutMs, readSecret, open, signal } = request;
   const result = { name, address: address ?? "unknown" };
   const unhealthy = (words: string): DestinationCheck => ({ ...result, health: "unhealthy", words });
   if (address === undefined) {
-    return unhealthy("The stage does not tell where its own Execution zone is: deploy it again, and it will.");
+    return unhealthy("The address of the stage's own Execution zone is unknown. Deploy the stage again.");
   }
   for (const reference of listDestinationSecrets(destination)) {
     const problem = await readSecret(reference).then(() => undefined, secretProblem);

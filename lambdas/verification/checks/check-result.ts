@@ -1,9 +1,10 @@
 /** Turns a destination's answer to a health request into a check result that says what to do. */
 
 import { type Dialect, listErrorCodes } from "../../../contracts/dialects.ts";
-import { type JsonRpcErrorObject, type JsonRpcResponse, responseSchema } from "../../../contracts/envelope.ts";
+import { type JsonRpcErrorObject, responseSchema } from "../../../contracts/envelope.ts";
 import { decodeError } from "../../../contracts/error-data.ts";
 import type { ClientReason, Reason } from "../../../contracts/errors.ts";
+import { parseJson } from "../../shared/untrusted-input.ts";
 import { statusToReason } from "../transport/read-response.ts";
 import type { TransportResponse } from "../transport/transport.ts";
 
@@ -24,13 +25,7 @@ export type CheckResult = {
   methods?: string[];
 };
 
-export function createAnsweredCheck({
-  response,
-  id,
-  dialect,
-  authorizer,
-  question,
-}: {
+type AnsweredRequest = {
   response: TransportResponse;
   id: string;
   dialect: Dialect;
@@ -38,11 +33,13 @@ export function createAnsweredCheck({
   authorizer: string;
   /** The request that was sent. */
   question: HealthRequest;
-}): CheckResult {
-  const { status } = response;
-  const envelope = envelopeIn(response.body);
-  if (envelope === undefined) return withoutEnvelope({ status, authorizer });
-  if ("error" in envelope) return toErrorResult({ error: envelope.error, dialect, status, authorizer, question });
+};
+
+export function createAnsweredCheck(answered: AnsweredRequest): CheckResult {
+  const { response, id, authorizer, question } = answered;
+  const envelope = responseSchema.safeParse(parseJson(response.body)).data;
+  if (envelope === undefined) return withoutEnvelope(response.status, authorizer);
+  if ("error" in envelope) return toErrorResult(envelope.error, answered);
   if (envelope.id !== id) return createUnhealthyResult("It answers with the wrong id, which is not valid JSON-RPC.");
   return question.toCheckResult({ result: envelope.result });
 }
@@ -53,7 +50,7 @@ export function reasonText({ reason, authorizer }: { reason: ClientReason; autho
     case "unauthenticated":
       return `It does not know the caller. ${credentialHint(authorizer)}`;
     case "permission_denied":
-      return `It knows the caller, or does not want to know it, and does not let it in. ${credentialHint(authorizer)}`;
+      return `It does not let the caller in. ${credentialHint(authorizer)}`;
     case "rate_limited":
       return "It asks for fewer calls. Try again in a minute.";
     case "unavailable":
@@ -61,32 +58,21 @@ export function reasonText({ reason, authorizer }: { reason: ClientReason; autho
     case "agent_not_found":
       return "There is no such agent or runtime: check the address.";
     case "payload_too_large":
-      return "Its answer is larger than maxResponseBytes, or it takes no request of that size.";
+      return "Its answer is larger than maxResponseBytes, or the request is too large for it.";
     case "invalid_response":
-      return "What answers there does not speak JSON (a page, a redirect, something compressed?): check the address and its path.";
+      return "The answer is not JSON. Is it a page, a redirect or compressed? Check the address and its path.";
     case "ambiguous":
-      return "It failed, or something before it did. Look at its log.";
+      return "It failed, or something in front of it did. Look at its log.";
     default:
       return undefined;
   }
 }
 
 /** An error that the request does not expect says nothing about whether the peer would take a task. */
-function toErrorResult({
-  error,
-  dialect,
-  status,
-  authorizer,
-  question,
-}: {
-  error: JsonRpcErrorObject;
-  dialect: Dialect;
-  status: number | undefined;
-  authorizer: string;
-  question: HealthRequest;
-}): CheckResult {
+function toErrorResult(error: JsonRpcErrorObject, answered: AnsweredRequest): CheckResult {
+  const { response, dialect, authorizer, question } = answered;
   const { code } = error;
-  const { reason, exact } = decodeError({ error, dialect, status });
+  const { reason, exact } = decodeError({ error, dialect, status: response.status });
   const mayMean = (one: Reason) => (exact ? reason === one : listErrorCodes({ reason: one, dialect }).includes(code));
   if (question.understood.some(mayMean)) return question.toCheckResult({ code });
   const words = reasonText({ reason, authorizer });
@@ -97,12 +83,12 @@ function toErrorResult({
   );
 }
 
-function withoutEnvelope({ status, authorizer }: { status: number | undefined; authorizer: string }): CheckResult {
+function withoutEnvelope(status: number | undefined, authorizer: string): CheckResult {
   const statusNote = status === undefined ? "" : ` (HTTP ${status})`;
   if (status === 404 || status === 405)
     return createUnhealthyResult(`There is nothing to call at this path${statusNote}: check the url.`);
   if (status === undefined || status < 400)
-    return createUnhealthyResult(`What it answers is not JSON-RPC${statusNote}: check the url.`);
+    return createUnhealthyResult(`Its answer is not JSON-RPC${statusNote}: check the url.`);
   const words = reasonText({ reason: statusToReason(status), authorizer });
   return createUnhealthyResult(`${words ?? "It refuses the call."}${statusNote}`);
 }
@@ -112,7 +98,7 @@ function credentialHint(authorizer: string): string {
     case "none":
       return "Give the destination an authorizer.";
     case "sigv4":
-      return "Its policy over there must name the role, and the role must be permitted the call.";
+      return "Its policy must name the role, and the role needs permission for the call.";
     case "web-identity":
     case "google":
     case "azure":
@@ -121,14 +107,6 @@ function credentialHint(authorizer: string): string {
       return "Is the certificate the one that it expects, and not expired?";
     default:
       return "Is the token or secret the one that it expects?";
-  }
-}
-
-function envelopeIn(body: Uint8Array): JsonRpcResponse | undefined {
-  try {
-    return responseSchema.safeParse(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body))).data;
-  } catch {
-    return undefined;
   }
 }
 

@@ -3,7 +3,7 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import { type CheckResult, reasonText } from "./check-result.ts";
 
 /** `address` is a URL or an ARN. `timedOutMs` is set if the time-out is the cause. */
-export type CheckFailure = { thrown: unknown; address: string; authorizer: string; timedOutMs: number | undefined };
+type CheckFailure = { thrown: unknown; address: string; authorizer: string; timedOutMs: number | undefined };
 
 export function createFailedCheck({ thrown, address, authorizer, timedOutMs }: CheckFailure): CheckResult {
   const error = toAnsweredError(SekishoError.from(thrown));
@@ -16,7 +16,7 @@ export function createFailedCheck({ thrown, address, authorizer, timedOutMs }: C
   if (words !== undefined) return unreachable(words);
   if ((error.reason === "unavailable" || error.reason === "ambiguous") && !hasAnswered(error)) {
     if (code !== undefined) return unreachable(`The connection ended before an answer came (${code}).`);
-    if (error.undelivered) return unreachable(`No connection to ${hostOf(address)} came about in time.`);
+    if (error.undelivered) return unreachable(`The connection to ${hostOf(address)} did not open in time.`);
     return unreachable("No answer came in time, or the connection ended without one.");
   }
   return { health: "unhealthy", words: reasonText({ reason: error.reason, authorizer }) ?? error.message };
@@ -37,32 +37,32 @@ export function credentialText({ error, authorizer }: { error: SekishoError; aut
   }
   if (!names.includes("CredentialError")) return undefined;
   if (code?.startsWith("OutboundWebIdentityFederationDisabled")) {
-    return "The AWS account does not issue tokens for others yet: npx sekisho federation enable.";
+    return "The AWS account does not issue tokens for others yet. Run npx sekisho federation enable.";
   }
-  if (code === "NoAwsRegion")
-    return 'Nobody says in which region AWS STS is to be asked: AWS_REGION, or "region" of the authorizer.';
+  if (code === "NoAwsRegion") return 'The region of AWS STS is unknown. Set AWS_REGION, or "region" of the authorizer.';
   if (code?.startsWith("AccessDenied")) {
-    return "AWS STS does not give these credentials what the call needs: they lack the permission, or the role does not trust them.";
+    return "AWS STS denies these credentials what the call needs. They lack the permission, or the role does not trust them.";
   }
   if (error.reason !== "unauthenticated") {
-    return `Whoever issues its credential cannot be reached, or gives none (${code}).`;
+    return `The issuer of its credential cannot be reached, or returns none (${code}).`;
   }
   return authorizer === "mtls"
     ? `The certificate and key cannot be used (${code}): are both PEM, and do they belong together?`
-    : `Whoever issues its credential refuses (${code}). Check the authorizer, and what the issuer was told.`;
+    : `The issuer of its credential refuses (${code}). Check the authorizer, and the issuer's settings.`;
 }
 
 /** Explains a credential that the transport itself refused to send. */
 function secretFailureText({ error, authorizer }: { error: SekishoError; authorizer: string }): string | undefined {
   return error.reason === "unauthenticated" && error.code === undefined && !hasStatus(error) && authorizer !== "sigv4"
-    ? "What the configuration refers to is no credential that could be sent. Look at the secret."
+    ? "The configured secret is not a credential that can be sent. Check the secret."
     : undefined;
 }
 
 /** Explains a problem with the agent card of an A2A agent. Returns undefined if the card is not the problem. */
 export function cardFailureText({ reason, undelivered }: SekishoError): string | undefined {
   if (!undelivered) return undefined;
-  if (reason === "version_not_supported") return "Its card names no JSON-RPC interface of a version that may be used.";
+  if (reason === "version_not_supported")
+    return "Its card names no JSON-RPC interface of a version that Sekisho supports.";
   return reason === "invalid_response"
     ? "At the card's address is no agent card, or one whose interface is at another origin: check the address, or set url."
     : undefined;
@@ -87,14 +87,14 @@ function networkText({ code, address }: { code: string; address: string }): stri
   if (code.startsWith("EAI_")) return `DNS does not answer for ${host}: check this machine's network.`;
   if (code === "ECONNREFUSED") return `Nobody listens at ${host}: is it started, and is the port right?`;
   if (/^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EADDRNOTAVAIL)$/.test(code)) {
-    return `There is no way to ${host} (${code}): a firewall, a VPN, a proxy?`;
+    return `${host} cannot be reached (${code}). Is there a firewall, a VPN or a proxy?`;
   }
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return `The certificate of ${host} is for another name.`;
   if (/^(CERT_|UNABLE_TO_|DEPTH_ZERO|ERR_TLS_CERT|SELF_SIGNED|HOSTNAME_)/.test(code)) {
-    return `The certificate of ${host} is not to be believed (${code}): expired, or issued by someone unknown here.`;
+    return `The certificate of ${host} is not trusted (${code}). It has expired, or its issuer is unknown here.`;
   }
   if (/^(EPROTO|ERR_SSL_|ERR_TLS_)/.test(code)) {
-    return `TLS with ${host} fails (${code}): is it https at all, and does it want a client certificate?`;
+    return `TLS with ${host} fails (${code}). Does it speak https, and does it want a client certificate?`;
   }
   return undefined;
 }

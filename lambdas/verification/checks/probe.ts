@@ -4,7 +4,7 @@ import type { Dialect } from "../../../contracts/dialects.ts";
 import { createTrace } from "../../shared/telemetry/telemetry.ts";
 import type { Transport } from "../transport/transport.ts";
 import { type CheckResult, createAnsweredCheck } from "./check-result.ts";
-import { type CheckFailure, createFailedCheck } from "./failed-check.ts";
+import { createFailedCheck } from "./failed-check.ts";
 import { createA2aHealthRequest, discoveryRequest } from "./health-requests.ts";
 
 /** `firstMs` includes connecting and authenticating. `secondMs` measures a call over the open connection. */
@@ -13,22 +13,20 @@ export type ProbeResult = CheckResult & { firstMs?: number; secondMs?: number };
 const stopTimeoutMs = 2000;
 
 /** Never rejects. Takes at most twice `timeoutMs`, plus the time to stop the session. Skips the second call if the first fails. */
-export async function probeDestination({
-  transport,
-  dialect,
-  timeoutMs,
-  signal,
-  nowMs = () => performance.now(),
-  newId = randomUUID,
-  ...peer
-}: {
+export async function probeDestination(options: {
   transport: Transport;
   dialect: Dialect;
+  /** A URL or an ARN. */
+  address: string;
+  /** The authorizer's type. */
+  authorizer: string;
   timeoutMs: number;
   signal: AbortSignal;
   nowMs?: () => number;
   newId?: () => string;
-} & Pick<CheckFailure, "address" | "authorizer">): Promise<ProbeResult> {
+}): Promise<ProbeResult> {
+  const { transport, dialect, address, authorizer, timeoutMs, signal } = options;
+  const { nowMs = () => performance.now(), newId = randomUUID } = options;
   const sessionId = `check-${newId()}`;
 
   async function ask(limit: AbortSignal): Promise<CheckResult> {
@@ -38,14 +36,14 @@ export async function probeDestination({
     const { method, params } = question;
     const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
     const response = await transport.send({ body, sessionId, signal: limit, trace: createTrace() });
-    return createAnsweredCheck({ response, id, dialect, question, ...peer });
+    return createAnsweredCheck({ response, id, dialect, authorizer, question });
   }
 
   async function call(): Promise<{ checkResult: CheckResult; ms: number }> {
     const timer = AbortSignal.timeout(timeoutMs);
     const startedAtMs = nowMs();
     const checkResult = await ask(AbortSignal.any([signal, timer])).catch((thrown) =>
-      createFailedCheck({ thrown, ...peer, timedOutMs: timer.aborted ? timeoutMs : undefined }),
+      createFailedCheck({ thrown, address, authorizer, timedOutMs: timer.aborted ? timeoutMs : undefined }),
     );
     return { checkResult, ms: Math.round(nowMs() - startedAtMs) };
   }

@@ -12,10 +12,10 @@ import type { Task } from "../task/task.ts";
  * Every agent may name public addresses. On loopback, an agent may name only its own origin, because other programs listen on
  * the other ports. `executionUrl` is the Execution zone of this configuration if it runs on this machine.
  */
-export function createArtifactFetch({
-  destinations,
-  executionUrl,
-}: Pick<Config, "destinations"> & { executionUrl?: string | undefined }): (task: Task) => PublicFetch {
+export function createArtifactFetch(
+  options: Pick<Config, "destinations"> & { executionUrl?: string | undefined },
+): (task: Task) => PublicFetch {
+  const { destinations, executionUrl } = options;
   const fromPublic = createPublicFetch();
   const fromLoopback = createPublicFetch({ allowLoopback: true });
   return ({ call }) => {
@@ -30,13 +30,8 @@ export function createArtifactFetch({
   };
 }
 
-function loopbackOrigins({
-  destination,
-  executionUrl,
-}: {
-  destination: Destination;
-  executionUrl: string | undefined;
-}): string[] {
+function loopbackOrigins(request: { destination: Destination; executionUrl: string | undefined }): string[] {
+  const { destination, executionUrl } = request;
   const isOwnZone = destination.transport === "in-process" || isOwnExecution(destination);
   const addresses = isOwnZone ? [executionUrl] : listAddresses(destination).map(({ address }) => address);
   return addresses.flatMap((address) => {

@@ -22,6 +22,9 @@ import {
 
 type Attachment = Awaited<ReturnType<Files["importAttachments"]>>[number];
 
+/** The URL of an attachment works this long, or until the task's deadline if that is later. */
+const lifeMs = 3600_000;
+
 type ImportOptions = {
   download: Download;
   store: FileStore;
@@ -30,14 +33,15 @@ type ImportOptions = {
   turns: ConcurrencyLimit;
   maxBytes: number;
   maxCount: number;
-  lifeMs: number;
   now: () => number;
   log: Log;
 };
 
+type FileImport = { task: Task; file: UserFile; token: string; signal: AbortSignal };
+
 /** Imports all files or none. The first failure aborts the other downloads. */
 export function createImportAttachments(options: ImportOptions): Files["importAttachments"] {
-  const { store, turns, maxBytes, maxCount, lifeMs, now, log } = options;
+  const { store, turns, maxBytes, maxCount, now, log } = options;
 
   return async ({ task, signal }) => {
     const { files = [] } = task.message;
@@ -58,12 +62,10 @@ export function createImportAttachments(options: ImportOptions): Files["importAt
     }
   };
 
-  type FileImport = { task: Task; file: UserFile; token: string; signal: AbortSignal };
-
   async function fetchAllowed({ task, file, token, signal }: FileImport) {
     // The id becomes part of a key in the store, so it may hold nothing but the characters of Slack's ids.
     const got = fileIdPattern.test(file.id)
-      ? await fetchFile({ ...options, file, installation: installationOf(task), token, signal })
+      ? await fetchFile(options, { task, file, token, signal })
       : { refused: "not_to_be_had" as const };
     if (!("refused" in got)) return got;
     log.info("file_refused", { request_id: task.id, trace_id: readTraceId(task.trace), reason: got.refused });
@@ -104,23 +106,8 @@ export type NewerToken = (request: {
 }) => Promise<string | undefined>;
 
 /** Rejects with a SlackError if a later try may succeed. */
-async function fetchFile({
-  file,
-  installation,
-  token,
-  newerToken,
-  download,
-  maxBytes,
-  signal,
-}: {
-  file: UserFile;
-  installation: Installation;
-  token: string;
-  newerToken: NewerToken;
-  download: Download;
-  maxBytes: number;
-  signal: AbortSignal;
-}): Promise<FetchedFile> {
+async function fetchFile(options: ImportOptions, { task, file, token, signal }: FileImport): Promise<FetchedFile> {
+  const { newerToken, download, maxBytes } = options;
   const { url, name, mimetype: said } = file;
   if (url === undefined) return { refused: "not_to_be_had" };
 
@@ -135,7 +122,9 @@ async function fetchFile({
   const first = await fetchWith(token);
   if (!("refused" in first) || first.refused !== "not_to_be_had") return first;
   // The cached token may have been rotated, so a newer one may succeed.
-  const newer = await newerToken({ installation, tried: token, inDoubt: true }).catch(() => undefined);
+  const newer = await newerToken({ installation: installationOf(task), tried: token, inDoubt: true }).catch(
+    () => undefined,
+  );
   return newer === undefined ? first : fetchWith(newer);
 }
 
@@ -156,15 +145,8 @@ const maxRedirects = 3;
  * token at the second address too. Any other redirect, such as to the sign-in page, counts as `not_to_be_had` and is not
  * followed, so that the token never leaves Slack. Rejects with a SlackError if a later try may succeed.
  */
-export function createDownload({
-  apiUrl,
-  timeoutMs = 30_000,
-  now = Date.now,
-}: {
-  apiUrl: string;
-  timeoutMs?: number;
-  now?: () => number;
-}): Download {
+export function createDownload(options: { apiUrl: string; timeoutMs?: number; now?: () => number }): Download {
+  const { apiUrl, timeoutMs = 30_000, now = Date.now } = options;
   return async ({ url, token, maxBytes, signal }) => {
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     let next = parseUrl(url);
@@ -178,19 +160,14 @@ export function createDownload({
   };
 }
 
-async function requestFile({
-  url,
-  token,
-  maxBytes,
-  signal,
-  nowMs,
-}: {
+async function requestFile(request: {
   url: URL;
   token: string;
   maxBytes: number;
   signal: AbortSignal;
   nowMs: number;
 }): Promise<DownloadResult | { location: string }> {
+  const { url, token, maxBytes, signal, nowMs } = request;
   const headers = { authorization: `Bearer ${token}`, "accept-encoding": "identity" };
   try {
     const response = await fetch(url, { headers, redirect: "manual", signal });
@@ -257,17 +234,8 @@ function isProgram(mimetype: string): boolean {
 }
 
 /** Slack answers with status 200 and a sign-in page if the token may not read the file. */
-export function isSignInPage({
-  bytes,
-  contentType,
-  said,
-  name,
-}: {
-  bytes: Uint8Array;
-  contentType: string;
-  said: string;
-  name: string;
-}): boolean {
+export function isSignInPage(request: { bytes: Uint8Array; contentType: string; said: string; name: string }): boolean {
+  const { bytes, contentType, said, name } = request;
   if (/html/i.test(said) || /\.x?html?$/i.test(name)) return false;
   if (/^\s*(text\/html|application\/xhtml\+xml)\b/i.test(contentType)) return true;
   // A text file may start with HTML, but a picture never does.

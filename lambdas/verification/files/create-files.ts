@@ -9,28 +9,14 @@ import { createConcurrencyLimit } from "./concurrency-limit.ts";
 import type { FileStore, Files } from "./files.ts";
 import { createUpload } from "./upload.ts";
 
-const hourMs = 3600_000;
 /** Bounds all files in memory together. A file may be in memory twice, and the worker function has 512 MB. */
 const maxHeldBytes = 64 * 1024 * 1024;
 
 /**
- * `maxBytes` and `maxCount` come from `files` in the configuration. The URL of an attachment works for `lifeMs`, or until the
- * task's deadline if that is later. `publicFetch` fetches the artifacts that a task's agent gives by URL.
+ * `maxBytes` and `maxCount` come from `files` in the configuration. `publicFetch` fetches the artifacts that a task's agent gives
+ * by URL.
  */
-export function createFiles({
-  slack,
-  token,
-  newerToken = async () => undefined,
-  apiUrl,
-  store,
-  publicFetch,
-  maxBytes,
-  maxCount,
-  lifeMs = hourMs,
-  transferTimeoutMs = 30_000,
-  now = Date.now,
-  log = silentLog,
-}: {
+export function createFiles(options: {
   slack: Pick<SlackApi, "startUpload" | "sendUpload">;
   /** The bot token of an installation. */
   token: (installation: Installation) => Promise<string>;
@@ -40,27 +26,17 @@ export function createFiles({
   publicFetch: (task: Task) => PublicFetch;
   maxBytes: number;
   maxCount: number;
-  lifeMs?: number;
   /** For one file, from Slack or from an agent's URL. */
   transferTimeoutMs?: number;
   now?: () => number;
   log?: Log;
 }): Files {
+  const settings = { newerToken: async () => undefined, now: Date.now, log: silentLog, ...options };
+  const { apiUrl, maxBytes, now, transferTimeoutMs = 30_000 } = settings;
   const turns = createConcurrencyLimit({ max: Math.max(1, Math.floor(maxHeldBytes / maxBytes)) });
   const download = createDownload({ apiUrl, timeoutMs: transferTimeoutMs, now });
   return {
-    importAttachments: createImportAttachments({
-      download,
-      store,
-      token,
-      newerToken,
-      turns,
-      maxBytes,
-      maxCount,
-      lifeMs,
-      now,
-      log,
-    }),
-    upload: createUpload({ slack, publicFetch, turns, maxBytes, fetchTimeoutMs: transferTimeoutMs, log }),
+    importAttachments: createImportAttachments({ ...settings, download, turns }),
+    upload: createUpload({ ...settings, turns, fetchTimeoutMs: transferTimeoutMs }),
   };
 }

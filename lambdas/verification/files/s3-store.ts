@@ -12,17 +12,14 @@ const unknownLifeMs = 3600_000;
 const maxErrorBytes = 64 * 1024;
 
 /** Rejects with an AwsCallError or a network error. */
-export function createS3FileStore({
-  bucket,
-  aws: { region, credentials: provider, endpointOf },
-  timeoutMs = 30_000,
-  now = Date.now,
-}: {
+export function createS3FileStore(options: {
   bucket: string;
   aws: AwsDependencies;
   timeoutMs?: number;
   now?: () => number;
 }): FileStore {
+  const { bucket, timeoutMs = 30_000, now = Date.now } = options;
+  const { region, credentials: provider, endpointOf } = options.aws;
   return {
     async put({ key, bytes, mimetype, sha256, expiresAtMs, signal }) {
       const credentials = await provider();
@@ -56,17 +53,14 @@ export function bucketUrl({ bucket, endpoint }: { bucket: string; endpoint: URL 
   return isAws ? new URL(`${endpoint.protocol}//${bucket}.${endpoint.host}/`) : new URL(`${bucket}/`, endpoint);
 }
 
-async function send({
-  url,
-  headers: { host: _host, ...headers },
-  body,
-  signal,
-}: {
+async function send(request: {
   url: URL;
   headers: Record<string, string>;
   body: Uint8Array;
   signal: AbortSignal;
 }): Promise<void> {
+  const { url, body, signal } = request;
+  const { host: _host, ...headers } = request.headers;
   const init = { method: "PUT", headers, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) };
   const response = await fetch(url, { ...init, redirect: "manual", signal });
   const answer = await readResponseBody({ response, maxBytes: maxErrorBytes });
@@ -78,15 +72,8 @@ async function send({
 type PutRequest = { url: URL; headers: Record<string, string>; sha256: string };
 
 /** Signs requests and presigns URLs with Signature Version 4. Unlike other services, S3 wants paths without double encoding. */
-function createS3Signer({
-  region,
-  credentials,
-  nowMs,
-}: {
-  region: string;
-  credentials: AwsCredentials;
-  nowMs: number;
-}) {
+function createS3Signer(options: { region: string; credentials: AwsCredentials; nowMs: number }) {
+  const { region, credentials, nowMs } = options;
   const signer = new SignatureV4({ service: "s3", region, credentials, sha256, uriEscapePath: false });
   const signingDate = new Date(nowMs);
   return {

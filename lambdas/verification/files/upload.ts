@@ -19,14 +19,8 @@ type UploadOptions = {
 };
 
 /** An upload with an unknown outcome can safely start over, because nobody sees a file that was never shared. */
-export function createUpload({
-  slack,
-  publicFetch,
-  turns,
-  maxBytes,
-  fetchTimeoutMs,
-  log,
-}: UploadOptions): Files["upload"] {
+export function createUpload(options: UploadOptions): Files["upload"] {
+  const { slack, publicFetch, turns, maxBytes, fetchTimeoutMs, log } = options;
   return async ({ task, index, signal }) => {
     const file = createOutgoingFiles(task)[index];
     const name = safeFileName(file?.name ?? "");

@@ -22,14 +22,14 @@ export type Gate = Quotas & {
     signal: AbortSignal;
   }): Promise<{ allowed: boolean; locale: Locale }>;
   /**
-   * Whether to drop the message without an answer: the person may not ask, and either got a refusal recently or did not mention the bot.
+   * True if the message is dropped without an answer: the person may not ask, and either got a refusal recently or did not mention the bot.
    * False if nothing is known about the person. Never rejects.
    */
   isIgnored(request: { message: UserMessage; requestId: string; signal: AbortSignal }): Promise<boolean>;
-  /** Whether the person may not ask in the task's channel. True also if that is unknown. Never rejects. */
+  /** True if the person may not ask in the task's channel. True also if that is unknown. Never rejects. */
   isStranger(request: { task: Task; user: string; signal: AbortSignal }): Promise<boolean>;
   /**
-   * Whether the person may get a refusal now: each `kind` once per window and thread, or per channel outside a thread
+   * True if the person may get a refusal now: each `kind` once per window and thread, or per channel outside a thread
    * (`gate/refusals.ts`). Never rejects.
    */
   mayRefuse(
@@ -45,16 +45,7 @@ type PersonQuery = { task: Task; user: string };
 type GateQuery = { installation: Installation; requestId: string; signal: AbortSignal };
 
 /** `extraRules` are added to those of the configuration, for the fake Slack's workspace on one machine. */
-export function createGate({
-  config,
-  extraRules = [],
-  ruleStore,
-  usageStore,
-  refusalStore,
-  slack,
-  log,
-  now,
-}: {
+export function createGate(options: {
   config: Pick<Config, "allowlist" | "slack" | "limits" | "destinations">;
   extraRules?: readonly AllowlistRule[];
   ruleStore: Pick<TaskStore<StoredRules>, "get">;
@@ -64,6 +55,7 @@ export function createGate({
   log: Log;
   now: () => number;
 }): Gate {
+  const { config, extraRules = [], ruleStore, usageStore, refusalStore, slack, log, now } = options;
   const configured = [...config.allowlist, ...extraRules];
   const rulesOfStore = createEffectiveRules({ store: ruleStore, now });
   const members = createMembers({ slack, log, now });
@@ -144,22 +136,18 @@ type Quotas = {
 type Counter = { by: OverQuota["by"]; id: string; quota: Quota };
 
 /** Without quotas, nothing is read or written. */
-export function createQuotas({
-  limits: { perUser, perChannel },
-  store,
-  now,
-}: {
+export function createQuotas(options: {
   limits: Pick<Config["limits"], "perUser" | "perChannel">;
   store: TaskStore<Usage>;
   now: () => number;
 }): Quotas {
-  function countersOf({ message: { team, user, channel } }: Task): Counter[] {
-    return [
-      ...(perUser === undefined ? [] : [{ by: "user" as const, id: `usage:user:${team}/${user}`, quota: perUser }]),
-      ...(perChannel === undefined
-        ? []
-        : [{ by: "channel" as const, id: `usage:channel:${team}/${channel}`, quota: perChannel }]),
-    ];
+  const { limits, store, now } = options;
+  const quotas = { user: limits.perUser, channel: limits.perChannel };
+  function countersOf({ message }: Task): Counter[] {
+    return (["user", "channel"] as const).flatMap((by) => {
+      const quota = quotas[by];
+      return quota === undefined ? [] : [{ by, id: `usage:${by}:${message.team}/${message[by]}`, quota }];
+    });
   }
 
   function change<T>(id: string, decide: (usage: Usage) => { item: Usage; result: T }): Promise<T> {
@@ -222,19 +210,14 @@ export function noUsage({ id }: { id: string }): Usage {
 }
 
 /** Returns the usage with the charge (the same object if it was charged already), or when there will be room. */
-export function addCharge({
-  usage,
-  quota,
-  requestId,
-  nowMs,
-  untilMs,
-}: {
+export function addCharge(request: {
   usage: Usage;
   quota: Quota;
   requestId: string;
   nowMs: number;
   untilMs: number;
 }): { usage: Usage } | { over: { retryAtMs?: number } } {
+  const { usage, quota, requestId, nowMs, untilMs } = request;
   if (usage.charges.some(({ id }) => id === requestId)) return { usage };
   const { tasks = Number.POSITIVE_INFINITY, atOnce = Number.POSITIVE_INFINITY } = quota;
   const windowMs = toWindowMs(quota);

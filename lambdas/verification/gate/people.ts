@@ -18,21 +18,18 @@ export type FindLocale = (request: MemberQuery & { user: string }) => Promise<Lo
 
 export type Members = {
   /**
-   * Whether the user is in one of the groups. Rejects if Slack is unavailable, unless another group has the user. A permanent failure (a
+   * True if the user is in one of the groups. Rejects if Slack is unavailable, unless another group has the user. A permanent failure (a
    * missing scope, a deleted group) counts as no. Each group is read at most once in `absenceMs`.
    */
   isInOneOf(request: MemberQuery & { groups: readonly string[]; user: string }): Promise<boolean>;
 };
 
-export function createMembers({
-  slack,
-  log,
-  now,
-}: {
+export function createMembers(options: {
   slack: Pick<SlackApi, "groupMembers">;
   log: Log;
   now: () => number;
 }): Members {
+  const { slack, log, now } = options;
   const cachedMembers = createCachedValues<ReadonlySet<string>>({ now });
 
   function membersOf(
@@ -90,17 +87,13 @@ const longestWaitMs = 3000;
 const maxUsers = 5000;
 
 /** Finds the language of users. Never rejects, because an unknown language counts as English. */
-export function createLocales({
-  setting,
-  slack,
-  now,
-  mostWaitMs = longestWaitMs,
-}: {
+export function createLocales(options: {
   setting: Config["slack"]["locale"];
   slack: Pick<SlackApi, "person">;
   now: () => number;
   mostWaitMs?: number;
 }): FindLocale {
+  const { setting, slack, now, mostWaitMs = longestWaitMs } = options;
   const cachedLocales = createCachedValues<Locale>({ now, maxEntries: maxUsers });
   return async ({ installation, user, requestId, signal }) => {
     if (setting !== "user") return setting;

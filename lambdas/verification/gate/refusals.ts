@@ -38,7 +38,7 @@ export function parseRefusalRecord(json: unknown): RefusalRecord {
 
 export type Refusals = {
   /**
-   * Whether a message of a person who may not ask is dropped without a refusal. Uses only the memory of this process, so that a flood costs
+   * True if a message of a person who may not ask is dropped without a refusal. Uses only the memory of this process, so that a flood costs
    * nothing. The first message is not silent and reserves the refusal, so further messages are silent meanwhile.
    */
   isSilent(request: { asking: Requester; requestId: string }): boolean;

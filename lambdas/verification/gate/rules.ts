@@ -23,13 +23,11 @@ const fields = ["team", "channel", "user"] as const;
  * `rule` is the first rule without a group whose given fields all match. `byGroup` are the matching rules with a group, in order. They
  * allow the group's members, whom only Slack knows. A rule without fields matches no one.
  */
-export function matchRules<Rule extends AllowlistRule>({
-  rules,
-  asking,
-}: {
+export function matchRules<Rule extends AllowlistRule>(request: {
   rules: readonly Rule[];
   asking: Requester;
 }): { rule: Rule | undefined; byGroup: readonly (Rule & { group: string })[] } {
+  const { rules, asking } = request;
   const fitting = rules.filter((rule) => {
     const given = fields.filter((field) => rule[field] !== undefined);
     return (given.length > 0 || rule.group !== undefined) && given.every((field) => rule[field] === asking[field]);
@@ -99,13 +97,11 @@ export const rulesKeepMs = 15_000;
 const rulesStaleMs = 5 * 60_000;
 
 /** Reads the stored rules through a cache. Rejects if the store is unavailable and the cached rules are too old. */
-export function createEffectiveRules({
-  store,
-  now,
-}: {
+export function createEffectiveRules(options: {
   store: Pick<TaskStore<StoredRules>, "get">;
   now: () => number;
 }): (request: { signal: AbortSignal }) => Promise<readonly AllowlistRule[]> {
+  const { store, now } = options;
   const cachedRules = createCachedValues<readonly AllowlistRule[]>({ now, staleMs: rulesStaleMs });
   async function read() {
     const stored = await store.get({ id: storedRulesId });
@@ -115,11 +111,10 @@ export function createEffectiveRules({
 }
 
 /** Creates the policy of the task machine. */
-export function createPolicy({
-  config,
-}: {
+export function createPolicy(options: {
   config: Pick<Config, "slack" | "routes" | "destinations" | "limits">;
 }): Policy {
+  const { config } = options;
   return {
     routeOf: (message) => findRoute({ routes: config.routes, message }),
     destinations: new Map(
@@ -147,13 +142,11 @@ export function createPolicy({
  * Returns the destinations of the first route whose conditions all match, in order of preference, or none. A route without conditions
  * matches every message.
  */
-export function findRoute({
-  routes,
-  message,
-}: {
+export function findRoute(request: {
   routes: readonly Route[];
   message: Pick<UserMessage, "team" | "channel" | "text">;
 }): readonly string[] {
+  const { routes, message } = request;
   const fitting = routes.find(
     ({ team, channel, word }) =>
       (team === undefined || team === message.team) &&
@@ -169,7 +162,7 @@ export function findRoute({
  */
 const maxRead = 500;
 
-/** Whether the text begins with the word and a colon, in any letter case and width. */
+/** True if the text begins with the word and a colon, in any letter case and width. */
 function beginsWith(text: string, word: string): boolean {
   const beginning = text.trimStart().slice(0, maxRead);
   const [first, rest] = beginning.normalize("NFKC").split(":", 2);
@@ -187,15 +180,11 @@ export function toDefaultLocale({ locale }: Pick<Config["slack"], "locale">): Lo
 
 /** A digest of the destination's address. */
 function readAddress(destination: Destination): string {
-  const { transport, url, runtimeArn, qualifier, endpoint, card } = { ...noAddress, ...destination };
+  const fields: Partial<Record<AddressField, string | undefined>> = destination;
+  const { transport, url, runtimeArn, qualifier, endpoint, card } = fields;
   // `card` is added only if there is one, so that the digests of other destinations in stored records stay the same.
   const parts = [transport, url, runtimeArn, qualifier, endpoint, ...(card === undefined ? [] : [card])];
   return hash("sha256", JSON.stringify(parts), "hex").slice(0, 16);
 }
-const noAddress = {
-  url: undefined,
-  runtimeArn: undefined,
-  qualifier: undefined,
-  endpoint: undefined,
-  card: undefined,
-};
+
+type AddressField = "transport" | "url" | "runtimeArn" | "qualifier" | "endpoint" | "card";

@@ -3,10 +3,17 @@ import { randomUUID } from "node:crypto";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { createJsonCall } from "../../shared/aws/json-call.ts";
-import { createReadManagedSecret, toManagedSecretId } from "../../shared/aws/secrets-manager.ts";
+import { createReadStageSecret } from "../../shared/aws/secrets-manager.ts";
 import { parseConfig } from "../../shared/config/load.ts";
 import type { Config } from "../../shared/config/schema.ts";
-import type { SecretReference } from "../../shared/config/values.ts";
+import {
+  type BatchResponse,
+  endingSignal,
+  handleBatch,
+  type InvocationContext,
+  parseBatch,
+  type SqsRecord,
+} from "../../shared/engine/aws/batch.ts";
 import { dynamoDbSettings, sqsSettings } from "../../shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../shared/engine/aws/task-store.ts";
@@ -15,14 +22,6 @@ import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts"
 import { readDeadLetterEnvironment } from "../config/worker-environment.ts";
 import { createPolicy } from "../gate/rules.ts";
 import { taskSchema } from "../task/task.ts";
-import {
-  type BatchResponse,
-  endingSignal,
-  handleBatch,
-  type InvocationContext,
-  parseBatch,
-  type SqsRecord,
-} from "../worker/batch.ts";
 import { createHandleDeadLetter } from "../worker/dead-letter.ts";
 import { createLiveConfig, fetchParameter } from "../worker/live-config.ts";
 
@@ -46,8 +45,7 @@ export function createDeadLetterHandler({ config }: { config: unknown }): DeadLe
   const store = createDynamoTaskStore({ client, table, parse: (json) => taskSchema.parse(json) });
   const ssm = createJsonCall({ ...aws, service: "ssm", version: "1.1" });
   const live = createLiveConfig({ deployed, read: fetchParameter({ call: ssm, name: routesParameter }), log });
-  const readManagedSecret = createReadManagedSecret(aws);
-  const readSecret = (reference: SecretReference) => readManagedSecret({ id: toManagedSecretId(reference) });
+  const readSecret = createReadStageSecret(aws);
   const telemetry = openLambdaTelemetry({ config: deployed.telemetry, service: "verification", readSecret, aws, log });
   const handlerFor = (settings: Config) =>
     createHandleDeadLetter({

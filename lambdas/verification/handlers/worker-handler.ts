@@ -3,11 +3,20 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { GetQueueAttributesCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { createJsonCall } from "../../shared/aws/json-call.ts";
-import { createReadManagedSecret, toManagedSecretId } from "../../shared/aws/secrets-manager.ts";
+import { createReadManagedSecret, createReadStageSecret } from "../../shared/aws/secrets-manager.ts";
 import { parseConfig } from "../../shared/config/load.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import { withExecutionAddress } from "../../shared/config/stage-config.ts";
-import type { SecretReference } from "../../shared/config/values.ts";
+import {
+  type BatchResponse,
+  createRetryLater,
+  endingSignal,
+  handleBatch,
+  type InvocationContext,
+  isOperatorInvocation,
+  parseBatch,
+  type SqsRecord,
+} from "../../shared/engine/aws/batch.ts";
 import { callLimits, dynamoDbSettings, sqsSettings } from "../../shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../shared/engine/aws/task-store.ts";
@@ -25,16 +34,6 @@ import { createS3FileStore } from "../files/s3-store.ts";
 import { createStageTokens } from "../installations/managed-installations.ts";
 import { createSlackApi } from "../slack/api/web-api.ts";
 import { installationOf, type Task } from "../task/task.ts";
-import {
-  type BatchResponse,
-  createRetryLater,
-  endingSignal,
-  handleBatch,
-  type InvocationContext,
-  isOperatorInvocation,
-  parseBatch,
-  type SqsRecord,
-} from "../worker/batch.ts";
 import { createLiveConfig, fetchParameter } from "../worker/live-config.ts";
 import { InterruptedStep } from "../worker/run-step.ts";
 import { createVerificationWorker, openWorkerStores } from "../worker/verification-worker.ts";
@@ -137,17 +136,13 @@ type StageWorker = {
 };
 
 /** Throws a ConfigError if the configuration is invalid. */
-function createStageWorker({
-  config,
-  environment,
-  queue,
-  log,
-}: {
+function createStageWorker(options: {
   config: unknown;
   environment: WorkerEnvironment;
   queue: TaskQueue;
   log: Log;
 }): StageWorker {
+  const { config, environment, queue, log } = options;
   const { aws, table, routesParameter, filesBucket, installationsPrefix } = environment;
   const { slackApiUrl: apiUrl, executionAddress: address } = environment;
   const deployed = parseConfig({ json: config });
@@ -155,7 +150,7 @@ function createStageWorker({
   const live = createLiveConfig({ deployed, read: fetchParameter({ call: ssm, name: routesParameter }), log });
 
   const readManagedSecret = createReadManagedSecret(aws);
-  const readSecret = (reference: SecretReference) => readManagedSecret({ id: toManagedSecretId(reference) });
+  const readSecret = createReadStageSecret(aws);
   const telemetry = openLambdaTelemetry({ config: deployed.telemetry, service: "verification", readSecret, aws, log });
   const tokens = createStageTokens({ slack: deployed.slack, aws, readManagedSecret, installationsPrefix, apiUrl });
   const slack = createSlackApi({ tokens, apiUrl, log, telemetry });

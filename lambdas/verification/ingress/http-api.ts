@@ -44,12 +44,10 @@ export function createHttpApiHandler({ ingress }: { ingress: Ingress }): HttpApi
   };
 }
 
+const timeoutMs = 2000;
+
 /** Rejects with an AwsCallError or an error of node:https. Sending a message twice is safe, because both have the same request id. */
-export function createSendToQueue({
-  queueUrl,
-  timeoutMs = 2000,
-  ...dependencies
-}: AwsDependencies & { queueUrl: string; timeoutMs?: number }): IngressQueue {
+export function createSendToQueue({ queueUrl, ...dependencies }: AwsDependencies & { queueUrl: string }): IngressQueue {
   const call = createJsonCall({ ...dependencies, service: "sqs", version: "1.0" });
   return {
     async send({ body, group }) {

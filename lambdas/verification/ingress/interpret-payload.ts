@@ -158,7 +158,7 @@ function isAddressed(event: MessageEvent, botUsers: readonly string[]): boolean 
   return isMentioned({ text: event.text ?? "", botUsers });
 }
 
-/** Whether the message is a reply that may be for the bot. An event delivered only for a person's token is between people. */
+/** True if the message is a reply that may be for the bot. An event delivered only for a person's token is between people. */
 function isReplyToAnyone(event: MessageEvent, botUsers: readonly string[]): boolean {
   return botUsers.length > 0 && Boolean(event.thread_ts) && !isAddressedToOther({ text: event.text ?? "", botUsers });
 }

@@ -27,18 +27,7 @@ export type VerificationServer = { url: string; port: number; close(): Promise<v
  * `maxConnections`, the oldest caller whose request is still incomplete is cut off. If there is none, a new body gets 503 and a new
  * connection is closed.
  */
-export async function startVerificationServer({
-  ingress,
-  page = () => false,
-  hostname = "127.0.0.1",
-  port,
-  log = silentLog,
-  maxBodyBytes = defaultMaxBodyBytes,
-  maxHeldBytes = defaultMaxHeldBytes,
-  maxConnections = defaultMaxConnections,
-  headersTimeoutMs = 5000,
-  requestTimeoutMs = 10_000,
-}: {
+export async function startVerificationServer(options: {
   ingress: Ingress;
   page?: Page;
   hostname?: string;
@@ -50,6 +39,9 @@ export async function startVerificationServer({
   headersTimeoutMs?: number;
   requestTimeoutMs?: number;
 }): Promise<VerificationServer> {
+  const { ingress, page = () => false, hostname = "127.0.0.1", port, log = silentLog } = options;
+  const { maxBodyBytes = defaultMaxBodyBytes, maxHeldBytes = defaultMaxHeldBytes } = options;
+  const { maxConnections = defaultMaxConnections, headersTimeoutMs = 5000, requestTimeoutMs = 10_000 } = options;
   const budget = createBodyBudget({ maxBytes: maxHeldBytes });
   const connections = createConnectionLimit({ max: maxConnections });
 

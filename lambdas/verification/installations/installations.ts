@@ -41,18 +41,14 @@ const maxInstallations = 500;
  * Tries the workspace's own installation, then the one of its organization, then the configured `botToken`. With
  * `installations`, the configured token serves only its own workspace: it must never be used for another customer.
  */
-export function createBotTokens({
-  botToken,
-  installations,
-  teamOf,
-  now = Date.now,
-}: {
+export function createBotTokens(options: {
   botToken: () => Promise<string | undefined>;
   installations?: Installations | undefined;
   /** Needed with `installations`. Without it, the configured token is never used. */
   teamOf?: FindTeam | undefined;
   now?: () => number;
 }): BotTokens {
+  const { botToken, installations, teamOf, now = Date.now } = options;
   const entries = createRecentEntries<CachedValue<string>>({ maxEntries: maxInstallations });
 
   /** In order of precedence. Each token is read only when the previous one is not used. */
@@ -125,6 +121,9 @@ export function createBotTokens({
   };
 }
 
+/** The limit for one question to Slack. */
+const timeoutMs = 3000;
+
 const answerSchema = z.object({
   team_id: z.string(),
   enterprise_id: z.string().nullish(),
@@ -135,15 +134,7 @@ const answerSchema = z.object({
  * Asks Slack once per token, because the owner of a token never changes. Asks again after a minute about a token that Slack refused,
  * because a workspace may restore the access. Rejects with a SlackError if Slack gives no clear answer.
  */
-export function createFindTeam({
-  apiUrl,
-  timeoutMs = 3000,
-  now = Date.now,
-}: {
-  apiUrl: string;
-  timeoutMs?: number;
-  now?: () => number;
-}): FindTeam {
+export function createFindTeam({ apiUrl, now = Date.now }: { apiUrl: string; now?: () => number }): FindTeam {
   let known: { token: string; team: CachedValue<Awaited<ReturnType<FindTeam>>> } | undefined;
 
   async function ask(token: string): ReturnType<FindTeam> {

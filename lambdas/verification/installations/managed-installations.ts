@@ -65,19 +65,14 @@ function parse(text: unknown, id: string) {
 }
 
 /** `installationsPrefix` is undefined if the app is installed in a single workspace, by hand. */
-export function createStageTokens({
-  slack,
-  aws,
-  readManagedSecret,
-  installationsPrefix,
-  apiUrl,
-}: {
+export function createStageTokens(options: {
   slack: Pick<Config["slack"], "botToken">;
   aws: AwsDependencies;
   readManagedSecret: ReadManagedSecret;
   installationsPrefix: string | undefined;
   apiUrl: string;
 }): BotTokens {
+  const { slack, aws, readManagedSecret, installationsPrefix, apiUrl } = options;
   if (!("secretsManager" in slack.botToken)) throw new Error("On AWS, the bot token must be a Secrets Manager secret.");
   const id = slack.botToken.secretsManager;
   const botToken = () => readManagedSecret({ id });

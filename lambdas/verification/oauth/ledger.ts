@@ -1,4 +1,4 @@
-/** What the installation flow remembers between requests: the used states, and the number of installations today. */
+/** The memory of the installation flow between requests: the used states, and the number of installations today. */
 import { installSeconds } from "./state.ts";
 
 export type InstallLedger = {
@@ -19,15 +19,10 @@ export function formatInstallDay(nowMs: number): string {
  * Remembers up to `maxStates` used states. When it is full, it forgets the older half and refuses every state issued no later
  * than those. So a flood of states cannot block new installations, and no state works twice.
  */
-export function createMemoryLedger({
-  maxPerDay = defaultMaxInstallsPerDay,
-  maxStates = 100_000,
-  now = Date.now,
-}: {
-  maxPerDay?: number | undefined;
-  maxStates?: number;
-  now?: () => number;
-} = {}): InstallLedger {
+export function createMemoryLedger(
+  options: { maxPerDay?: number | undefined; maxStates?: number; now?: () => number } = {},
+): InstallLedger {
+  const { maxPerDay = defaultMaxInstallsPerDay, maxStates = 100_000, now = Date.now } = options;
   const issuedAtByState = new Map<string, number>();
   let forgottenUntilMs = Number.NEGATIVE_INFINITY;
   let today = { day: "", installations: 0 };

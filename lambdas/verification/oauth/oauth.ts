@@ -16,25 +16,14 @@ const redirectPath = "/slack/oauth_redirect";
 
 /** Slack's codes are shorter. Longer ones are rejected without asking Slack. */
 const maxCodeLength = 1000;
+const timeoutMs = 8000;
 
 /**
  * Serves the install page and the redirect URL of the app's manifest. Never rejects. Reads only the path, the query and the
  * headers of a request. `scopes` are those of the manifest. `teams` lists the workspaces and organizations that may install
  * the app; without it, all may. A state is used up by the first request that presents it, even if the installation fails.
  */
-export function createOauth({
-  clientId,
-  clientSecret,
-  scopes,
-  installations,
-  ledger,
-  teams,
-  stateSalt,
-  apiUrl,
-  log,
-  now = Date.now,
-  timeoutMs = 8000,
-}: {
+export function createOauth(options: {
   clientId: string;
   clientSecret: () => Promise<string>;
   scopes: readonly string[];
@@ -46,8 +35,9 @@ export function createOauth({
   apiUrl: string;
   log: Log;
   now?: () => number;
-  timeoutMs?: number;
 }): Oauth {
+  const { clientId, clientSecret, scopes, installations, ledger, teams, stateSalt, apiUrl, log } = options;
+  const { now = Date.now } = options;
   async function begin(): Promise<Response> {
     const browser = randomBytes(32).toString("base64url");
     const state = await issueState({ clientSecret: await secret(), salt: stateSalt, browser, nowMs: now() });
@@ -67,7 +57,7 @@ export function createOauth({
     if (!(await ledger.useState(verified))) return { situation: "bad_state" };
     if (error !== undefined) return { situation: error === "access_denied" ? "denied" : "refused" };
     if (code === "" || code.length > maxCodeLength) return { situation: "bad_code" };
-    const exchanged = await exchangeCode({ code, clientId, clientSecret: key, apiUrl, nowMs: now(), timeoutMs });
+    const exchanged = await exchangeCode({ code, clientId, clientSecret: key, apiUrl, nowMs: now() });
     if (exchanged.type === "unavailable") return { situation: "unavailable" };
     if (exchanged.type !== "granted") return { situation: exchanged.type, slackError: exchanged.slackError };
     const { id, name, installation } = exchanged;
@@ -142,7 +132,7 @@ const transientErrors: readonly string[] = [
   "request_timeout",
 ];
 
-type CodeExchange = { code: string; clientId: string; clientSecret: string; apiUrl: string; timeoutMs: number };
+type CodeExchange = { code: string; clientId: string; clientSecret: string; apiUrl: string };
 
 /** Never rejects. Of a refusal, the result holds only the name of Slack's error. */
 async function exchangeCode({ nowMs, ...exchange }: CodeExchange & { nowMs: number }): Promise<ExchangeResult> {
@@ -157,7 +147,7 @@ async function exchangeCode({ nowMs, ...exchange }: CodeExchange & { nowMs: numb
   return granted === undefined ? { type: "unavailable" } : readGranted({ granted, nowMs });
 }
 
-async function postCode({ code, clientId, clientSecret, apiUrl, timeoutMs }: CodeExchange): Promise<unknown> {
+async function postCode({ code, clientId, clientSecret, apiUrl }: CodeExchange): Promise<unknown> {
   const send = boundedFetch({ signal: AbortSignal.timeout(timeoutMs), maxBytes: maxAnswerBytes });
   const response = await send(new URL("oauth.v2.access", apiUrl), {
     method: "POST",

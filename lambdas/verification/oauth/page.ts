@@ -29,17 +29,13 @@ export const safeHeaders = {
 };
 
 /** `name` is the name of the workspace or organization. It comes from Slack, so it is escaped here. */
-export function pageResponse({
-  situation,
-  locale,
-  name,
-  headers = {},
-}: {
+export function pageResponse(request: {
   situation: InstallSituation;
   locale: Locale;
   name?: string | undefined;
   headers?: Record<string, string>;
 }): Response {
+  const { situation, locale, name, headers = {} } = request;
   const { happened, todo } = installText[situation][locale];
   const html = [
     `<!doctype html><html lang="${locale}"><head><meta charset="utf-8">`,

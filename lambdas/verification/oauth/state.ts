@@ -7,18 +7,14 @@ const purpose = "sekisho slack install state";
 const algorithm = "HS256";
 
 /** `browser` is the random value in the browser's cookie. The state holds only its hash. */
-export function issueState({
-  clientSecret,
-  salt = "",
-  browser,
-  nowMs,
-}: {
+export function issueState(request: {
   clientSecret: string;
   /** A state is valid only with the salt that it was issued with. */
   salt?: string | undefined;
   browser: string;
   nowMs: number;
 }): Promise<string> {
+  const { clientSecret, salt = "", browser, nowMs } = request;
   const issuedAt = Math.floor(nowMs / 1000);
   return new SignJWT({ browser: hashOf(browser) })
     .setProtectedHeader({ alg: algorithm })
@@ -33,19 +29,14 @@ export function issueState({
  * Returns undefined unless the state is genuine, current and issued to this browser. Compare states by `id` and not by their
  * text: base64url decoding is lenient, so the same state can be written in several ways.
  */
-export async function verifyState({
-  clientSecret,
-  salt = "",
-  state,
-  browser,
-  nowMs,
-}: {
+export async function verifyState(request: {
   clientSecret: string;
   salt?: string | undefined;
   state: string;
   browser: string;
   nowMs: number;
 }): Promise<{ id: string; issuedAtMs: number } | undefined> {
+  const { clientSecret, salt = "", state, browser, nowMs } = request;
   try {
     const { payload } = await jwtVerify(state, keyOf(clientSecret, salt), {
       algorithms: [algorithm],

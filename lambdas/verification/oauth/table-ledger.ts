@@ -9,17 +9,13 @@ const countSeconds = 3 * 86_400;
 const callTimeoutMs = 3000;
 
 /** Rejects with an AwsCallError or a network error. */
-export function createTableLedger({
-  table,
-  aws,
-  maxPerDay = defaultMaxInstallsPerDay,
-  now = Date.now,
-}: {
+export function createTableLedger(options: {
   table: string;
   aws: AwsDependencies;
   maxPerDay?: number | undefined;
   now?: () => number;
 }): InstallLedger {
+  const { table, aws, maxPerDay = defaultMaxInstallsPerDay, now = Date.now } = options;
   const call = createJsonCall({ ...aws, service: "dynamodb", version: "1.0" });
 
   /** Adds one to an item's count. Resolves to false if the count has already reached `max`. */

@@ -285,7 +285,7 @@ export function takeAnswer({
   };
 }
 
-/** Whether the message with this `ts` was written after the question was posted. Uses Slack's clock if the post is known. */
+/** True if the message with this `ts` was written after the question was posted. Uses Slack's clock if the post is known. */
 export function isWrittenAfter({ askedAtMs, ts: questionTs }: AgentQuestion, ts: string): boolean {
   return Number(ts) > Number(questionTs ?? askedAtMs / 1000);
 }

@@ -3,9 +3,10 @@
  * the posts once more, and the texts are erased.
  */
 import type { EventOf, TaskEffect, TaskEvent } from "./events.ts";
-import { destinationOf, type Policy, withoutParams } from "./routing.ts";
+import { destinationOf, hasMoved, type Policy, withoutParams } from "./routing.ts";
 import {
   advance,
+  ambiguousOutcome,
   countSlackFailure,
   fallBackToMrkdwn,
   internalOutcome,
@@ -46,7 +47,7 @@ function settlesInMs({ progress }: Task, nowMs: number): number {
   return Math.min(leastGapMs, Math.max(0, progress.shownAtMs + leastGapMs - nowMs));
 }
 
-/** Whether a thread must be opened for the task, because a slash command leaves no message in the channel. */
+/** True if a thread must be opened for the task, because a slash command leaves no message in the channel. */
 export function needsThread({ message, threadRef }: Task): boolean {
   return message.command === true && threadRef === undefined;
 }
@@ -109,6 +110,17 @@ export function replaceAnswer(task: Task): Transition {
   return setOutcome(task, { ...internalOutcome, insteadOfAnswer: true }, { reconcile: true });
 }
 
+/**
+ * The cancel of a task that was given up has failed. A host that refused the task may still have stored it, and may run it. Only a host
+ * that does not know the task settles that.
+ */
+export function onGivenUpNotCanceled(task: Task, { error }: EventOf<"call_failed">, policy: Policy): Transition {
+  const { outcome, call } = task;
+  const isInDoubt = outcome?.type === "failed" && outcome.reason === "unavailable" && call?.arrival === "refused";
+  const isUnknown = error.reason === "task_not_found" && !hasMoved(task, policy);
+  return isInDoubt && !isUnknown ? setOutcome(task, ambiguousOutcome) : onActOver(task);
+}
+
 /** Posts one plain text instead, without edits and look-ups, to avoid the cause of the failed delivery. */
 function postFailureNotice(task: Task): Transition {
   return { task: advance(task, { delivery: { ...task.delivery, status: "failure_notice" } }), effects: [wake(0)] };
@@ -144,8 +156,15 @@ export function planCleanup({ cleanupDone }: Task, { sweepAfterMs }: Policy): Ta
   return cleanupDone ? [] : [wake(sweepAfterMs)];
 }
 
-export function onWokenDone(task: Task): Transition {
-  return { task, effects: task.cleanupDone ? [] : [{ type: "clean_up" }] };
+/** The clocks of two workers may differ by this much. */
+const clockErrorMs = 30_000;
+
+/** A copy of an earlier wake-up may come with the number of the cleanup's. The cleanup still waits until late posts have arrived. */
+export function onWokenDone(task: Task, { nowMs }: EventOf<"woken">, { sweepAfterMs }: Policy): Transition {
+  if (task.cleanupDone) return { task, effects: [] };
+  const doneAtMs = task.history.findLast(({ state }) => state === "done")?.atMs ?? 0;
+  const restMs = doneAtMs + sweepAfterMs - nowMs;
+  return { task, effects: restMs > clockErrorMs ? [wake(restMs)] : [{ type: "clean_up" }] };
 }
 
 export function onCleanedUp(task: Task): Transition {

@@ -26,11 +26,11 @@ export type CallAct = "send" | "poll" | "cancel" | "answer";
 export type TaskEvent =
   /** A wake-up arrived and this worker holds the lease. `resumed`: the former worker died during an act. */
   | { type: "woken"; nowMs: number; resumed: boolean }
-  /** Whether the person may ask, and the language for texts to them. */
+  /** `allowed`: the person may ask. `locale` is the language of texts to them. */
   | { type: "permitted"; nowMs: number; allowed: boolean; locale: Locale }
   /** The refusal was shown to the person, or was left out because of the limit on refusals. */
   | { type: "refusal_shown" }
-  /** Whether the message replied to a question in its thread. `not_yours`: another person is asked; `says_nothing`: it has no text. */
+  /** The gate looked for a question in the message's thread. `taken`: the message answered it; `none`: there is none; `not_yours`: another person is asked; `says_nothing`: it has no text. */
   | { type: "reply_given"; nowMs: number; decision: "taken" | "none" | "not_yours" | "says_nothing" }
   /** The task is counted in its quotas, or a quota is used up. */
   | { type: "charged"; over: OverQuota | undefined }

@@ -59,7 +59,7 @@ function markInterrupted(task: Task, { nowMs, policy }: { nowMs: number; policy:
   }
 }
 
-/** Whether the agent may be at work. */
+/** True if the agent may be at work. */
 function mayRun({ state }: Task): boolean {
   return state === "sent" || state === "waiting" || state === "asking";
 }

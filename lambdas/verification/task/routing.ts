@@ -13,9 +13,9 @@ export type Policy = {
   destinations: ReadonlyMap<string, DestinationPolicy>;
   /** Returns how many files the answer has. It must be deterministic for one outcome. */
   fileCountOf(task: Pick<Task, "outcome">): number;
-  /** Whether a reply without a mention is for the bot in a thread where the bot was asked before. */
+  /** True if a reply without a mention is for the bot in a thread where the bot was asked before. */
   threadReplies: boolean;
-  /** Whether a slash command is answered in the direct message with the person. */
+  /** True if a slash command is answered in the direct message with the person. */
   commandsPrivately: boolean;
   /** The time between delivery and cleanup. A post that timed out must have arrived by then. */
   sweepAfterMs: number;
@@ -92,18 +92,18 @@ export function withDestination(task: Task, { to, policy }: { to: string; policy
   return { ...task, call: directed };
 }
 
-/** Whether the destination's address has changed since the task was sent. */
+/** True if the destination's address has changed since the task was sent. */
 export function hasMoved(task: Task, policy: Policy): boolean {
   const address = task.call?.address;
   return address !== undefined && address !== destinationOf(task, policy).address;
 }
 
-/** Whether the task stays with its destination, because a send may have left something there. */
+/** True if the task stays with its destination, because a send may have left something there. */
 export function isPinned({ call }: Task): boolean {
   return call !== undefined && call.arrival !== "none";
 }
 
-/** Whether an earlier send without a response may have arrived. */
+/** True if an earlier send without a response may have arrived. */
 export function mayHaveArrived({ call }: Task): boolean {
   return call?.arrival === "in_doubt";
 }

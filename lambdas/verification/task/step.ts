@@ -118,12 +118,12 @@ const taskEndReasons: readonly ClientReason[] = [
   "payload_too_large",
 ];
 
-/** Whether the error ends the task itself, and not only one call about it. */
+/** True if the error ends the task itself, and not only one call about it. */
 export function isEndOfTask({ reason, unread, endsTask = false }: CallFailure): boolean {
   return endsTask || (!unread && taskEndReasons.includes(reason));
 }
 
-/** Whether the call may be repeated: it is ambiguous, or was certainly not processed. */
+/** True if the call may be repeated: it is ambiguous, or was certainly not processed. */
 export function isTransient({ reason, retryable }: CallFailure): boolean {
   return reason === "ambiguous" || retryable;
 }
@@ -161,7 +161,7 @@ export function fallBackToMrkdwn(task: Task): Transition {
   return { task: { ...task, mrkdwnFallback: true }, effects: [wake(0)] };
 }
 
-/** Whether the session refused the call because it is about to end. Only `send` and `answer` begin work that needs a session. */
+/** True if the session refused the call because it is about to end. Only `send` and `answer` begin work that needs a session. */
 export function isSessionEnding({ act, error }: { act: CallAct; error: CallFailure }): boolean {
   return error.reason === "session_ending" && error.retryable && (act === "send" || act === "answer");
 }

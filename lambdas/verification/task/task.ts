@@ -19,7 +19,7 @@ export const tokensSchema = z.object({
 });
 export type TokenUsage = z.infer<typeof tokensSchema>;
 
-/** What the user reads: the agent's answer, or one of Sekisho's own texts. */
+/** The text for the user: the agent's answer, or one of Sekisho's own texts. */
 const outcomeSchema = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("answer"),
@@ -104,7 +104,7 @@ const givenAnswerSchema = z.object({
   from: z.string().optional(),
   /** The JSON-RPC id of the call with the reply, which repetitions keep. */
   callId: z.string(),
-  /** Whether a call has brought it to the agent. Absent while no call can have brought it. */
+  /** How far it came to the agent. Absent while no call can have brought it. */
   arrival: z
     .discriminatedUnion("type", [
       z.object({ type: z.literal("in_doubt"), sinceMs: z.int() }),
@@ -290,7 +290,7 @@ export function threadRefOf({ message, threadRef }: Pick<Task, "message" | "thre
   return threadRef ?? { channel: message.channel, threadTs: threadOf(message) };
 }
 
-/** Whether the delivery was given up because Slack refused every try. */
+/** True if the delivery was given up because Slack refused every try. */
 export function hasFailedDelivery({ delivery }: Pick<Task, "delivery">): boolean {
   return delivery !== undefined && delivery.status !== "posting";
 }

@@ -140,7 +140,7 @@ export function onSlackFailedReceived(task: Task, event: EventOf<"slack_failed">
   return setOutcome(task, internalOutcome, { reconcile: true });
 }
 
-/** Whether the message may not be for the bot, because it does not mention the bot and has no position in its thread yet. */
+/** True if the message may not be for the bot, because it does not mention the bot and has no position in its thread yet. */
 export function isPerhapsForNobody({ message, queuePosition }: Task): boolean {
   return message.unaddressed === true && queuePosition === undefined;
 }
@@ -160,7 +160,7 @@ function ignore(task: Task): Transition {
 const maxCancelWordLength = 60;
 
 /**
- * Whether the message consists of the word that cancels the thread's tasks, in any case and width, with or without emphasis or a final
+ * True if the message consists of the word that cancels the thread's tasks, in any case and width, with or without emphasis or a final
  * punctuation mark.
  */
 export function isCancelWord(text: string): boolean {
@@ -229,7 +229,7 @@ export function onWokenAnnounced(task: Task, { nowMs }: EventOf<"woken">, policy
   return sendTask(advance(withParams(task, {}, policy), {}), { nowMs, policy });
 }
 
-/** Whether the message may have a history or files to send. */
+/** True if the message may have a history or files to send. */
 function hasContext({ message: { threadTs, command, files = [] } }: Task): boolean {
   return (threadTs !== undefined && !command) || files.length > 0;
 }

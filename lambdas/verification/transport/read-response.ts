@@ -13,6 +13,7 @@ import {
   type ResultOf,
 } from "../../../contracts/methods.ts";
 import { createBodyCollector, isAnnouncedLarger } from "../../shared/http/read-body.ts";
+import { parseJson } from "../../shared/untrusted-input.ts";
 import { isSuccess, takeErrorData, takeResult } from "./take-result.ts";
 import type { TransportResponse } from "./transport.ts";
 
@@ -23,14 +24,7 @@ import type { TransportResponse } from "./transport.ts";
  * An error with `id: null` is accepted, because its sender could not read the id. A shortened response has cut strings, so only an error,
  * `accepted` without its progress, and `canceled` are used.
  */
-export function readResponse<M extends MethodName>({
-  response,
-  method,
-  params,
-  id,
-  requestId,
-  dialect,
-}: {
+export function readResponse<M extends MethodName>(request: {
   response: TransportResponse;
   method: M;
   params: ParamsOf<M>;
@@ -38,6 +32,7 @@ export function readResponse<M extends MethodName>({
   requestId: string;
   dialect: Dialect;
 }): ResultOf<M> {
+  const { response, method, params, id, requestId, dialect } = request;
   const envelope = parseEnvelope(response.body);
   if (envelope === undefined) throw toStatusError(response, method);
   if ("error" in envelope) {
@@ -58,11 +53,7 @@ export function readResponse<M extends MethodName>({
 
 /** Returns undefined if the body is not a JSON-RPC response. Invalid UTF-8 becomes replacement characters. */
 export function parseEnvelope(body: Uint8Array): JsonRpcResponse | undefined {
-  try {
-    return responseSchema.safeParse(JSON.parse(utf8.decode(body))).data;
-  } catch {
-    return undefined;
-  }
+  return responseSchema.safeParse(parseJson(utf8.decode(body))).data;
 }
 
 const utf8 = new TextDecoder();

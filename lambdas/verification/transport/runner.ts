@@ -31,15 +31,7 @@ type ClientDestination = {
 const never = new AbortController().signal;
 
 /** Creates the client of one destination. A process needs one per destination, because it holds the circuit breaker's state. */
-export function createClient({
-  transport,
-  destination: { name, dialect, idempotent, callTimeoutMs, url },
-  log: processLog,
-  telemetry = noTelemetry,
-  now = Date.now,
-  sleep = ({ ms, signal }) => wait(ms, undefined, { signal }),
-  random = Math.random,
-}: {
+export function createClient(options: {
   transport: Transport;
   destination: ClientDestination;
   log: Log;
@@ -48,6 +40,9 @@ export function createClient({
   sleep?: Sleep;
   random?: () => number;
 }): ExecutionClient {
+  const { transport, log: processLog, telemetry = noTelemetry, now = Date.now } = options;
+  const { sleep = ({ ms, signal }) => wait(ms, undefined, { signal }), random = Math.random } = options;
+  const { name, dialect, idempotent, callTimeoutMs, url } = options.destination;
   const log = processLog.with({ destination: name });
   const { metrics, spans } = telemetry;
   const onState = ({ isOpen }: { isOpen: boolean }) =>

@@ -9,7 +9,7 @@ import {
   questionOptionSchema,
   successResultSchema,
 } from "../../../contracts/methods.ts";
-import { isNestedTooDeep, parseUrl, sanitizeLine, sanitizeLines } from "../../shared/untrusted-input.ts";
+import { isJsonObject, isNestedTooDeep, parseUrl, sanitizeLine, sanitizeLines } from "../../shared/untrusted-input.ts";
 import { leftOutMember } from "../task/task.ts";
 
 /** Slack shows twenty artifacts. The others are only counted. */
@@ -26,7 +26,7 @@ type Members = Record<string, unknown>;
  * contract, because a retry would only return them again. The caller checks the rest against the schema.
  */
 export function takeResult(result: unknown): unknown {
-  if (!isObject(result)) return result;
+  if (!isJsonObject(result)) return result;
   const { artifacts, attachments, [leftOutMember]: _, ...others } = result;
   const listed = Array.isArray(attachments) ? attachments.slice(0, maxListed) : attachments;
   const members = shallowMembers({ ...others, ...(attachments !== undefined && { attachments: listed }) });
@@ -42,9 +42,9 @@ export function takeResult(result: unknown): unknown {
   }
 }
 
-/** Whether the peer reports success, even if the result is unreadable. */
+/** True if the peer reports success, even if the result is unreadable. */
 export function isSuccess(result: unknown): boolean {
-  return isObject(result) && result.status === "success";
+  return isJsonObject(result) && result.status === "success";
 }
 
 /** Repairs the details of an error: shortens long lists, and returns undefined if the details are nested too deeply. */
@@ -66,7 +66,7 @@ function takeSuccess(members: Members, artifacts: unknown): Members {
 function takeAccepted(members: Members): Members {
   const { progress, ...others } = members;
   const kept = withFitting(others, acceptedResultSchema.shape, ["poll_after_ms", "expires_at"]);
-  if (!isObject(progress)) return kept;
+  if (!isJsonObject(progress)) return kept;
   const fitting = withFitting(progress, progressSchema.shape, ["text", "percent", "partial_text"]);
   const texts = Object.entries(fitting).map(([name, member]) => [
     name,
@@ -86,7 +86,7 @@ function takeQuestion(members: Members): Members {
 }
 
 function takeOption(option: unknown): unknown[] {
-  if (!isObject(option)) return [];
+  if (!isJsonObject(option)) return [];
   const { data } = questionOptionSchema.safeParse(withFitting(option, questionOptionSchema.shape, ["style"]));
   return data === undefined ? [] : [{ ...data, label: sanitizeLine(data.label) }];
 }
@@ -105,7 +105,7 @@ const contents = ["text", "base64", "data", "url"] as const;
 
 /** Returns undefined if the artifact has contents but none of them is valid. */
 function takeArtifact(artifact: unknown): Artifact | undefined {
-  if (!isObject(artifact)) return undefined;
+  if (!isJsonObject(artifact)) return undefined;
   const { name, url, ...others } = shallowMembers(artifact);
   const fitting = withFitting(
     { ...others, ...(typeof url === "string" && isWebAddress(url) && { url }) },
@@ -140,16 +140,12 @@ function shallowMembers(members: Members): Members {
 function wellFormed(value: unknown): unknown {
   if (typeof value === "string") return value.toWellFormed();
   if (Array.isArray(value)) return value.map(wellFormed);
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name.toWellFormed(), wellFormed(member)]));
 }
 
 function withShortLists(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, maxListed).map(withShortLists);
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withShortLists(member)]));
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

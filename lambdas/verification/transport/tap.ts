@@ -1,6 +1,6 @@
 /** Shows an operator the requests and responses of a transport, with secrets redacted. */
 import { SekishoError } from "../../../contracts/errors.ts";
-import { isTooDeep } from "../../shared/untrusted-input.ts";
+import { isTooDeep, parseJson } from "../../shared/untrusted-input.ts";
 import type { Transport } from "./transport.ts";
 
 /** `body` is the parsed JSON, `{ unreadable_bytes }` for a body that is not JSON, or `{ failed: reason }` if there was no response. */
@@ -14,15 +14,8 @@ export type TapEntry = {
 export type Tap = (entry: TapEntry) => void;
 
 /** Wraps the transport and passes each request and response to `tap`, which must not throw. */
-export function tapTransport({
-  transport,
-  tap,
-  now = Date.now,
-}: {
-  transport: Transport;
-  tap: Tap;
-  now?: () => number;
-}): Transport {
+export function tapTransport(options: { transport: Transport; tap: Tap; now?: () => number }): Transport {
+  const { transport, tap, now = Date.now } = options;
   return {
     ...transport,
     async send(request) {
@@ -44,13 +37,8 @@ export function tapTransport({
 }
 
 function parse(body: Uint8Array): unknown {
-  const unreadable = { unreadable_bytes: body.byteLength };
-  if (isTooDeep(body)) return unreadable;
-  try {
-    return JSON.parse(Buffer.from(body).toString());
-  } catch {
-    return unreadable;
-  }
+  const json = isTooDeep(body) ? undefined : parseJson(Buffer.from(body).toString());
+  return json === undefined ? { unreadable_bytes: body.byteLength } : json;
 }
 
 function readNames(request: unknown): { id: string; method: string } {

@@ -55,12 +55,7 @@ export type CallHandler = (call: RunningCall) => Promise<ResultOf<MethodName>>;
 export type Wrapper = (next: CallHandler) => CallHandler;
 
 /** Puts the wrappers around `innermost`. The first wrapper is the outermost. */
-export function compose({
-  wrappers,
-  innermost,
-}: {
-  wrappers: readonly Wrapper[];
-  innermost: CallHandler;
-}): CallHandler {
+export function compose(request: { wrappers: readonly Wrapper[]; innermost: CallHandler }): CallHandler {
+  const { wrappers, innermost } = request;
   return wrappers.reduceRight((next, wrapper) => wrapper(next), innermost);
 }

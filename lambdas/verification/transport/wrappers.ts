@@ -111,13 +111,7 @@ function startAttempt({ call, peer }: { call: RunningCall; peer: Peer }): SpanSt
  * Refuses calls to a destination for `openMs` after `maxFailures` outages in a row, then lets one call through as a probe. Each process
  * has its own state per destination. A refusal is `unavailable` and `undelivered`. A running call is never interrupted.
  */
-export function circuitBreaker({
-  log,
-  now,
-  onState = () => {},
-  maxFailures = 5,
-  openMs = 10_000,
-}: {
+export function circuitBreaker(options: {
   log: Log;
   now: () => number;
   /** Called at each call with whether the circuit is open. */
@@ -125,6 +119,7 @@ export function circuitBreaker({
   maxFailures?: number;
   openMs?: number;
 }): Wrapper {
+  const { log, now, onState = () => {}, maxFailures = 5, openMs = 10_000 } = options;
   let failures = 0;
   let openUntilMs = 0;
   let probing = false;
@@ -178,6 +173,9 @@ function isOutage({ reason }: SekishoError): boolean {
   return reason === "unavailable" || reason === "ambiguous";
 }
 
+const maxAttempts = 3;
+const retryPause = { baseMs: 200, capMs: 5000 };
+
 /** Resolves after `ms`. Rejects as soon as `signal` aborts. */
 export type Sleep = (request: { ms: number; signal: AbortSignal }) => Promise<void>;
 
@@ -186,23 +184,13 @@ export type Sleep = (request: { ms: number; signal: AbortSignal }) => Promise<vo
  * backoff with full jitter, and gives up if the call's time ends before that. An ambiguous attempt is repeated only once here, because
  * the caller has more time for further retries.
  */
-export function retry({
-  idempotent,
-  now,
-  sleep,
-  random,
-  maxAttempts = 3,
-  baseMs = 200,
-  capMs = 5000,
-}: {
+export function retry(options: {
   idempotent: boolean;
   now: () => number;
   sleep: Sleep;
   random: () => number;
-  maxAttempts?: number;
-  baseMs?: number;
-  capMs?: number;
 }): Wrapper {
+  const { idempotent, now, sleep, random } = options;
   return (next) => async (call) => {
     let mayHaveArrived = false;
     let undelivered = true;
@@ -213,7 +201,7 @@ export function retry({
         const last = toTrustedError(call, SekishoError.from(thrown), idempotent);
         undelivered &&= last.undelivered;
         const error = undelivered ? last : withoutUndelivered(last);
-        const ms = (error.details.retry_after_ms ?? 0) + backoffMs({ attempt: attempt - 1, baseMs, capMs, random });
+        const ms = (error.details.retry_after_ms ?? 0) + backoffMs({ ...retryPause, attempt: attempt - 1, random });
         const repeatable =
           error.reason === "ambiguous"
             ? !mayHaveArrived && isDeduplicated(call, idempotent)
@@ -229,7 +217,7 @@ export function retry({
   };
 }
 
-/** Whether the call itself may retry. `session_ending` needs another session, which the caller chooses. */
+/** True if the call itself may retry. `session_ending` needs another session, which the caller chooses. */
 export function isRepeatedInCall(reason: ClientReason): boolean {
   return isRetryable(reason) && reason !== "session_ending";
 }

@@ -74,15 +74,12 @@ export type UsageHistory = {
 };
 
 /** Writes nothing if `retentionDays` is 0. */
-export function createUsageHistory({
-  store,
-  settings,
-  now,
-}: {
+export function createUsageHistory(options: {
   store: Pick<TaskStore<HistoryEntry>, "create">;
   settings: Config["usageHistory"];
   now: () => number;
 }): UsageHistory {
+  const { store, settings, now } = options;
   return {
     async note({ task }) {
       if (settings.retentionDays === 0) return;
@@ -98,15 +95,13 @@ export function createUsageHistory({
 }
 
 /** Returns undefined if the message turned out not to be a task, such as a cancel word or a reply to a question. */
-export function createHistoryEntry({
-  task,
-  settings: { retentionDays, texts },
-  nowMs,
-}: {
+export function createHistoryEntry(options: {
   task: Task;
   settings: Config["usageHistory"];
   nowMs: number;
 }): HistoryEntry | undefined {
+  const { task, nowMs } = options;
+  const { retentionDays, texts } = options.settings;
   const end = toHistoryEnd(task);
   if (end === undefined) return undefined;
   const { id, message, call, outcome, receivedAtMs, wait, question } = task;

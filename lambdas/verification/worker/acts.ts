@@ -35,7 +35,7 @@ export type ActOptions = {
   taskOf: (requestId: string) => Promise<Task | undefined>;
   questions: Questions;
   indicators: Indicators;
-  /** Whether a partial answer is shown in a native Slack stream. */
+  /** True if a partial answer is shown in a native Slack stream. */
   streaming: boolean;
   destinations: ReadonlyMap<string, WorkerDestination>;
   newId: () => string;

@@ -17,15 +17,12 @@ export type ExecutionCalls = {
   stopSession(request: { task: Task; signal: AbortSignal }): Promise<void>;
 };
 
-export function createCallRunner({
-  destinations,
-  newId,
-  now,
-}: {
+export function createCallRunner(options: {
   destinations: ReadonlyMap<string, WorkerDestination>;
   newId: () => string;
   now: () => number;
 }): ExecutionCalls {
+  const { destinations, newId, now } = options;
   const slots = new Map(
     [...destinations].map(([name, { maxSends }]) => {
       const maxAsks = Math.ceil(maxSends / 4);
@@ -111,13 +108,8 @@ type ExecuteCall = Pick<WorkerDestination, "client" | "callTimeoutMs" | "botToke
 };
 
 /** Sends the stored params with the request id as the JSON-RPC id, so that the host recognises a repetition. */
-export async function sendTaskCall({
-  client,
-  callTimeoutMs,
-  botToken,
-  task,
-  signal,
-}: ExecuteCall): Promise<TaskResult> {
+export async function sendTaskCall(request: ExecuteCall): Promise<TaskResult> {
+  const { client, callTimeoutMs, botToken, task, signal } = request;
   if (task.call?.params === undefined) throw new SekishoError("internal");
   const secret = botToken && { bot_token: await readToken({ botToken: () => botToken(task), callTimeoutMs, signal }) };
   const params = { ...task.call?.params, ...secret };
@@ -182,7 +174,7 @@ type Taken = { release: () => void } | { delayMs: number };
 
 export type Slots = {
   take(): Promise<Taken>;
-  /** Whether less than half of the slots are taken, without the caller's own. A poll may then wait at the destination for news. */
+  /** True if less than half of the slots are taken, without the caller's own. A poll may then wait at the destination for news. */
   isIdle(): boolean;
 };
 

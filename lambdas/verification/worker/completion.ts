@@ -1,5 +1,6 @@
 /** Handles a completion push: wakes the task that it names, if that task is waiting. A push carries no outcome and is not trusted. */
 import { completionSchema } from "../../../contracts/completion.ts";
+import { parseJson } from "../../shared/untrusted-input.ts";
 import type { TaskEvent } from "../task/events.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
 import { runStep, type WorkerOptions } from "./run-step.ts";
@@ -33,7 +34,7 @@ async function handleCompletion(
   { body, signal }: Push,
 ): Promise<void> {
   const { store, log, now = Date.now } = options;
-  const push = parsePush(body);
+  const push = completionSchema.safeParse(parseJson(body)).data;
   if (push === undefined) return log.warn("completion_refused", { bytes: body.length });
   const task = await store.get({ id: push.request_id });
   const nowMs = now();
@@ -46,18 +47,18 @@ async function handleCompletion(
   await runStep(options, { task, event, seq: task.wakeSeq, nowMs, signal });
 }
 
-/** Whether the planned poll comes no later than one for this push could. */
+/** True if the planned poll comes no later than one for this push could. */
 function isPolledSoon(task: Task, nowMs: number): boolean {
   const { nextPollAtMs = Number.POSITIVE_INFINITY } = task.wait ?? {};
   return !isHeld(task, nowMs) && isRecent(task, nowMs) && nextPollAtMs - nowMs <= pollGapMs;
 }
 
-/** Whether a worker acts on the task. */
+/** True if a worker acts on the task. */
 function isHeld({ lease }: Task, nowMs: number): boolean {
   return lease !== undefined && lease.untilMs > nowMs;
 }
 
-/** Whether the task was polled within the gap. */
+/** True if the task was polled within the gap. */
 function isRecent({ wait }: Task, nowMs: number): boolean {
   const polledAtMs = wait?.polledAtMs;
   return polledAtMs !== undefined && nowMs - polledAtMs < pollGapMs;
@@ -90,12 +91,4 @@ async function pollSoon(
   const [oldest] = sentLinks.keys();
   if (oldest !== undefined && sentLinks.size > maxSentLinks) sentLinks.delete(oldest);
   log.debug("completion_deferred", { request_id: task.id, task_id: task.call?.taskId, delay_ms: delayMs });
-}
-
-function parsePush(body: string) {
-  try {
-    return completionSchema.parse(JSON.parse(body));
-  } catch {
-    return undefined;
-  }
 }

@@ -165,13 +165,13 @@ function planRequest({ task, text, nowMs }: Request, { found, asNew }: { found: 
   return planDelivery({ parts, firstPart, found, recorded, asNew, hasFiles, isStreamLatest, isRevised });
 }
 
-/** Whether the answer must be a new message. An edit of the placeholder could go unnoticed, be above a question, or be overwritten late. */
+/** True if the answer must be a new message. An edit of the placeholder could go unnoticed, be above a question, or be overwritten late. */
 function isNew({ task: { placeholder, question, progress }, nowMs }: Request): boolean {
   const isLate = placeholder !== undefined && nowMs - placeholder.postedAtMs > editNotifiesNobodyAfterMs;
   return isLate || question !== undefined || progress?.inDoubt === true;
 }
 
-/** Whether the stream is the newest post: there is no question below it, and it grew within the last minute. */
+/** True if the stream is the newest post: there is no question below it, and it grew within the last minute. */
 function isStreamRecent({ task: { question, progress }, nowMs }: { task: Task; nowMs: number }): boolean {
   if (progress === undefined) return question === undefined;
   return nowMs - progress.shownAtMs <= editNotifiesNobodyAfterMs;

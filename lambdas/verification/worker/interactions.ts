@@ -13,17 +13,7 @@ import { heldDelayMs, type Notify, type Questions } from "./questions.ts";
 export type HandleButtonClick = (request: { buttonClick: ButtonClick; signal: AbortSignal }) => Promise<void>;
 
 /** The handler rejects if the store, the queue or the gate is unavailable, and may then be repeated. */
-export function createHandleButtonClick({
-  store,
-  queue,
-  gate,
-  questions,
-  notify,
-  slack,
-  text,
-  log,
-  now,
-}: {
+export function createHandleButtonClick(options: {
   store: TaskStore<Task>;
   queue: TaskQueue;
   gate: Gate;
@@ -34,6 +24,7 @@ export function createHandleButtonClick({
   log: Log;
   now: () => number;
 }): HandleButtonClick {
+  const { store, queue, gate, questions, notify, slack, text, log, now } = options;
   async function cancel({ buttonClick, task, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
     if (!(await gate.mayCancel({ task, user: buttonClick.user, signal }))) return { type: "not_yours" };
     if (task.outcome !== undefined || task.state === "done") return { type: "over" };
@@ -99,13 +90,11 @@ type Clicked = { buttonClick: ButtonClick; task: Task; signal: AbortSignal };
 export type HandleConversationOpened = (request: { opened: ConversationOpened; signal: AbortSignal }) => Promise<void>;
 
 /** Suggests the configured prompts in a newly opened conversation with the assistant. Best effort. */
-export function createHandleConversationOpened({
-  slack,
-  prompts,
-}: {
+export function createHandleConversationOpened(options: {
   slack: SlackApi;
   prompts: readonly { title: string; message: string }[];
 }): HandleConversationOpened {
+  const { slack, prompts } = options;
   return async ({ opened: { team, enterprise, channel, threadTs, requestId }, signal }) => {
     if (prompts.length === 0) return;
     const request = { installation: { team, enterprise }, channel, threadTs, prompts, requestId, signal };

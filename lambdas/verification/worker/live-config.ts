@@ -24,17 +24,13 @@ export type LiveConfig = {
 };
 
 /** `read` returns the settings' text. If it fails, the last good settings stay in effect, or else the deployed configuration. */
-export function createLiveConfig({
-  deployed,
-  read,
-  log,
-  now = Date.now,
-}: {
+export function createLiveConfig(options: {
   deployed: Config;
   read: () => Promise<string>;
   log: Log;
   now?: () => number;
 }): LiveConfig {
+  const { deployed, read, log, now = Date.now } = options;
   let config = deployed;
   let text: string | undefined;
   let refused = false;
@@ -88,16 +84,10 @@ export function createLiveConfig({
   };
 }
 
+const timeoutMs = 2000;
+
 /** Reads a parameter of Systems Manager. `call` is a `createJsonCall` for the service `ssm`, version 1.1. */
-export function fetchParameter({
-  call,
-  name,
-  timeoutMs = 2000,
-}: {
-  call: JsonCall;
-  name: string;
-  timeoutMs?: number;
-}): () => Promise<string> {
+export function fetchParameter({ call, name }: { call: JsonCall; name: string }): () => Promise<string> {
   return async () => {
     const signal = AbortSignal.timeout(timeoutMs);
     const { Parameter } = await call({ target: "AmazonSSM.GetParameter", input: { Name: name }, signal });

@@ -67,7 +67,7 @@ export function uploadsOf({ outcome }: Task): string[] {
 }
 
 /**
- * Whether the message is a stream of the task. Slack stores no key with a stream. If an unrecorded stream may exist, it is a message of
+ * True if the message is a stream of the task. Slack stores no key with a stream. If an unrecorded stream may exist, it is a message of
  * the bot without a key, between the placeholder and the first post of the thread's next task.
  */
 function isOwnStream({ task, message, nextTs }: { task: Task; message: PostedMessage; nextTs: number }): boolean {
@@ -117,16 +117,7 @@ const maxParts = 500;
  * placeholder. With `asNew` it is a new post, and the placeholder is removed last so that the thread is never empty. A post with a part's
  * key has that part's content. Questions and openings are not parts of the outcome, so only their duplicates are removed.
  */
-export function planDelivery({
-  parts,
-  found,
-  recorded = [],
-  asNew,
-  firstPart,
-  hasFiles,
-  isStreamLatest = true,
-  isRevised = false,
-}: {
+export function planDelivery(request: {
   parts: readonly MessageContent[];
   found: readonly OwnPost[];
   /** The `ts` of posts in the record. Only these are edited. */
@@ -141,6 +132,7 @@ export function planDelivery({
   /** The content has changed since earlier parts were posted. */
   isRevised?: boolean;
 }): DeliveryAction[] {
+  const { parts, found, recorded = [], asNew, firstPart, hasFiles, isStreamLatest = true, isRevised = false } = request;
   const byPart = new Map<number, OwnPost>();
   const surplus: OwnPost[] = [];
   const streams = found.filter(({ part }) => part === streamPart);
@@ -170,7 +162,7 @@ export function planDelivery({
   return [...actions, ...shares, ...removals];
 }
 
-/** Whether the part belongs to an answer, or to a text that replaces one. */
+/** True if the part belongs to an answer, or to a text that replaces one. */
 function isOutcome(part: number): boolean {
   return part > placeholderPart && part < Math.min(insteadPart + maxParts, questionPart);
 }

@@ -51,19 +51,7 @@ export type Questions = {
 /** Far more than the number of workers that write one record at once. */
 const maxAttempts = 20;
 
-export function createQuestions({
-  store,
-  taskOf,
-  queue,
-  threads,
-  gate,
-  notify,
-  slack,
-  text,
-  indicators,
-  newId,
-  now,
-}: {
+export function createQuestions(options: {
   store: Pick<TaskStore<Task>, "replace">;
   /** By request id. Resolves to undefined also if the record cannot be read. */
   taskOf: (requestId: string) => Promise<Task | undefined>;
@@ -77,6 +65,7 @@ export function createQuestions({
   newId: () => string;
   now: () => number;
 }): Questions {
+  const { store, taskOf, queue, threads, gate, notify, slack, text, indicators, newId, now } = options;
   async function give(request: Parameters<Questions["give"]>[0]): Promise<ReplyResult> {
     const { requestId, index, saidTs, answer, signal } = request;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -103,11 +92,8 @@ export function createQuestions({
     return { type: "held" };
   }
 
-  async function giveFromThread({
-    task,
-    reconcile,
-    signal,
-  }: Parameters<Questions["giveFromThread"]>[0]): Promise<TaskEvent> {
+  async function giveFromThread(request: Parameters<Questions["giveFromThread"]>[0]): Promise<TaskEvent> {
+    const { task, reconcile, signal } = request;
     const { message, id: from } = task;
     const answer: Given = { user: message.user, atMs: now(), text: message.text, from };
     const toEvent = (decision: Extract<TaskEvent, { type: "reply_given" }>["decision"]): TaskEvent => ({
@@ -149,7 +135,7 @@ function isOpen({ state, question, cancelReason }: Task): boolean {
   return state === "asking" && question !== undefined && question.answer === undefined && cancelReason === undefined;
 }
 
-/** Whether the same message or click came before. The queue delivers at least once, and a repetition must not answer the next question. */
+/** True if the same message or click came before. The queue delivers at least once, and a repetition must not answer the next question. */
 function isRepeated({ task, index, answer }: { task: Task; index: number | undefined; answer: Given }): boolean {
   if (answer.from !== undefined) return task.answeredBy?.includes(answer.from) === true;
   const given = task.question?.answer;

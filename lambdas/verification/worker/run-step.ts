@@ -18,7 +18,7 @@ import type { Policy } from "../task/routing.ts";
 import { type Transition, wake, withHistory } from "../task/step.ts";
 import { type AgentQuestion, queueGroupOf, type Task } from "../task/task.ts";
 import type { HandleButtonClick, HandleConversationOpened } from "./interactions.ts";
-import { countStep, createDeliverySpan, isGivenUp, recordTaskSpan } from "./step-metrics.ts";
+import { countStep, createDeliverySpan, giveUpReason, recordTaskSpan } from "./step-metrics.ts";
 import type { Threads } from "./threads.ts";
 
 /** One event of a step and its result, for the local page. */
@@ -38,9 +38,9 @@ export type WorkerOptions = {
   queue: TaskQueue;
   policy: Policy;
   runAct: RunAct;
-  /** Whether the bot was asked in the message's thread before. Only then it answers a message that does not mention it. */
+  /** True if the bot was asked in the message's thread before. Only then it answers a message that does not mention it. */
   isKnownThread: Threads["isKnown"];
-  /** Whether a message is dropped without an answer, before there is a record of it. */
+  /** True if a message is dropped without an answer, before there is a record of it. */
   isIgnored: Gate["isIgnored"];
   handleButtonClick: HandleButtonClick;
   handleConversationOpened: HandleConversationOpened;
@@ -208,11 +208,8 @@ function reportStep(
   options: ActlessOptions,
   { before, task, effects, event, operation }: Taken & { before: Task; operation: string },
 ): void {
-  const isFailed = event.type === "slack_failed" || event.type === "step_failed";
-  if (isFailed && isGivenUp({ before, task })) {
-    const reason = event.type === "slack_failed" ? event.kind : "internal";
-    options.log.error("answer_not_delivered", { ...idsOf(task), operation, reason });
-  }
+  const reason = giveUpReason({ before, event, task });
+  if (reason !== undefined) options.log.error("answer_not_delivered", { ...idsOf(task), operation, reason });
   options.log.info("task_step", {
     ...idsOf(task),
     event: event.type,
@@ -277,7 +274,7 @@ export function pureStep<T>(run: () => T): T {
 }
 
 /**
- * Whether the task's data caused the error, so that every retry would fail. A stack or a text that grew too long counts too; the message is
+ * True if the task's data caused the error, so that every retry would fail. A stack or a text that grew too long counts too; the message is
  * checked because V8 also throws a RangeError for a shortage of memory, which is temporary. An ItemError of an act does not count, because
  * it belongs to another record, such as the allowlist, which may be repaired.
  */
@@ -345,17 +342,14 @@ export const soonAgainMs = 250;
  * whose number is above the record's, because its worker is about to save, and `cancel`, which should not wait for a long call.
  * `thread_free` comes after at most a second for the same reason.
  */
-export function deferUntilLeaseEnds({
-  message,
-  task: { wakeSeq },
-  lease,
-  nowMs,
-}: {
+export function deferUntilLeaseEnds(request: {
   message: TaskMessage;
   task: Pick<Task, "wakeSeq">;
   lease: NonNullable<Task["lease"]>;
   nowMs: number;
 }): { body: string; delayMs: number } {
+  const { message, lease, nowMs } = request;
+  const { wakeSeq } = request.task;
   const restMs = lease.untilMs - nowMs + soonAgainMs;
   if (message.type === "thread_free") return { body: JSON.stringify(message), delayMs: Math.min(restMs, 1000) };
   if (message.type === "cancel") return laterCopy(message, 500, restMs);

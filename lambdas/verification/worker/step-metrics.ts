@@ -50,16 +50,15 @@ function countDelivery({ metrics, before, event, task }: Stepped): void {
   if (event.type === "delivered" && !hasFailedDelivery(task)) {
     metrics.add("sekisho_answers_delivered_total", { outcome: outcomeLabels(task.outcome).outcome });
   }
-  const isFailed = event.type === "slack_failed" || event.type === "step_failed";
-  if (isFailed && isGivenUp({ before, task })) {
-    const reason = event.type === "slack_failed" ? event.kind : "internal";
-    metrics.add("sekisho_answers_undelivered_total", { reason });
-  }
+  const reason = giveUpReason({ before, event, task });
+  if (reason !== undefined) metrics.add("sekisho_answers_undelivered_total", { reason });
 }
 
-/** Whether this step gave up the delivery. */
-export function isGivenUp({ before, task }: { before: Task; task: Task }): boolean {
-  return !hasFailedDelivery(before) && hasFailedDelivery(task);
+/** Returns why this step gave up the delivery, or undefined if it did not. */
+export function giveUpReason({ before, event, task }: Omit<Stepped, "metrics">): string | undefined {
+  if (hasFailedDelivery(before) || !hasFailedDelivery(task)) return undefined;
+  if (event.type === "slack_failed") return event.kind;
+  return event.type === "step_failed" ? "internal" : undefined;
 }
 
 /** Counts the end of a task once, although a redrive may repeat its delivery. A message that was not for the bot has no outcome. */

@@ -29,7 +29,7 @@ export type Threads = {
   /** Finds the tasks of the thread whose question this task's message may answer. */
   asking(request: { task: Task }): Promise<AskingTasks>;
   /**
-   * Whether a person who may ask has asked the bot in the message's thread before, within 30 days. `undecided`: the thread's first message
+   * True if a person who may ask has asked the bot in the message's thread before, within 30 days. `undecided`: the thread's first message
    * asked the bot, and it is not known yet whether its writer may ask.
    */
   isKnown(request: { message: UserMessage }): Promise<"known" | "undecided" | "unknown">;
@@ -44,18 +44,14 @@ export type Threads = {
 };
 
 /** Every method rejects if the store or the queue is unavailable, and may then be repeated. */
-export function createThreads({
-  store,
-  taskOf,
-  queue,
-  now,
-}: {
+export function createThreads(options: {
   store: TaskStore<Thread>;
   /** By request id. */
   taskOf: (requestId: string) => Promise<Task | undefined>;
   queue: TaskQueue;
   now: () => number;
 }): Threads {
+  const { store, taskOf, queue, now } = options;
   type Change<T> = { thread: Thread; result: T };
 
   function change<T>(task: Task, decide: (thread: Thread) => Change<T> | Promise<Change<T>>): Promise<T> {

@@ -53,24 +53,7 @@ export type WorkerEngine = Pick<
 };
 
 /** `policy`, `gate` and `text` default to those of the configuration. */
-export function createVerificationWorker({
-  config,
-  engine: { queue, queueSystem, ruleStore, usageStore, refusalStore, store, threadStore, historyStore, secretStore },
-  slack,
-  files,
-  destinations,
-  extraRules = [],
-  log,
-  telemetry = noTelemetry,
-  observe,
-  newId = randomUUID,
-  newSecret,
-  now = Date.now,
-  random = Math.random,
-  policy = createPolicy({ config }),
-  gate = createGate({ config, extraRules, ruleStore, usageStore, refusalStore, slack, log, now }),
-  text: unsafeText = createTaskText({ locale: toDefaultLocale(config.slack), contact: config.slack.contact }),
-}: {
+export function createVerificationWorker(options: {
   config: Config;
   engine: WorkerEngine;
   slack: SlackApi;
@@ -90,12 +73,18 @@ export function createVerificationWorker({
   gate?: Gate | undefined;
   text?: TaskText | undefined;
 }): Worker {
-  const { reactions, assistant, streaming } = config.slack;
+  const { config, engine, slack, files, destinations, extraRules = [], log, telemetry = noTelemetry } = options;
+  const { observe, newId = randomUUID, newSecret, now = Date.now, random = Math.random } = options;
+  const { store, queue, queueSystem, ruleStore, usageStore, refusalStore } = engine;
+  const { reactions, assistant, streaming, contact } = config.slack;
+  const { policy = createPolicy({ config }) } = options;
+  const { gate = createGate({ config, extraRules, ruleStore, usageStore, refusalStore, slack, log, now }) } = options;
+  const { text: unsafeText = createTaskText({ locale: toDefaultLocale(config.slack), contact }) } = options;
   const indicators = { reactions: reactions === false ? undefined : reactions, assistant: assistant !== undefined };
   const text = createSafeText(unsafeText);
-  const usageHistory = createUsageHistory({ store: historyStore, settings: config.usageHistory, now });
+  const usageHistory = createUsageHistory({ store: engine.historyStore, settings: config.usageHistory, now });
   const taskOf = (id: string) => store.get({ id }).catch(undefinedIfUnreadable);
-  const threads = createThreads({ store: threadStore, taskOf, queue, now });
+  const threads = createThreads({ store: engine.threadStore, taskOf, queue, now });
   const notify = createNotify({ gate });
   const shared = { gate, notify, slack, text, indicators, threads, taskOf, newId, now };
   const questions = createQuestions({ ...shared, store, queue });
@@ -110,7 +99,7 @@ export function createVerificationWorker({
     handleButtonClick: createHandleButtonClick({ store, queue, gate, questions, notify, slack, text, log, now }),
     handleConversationOpened: createHandleConversationOpened({ slack, prompts: assistant?.prompts ?? [] }),
     leaseMs: config.limits.leaseMs,
-    zoneSecret: createZoneSecret({ store: secretStore, newSecret }),
+    zoneSecret: createZoneSecret({ store: engine.secretStore, newSecret }),
     log,
     telemetry,
     queueSystem,

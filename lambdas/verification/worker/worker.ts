@@ -27,15 +27,7 @@ export type Worker = {
 
 export function createWorker(options: WorkerOptions): Worker {
   const { log } = options;
-  const {
-    runAct: _runAct,
-    isKnownThread: _isKnownThread,
-    isIgnored: _isIgnored,
-    handleButtonClick: _handleButtonClick,
-    handleConversationOpened: _handleConversationOpened,
-    zoneSecret: _zoneSecret,
-    ...actless
-  } = options;
+  const { runAct: _runAct, ...actless } = options;
   return {
     async handle({ body, signal }) {
       const message = parseQueueMessage(body);
@@ -134,7 +126,7 @@ const eventTypes = {
   cancel: "cancel_asked",
 } as const satisfies Record<TaskMessage["type"], TaskEvent["type"]>;
 
-/** Whether the message comes too late to change anything. */
+/** True if the message comes too late to change anything. */
 function isIdle({ message, task }: { message: TaskMessage; task: Task }): boolean {
   if (message.type === "thread_free") return task.state !== "queued" && task.state !== "received";
   return message.type === "cancel" && (task.state === "delivering" || task.state === "done");

@@ -13,19 +13,13 @@ export type Bundle = {
   metafile: Metafile;
 };
 
+type BundleSource = { name: BundleName; config: Config; configDirectory: string };
+
 /**
  * `config` is the stage's own (`createStageConfig`). A relative path of the agent counts from `configDirectory`. The same input
  * gives the same bytes. Throws a ConfigError where the configured agent cannot be bundled.
  */
-export function bundle({
-  name,
-  config,
-  configDirectory,
-}: {
-  name: BundleName;
-  config: Config;
-  configDirectory: string;
-}): Bundle {
+export function bundle({ name, config, configDirectory }: BundleSource): Bundle {
   const { source, fileName, target, cutConfig, runsAgent, unused = [] } = entries[name];
   const handler = build({ ...ownEntry(source), target, outfile: fileName, external: [...unused] });
   const files = new Map([[fileName, handler.code]]);
@@ -53,15 +47,10 @@ export function bundleBytes({ files }: Pick<Bundle, "files">): number {
 /** Writes a bundle and returns its folder, which CDK copies into the assembly. */
 export type WriteBundle = (name: BundleName) => string;
 
+type BundleFolder = { config: Config; configDirectory: string; folder: string };
+
 /** Writes each bundle at most once, below `folder`. */
-export function createWriteBundle({
-  folder,
-  ...options
-}: {
-  config: Config;
-  configDirectory: string;
-  folder: string;
-}): WriteBundle {
+export function createWriteBundle({ folder, ...options }: BundleFolder): WriteBundle {
   const written = new Set<BundleName>();
   return (name) => {
     const target = join(folder, name);
@@ -81,16 +70,10 @@ export function writeFiles({ files, folder }: Pick<Bundle, "files"> & { folder: 
   });
 }
 
+type AgentSource = { agent: AgentConfig; configDirectory: string; target: string };
+
 /** Bundles the configured agent alone. A built-in agent is a file that exports `createAgent`. */
-function buildAgent({
-  agent,
-  configDirectory,
-  target,
-}: {
-  agent: AgentConfig;
-  configDirectory: string;
-  target: string;
-}): Built {
+function buildAgent({ agent, configDirectory, target }: AgentSource): Built {
   const outfile = agentFileName;
   if (agent === "echo" || typeof agent !== "string") {
     const kind = agent === "echo" ? agent : agent.type;
@@ -151,8 +134,8 @@ function problemsOf({ thrown, entry, agent }: { thrown: unknown; entry: string; 
   if (typeof thrown !== "object" || thrown === null || !("errors" in thrown)) return undefined;
   if (!Array.isArray(thrown.errors)) return undefined;
   return thrown.errors.map(({ text, location }) => {
-    const place = location === null ? "" : ` (${String(location.file)}:${String(location.line)})`;
+    const position = location === null ? "" : ` (${String(location.file)}:${String(location.line)})`;
     const lacksExport = location?.file === entry && /^No matching export .* for import "agent"$/.test(String(text));
-    return lacksExport ? `${agent} must export \`agent\`` : `${String(text)}${place}`;
+    return lacksExport ? `${agent} must export \`agent\`` : `${String(text)}${position}`;
   });
 }

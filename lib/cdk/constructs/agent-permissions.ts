@@ -1,4 +1,4 @@
-/** What the configured agent itself may call: its model, and the secret with its API key. */
+/** The permissions of the configured agent itself: its model, and the secret with its API key. */
 import { Stack } from "aws-cdk-lib";
 import { PolicyStatement, type Role } from "aws-cdk-lib/aws-iam";
 import type { AgentConfig } from "../../../lambdas/shared/config/schema.ts";

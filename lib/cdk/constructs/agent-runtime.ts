@@ -14,29 +14,23 @@ import { acknowledgeWildcards, permit, shownPartition } from "./permissions.ts";
 /** Calls go through a named endpoint: the unnamed one is no CloudFormation resource, so it cannot have a policy. */
 const endpointName = "live";
 
+type RuntimeProps = {
+  /** Holds server.js. */
+  folder: string;
+  environment: Record<string, string>;
+  role: Role;
+  callerRoleArn: string;
+  /** True if the caller stops sessions. */
+  stops: boolean;
+  /** A session without a call and without a running task ends after this time. */
+  idleSeconds: number;
+  /** Every session ends after this time. The host is told, so that it starts no task that it cannot finish. */
+  maxLifetimeSeconds: number;
+};
+
 export function createAgentRuntime(
   scope: Construct,
-  {
-    folder,
-    environment,
-    role,
-    callerRoleArn,
-    stops,
-    idleSeconds,
-    maxLifetimeSeconds,
-  }: {
-    /** Holds server.js. */
-    folder: string;
-    environment: Record<string, string>;
-    role: Role;
-    callerRoleArn: string;
-    /** Whether the caller stops sessions. */
-    stops: boolean;
-    /** A session without a call and without a running task ends after this time. */
-    idleSeconds: number;
-    /** Every session ends after this time. The host is told, so that it starts no task that it cannot finish. */
-    maxLifetimeSeconds: number;
-  },
+  { folder, environment, role, callerRoleArn, stops, idleSeconds, maxLifetimeSeconds }: RuntimeProps,
 ): { runtime: Runtime; endpoint: RuntimeEndpoint } {
   const runtime = new Runtime(scope, "Runtime", {
     description: `Sekisho's Execution zone (${Stack.of(scope).stackName})`,

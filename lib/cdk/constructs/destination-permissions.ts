@@ -1,4 +1,4 @@
-/** What the Verification zone may call: its own Execution zone, and the destinations of the configuration. */
+/** The permissions of the Verification zone to call its own Execution zone, and the destinations of the configuration. */
 import { Stack } from "aws-cdk-lib";
 import { type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import {

@@ -35,23 +35,18 @@ const workerMemoryMb = 1024;
 /** An id that fails so often belongs to a function that cannot start. Whoever polls the task learns of its end anyway. */
 const maxReceiveCount = 3;
 
+type ExecutionProps = {
+  settings: StageSettings;
+  execution: Extract<Stage["execution"], { kind: "lambda" }>;
+  key: Key;
+  table: Table;
+  roleName: string;
+  callerRoleArn: string;
+};
+
 export function createExecutionFunctions(
   stack: Stack,
-  {
-    settings,
-    execution,
-    key,
-    table,
-    roleName,
-    callerRoleArn,
-  }: {
-    settings: StageSettings;
-    execution: Extract<Stage["execution"], { kind: "lambda" }>;
-    key: Key;
-    table: Table;
-    roleName: string;
-    callerRoleArn: string;
-  },
+  { settings, execution, key, table, roleName, callerRoleArn }: ExecutionProps,
 ): ExecutionEntry {
   const { stage, config } = settings;
   const { production } = stage;

@@ -17,6 +17,25 @@ import { logEnvironment, type StageSettings } from "../stage-settings.ts";
 import { acknowledge, permit } from "./permissions.ts";
 import { removalPolicy } from "./storage.ts";
 
+type NodeFunctionProps = {
+  settings: StageSettings;
+  bundle: BundleName;
+  environment: Record<string, string>;
+  timeout: Duration;
+  memoryMb: number;
+  description: string;
+  /** The ARN of a layer that collects spans. */
+  layer?: string | undefined;
+  /**
+   * Set it for a function whose own messages lead back to it, directly or through other functions and dead-letter queues.
+   * Lambda stops such a loop after about 16 rounds unless the function allows it.
+   */
+  isInLoop?: boolean;
+  /** So many invocations at once are set apart for this function, and it gets no more. */
+  reservedConcurrency?: number | undefined;
+  role?: IRole;
+};
+
 export function createNodeFunction(
   scope: Construct,
   id: string,
@@ -31,24 +50,7 @@ export function createNodeFunction(
     isInLoop = false,
     reservedConcurrency,
     role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal("lambda.amazonaws.com") }),
-  }: {
-    settings: StageSettings;
-    bundle: BundleName;
-    environment: Record<string, string>;
-    timeout: Duration;
-    memoryMb: number;
-    description: string;
-    /** The ARN of a layer that collects spans. */
-    layer?: string | undefined;
-    /**
-     * Set it for a function whose own messages lead back to it, directly or through other functions and dead-letter queues.
-     * Lambda stops such a loop after about 16 rounds unless the function allows it.
-     */
-    isInLoop?: boolean;
-    /** So many invocations at once are set apart for this function, and it gets no more. */
-    reservedConcurrency?: number | undefined;
-    role?: IRole;
-  },
+  }: NodeFunctionProps,
 ): LambdaFunction {
   const logGroup = new LogGroup(scope, `${id}Logs`, {
     retention: stage.logRetentionDays,
@@ -82,15 +84,12 @@ export function createNodeFunction(
   return fn;
 }
 
+type MessageSource = { id?: string; queue: IQueue; batchSize: number; maxConcurrency: number };
+
 /** Invokes the function with messages of a queue. Only the messages that failed are returned to it. */
 export function consumeMessages(
   fn: LambdaFunction,
-  {
-    id = "Messages",
-    queue,
-    batchSize,
-    maxConcurrency,
-  }: { id?: string; queue: IQueue; batchSize: number; maxConcurrency: number },
+  { id = "Messages", queue, batchSize, maxConcurrency }: MessageSource,
 ): void {
   const source = fn.addEventSourceMapping(id, {
     eventSourceArn: queue.queueArn,

@@ -14,21 +14,14 @@ export function visibilityTimeout(functionTimeout: Duration): Duration {
   return Duration.seconds(6 * functionTimeout.toSeconds());
 }
 
-export function createQueue(
-  scope: Construct,
-  id: string,
-  {
-    key,
-    production,
-    visibility,
-    deadLetters,
-  }: {
-    key: IKey;
-    production: boolean;
-    visibility?: Duration;
-    deadLetters?: { queue: Queue; maxReceiveCount: number };
-  },
-): Queue {
+type QueueProps = {
+  key: IKey;
+  production: boolean;
+  visibility?: Duration;
+  deadLetters?: { queue: Queue; maxReceiveCount: number };
+};
+
+export function createQueue(scope: Construct, id: string, { key, production, visibility, deadLetters }: QueueProps) {
   const queue = new Queue(scope, id, {
     encryption: QueueEncryption.KMS,
     encryptionMasterKey: key,
@@ -49,16 +42,13 @@ function acknowledgeLastQueue(queue: Queue, reason: string): void {
 /** A push that failed so often is useless: meanwhile the task was polled. */
 const pushReceives = 3;
 
+type CompletionQueueProps = { stageName: string; key: Key; visibility: Duration; senderAccount: string };
+
 /** The Verification zone's half of the push: a queue that the role of the Execution zone may send to, under the zone's key. */
 export function createCompletionQueue(
   scope: Construct,
   id: string,
-  {
-    stageName,
-    key,
-    visibility,
-    senderAccount,
-  }: { stageName: string; key: Key; visibility: Duration; senderAccount: string },
+  { stageName, key, visibility, senderAccount }: CompletionQueueProps,
 ): Queue {
   const queue = new Queue(scope, id, {
     queueName: formatCompletionQueueName({ stageName }),

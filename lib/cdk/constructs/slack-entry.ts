@@ -71,15 +71,9 @@ export function createSlackEntry(
   return { eventsUrl: `${apiStage.url.replace(/\/$/, "")}${slackEventsPath}`, api };
 }
 
-function addRoutes(
-  api: HttpApi,
-  {
-    paths,
-    method,
-    integration,
-    reason,
-  }: { paths: string[]; method: HttpMethod; integration: HttpLambdaIntegration; reason: string },
-): HttpRoute[] {
+type RouteProps = { paths: string[]; method: HttpMethod; integration: HttpLambdaIntegration; reason: string };
+
+function addRoutes(api: HttpApi, { paths, method, integration, reason }: RouteProps): HttpRoute[] {
   const routes = paths.flatMap((path) => api.addRoutes({ path, methods: [method], integration }));
   for (const route of routes) acknowledge(route, { findings: ["AwsSolutions-APIG4"], reason });
   return routes;
@@ -100,19 +94,15 @@ const logLine = JSON.stringify({
 const installTimeout = Duration.seconds(20);
 const installMemoryMb = 256;
 
+type InstallFlowProps = { settings: StageSettings; clientId: string; clientSecret: string; table: Table; key: IKey };
+
 /**
  * The function of Slack's OAuth flow. Its role stores tokens but cannot read any, and writes only its own items of the zone's
  * table: the used states, and the installations of a day.
  */
 export function createInstallFlow(
   scope: Construct,
-  {
-    settings,
-    clientId,
-    clientSecret,
-    table,
-    key,
-  }: { settings: StageSettings; clientId: string; clientSecret: string; table: Table; key: IKey },
+  { settings, clientId, clientSecret, table, key }: InstallFlowProps,
 ): IFunction {
   const prefix = formatInstallationsPrefix(settings);
   const flow = createNodeFunction(scope, "InstallFlow", {

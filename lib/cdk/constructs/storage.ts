@@ -1,4 +1,4 @@
-/** Where a zone keeps its data: its key, its task table, and the bucket of files. */
+/** The storage of a zone: its key, its task table, and the bucket of files. */
 import { Duration, RemovalPolicy, Stack } from "aws-cdk-lib";
 import { AttributeType, BillingMode, ProjectionType, Table, TableEncryption } from "aws-cdk-lib/aws-dynamodb";
 import { type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";

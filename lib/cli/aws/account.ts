@@ -1,8 +1,8 @@
-/** Whose credentials a command uses, and whether they are of the account that a stage names. */
+/** Looks up whose credentials a command uses, and checks that they are of the account that a stage names. */
 import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 import { findExecutionPlace } from "../../../lambdas/shared/config/stage-config.ts";
 import { type AwsCall, AwsFailure, callAws } from "./aws-failure.ts";
-import type { NamedStage } from "./stage.ts";
+import type { StageCall } from "./stage.ts";
 
 export async function callerIdentity({ region, signal }: AwsCall): Promise<{ account: string; arn: string }> {
   const sts = new STSClient({ region });
@@ -15,11 +15,7 @@ export async function callerIdentity({ region, signal }: AwsCall): Promise<{ acc
 }
 
 /** Rejects unless the credentials are of the Verification account. Only secrets are also written in the other account. */
-export async function requireVerificationAccount({
-  stageName,
-  stage,
-  signal,
-}: NamedStage & { signal: AbortSignal }): Promise<void> {
+export async function requireVerificationAccount({ stageName, stage, signal }: StageCall): Promise<void> {
   const { account, region } = stage.verification;
   const { account: actual } = await callerIdentity({ region, signal });
   if (actual === account) return;

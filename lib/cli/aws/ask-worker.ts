@@ -4,6 +4,7 @@ import type * as z from "zod";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import type { OperatorRequest } from "../../../lambdas/verification/checks/operator-call.ts";
 import { formatStackName, verificationOutputs } from "../../cdk/names.ts";
+import { readJson } from "../../local/read-json.ts";
 import { AwsFailure, callAws, errorNameOf } from "./aws-failure.ts";
 import type { StackOutputs } from "./stack-outputs.ts";
 import type { NamedStage } from "./stage.ts";
@@ -15,16 +16,12 @@ export function workerTimeoutMs({ limits }: Config): number {
   return limits.leaseMs + 30_000;
 }
 
+type WorkerCall<T> = DeployedWorker & { request: OperatorRequest; answerSchema: z.ZodType<T>; signal: AbortSignal };
+
 /** Rejects with an AwsFailure that says what to do. */
-export async function askWorker<T>({
-  stageName,
-  stage,
-  config,
-  outputs: { workerFunction },
-  request,
-  answerSchema,
-  signal,
-}: DeployedWorker & { request: OperatorRequest; answerSchema: z.ZodType<T>; signal: AbortSignal }): Promise<T> {
+export async function askWorker<T>(call: WorkerCall<T>): Promise<T> {
+  const { stageName, stage, config, request, answerSchema, signal } = call;
+  const { workerFunction } = call.outputs;
   const deploy = `npx cdk deploy --all -c stage=${stageName}`;
   // The output is empty where an older version deployed the stack.
   if (workerFunction === "") {
@@ -49,7 +46,7 @@ export async function askWorker<T>({
         ? thrown
         : new AwsFailure(`Could not ask the deployed worker: ${text}`, { cause: thrown });
     });
-    const answer = parseJson(Payload);
+    const answer = readJson(Buffer.from(Payload).toString());
     if (FunctionError !== undefined) throw toFunctionFailure({ answer, deploy });
     const parsed = answerSchema.safeParse(answer);
     if (parsed.success) return parsed.data;
@@ -79,12 +76,4 @@ function toFunctionFailure({ answer, deploy }: { answer: unknown; deploy: string
     return new AwsFailure("The deployed worker did not answer within its time limit. Look at its log.");
   }
   return new AwsFailure(`The deployed worker failed (${kind}). Look at its log.`);
-}
-
-function parseJson(payload: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(payload).toString("utf8"));
-  } catch {
-    return undefined;
-  }
 }

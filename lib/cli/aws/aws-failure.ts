@@ -12,23 +12,20 @@ export class AwsFailure extends Error {
   }
 }
 
-/** Where a call goes, and what ends it. */
+/** The region of a call, and the signal that ends it. */
 export type AwsCall = { region: string; signal: AbortSignal };
 
 const callTimeoutMs = 20_000;
 
-/** Runs one call of an SDK client within a deadline. `doing` completes "Could not ..."; rejects with an AwsFailure. */
-export async function callAws<T>({
-  doing,
-  signal,
-  timeoutMs = callTimeoutMs,
-  call,
-}: {
+type SdkCall<T> = {
   doing: string;
   signal: AbortSignal;
   timeoutMs?: number;
   call: (options: { abortSignal: AbortSignal }) => Promise<T>;
-}): Promise<T> {
+};
+
+/** Runs one call of an SDK client within a deadline. `doing` completes "Could not ..."; rejects with an AwsFailure. */
+export async function callAws<T>({ doing, signal, timeoutMs = callTimeoutMs, call }: SdkCall<T>): Promise<T> {
   try {
     return await call({ abortSignal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
   } catch (thrown) {
@@ -43,7 +40,7 @@ export function errorNameOf(failure: unknown): string {
   return error instanceof Error ? error.name : "";
 }
 
-/** Whether AWS was not called at all, for want of credentials. */
+/** True if AWS was not called at all, for want of credentials. */
 export function lacksCredentials(failure: unknown): boolean {
   return /^(CredentialsProviderError|TokenProviderError)$/.test(errorNameOf(failure));
 }

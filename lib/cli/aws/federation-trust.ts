@@ -1,18 +1,16 @@
-/** What the other side of each destination must know to trust the Verification role of a stage. */
+/** The facts that the other side of each destination needs to trust the Verification role of a stage. */
 import { type AuthorizerConfig, toWebIdentityRequest } from "../../../lambdas/shared/config/authorizer-schema.ts";
 import { resolveAuthorizerConfig } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import { quoteForShell } from "../shell.ts";
 
 /** `lines` are for a person to paste. `json` is the same for a script, where it is JSON. */
 export type Trust = { destination: string; authorizer: string; audience: string; lines: string[]; json?: unknown };
 
+type TrustSource = Pick<Config, "destinations"> & { issuer: string; roleArn: string; stageName: string };
+
 /** Lists all destinations whose calls begin with a token of AWS STS. */
-export function listTrusts({
-  destinations,
-  issuer,
-  roleArn,
-  stageName,
-}: Pick<Config, "destinations"> & { issuer: string; roleArn: string; stageName: string }): Trust[] {
+export function listTrusts({ destinations, issuer, roleArn, stageName }: TrustSource): Trust[] {
   return Object.entries(destinations).flatMap(([destination, configured]) => {
     const authorizer = resolveAuthorizerConfig(configured);
     if (authorizer === undefined) return [];
@@ -50,14 +48,10 @@ function ownHost({ issuer, audience, roleArn }: Issued): Description {
   };
 }
 
+type GoogleTrust = Issued & { workloadIdentityProvider: string; serviceAccount: string };
+
 /** https://cloud.google.com/iam/docs/workload-identity-federation-with-other-providers */
-function googleCommands({
-  issuer,
-  audience,
-  roleArn,
-  workloadIdentityProvider,
-  serviceAccount,
-}: Issued & { workloadIdentityProvider: string; serviceAccount: string }): string[] {
+function googleCommands({ issuer, audience, roleArn, workloadIdentityProvider, serviceAccount }: GoogleTrust) {
   const [pool = "", provider = ""] = workloadIdentityProvider.split("/providers/");
   const poolId = pool.split("/").at(-1);
   const where = `--location=global --project=PROJECT_ID`;
@@ -66,31 +60,27 @@ function googleCommands({
     "gcloud services enable iam.googleapis.com sts.googleapis.com iamcredentials.googleapis.com --project=PROJECT_ID",
     `gcloud iam workload-identity-pools create ${poolId} ${where}`,
     `gcloud iam workload-identity-pools providers create-oidc ${provider} --workload-identity-pool=${poolId} ${where} \\`,
-    `  --issuer-uri=${quoted(issuer)} --allowed-audiences=${quoted(audience)} \\`,
-    `  --attribute-mapping=google.subject=assertion.sub --attribute-condition=${quoted(`assertion.sub == "${roleArn}"`)}`,
+    `  --issuer-uri=${quoteForShell(issuer)} --allowed-audiences=${quoteForShell(audience)} \\`,
+    `  --attribute-mapping=google.subject=assertion.sub --attribute-condition=${quoteForShell(`assertion.sub == "${roleArn}"`)}`,
     ...createCommand(serviceAccount),
     `gcloud iam service-accounts add-iam-policy-binding ${serviceAccount} --role=roles/iam.workloadIdentityUser \\`,
-    `  --member=${quoted(`principal://iam.googleapis.com/${pool}/subject/${roleArn}`)}`,
+    `  --member=${quoteForShell(`principal://iam.googleapis.com/${pool}/subject/${roleArn}`)}`,
     `gcloud run services add-iam-policy-binding SERVICE --region=REGION --project=PROJECT_ID \\`,
     `  --role=roles/run.invoker --member=serviceAccount:${serviceAccount}`,
     `Our own host behind it lets in whom Cloud Run lets through: "authenticator": { "type": "platform" }`,
   ];
 }
 
-/** Returns no command for an account that Google creates itself, such as that of Compute Engine. */
+/** Returns no command for an account that Google creates, such as the one of Compute Engine. */
 function createCommand(serviceAccount: string): string[] {
   const [, id, project] = /^([a-z][a-z0-9-]+)@([a-z][a-z0-9-]*)\.iam\.gserviceaccount\.com$/.exec(serviceAccount) ?? [];
   return id === undefined ? [] : [`gcloud iam service-accounts create ${id} --project=${project}`];
 }
 
+type AzureTrust = Issued & { clientId: string };
+
 /** https://learn.microsoft.com/entra/workload-id/workload-identity-federation-create-trust */
-function azureCredential({
-  issuer,
-  audience,
-  roleArn,
-  stageName,
-  clientId,
-}: Issued & { clientId: string }): Description {
+function azureCredential({ issuer, audience, roleArn, stageName, clientId }: AzureTrust): Description {
   const json = { name: `sekisho-${stageName}`, issuer, subject: roleArn, audiences: [audience] };
   return {
     json,
@@ -100,9 +90,4 @@ function azureCredential({
       JSON.stringify(json, undefined, 2),
     ],
   };
-}
-
-/** Returns the text as one word of a shell. */
-function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -5,7 +5,7 @@ import {
   IAMClient,
 } from "@aws-sdk/client-iam";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { formatRoleName } from "../../cdk/names.ts";
+import { formatVerificationRoleArn } from "../../cdk/names.ts";
 import type { CommandRun } from "../command.ts";
 import { type AwsCall, AwsFailure, callAws, errorNameOf } from "./aws-failure.ts";
 import { listTrusts, type Trust } from "./federation-trust.ts";
@@ -48,21 +48,22 @@ export type FederationReport = {
   issuer: string;
   discovery: string;
   jwks: string;
-  /** Of all stages. Those in other accounts have another issuer. */
+  /** The destinations of all stages. A stage in another account has another issuer. */
   roles: { stage: string; account: string; arn: string }[];
   destinations: Trust[];
 };
 
-export function federationReport({
-  config,
-  issuer,
-  stageName,
-  stage,
-}: NamedStage & { config: Config; issuer: string }): FederationReport {
+type ReportSource = NamedStage & { config: Config; issuer: string };
+
+export function federationReport({ config, issuer, stageName, stage }: ReportSource): FederationReport {
   const roles = Object.entries(config.stages).map(([name, { verification }]) => {
-    return { stage: name, account: verification.account, arn: formatRoleArn({ stageName: name, ...verification }) };
+    return {
+      stage: name,
+      account: verification.account,
+      arn: formatVerificationRoleArn({ stageName: name, ...verification }),
+    };
   });
-  const roleArn = formatRoleArn({ stageName, ...stage.verification });
+  const roleArn = formatVerificationRoleArn({ stageName, ...stage.verification });
   return {
     account: stage.verification.account,
     issuer,
@@ -73,11 +74,9 @@ export function federationReport({
   };
 }
 
-export function printReport({
-  report,
-  json,
-  print,
-}: { report: FederationReport; json: boolean } & Pick<CommandRun, "print">): void {
+type ReportOutput = { report: FederationReport; json: boolean } & Pick<CommandRun, "print">;
+
+export function printReport({ report, json, print }: ReportOutput): void {
   if (json) {
     print(JSON.stringify(report));
     return;
@@ -94,9 +93,4 @@ export function printReport({
   for (const { destination, authorizer, audience, lines } of destinations) {
     print([`\n${destination} (${authorizer}, audience ${audience})`, ...lines].join("\n"));
   }
-}
-
-function formatRoleArn({ stageName, account, region }: { stageName: string; account: string; region: string }): string {
-  const partition = region.startsWith("cn-") ? "aws-cn" : region.startsWith("us-gov-") ? "aws-us-gov" : "aws";
-  return `arn:${partition}:iam::${account}:role/${formatRoleName({ stageName, zone: "Verification" })}`;
 }

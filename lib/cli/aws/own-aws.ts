@@ -4,7 +4,9 @@ import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-man
 import { createEndpointResolver } from "../../../lambdas/shared/config/aws-environment.ts";
 import { readSecret } from "../../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
-import { createXrayTarget, type OtlpTarget } from "../../../lambdas/shared/telemetry/otlp-target.ts";
+import { createXrayTarget } from "../../../lambdas/shared/telemetry/otlp-target.ts";
+import { openProcessTelemetry } from "../../../lambdas/shared/telemetry/process-telemetry.ts";
+import type { ProcessTelemetry } from "../../../lambdas/shared/telemetry/telemetry.ts";
 
 /** Reads from the Secrets Manager of the stage's region; a reference to a variable is read from the environment. */
 export function createReadStageSecret({ region }: { region: string }): (reference: SecretReference) => Promise<string> {
@@ -13,10 +15,16 @@ export function createReadStageSecret({ region }: { region: string }): (referenc
     "secretsManager" in reference ? read({ id: reference.secretsManager }) : readSecret(reference);
 }
 
-/** Undefined where no region is known. */
-export function findXrayTarget({ region }: { region: string | undefined }): OtlpTarget | undefined {
-  if (region === undefined) return undefined;
-  return createXrayTarget(ownAws(region));
+type ZoneTelemetry = Pick<Parameters<typeof openProcessTelemetry>[0], "config" | "service" | "log">;
+
+/** The telemetry of a zone on this machine. It can send spans to X-Ray where a region is known. */
+export function openZoneTelemetry(options: ZoneTelemetry & { region: string | undefined }): ProcessTelemetry {
+  const { region, ...rest } = options;
+  return openProcessTelemetry({
+    ...rest,
+    readSecret,
+    xray: region === undefined ? undefined : createXrayTarget(ownAws(region)),
+  });
 }
 
 function ownAws(region: string) {

@@ -9,26 +9,22 @@ import {
 } from "../../../lambdas/shared/config/live-settings.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+import { readJson } from "../../local/read-json.ts";
 import { type CommandRun, exitCodes } from "../command.ts";
 import { type AwsCall, AwsFailure, callAws } from "./aws-failure.ts";
 import { readStackOutputs } from "./stack-outputs.ts";
 import type { NamedStage } from "./stage.ts";
 
+type Push = NamedStage & { config: Config; dryRun: boolean } & Pick<CommandRun, "signal" | "print" | "note">;
+
 /** Resolves to the exit code. It is 1, and nothing is written, where a deploy is needed. Rejects with an AwsFailure. */
-export async function pushLiveSettings({
-  config,
-  dryRun,
-  signal,
-  print,
-  note,
-  ...named
-}: NamedStage & { config: Config; dryRun: boolean } & Pick<CommandRun, "signal" | "print" | "note">): Promise<number> {
+export async function pushLiveSettings({ config, dryRun, signal, print, note, ...named }: Push): Promise<number> {
   const { stageName, stage } = named;
   const staged = createStageConfig({ config, stageName });
   const outputs = await readStackOutputs({ ...named, signal });
   const deployed = fingerprintsIn(outputs.deployedDestinations);
   const parameter = { name: outputs.routesParameter, region: stage.verification.region, signal };
-  const before = parseJson(await readLiveParameter(parameter)) ?? {};
+  const before = readJson(await readLiveParameter(parameter)) ?? {};
   const { settings, refused, leftOut } = planPush({ config: staged, deployed, before });
   if (refused.length > 0) {
     note(`needs a deploy: ${refused.map(({ name, why }) => `${name} (${why})`).join(", ")}.`);
@@ -65,7 +61,7 @@ const fingerprintsSchema = z.record(z.string(), z.string());
 
 /** Reads the stack's output that says what was deployed. Throws an AwsFailure where it cannot be read. */
 export function fingerprintsIn(output: string): Record<string, string> {
-  const parsed = fingerprintsSchema.safeParse(parseJson(output));
+  const parsed = fingerprintsSchema.safeParse(readJson(output));
   if (!parsed.success) throw new AwsFailure("The stack's list of deployed destinations cannot be read; deploy again.");
   return parsed.data;
 }
@@ -79,15 +75,6 @@ function listMoved(before: unknown, { destinations = {} }: LiveSettings): string
   });
 }
 
-/** Undefined where the text is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 export type PushPlan = {
   settings: LiveSettings;
   /** Destinations that need a deploy before this push. */
@@ -96,16 +83,10 @@ export type PushPlan = {
   leftOut: string[];
 };
 
+type PushSource = { config: Config; deployed: Fingerprints; before: unknown };
+
 /** Plans a push after `before`, the last one, which may be anything. A worker refuses a route to an unknown destination. */
-export function planPush({
-  config,
-  deployed,
-  before,
-}: {
-  config: Config;
-  deployed: Fingerprints;
-  before: unknown;
-}): PushPlan {
+export function planPush({ config, deployed, before }: PushSource): PushPlan {
   const pushed = new Map(Object.entries(pushedSchema.parse(before).destinations));
   const { routes, destinations: wanted = {} } = toLiveSettings(config);
   const used = new Set(config.routes.flatMap(({ destination }) => destination));
@@ -134,14 +115,10 @@ const pushedSchema = z
   .object({ destinations: z.record(z.string(), fieldsSchema).catch({}) })
   .catch({ destinations: {} });
 
+type FieldsChange = { before: Record<string, unknown> | undefined; after: Record<string, unknown> | undefined };
+
 /** Returns the changed fields that both have. The fingerprint is left out: a change of it is what "needs a deploy" means. */
-function changedFields({
-  before = {},
-  after = {},
-}: {
-  before: Record<string, unknown> | undefined;
-  after: Record<string, unknown> | undefined;
-}): string[] {
+function changedFields({ before = {}, after = {} }: FieldsChange): string[] {
   return Object.keys(after).filter(
     (field) => field !== "fingerprint" && Object.hasOwn(before, field) && before[field] !== after[field],
   );
@@ -178,12 +155,12 @@ async function writeLiveParameter({ name, region, signal, text }: Parameter & { 
 export function jsonChanges({ before, after }: { before: unknown; after: unknown }): string[] {
   const old = new Map(leaves(before));
   const wanted = new Map(leaves(after));
-  const places = [...new Set([...old.keys(), ...wanted.keys()])];
-  return places.flatMap((place) => {
-    const [from, to] = [old.get(place), wanted.get(place)];
+  const paths = [...new Set([...old.keys(), ...wanted.keys()])];
+  return paths.flatMap((path) => {
+    const [from, to] = [old.get(path), wanted.get(path)];
     if (from === to) return [];
-    if (from === undefined) return [`+ ${place}: ${to}`];
-    return [to === undefined ? `- ${place}: ${from}` : `  ${place}: ${from} -> ${to}`];
+    if (from === undefined) return [`+ ${path}: ${to}`];
+    return [to === undefined ? `- ${path}: ${from}` : `  ${path}: ${from} -> ${to}`];
   });
 }
 

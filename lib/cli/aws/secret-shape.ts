@@ -1,4 +1,4 @@
-/** Whether a value looks like the secret that it should be. Describes what is expected, and never shows the value. */
+/** Checks that a value looks like the secret that it should be. Describes the expected form, and never shows the value. */
 import type { SecretUse } from "./stage-secrets.ts";
 
 /** A terminal reads one line, and a PEM text has several. */

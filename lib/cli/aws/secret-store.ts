@@ -28,16 +28,10 @@ export async function readSecretState({ id, region, signal }: Secret): Promise<S
   }
 }
 
+type SecretWrite = Secret & { state: SecretState; value: string; description: string; stageName: string };
+
 /** Creates the secret where its `state` is `absent`. Any other gets a new value. */
-export async function writeSecret({
-  id,
-  region,
-  signal,
-  state,
-  value,
-  description,
-  stageName,
-}: Secret & { state: SecretState; value: string; description: string; stageName: string }): Promise<void> {
+export async function writeSecret({ id, region, signal, state, value, description, stageName }: SecretWrite) {
   const client = new SecretsManagerClient({ region });
   const Tags = [{ Key: "sekisho:stage", Value: stageName }];
   const create = new CreateSecretCommand({ Name: id, Description: description, SecretString: value, Tags });

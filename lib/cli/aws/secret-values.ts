@@ -43,6 +43,13 @@ async function givenValue({ signal }: CommandRun, { env = "", purpose }: StageSe
   return value?.trim();
 }
 
+type HiddenQuestion = {
+  question: string;
+  signal: AbortSignal;
+  input?: NodeJS.ReadableStream;
+  show?: (text: string) => void;
+};
+
 /**
  * Asks for a secret on the terminal without showing what is typed. Resolves to undefined where the person (Ctrl-C, Ctrl-D) or
  * the signal ended the input.
@@ -52,12 +59,7 @@ export async function askHidden({
   signal,
   input = process.stdin,
   show = (text) => process.stderr.write(text),
-}: {
-  question: string;
-  signal: AbortSignal;
-  input?: NodeJS.ReadableStream;
-  show?: (text: string) => void;
-}): Promise<string | undefined> {
+}: HiddenQuestion): Promise<string | undefined> {
   // readline turns off the terminal's own echo, and its own output is discarded.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input, output: nowhere, terminal: true });

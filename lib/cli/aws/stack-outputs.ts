@@ -3,7 +3,7 @@ import { CloudFormationClient, DescribeStacksCommand } from "@aws-sdk/client-clo
 import { executionOutputs, formatStackName, verificationOutputs } from "../../cdk/names.ts";
 import { requireVerificationAccount } from "./account.ts";
 import { type AwsCall, AwsFailure, callAws, errorNameOf } from "./aws-failure.ts";
-import type { NamedStage } from "./stage.ts";
+import type { StageCall } from "./stage.ts";
 
 export type StackOutputs = Record<keyof typeof verificationOutputs, string>;
 
@@ -11,11 +11,7 @@ export type StackOutputs = Record<keyof typeof verificationOutputs, string>;
 const optionalOutputs: readonly string[] = [verificationOutputs.filesBucket, verificationOutputs.workerFunction];
 
 /** Rejects with what to do where the credentials are of another account, or the stack is not deployed. */
-export async function readStackOutputs({
-  stageName,
-  stage,
-  signal,
-}: NamedStage & { signal: AbortSignal }): Promise<StackOutputs> {
+export async function readStackOutputs({ stageName, stage, signal }: StageCall): Promise<StackOutputs> {
   await requireVerificationAccount({ stageName, stage, signal });
   const { account, region } = stage.verification;
   const where = `account ${account}, ${region}`;
@@ -25,28 +21,20 @@ export async function readStackOutputs({
 }
 
 /** Reads the name of the Execution zone's task table. Rejects with what to do where the stack is not deployed. */
-export async function readExecutionTable({
-  stageName,
-  region,
-  signal,
-}: AwsCall & Pick<NamedStage, "stageName">): Promise<string> {
+export async function readExecutionTable({ stageName, region, signal }: AwsCall & { stageName: string }) {
   const requireOutput = await readStack({ stageName, zone: "Execution", region, where: region, signal });
   return requireOutput(executionOutputs.tableName);
 }
 
-/** Resolves to a function that returns an output by its name, and throws an AwsFailure where it is missing. */
-async function readStack({
-  stageName,
-  zone,
-  region,
-  where,
-  signal,
-}: AwsCall & {
+type StackRequest = AwsCall & {
   stageName: string;
   zone: "Verification" | "Execution";
-  /** The stack's place for a person. */
+  /** The stack's account and region, as text for a person. */
   where: string;
-}): Promise<(name: string) => string> {
+};
+
+/** Resolves to a function that returns an output by its name, and throws an AwsFailure where it is missing. */
+async function readStack({ stageName, zone, region, where, signal }: StackRequest): Promise<(name: string) => string> {
   const stack = formatStackName({ stageName, zone });
   const cloudFormation = new CloudFormationClient({ region });
   const toDeploy = `Run npx cdk deploy --all -c stage=${stageName}.`;

@@ -25,7 +25,7 @@ export type StageSecret = {
   account: string;
   region: string;
   use: SecretUse;
-  /** What it is for, for a person. */
+  /** Its purpose, as text for a person. */
   purpose: string;
   /** Its name or ARN in Secrets Manager. */
   id: string;
@@ -35,7 +35,7 @@ export type StageSecret = {
   optional?: true;
 };
 
-type Place = Pick<StageSecret, "zone" | "account" | "region">;
+type Owner = Pick<StageSecret, "zone" | "account" | "region">;
 type Draft = Omit<StageSecret, "id" | "env"> & { reference: SecretReference };
 
 /** Lists each secret once per zone. The stage's own Execution zone is called with a signature, which needs no secret. */
@@ -48,31 +48,29 @@ export function listStageSecrets({ config, stageName, stage }: NamedStage & { co
 }
 
 function listVerificationSecrets(config: Config, { verification: { account, region } }: Stage): Draft[] {
-  const place = { zone: "Verification" as const, account, region };
+  const owner = { zone: "Verification" as const, account, region };
   const { signingSecret, botToken, install } = config.slack;
-  const token: Draft = { ...place, use: "bot token", purpose: "Slack bot token", reference: botToken };
-  return [
-    { ...place, use: "signing secret", purpose: "Slack signing secret", reference: signingSecret },
-    ...(install === undefined
+  const token: Draft = { ...owner, use: "bot token", purpose: "Slack bot token", reference: botToken };
+  const client: Omit<Draft, "reference"> = { ...owner, use: "Slack client secret", purpose: "Slack client secret" };
+  // With the installation flow every workspace gets a token of its own.
+  const tokens: Draft[] =
+    install === undefined
       ? [token]
       : [
-          // Every workspace gets a token by the installation flow.
-          { ...token, optional: true as const },
-          {
-            ...place,
-            use: "Slack client secret" as const,
-            purpose: "Slack client secret",
-            reference: install.clientSecret,
-          },
-        ]),
+          { ...token, optional: true },
+          { ...client, reference: install.clientSecret },
+        ];
+  return [
+    { ...owner, use: "signing secret", purpose: "Slack signing secret", reference: signingSecret },
+    ...tokens,
     ...Object.entries(config.destinations).flatMap(([name, destination]) => {
       const authorizer = resolveAuthorizerConfig(destination);
       if (authorizer === undefined || isOwnExecution(destination)) return [];
       return listAuthorizerSecrets(authorizer).map(({ use, reference }) => {
-        return { ...place, use, purpose: `${use} of destination ${name}`, reference };
+        return { ...owner, use, purpose: `${use} of destination ${name}`, reference };
       });
     }),
-    ...listCollectorSecrets(config, place),
+    ...listCollectorSecrets(config, owner),
   ];
 }
 
@@ -80,25 +78,25 @@ function listExecutionSecrets(config: Config, stage: Stage): Draft[] {
   const found = findExecutionPlace(stage);
   if (found === undefined) return [];
   const { agent, a2a } = config.execution;
-  const place = { zone: "Execution" as const, account: found.account, region: found.region };
+  const owner = { zone: "Execution" as const, account: found.account, region: found.region };
   const cardKeys = isA2aEndpoint({ config, kind: stage.execution.kind }) ? listCardSecrets(a2a) : [];
   return [
-    ...listCollectorSecrets(config, place),
+    ...listCollectorSecrets(config, owner),
     ...listAgentSecrets(agent).map((reference) => {
-      return { ...place, use: "API key" as const, purpose: "API key of the agent's model", reference };
+      return { ...owner, use: "API key" as const, purpose: "API key of the agent's model", reference };
     }),
     ...cardKeys.map((reference) => {
-      return { ...place, use: "private key" as const, purpose: "private key of the agent card", reference };
+      return { ...owner, use: "private key" as const, purpose: "private key of the agent card", reference };
     }),
   ];
 }
 
 /** Each zone sends its own spans. */
-function listCollectorSecrets({ telemetry }: Config, place: Place): Draft[] {
+function listCollectorSecrets({ telemetry }: Config, owner: Owner): Draft[] {
   const { exporter } = telemetry.traces;
   const headers = exporter.type === "otlp" ? Object.entries(exporter.headers) : [];
   return headers.map(([name, reference]) => {
-    return { ...place, use: "collector header", purpose: `header ${name} for the collector of spans`, reference };
+    return { ...owner, use: "collector header", purpose: `header ${name} for the collector of spans`, reference };
   });
 }
 

@@ -12,6 +12,7 @@ export const stageOptions = {
 };
 
 export type NamedStage = { stageName: string; stage: Stage };
+export type StageCall = NamedStage & { signal: AbortSignal };
 
 /** Reads the configuration that the options name, and its stage. Throws a ConfigError or a UsageError. */
 export function readStage(
@@ -26,6 +27,6 @@ export function readStage(
 export function chooseStage(config: Config, name: string | undefined): NamedStage {
   const stageName = name ?? Object.keys(config.stages)[0] ?? "dev";
   const stage = config.stages[stageName];
-  if (stage === undefined) throw new UsageError(`A stage on AWS is needed: ${unknownStageText({ config, stageName })}`);
+  if (stage === undefined) throw new UsageError(`A stage on AWS is needed: ${unknownStageText(config, stageName)}`);
   return { stageName, stage };
 }

@@ -35,11 +35,21 @@ export type ConformanceCase = {
   level: "required" | "optional" | "idempotent";
   /** One sentence for a person. */
   expects: string;
-  /** Resolves to the answer in words. Throws a Deviation or a NotApplicable. */
+  /** Resolves to a description of the answer. Throws a Deviation or a NotApplicable. */
   check(run: CaseRun): Promise<string>;
 };
 
-/** The peer does otherwise. The message is the answer in words. */
+export const required = caseOf("required");
+export const optional = caseOf("optional");
+export const ifIdempotent = caseOf("idempotent");
+
+function caseOf(level: ConformanceCase["level"]) {
+  return (name: string, expects: string, check: ConformanceCase["check"]): ConformanceCase => {
+    return { name, level, expects, check };
+  };
+}
+
+/** The peer does otherwise. The message describes its answer. */
 export class Deviation extends Error {
   override name = "Deviation";
 }

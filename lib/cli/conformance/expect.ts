@@ -33,7 +33,7 @@ export function readPeerError({ response }: PeerAnswer): JsonRpcErrorObject | un
   return response !== undefined && "error" in response ? response.error : undefined;
 }
 
-/** Whether it is an error with one of these reasons, by its number, and by its `data` where that names a reason. */
+/** True if it is an error with one of these reasons, by its number, and by its `data` where that names a reason. */
 export function hasReason(answer: PeerAnswer, reasons: readonly Reason[]): boolean {
   const error = readPeerError(answer);
   if (error === undefined) return false;

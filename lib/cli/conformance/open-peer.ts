@@ -10,13 +10,7 @@ import { openDestination } from "../../local/open-destination.ts";
 import { hasReason } from "./expect.ts";
 import { createPeerUnderTest, type PeerUnderTest, type Strangers } from "./peer.ts";
 
-export async function openPeerUnderTest({
-  destination,
-  name,
-  timeoutMs,
-  signal,
-  ...dependencies
-}: {
+type PeerOptions = {
   config: Config;
   destination: Destination;
   name: string;
@@ -25,7 +19,12 @@ export async function openPeerUnderTest({
   log: Log;
   timeoutMs: number;
   signal: AbortSignal;
-}): Promise<{ peer: PeerUnderTest; close(): Promise<void> }> {
+};
+
+export async function openPeerUnderTest(
+  options: PeerOptions,
+): Promise<{ peer: PeerUnderTest; close(): Promise<void> }> {
+  const { destination, name, timeoutMs, signal, ...dependencies } = options;
   const { transport, close } = await openDestination({ ...dependencies, name });
   const strangers = openStrangers(destination);
   const { dialect } = destination;

@@ -1,4 +1,4 @@
-/** The Execution endpoint under test: sends raw bytes over a transport, and puts every outcome into words. */
+/** The Execution endpoint under test: sends raw bytes over a transport, and describes every outcome. */
 import { randomUUID } from "node:crypto";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import {
@@ -31,7 +31,7 @@ export type Strangers = { nobody: Transport; impostor: Transport };
 type ReadAnswer = {
   status: number | undefined;
   response: JsonRpcResponse | undefined;
-  /** Why no readable answer came. `no_credential`: there was none to send, so nothing was sent. */
+  /** The reason why no readable answer came. `no_credential`: nothing was sent, because there was none. */
   failure: ClientReason | "late" | "no_credential" | undefined;
   /** The outcome for a person. */
   came: string;
@@ -48,21 +48,13 @@ export type PeerUnderTest = {
   send(request: PeerRequest): Promise<PeerAnswer>;
   /** Sends one well-formed Request. */
   call(request: { method: string; params?: unknown; id?: string }): Promise<PeerAnswer>;
-  /** Why there are no strangers to try. Undefined where there are. */
+  /** The reason why there are no strangers to try. Undefined if there are. */
   withoutStrangers: string | undefined;
   /** Every error object that has come so far. */
   errors: readonly JsonRpcErrorObject[];
 };
 
-export function createPeerUnderTest({
-  transport,
-  strangers,
-  authorizer,
-  dialect,
-  sessionId,
-  timeoutMs,
-  signal: interrupt,
-}: {
+type PeerOptions = {
   transport: Transport;
   strangers: Strangers | string;
   /** The authorizer's type. */
@@ -71,7 +63,10 @@ export function createPeerUnderTest({
   sessionId: string;
   timeoutMs: number;
   signal: AbortSignal;
-}): PeerUnderTest {
+};
+
+export function createPeerUnderTest(options: PeerOptions): PeerUnderTest {
+  const { transport, strangers, authorizer, dialect, sessionId, timeoutMs, signal: interrupt } = options;
   const errors: JsonRpcErrorObject[] = [];
 
   async function exchange({ body, as, trace = createTrace(), ...rest }: Omit<PeerRequest, "id">): Promise<ReadAnswer> {

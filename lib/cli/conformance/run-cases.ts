@@ -36,6 +36,18 @@ export type CaseReport = {
   durationMs: number;
 };
 
+type CasesOptions = {
+  peer: PeerUnderTest;
+  texts: Texts;
+  cases?: readonly ConformanceCase[];
+  /** True if the peer is declared to deduplicate by request id. */
+  isIdempotent: boolean;
+  interrupt: AbortSignal;
+  timeOver: AbortSignal;
+  now?: () => number;
+  onCase?: (name: string) => void;
+};
+
 /**
  * Rejects only when the command is interrupted. Once `timeOver` aborts, the remaining cases fail, because nothing proves that
  * the peer keeps them.
@@ -49,17 +61,7 @@ export async function runCases({
   timeOver,
   now = () => performance.now(),
   onCase = () => {},
-}: {
-  peer: PeerUnderTest;
-  texts: Texts;
-  cases?: readonly ConformanceCase[];
-  /** Whether the peer is declared to deduplicate by request id. */
-  isIdempotent: boolean;
-  interrupt: AbortSignal;
-  timeOver: AbortSignal;
-  now?: () => number;
-  onCase?: (name: string) => void;
-}): Promise<CaseReport[]> {
+}: CasesOptions): Promise<CaseReport[]> {
   const signal = AbortSignal.any([interrupt, timeOver]);
   const sleep = (ms: number) => delay(ms, undefined, { signal });
   const run = { peer, texts, slowTasks: createSlowTasks(peer, texts.slow), now, sleep };
@@ -92,7 +94,7 @@ async function runCase(
   }
 }
 
-/** Whether the peer keeps everything that is required of it. */
+/** True if the peer keeps everything that is required of it. */
 export function isConformant(reports: readonly CaseReport[]): boolean {
   return !reports.some(isFailure);
 }

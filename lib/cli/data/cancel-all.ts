@@ -3,27 +3,25 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { QueueMessage } from "../../../lambdas/verification/task/messages.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { isUnderWay } from "./find-person.ts";
-import type { RecordPlace } from "./person.ts";
+import type { RecordZone } from "./person.ts";
 
 /** Enough for the answer, and for the last look at the thread two minutes later. */
 const longestWaitMs = 6 * 60_000;
 
-/** Resolves to false if some are still under way after `waitMs`. */
-export async function cancelAll({
-  place: { store, queue },
-  ids,
-  team,
-  signal,
-  pollMs = 2000,
-  waitMs = longestWaitMs,
-}: {
-  place: { store: Pick<RecordPlace["store"], "get"> } & Pick<RecordPlace, "queue">;
+type Cancellation = {
+  zone: { store: Pick<RecordZone["store"], "get"> } & Pick<RecordZone, "queue">;
   ids: readonly string[];
   team: string;
   signal: AbortSignal;
   pollMs?: number;
   waitMs?: number;
-}): Promise<boolean> {
+};
+
+/** Resolves to false if some are still under way after `waitMs`. */
+export async function cancelAll(request: Cancellation): Promise<boolean> {
+  const { ids, team, signal, pollMs = 2000, waitMs = longestWaitMs } = request;
+  const { store, queue } = request.zone;
+
   async function isAnyUnderWay(): Promise<boolean> {
     for (const id of ids) {
       const task = taskSchema.safeParse(await store.get({ id })).data;

@@ -1,24 +1,18 @@
 /** A stage's archived dead letters of one person. */
 import type { QueueMessage } from "../../../lambdas/verification/task/messages.ts";
-import { readLetter, withDeadLetters } from "../aws/dead-letters/archive.ts";
+import { parseDeadLetter, withDeadLetters } from "../aws/dead-letters/archive.ts";
 import type { DataPart, Person } from "./person.ts";
 
-export function createDeadLetters({
-  person,
-  ...archive
-}: {
-  person: Person;
-  queueUrl: string;
-  region: string;
-  signal: AbortSignal;
-}): DataPart {
+type ArchiveOfPerson = { person: Person; queueUrl: string; region: string; signal: AbortSignal };
+
+export function createDeadLetters({ person, ...archive }: ArchiveOfPerson): DataPart {
   return async ({ ids, erase }) => {
     let sum = 0;
-    await withDeadLetters(archive, async (letters, remove) => {
-      for (const letter of letters) {
-        const { message } = readLetter(letter);
+    await withDeadLetters(archive, async (deadLetters, remove) => {
+      for (const deadLetter of deadLetters) {
+        const { message } = parseDeadLetter(deadLetter);
         if (message === undefined || !isOf({ message, person, ids })) continue;
-        if (erase) await remove(letter);
+        if (erase) await remove(deadLetter);
         sum += 1;
       }
     });

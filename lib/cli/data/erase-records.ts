@@ -8,26 +8,24 @@ import { createTombstone } from "./tombstone.ts";
 
 const nobody = "";
 
-/** What becomes of a record. `later`: its zone still writes it. */
+/** The outcome for a record. `later`: its zone still writes it. */
 type Decision = { replaceBy: Task } | "remove" | "leave" | "later";
 
-/**
- * Erases tasks last: a command that was cut off finds the rest from them and from the history when it is repeated. Throws if a
- * task of the person has begun to move again. Resolves to the ids of open tasks of others that need an answer of the person.
- */
-export async function eraseRecords({
-  store,
-  person,
-  found: { tasks, answered, history, quota },
-  nowMs,
-  signal,
-}: {
+type Erasure = {
   store: ErasableStore<StoredRecord>;
   person: Person;
   found: PersonRecords;
   nowMs: number;
   signal: AbortSignal;
-}): Promise<string[]> {
+};
+
+/**
+ * Erases tasks last: a command that was cut off finds the rest from them and from the history when it is repeated. Throws if a
+ * task of the person has begun to move again. Resolves to the ids of open tasks of others that need an answer of the person.
+ */
+export async function eraseRecords(request: Erasure): Promise<string[]> {
+  const { store, person, nowMs, signal } = request;
+  const { tasks, answered, history, quota } = request.found;
   async function change(id: string, decide: (record: StoredRecord) => Decision): Promise<Decision> {
     signal.throwIfAborted();
     return retryOnConflict<Decision>({

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { taskStateSchema } from "../../../contracts/methods.ts";
 import type { ErasableStore } from "../../../lambdas/shared/engine/ports.ts";
-import { atExecutionStore, type ExecutionPlace } from "../zone/execution-store.ts";
+import { atExecutionStore, type ExecutionTarget } from "../zone/execution-store.ts";
 import { listItems } from "../zone/list-items.ts";
 import { type DataPart, parseRecord, type StoredRecord } from "./person.ts";
 
@@ -11,7 +11,7 @@ const lostAfterMs = 300_000;
 const leaseSchema = z.object({ untilMs: z.number() });
 
 /** Rejects with an AwsFailure where the credentials do not reach the store. */
-export function createExecutionRecords({ at, signal }: { at: ExecutionPlace; signal: AbortSignal }): DataPart {
+export function createExecutionRecords({ at, signal }: { at: ExecutionTarget; signal: AbortSignal }): DataPart {
   return async ({ ids, erase }) => {
     if (ids.size === 0) return 0;
     async function work(store: ErasableStore<StoredRecord>): Promise<number> {

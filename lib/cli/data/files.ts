@@ -26,15 +26,9 @@ const timeoutMs = 20_000;
 /** Far more pages than a task has files. */
 const maxPages = 20;
 
-export function createBucketFiles({
-  bucket,
-  aws: { region, credentials, endpointOf },
-  signal,
-}: {
-  bucket: string;
-  aws: AwsDependencies;
-  signal: AbortSignal;
-}): DataPart {
+type Bucket = { bucket: string; aws: AwsDependencies; signal: AbortSignal };
+
+export function createBucketFiles({ bucket, aws: { region, credentials, endpointOf }, signal }: Bucket): DataPart {
   const base = bucketUrl({ bucket, endpoint: endpointOf("s3") });
   const sign = createSigner({ service: "s3", region, credentials });
 

@@ -24,18 +24,15 @@ export type PersonRecords = {
   unreadable: string[];
 };
 
-/** Reads every task of the store, because no index leads from a person to open tasks. */
-export async function findPerson({
-  store,
-  person,
-  nowMs,
-  signal,
-}: {
+type PersonSearch = {
   store: Pick<TaskStore<StoredRecord>, "get" | "list">;
   person: Person;
   nowMs: number;
   signal: AbortSignal;
-}): Promise<PersonRecords> {
+};
+
+/** Reads every task of the store, because no index leads from a person to open tasks. */
+export async function findPerson({ store, person, nowMs, signal }: PersonSearch): Promise<PersonRecords> {
   const tasks = new Map<string, FoundTask>();
   const answered = new Map<string, PersonRecords["answered"][number]>();
   const otherTeams = new Set<string>();

@@ -1,4 +1,4 @@
-/** Hands the Execution zone's records that these credentials do not reach over to a command with other credentials. */
+/** Leaves the Execution zone's records that these credentials do not reach to a command with other credentials. */
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { uuidPattern } from "../../../contracts/envelope.ts";
@@ -7,21 +7,17 @@ import { findExecutionPlace } from "../../../lambdas/shared/config/stage-config.
 import type { NamedStage } from "../aws/stage.ts";
 import { UsageError } from "../command.ts";
 
-/** Writes the request ids, which name nobody, to a file beside the configuration. Resolves to lines that say what to run. */
-export async function writeLeftOver({
-  directory,
-  config,
-  ids,
-  named: { stageName, stage },
-  nowMs,
-}: {
+type LeftOver = {
   directory: string;
   /** The option --config. */
   config: string | undefined;
   ids: ReadonlySet<string>;
   named: NamedStage;
   nowMs: number;
-}): Promise<string[]> {
+};
+
+/** Writes the request ids, which name nobody, to a file beside the configuration. Resolves to lines that say what to run. */
+export async function writeLeftOver({ directory, config, ids, named: { stageName, stage }, nowMs }: LeftOver) {
   const path = join(dirname(configPath({ directory, file: config })), `sekisho-request-ids-${nowMs}.txt`);
   const name = relative(directory, path);
   const configText = config === undefined ? "" : ` --config ${config}`;

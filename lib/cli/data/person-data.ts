@@ -1,4 +1,4 @@
-/** All data of one person at a place: the store's records, the data beside them, and rules that name the person. */
+/** All data of one person in a zone: the store's records, the data beside them, and rules that name the person. */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -11,17 +11,17 @@ import { eraseRecords } from "./erase-records.ts";
 import { createExecutionRecords } from "./execution-records.ts";
 import { createBucketFiles, createLocalFiles } from "./files.ts";
 import type { PersonRecords } from "./find-person.ts";
-import type { DataPart, Person, RecordPlace } from "./person.ts";
+import type { DataPart, Person, RecordZone } from "./person.ts";
 import { listConfigPaths, listRulesOfPerson, removeRules } from "./rules.ts";
 import { type Counts, countRecords } from "./text.ts";
 
-type PersonData = { place: RecordPlace; person: Person; found: PersonRecords; nowMs: number; signal: AbortSignal };
+type PersonData = { zone: RecordZone; person: Person; found: PersonRecords; nowMs: number; signal: AbortSignal };
 
 export async function countAll(data: PersonData): Promise<Counts> {
-  const { place, person, found, signal } = data;
+  const { zone, person, found, signal } = data;
   const { files, deadLetters, execution } = createDataParts(data);
   const ids = listIds(data);
-  const rules = await listRulesOfPerson({ store: place.store, person });
+  const rules = await listRulesOfPerson({ rules: zone.rules, person });
   return {
     ...countRecords(found),
     files: await files?.({ ids: ids.files }),
@@ -31,24 +31,22 @@ export async function countAll(data: PersonData): Promise<Counts> {
       return `not read. ${thrown.message}`;
     }),
     rules: rules.map(({ number }) => number),
-    configuration: listConfigPaths({ config: place.config(), person }),
+    configuration: listConfigPaths({ config: zone.config(), person }),
   };
 }
+
+type PersonErasure = PersonData & {
+  withRules: boolean;
+  leftOver: (ids: ReadonlySet<string>, why: AwsFailure) => Promise<void>;
+};
 
 /**
  * Erases everything. Data that only ids lead to goes before the records that have the ids, so that a command that was cut off
  * can be repeated. If the Execution zone's store is out of reach, `leftOver` gets its ids before their records are erased.
  * Resolves to the ids of open tasks of others that need an answer of the person.
  */
-export async function eraseAll({
-  withRules,
-  leftOver,
-  ...data
-}: PersonData & {
-  withRules: boolean;
-  leftOver: (ids: ReadonlySet<string>, why: AwsFailure) => Promise<void>;
-}): Promise<string[]> {
-  const { place, person, nowMs, signal } = data;
+export async function eraseAll({ withRules, leftOver, ...data }: PersonErasure): Promise<string[]> {
+  const { zone, person, nowMs, signal } = data;
   const { files, deadLetters, execution } = createDataParts(data);
   const ids = listIds(data);
   await execution({ ids: ids.execution, erase: true }).catch(async (thrown: unknown) => {
@@ -57,16 +55,16 @@ export async function eraseAll({
   });
   await files?.({ ids: ids.files, erase: true });
   await deadLetters?.({ ids: ids.all, erase: true });
-  if (withRules) await removeRules({ store: place.store, person });
-  const left = await eraseRecords({ ...data, store: place.store });
-  if ("file" in place.at) for (const file of [place.at.file, executionFile(place.at.file)]) vacuum({ file, nowMs });
+  if (withRules) await removeRules({ rules: zone.rules, person });
+  const left = await eraseRecords({ ...data, store: zone.store });
+  if ("file" in zone.at) for (const file of [zone.at.file, executionFile(zone.at.file)]) vacuum({ file, nowMs });
   return left;
 }
 
 type DataParts = { files?: DataPart; deadLetters?: DataPart; execution: DataPart };
 
 /** On one machine dead letters are not kept. */
-function createDataParts({ place: { at }, person, signal }: PersonData): DataParts {
+function createDataParts({ zone: { at }, person, signal }: PersonData): DataParts {
   const execution = createExecutionRecords({ at, signal });
   if ("file" in at) return { files: createLocalFiles({ folder: join(dirname(at.file), "files") }), execution };
   const { filesBucket: bucket, deadLettersUrl: queueUrl } = at.outputs;

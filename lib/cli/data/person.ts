@@ -2,9 +2,11 @@
 
 import * as z from "zod";
 import type { ErasableStore } from "../../../lambdas/shared/engine/ports.ts";
-import { type CommandRun, option, UsageError } from "../command.ts";
+import { openRules, type RuleStore } from "../allow/rule-zone.ts";
+import { option, UsageError } from "../command.ts";
+import { itemSchema } from "../tasks/stored-task.ts";
 import type { OpenZone } from "../zone/open-zone.ts";
-import { atZone, type ZoneValues } from "../zone/zone.ts";
+import { atZone, type ZoneRun, type ZoneValues } from "../zone/zone.ts";
 
 export type Person = { team: string; user: string };
 
@@ -31,28 +33,18 @@ export function readPerson({ team, user }: { team?: string | undefined; user?: s
 export type DataPart = (request: { ids: ReadonlySet<string>; erase?: boolean }) => Promise<number>;
 
 /** A record of any kind: a task, an entry of the usage history, a quota. */
-const recordSchema = z.looseObject({
-  id: z.string(),
-  revision: z.int(),
-  state: z.string(),
-  thread: z.string().optional(),
-  principal: z.string().optional(),
-  listedAtMs: z.int().optional(),
-  expiresAtMs: z.int(),
-});
+const recordSchema = z.looseObject({ ...itemSchema.shape, listedAtMs: z.int().optional() });
 export type StoredRecord = z.infer<typeof recordSchema>;
 
 export function parseRecord(json: unknown): StoredRecord {
   return recordSchema.parse(json);
 }
 
-export type RecordPlace = Omit<OpenZone, "store"> & { store: ErasableStore<StoredRecord> };
+export type RecordZone = Omit<OpenZone, "store"> & { store: ErasableStore<StoredRecord>; rules: RuleStore };
 
 /** Runs `work` on the records of the zone that the options name, and closes it. */
-export async function withRecordPlace<T>(
-  run: Pick<CommandRun, "directory" | "signal">,
-  values: ZoneValues,
-  work: (place: RecordPlace) => Promise<T>,
-): Promise<T> {
-  return atZone(run, values, (zone) => work({ ...zone, store: zone.store({ parse: parseRecord }) }));
+export async function withRecordZone<T>(run: ZoneRun, values: ZoneValues, work: (zone: RecordZone) => Promise<T>) {
+  return atZone(run, values, (zone) =>
+    work({ ...zone, store: zone.store({ parse: parseRecord }), rules: openRules(zone) }),
+  );
 }

@@ -3,7 +3,7 @@ import { formatTable } from "../table.ts";
 import type { PersonRecords } from "./find-person.ts";
 
 export type Counts = ReturnType<typeof countRecords> & {
-  /** Undefined if the place keeps none. */
+  /** Undefined if the zone keeps none. */
   files: number | undefined;
   deadLetters: number | undefined;
   /** A text says why they cannot be counted. */
@@ -51,7 +51,7 @@ function withUnderWay(all: number, underWay: number): string | number {
   return underWay === 0 ? all : `${all}, of which under way or just ended: ${underWay}`;
 }
 
-/** What no command can delete, and when it goes. */
+/** Data that no command can delete, and when it goes. */
 export const remainingDataText = [
   "What remains:",
   "  in Slack, the messages and the bot's answers: they are Slack's, and are deleted there",

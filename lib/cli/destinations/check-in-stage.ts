@@ -22,11 +22,10 @@ export function stageDestinations({ config, stageName, outputs }: Omit<DeployedW
   };
 }
 
+type StageCheck = DeployedWorker & { names?: readonly string[] | undefined; signal: AbortSignal };
+
 /** Checks all that are deployed where `names` is undefined. Rejects with an AwsFailure where the worker cannot be asked. */
-export async function checkInStage({
-  names,
-  ...worker
-}: DeployedWorker & { names?: readonly string[] | undefined; signal: AbortSignal }): Promise<DestinationCheck[]> {
+export async function checkInStage({ names, ...worker }: StageCheck): Promise<DestinationCheck[]> {
   const { config, stageName } = worker;
   const request = { operator: "check_destinations" as const, ...(names && { names: [...names] }) };
   const { checked, unknown } = await askWorker({ ...worker, request, answerSchema: destinationsAnswerSchema });

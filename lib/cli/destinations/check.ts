@@ -10,24 +10,26 @@ import { checkDestination, type DestinationCheck } from "../../../lambdas/verifi
 import { openDestination } from "../../local/open-destination.ts";
 import { startOwnExecution } from "./describe.ts";
 
-/** Never rejects: the reason that a destination cannot be called is part of the result. */
-export async function checkFromHere({
-  config,
-  place,
-  name,
-  destination,
-  executionPort = readEnvironment().executionPort,
-  signal,
-}: {
+type CheckRequest = {
   config: Config;
   /** Paths of the configuration are relative to its folder. */
-  place: ConfigLocation;
+  location: ConfigLocation;
   name: string;
   destination: Destination;
   /** The port of a destination without an address. */
   executionPort?: number | undefined;
   signal: AbortSignal;
-}): Promise<DestinationCheck> {
+};
+
+/** Never rejects: the reason that a destination cannot be called is part of the result. */
+export async function checkFromHere({
+  config,
+  location,
+  name,
+  destination,
+  executionPort = readEnvironment().executionPort,
+  signal,
+}: CheckRequest): Promise<DestinationCheck> {
   const log = createLog({ service: "sekisho", level: readEnvironment().logLevel ?? "error" });
   const isOwn = isOwnExecution(destination);
   const address = toAddress(destination) ?? (isOwn ? `http://127.0.0.1:${executionPort}/` : undefined);
@@ -37,7 +39,7 @@ export async function checkFromHere({
     address,
     timeoutMs: config.limits.callTimeoutMs,
     readSecret,
-    open: () => openDestination({ config, name, directory: configDirectory(place), executionPort, log }),
+    open: () => openDestination({ config, name, directory: configDirectory(location), executionPort, log }),
     signal,
   });
   const isDown = isOwn && checked.health === "unreachable";

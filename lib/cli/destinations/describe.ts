@@ -18,20 +18,16 @@ export type DestinationRow = {
   needsDeploy: boolean;
 };
 
-export function toDestinationRow({
-  name,
-  destination,
-  routes,
-  own,
-  needsDeploy,
-}: {
+type RowSource = {
   name: string;
   destination: Destination;
   routes: readonly Route[];
   /** For a destination without an address: the one that is used, and the authorizer where it is not the destination's. */
   own: { address: string; authorizer?: string };
   needsDeploy: boolean;
-}): DestinationRow {
+};
+
+export function toDestinationRow({ name, destination, routes, own, needsDeploy }: RowSource): DestinationRow {
   const { transport, idempotent, deadlineMs } = destination;
   const address = toAddress(destination);
   const leading = routes.map((route, index) => ({ place: index + 1, choice: route.destination.indexOf(name) + 1 }));
@@ -48,28 +44,25 @@ export function toDestinationRow({
   };
 }
 
+/** The `own` of a row: the Execution zone of this machine, or the stage's. */
+export function describeOwnExecution({ isStage, port }: { isStage: boolean; port: number }): RowSource["own"] {
+  if (isStage) return { address: "the stage's own Execution zone", authorizer: "sigv4" };
+  return { address: `http://127.0.0.1:${port}/` };
+}
+
 export const startOwnExecution = "npx sekisho execution or npm start starts it.";
 
-export function formatDestinationRow({
-  name,
-  transport,
-  address,
-  url,
-  authorizer,
-  idempotent,
-  deadlineMs,
-  ...row
-}: DestinationRow): string {
+export function formatDestinationRow(row: DestinationRow): string {
   const facts = [
-    `${transport} ${address}`,
-    ...(url === undefined ? [] : [`messages to ${url}`]),
-    `authorizer ${authorizer}`,
-    idempotent ? "idempotent" : "not idempotent",
-    `deadline ${formatDuration(deadlineMs)}`,
+    `${row.transport} ${row.address}`,
+    ...(row.url === undefined ? [] : [`messages to ${row.url}`]),
+    `authorizer ${row.authorizer}`,
+    row.idempotent ? "idempotent" : "not idempotent",
+    `deadline ${formatDuration(row.deadlineMs)}`,
     row.routes.length === 0 ? "no route leads here" : row.routes.map(routeText).join(", "),
     ...(row.needsDeploy ? ["not deployed so: needs a deploy"] : []),
   ];
-  return `${name}\n${facts.map((fact) => `  ${fact}`).join("\n")}`;
+  return `${row.name}\n${facts.map((fact) => `  ${fact}`).join("\n")}`;
 }
 
 function routeText({ place, choice }: { place: number; choice: number }): string {

@@ -9,8 +9,9 @@ import { type ConfigLocation, loadConfig } from "../../../lambdas/shared/config/
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createStageConfig, withExecutionAddress } from "../../../lambdas/shared/config/stage-config.ts";
 import { executionAddressSchema } from "../../../lambdas/verification/config/worker-environment.ts";
+import { readJson } from "../../local/read-json.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
-import { fingerprintsIn, parseJson, readLiveParameter } from "../aws/push-live-settings.ts";
+import { fingerprintsIn, readLiveParameter } from "../aws/push-live-settings.ts";
 import { readStackOutputs } from "../aws/stack-outputs.ts";
 import { chooseStage, type NamedStage } from "../aws/stage.ts";
 
@@ -20,7 +21,7 @@ export type EffectiveConfig = {
   named: NamedStage | undefined;
   /** Destinations of the file that the stage does not have as the file says. */
   notDeployed: string[];
-  /** Whether no routes were pushed, so that the file's are in effect. */
+  /** True if no routes were pushed, so that the file's are in effect. */
   routesFromFile: boolean;
   /** Destinations whose pushed addresses are not used, because another peer or credential has been deployed since. */
   outdated: string[];
@@ -30,17 +31,11 @@ export function outdatedText(names: string[]): string {
   return `The settings of ${names.join(", ")} were pushed for another peer or credential than is deployed: the deployed address is in effect.`;
 }
 
+type ConfigRequest = { location: ConfigLocation; stage: string | undefined; signal: AbortSignal };
+
 /** A stage publishes only fingerprints of what is deployed. Rejects with an AwsFailure or a ConfigError. */
-export async function readEffectiveConfig({
-  place,
-  stage,
-  signal,
-}: {
-  place: ConfigLocation;
-  stage: string | undefined;
-  signal: AbortSignal;
-}): Promise<EffectiveConfig> {
-  const file = loadConfig(place);
+export async function readEffectiveConfig({ location, stage, signal }: ConfigRequest): Promise<EffectiveConfig> {
+  const file = loadConfig(location);
   if (stage === undefined) {
     return { config: file, named: undefined, notDeployed: [], routesFromFile: true, outdated: [] };
   }
@@ -60,7 +55,7 @@ export async function readEffectiveConfig({
       `Stage ${named.stageName} has destinations that this file lacks: ${missing.join(", ")}. Use the file that was deployed.`,
     );
   }
-  const address = executionAddressSchema.safeParse(parseJson(outputs.executionAddress)).data;
+  const address = executionAddressSchema.safeParse(readJson(outputs.executionAddress)).data;
   const config = withExecutionAddress({ config: withLiveSettings({ config: staged, json: live, deployed }), address });
   const outdated = outdatedSettings({ json: live, deployed });
   return { config, named, notDeployed, routesFromFile: live.routes === undefined, outdated };
@@ -72,7 +67,7 @@ const liveSettingsSchema = z.looseObject({
 });
 
 function liveSettingsIn(text: string): z.infer<typeof liveSettingsSchema> {
-  const parsed = liveSettingsSchema.safeParse(parseJson(text));
+  const parsed = liveSettingsSchema.safeParse(readJson(text));
   if (parsed.success) return parsed.data;
   throw new AwsFailure("The stage's live settings cannot be read; npx sekisho config push replaces them.");
 }

@@ -8,14 +8,10 @@ export type KnownMessage = { team?: string | undefined; channel?: string | undef
 /** `place` counts from 1. Only the last one is `certain`: no unknown part keeps the message from it. */
 export type PossibleRoute = { place: number; destination: readonly string[]; certain: boolean };
 
+type RouteSearch = { routes: Config["routes"]; known: KnownMessage };
+
 /** Lists them in the order of the configuration, in which the first that fits decides. */
-export function listPossibleRoutes({
-  routes,
-  known,
-}: {
-  routes: Config["routes"];
-  known: KnownMessage;
-}): PossibleRoute[] {
+export function listPossibleRoutes({ routes, known }: RouteSearch): PossibleRoute[] {
   const found: PossibleRoute[] = [];
   for (const [index, { team, channel, word, destination }] of routes.entries()) {
     const ofKnown = {

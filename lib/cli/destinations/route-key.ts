@@ -1,4 +1,4 @@
-/** The key of a route: what a message must be for the route to fit. */
+/** The key of a route: the conditions that a message must meet. */
 import type { Route } from "../../../lambdas/shared/config/schema.ts";
 
 /** A key without any field fits every message. */
@@ -6,12 +6,12 @@ export type RouteKey = Pick<Route, "team" | "channel" | "word">;
 
 const fields = ["team", "channel", "word"] as const;
 
-/** Whether every message that fits `inner` fits `outer`. Letter case does not matter. */
+/** True if every message that fits `inner` fits `outer`. Letter case does not matter. */
 export function isCovering(outer: RouteKey, inner: RouteKey): boolean {
   return fields.every((field) => outer[field] === undefined || fold(outer[field]) === fold(inner[field]));
 }
 
-/** Whether a message can fit both. */
+/** True if a message can fit both. */
 export function isOverlapping(a: RouteKey, b: RouteKey): boolean {
   return fields.every((field) => a[field] === undefined || b[field] === undefined || fold(a[field]) === fold(b[field]));
 }

@@ -14,7 +14,7 @@ export type FailedTask = {
   name: string;
   address: string;
   authorizer: string;
-  /** Whether it is the Execution zone of this machine. */
+  /** True if it is the Execution zone of this machine. */
   isOwn: boolean;
   requestId: string;
   /** Set where the task was accepted, so that only a poll failed. */
@@ -22,33 +22,33 @@ export type FailedTask = {
 };
 
 /** `isUnreachable`: there was no connection, so nothing was sent. */
-export function sendFailure(failed: FailedTask): { words: string; isUnreachable: boolean } {
+export function sendFailure(failed: FailedTask): { text: string; isUnreachable: boolean } {
   const { error, name, isOwn, requestId, taskId } = failed;
   const { reason, undelivered } = error;
   const { why, isUnreachable } = explainError(failed);
-  const told = (words: string) => ({ words: `Destination "${name}": ${words}`, isUnreachable: false });
+  const explained = (text: string) => ({ text: `Destination "${name}": ${text}`, isUnreachable: false });
   const ask = `npx sekisho destinations check ${name} says whether it answers now.`;
   if (taskId !== undefined && callReasons.includes(reason)) {
-    return told(
+    return explained(
       `${why} The task was accepted there and may go on, but its result is asked for no longer. Look for ${taskId} in its log; ${ask}`,
     );
   }
   // An answer that is too large to be read says nothing about the task.
   const isUnread = reason === "payload_too_large" && error.code === undefined;
   if (reason === "ambiguous" || (reason === "unavailable" && !undelivered) || isUnread) {
-    return told(
+    return explained(
       `${why} Nobody knows whether the task arrived: it may be running, and sent again it may run twice. Look for ${requestId} in its log; ${ask}`,
     );
   }
   // From here on it is certain what became of the task.
   if (isUnreachable) {
-    const words = `Destination "${name}" cannot be reached. ${why}${isOwn ? ` ${startOwnExecution}` : ""}`;
-    return { words, isUnreachable };
+    const text = `Destination "${name}" cannot be reached. ${why}${isOwn ? ` ${startOwnExecution}` : ""}`;
+    return { text, isUnreachable };
   }
-  if (undelivered) return told(`${why} The task has not begun.`);
+  if (undelivered) return explained(`${why} The task has not begun.`);
   // Most often the address is wrong. But an endpoint that breaks the contract may have run an agent.
   const doubt = reason === "invalid_response" ? " If the address is right, the task may have run there." : "";
-  return { words: `The task failed (${reason}): ${why}${doubt}`, isUnreachable };
+  return { text: `The task failed (${reason}): ${why}${doubt}`, isUnreachable };
 }
 
 /** These say something about a call, and nothing about the task that it asks for. */

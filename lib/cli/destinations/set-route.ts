@@ -6,21 +6,13 @@ import { isCovering, type RouteKey } from "./route-key.ts";
 /** `before`: the destinations of the old route. Undefined where there was none. `place` counts from 1. */
 export type RouteChange = { text: string; place: number; before: readonly string[] | undefined };
 
+type RouteSetting = { text: string; routes: readonly Route[]; key: RouteKey; destination: readonly string[] };
+
 /**
  * Lets the route with exactly this key lead to `destination`. A new route is put before the first that would take its messages.
  * `text` must be JSON. `routes` are its routes, or the default ones where it has none.
  */
-export function setRoute({
-  text,
-  routes,
-  key,
-  destination,
-}: {
-  text: string;
-  routes: readonly Route[];
-  key: RouteKey;
-  destination: readonly string[];
-}): RouteChange {
+export function setRoute({ text, routes, key, destination }: RouteSetting): RouteChange {
   const known = routes.findIndex((route) => isCovering(route, key) && isCovering(key, route));
   const before = routes[known]?.destination;
   const above = routes.findIndex((route) => isCovering(route, key));

@@ -1,4 +1,4 @@
-/** Checks: what one is, what it finds, and how many of them run at once. */
+/** A check and its finding, and the function that runs all checks at once. */
 import { abortable } from "../../../lambdas/shared/async/waiting.ts";
 import { ConfigError } from "../../../lambdas/shared/config/load.ts";
 import { EngineFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
@@ -58,15 +58,13 @@ export class CheckEnded extends Error {
   }
 }
 
-/** One row of a table of checks. `check` gets what `needs` resolves to. */
-export function row<T>({
-  needs,
-  check,
-  ...rest
-}: Omit<Check, "run"> & {
+type CheckRow<T> = Omit<Check, "run"> & {
   needs: () => Promise<T>;
   check: (needed: T, signal: AbortSignal) => Finding | Promise<Finding>;
-}): Check {
+};
+
+/** One row of a table of checks. `check` gets what `needs` resolves to. */
+export function row<T>({ needs, check, ...rest }: CheckRow<T>): Check {
   return { ...rest, run: async (signal) => check(await needs(), signal) };
 }
 
@@ -87,16 +85,10 @@ export function once<T>(work: () => Promise<T>): () => Promise<T> {
   };
 }
 
+type ChecksRun = { groups: readonly CheckGroup[]; signal: AbortSignal; timeoutMs?: number };
+
 /** Runs all checks at once and returns their findings in order. Never rejects. An aborted `signal` ends the checks. */
-export function runChecks({
-  groups,
-  signal,
-  timeoutMs = 30_000,
-}: {
-  groups: readonly CheckGroup[];
-  signal: AbortSignal;
-  timeoutMs?: number;
-}): Promise<Found[]> {
+export function runChecks({ groups, signal, timeoutMs = 30_000 }: ChecksRun): Promise<Found[]> {
   const all = groups.flatMap(({ group, checks }) => checks.map((check) => ({ group, check })));
   return Promise.all(
     all.map(async ({ group, check }) => {

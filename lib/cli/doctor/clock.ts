@@ -1,4 +1,4 @@
-/** Whether this machine's clock is right, by the dates of what answers over HTTP. */
+/** Checks this machine's clock against the dates of HTTP answers. */
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { toAddress } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";

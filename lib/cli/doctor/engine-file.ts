@@ -13,7 +13,7 @@ const maxCheckedBytes = 256 * 1024 * 1024;
 /** A running zone holds its lock for about a millisecond. */
 const busyTimeoutMs = 1000;
 
-/** Where the file does not exist yet, the check creates and deletes one in `folder`, which exists. */
+/** If the file does not exist yet, the check creates and deletes one in `folder`, which exists. */
 type EngineFile = { file: string; folder: string };
 
 export function storeCheck({ file, folder }: EngineFile): Check {

@@ -8,7 +8,7 @@ const maxAnswerBytes = 1024 * 1024;
 type Answer = {
   status: number;
   body: string;
-  /** How far this machine's clock is ahead of the server's. Undefined where the answer has no date. */
+  /** The time by which this machine's clock is ahead of the server's. Undefined if the answer has no date. */
   skewMs: number | undefined;
 };
 
@@ -44,22 +44,19 @@ export async function measureSkew({ url, signal }: { url: string; signal: AbortS
   return (await request({ url, signal, method: "HEAD" }))?.skewMs;
 }
 
-/**
- * Sends the entry a request that makes no task: the entry itself answers url_verification with the challenge
- * (https://docs.slack.dev/reference/events/url_verification). Signed as Slack signs it where a secret is given.
- */
-export function askEntry({
-  challenge,
-  signingSecret,
-  now = Date.now,
-  ...rest
-}: {
+type EntryRequest = {
   url: string;
   challenge: string;
   signingSecret?: string;
   signal: AbortSignal;
   now?: (() => number) | undefined;
-}): Promise<Answer | undefined> {
+};
+
+/**
+ * Sends the entry a request that makes no task: the entry itself answers url_verification with the challenge
+ * (https://docs.slack.dev/reference/events/url_verification). Signed as Slack signs it where a secret is given.
+ */
+export function askEntry({ challenge, signingSecret, now = Date.now, ...rest }: EntryRequest) {
   const body = JSON.stringify({ type: "url_verification", challenge });
   const contentType = "application/json";
   const headers =

@@ -10,14 +10,14 @@ import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { requireAgentFile } from "../config-needs.ts";
 import { type Check, failed, failedAs, ok, row, warning } from "./check.ts";
 
-/** `read` throws what is wrong with a file that cannot be used. */
-export function configurationCheck({ place, read }: { place: ConfigLocation; read: () => Config }): Check {
+/** `read` throws the error of a file that cannot be used. */
+export function configurationCheck({ location, read }: { location: ConfigLocation; read: () => Config }): Check {
   return {
     name: "configuration",
     async run() {
       const { routes, destinations, execution } = read();
       try {
-        requireAgentFile(execution.agent, configDirectory(place));
+        requireAgentFile(execution.agent, configDirectory(location));
       } catch (thrown) {
         const remedy = "Correct the path, which is relative to the configuration's folder, or put the file there.";
         return failedAs(thrown instanceof Error ? thrown.message : "The agent's file cannot be found.", remedy);
@@ -26,7 +26,7 @@ export function configurationCheck({ place, read }: { place: ConfigLocation; rea
         const remedy = 'Add one, such as "routes": [{ "destination": "local" }].';
         return warning("There is no route, so everybody who asks learns that no agent is set up.", remedy);
       }
-      const path = configPath(place);
+      const path = configPath(location);
       const source = existsSync(path) ? path : "no file, so every default is in effect";
       const names = Object.keys(destinations).join(", ") || "none";
       const used = [...new Set(routes.flatMap(({ destination }) => destination))].join(", ");
@@ -53,14 +53,13 @@ const mebibyte = 1024 * 1024;
 const minFreeBytes = 64 * mebibyte;
 const plentyFreeBytes = 1024 * mebibyte;
 
+type Disk = { folder: string; readFreeBytes?: () => Promise<number> };
+
 /** `folder` exists. */
 export function diskCheck({
   folder,
   readFreeBytes = async () => statfs(folder).then(({ bavail, bsize }) => bavail * bsize),
-}: {
-  folder: string;
-  readFreeBytes?: () => Promise<number>;
-}): Check {
+}: Disk): Check {
   return {
     name: "disk",
     async run() {
@@ -87,8 +86,9 @@ export type Zone = "Verification" | "Execution";
 export type PortUse = "free" | "zone" | "other" | "forbidden";
 
 /** `variable` is the environment variable that sets the port. */
-export function portCheck(place: { zone: Zone; port: number; variable: string; use: () => Promise<PortUse> }): Check {
-  const { zone, port, variable, use } = place;
+type Port = { zone: Zone; port: number; variable: string; use: () => Promise<PortUse> };
+
+export function portCheck({ zone, port, variable, use }: Port): Check {
   const findings = {
     free: ok(`It is free: no ${zone} zone runs here now.`),
     zone: ok(`The ${zone} zone runs here.`),
@@ -98,7 +98,7 @@ export function portCheck(place: { zone: Zone; port: number; variable: string; u
   return row({ name: `port ${port}`, needs: use, check: (found) => findings[found] });
 }
 
-/** How a zone answers a request that changes nothing. */
+/** The answer of each zone to a request that changes nothing. */
 const signs: Record<Zone, { path: string; isZone: (response: Response) => Promise<boolean> }> = {
   Verification: {
     path: "/slack/events",

@@ -12,7 +12,7 @@ import type { DestinationCheck } from "../../../lambdas/verification/checks/chec
 import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
 import { startVerificationServer } from "../../../lambdas/verification/ingress/server.ts";
 import { isAnySet, neededSecrets } from "../../local/slack-installation.ts";
-import { countRules } from "../allow/place.ts";
+import { countRules } from "../allow/rule-zone.ts";
 import { listNonSlackSecrets } from "../config-needs.ts";
 import { checkFromHere } from "../destinations/check.ts";
 import { openLocalZone } from "../zone/local-zone.ts";
@@ -36,13 +36,13 @@ export type CloseSteps = (() => Promise<void>)[];
 type LocalRequest = {
   config: Config;
   environment: Environment;
-  place: ConfigLocation;
+  location: ConfigLocation;
   /** Gets the work to do after all checks. */
   closes: CloseSteps;
   signal: AbortSignal;
 };
 
-export function createLocalGroups({ config, environment, place, closes, signal }: LocalRequest): CheckGroup[] {
+export function createLocalGroups({ config, environment, location, closes, signal }: LocalRequest): CheckGroup[] {
   const { port, executionPort } = environment;
   const { slack } = config;
   const openPort = (zone: Zone, number: number, variable: string) => {
@@ -51,8 +51,8 @@ export function createLocalGroups({ config, environment, place, closes, signal }
   const verification = openPort("Verification", port, "SEKISHO_PORT");
   const execution = openPort("Execution", executionPort, "SEKISHO_EXECUTION_PORT");
   const isRunning = async () => (await verification.use()) === "zone" || (await execution.use()) === "zone";
-  const dataFolder = join(place.directory, ".sekisho");
-  const folder = existsSync(dataFolder) ? dataFolder : place.directory;
+  const dataFolder = join(location.directory, ".sekisho");
+  const folder = existsSync(dataFolder) ? dataFolder : location.directory;
   const verificationFile = join(dataFolder, "verification.db");
   const executionFile = join(dataFolder, "execution.db");
   const identity = once(() => askIdentity(config, readSecret, signal));
@@ -119,7 +119,7 @@ export function createLocalGroups({ config, environment, place, closes, signal }
           if (isOwnExecution(destination) && !(await isRunning())) {
             return skipped("The Execution zone of this machine does not run: npm start starts both zones.");
           }
-          return toFinding(await checkFromHere({ config, place, name, destination, signal }));
+          return toFinding(await checkFromHere({ config, location, name, destination, signal }));
         },
       })),
     },
@@ -147,13 +147,10 @@ function secretsCheck(references: Parameters<typeof requireSecret>[0][]): Check 
   };
 }
 
+type EntryRequest = Pick<LocalRequest, "config" | "closes"> & { port: number; isRunning: boolean };
+
 /** The entry of the zone that runs here, or one that is started for the checks. */
-async function openEntry({
-  config: { slack },
-  port,
-  isRunning,
-  closes,
-}: Pick<LocalRequest, "config" | "closes"> & { port: number; isRunning: boolean }): Promise<Entry> {
+async function openEntry({ config: { slack }, port, isRunning, closes }: EntryRequest): Promise<Entry> {
   const isSecretKnown = hasSecret(slack.signingSecret);
   if (isRunning) {
     return {

@@ -59,18 +59,10 @@ function refused({ name, error, kind }: { name: string; error: string; kind: "ap
   return failed(what, tokenRefusalText({ error, kind }));
 }
 
+type TokenSource = { config: Config; identity: () => Promise<BotAnswer>; manifestCommand: string; timeoutMs?: number };
+
 /** `identity` rejects with a CheckEnded where Slack was not asked. */
-export function tokenChecks({
-  config,
-  identity,
-  manifestCommand,
-  timeoutMs = 30_000,
-}: {
-  config: Config;
-  identity: () => Promise<BotAnswer>;
-  manifestCommand: string;
-  timeoutMs?: number;
-}): Check[] {
+export function tokenChecks({ config, identity, manifestCommand, timeoutMs = 30_000 }: TokenSource): Check[] {
   const { slack } = config;
   const scopesUnknown = "Slack does not accept the bot token, so its scopes are unknown.";
   const answered = need(identity, scopesUnknown);
@@ -144,9 +136,9 @@ export function appTokenCheck({ slack }: Config, readSecret: ReadSecret): Check 
 export type Entry = {
   url: string;
   name: string;
-  /** What to do where nothing answers. */
+  /** The remedy if nothing answers. */
   start: string;
-  /** How the entry gets the right secret. */
+  /** The remedy if the entry has a wrong secret, or none. */
   setSecret: string;
   readLog: string;
   /** True for a zone that may use Socket Mode, which needs no signing secret. */
@@ -155,19 +147,19 @@ export type Entry = {
 
 const whereSecretIs = 'It is under "Basic Information", "App Credentials" of the app.';
 
-/** `open` rejects with a CheckEnded where there is no entry to look at. */
-export function entryChecks({
-  reference,
-  readSecret,
-  open,
-  now = Date.now,
-}: {
+type EntrySource = {
   /** The signing secret. */
   reference: SecretReference;
   readSecret: ReadSecret;
   open: () => Promise<Entry>;
   now?: () => number;
-}): { entry: Check; signingSecret: Check } {
+};
+
+/** `open` rejects with a CheckEnded where there is no entry to look at. */
+export function entryChecks({ reference, readSecret, open, now = Date.now }: EntrySource): {
+  entry: Check;
+  signingSecret: Check;
+} {
   const name = formatSecretName(reference);
   const entry = row({
     name: "entry",
@@ -219,17 +211,15 @@ export function entryChecks({
   return { entry, signingSecret };
 }
 
-/** An empty allowlist lets nobody in, which looks in Slack as if nothing worked. */
-export function allowlistCheck({
-  configured,
-  added,
-  stageOption,
-}: {
+type AllowlistSource = {
   configured: number;
   /** Counts the rules of `sekisho allow`. */
   added: () => Promise<number>;
   stageOption: string;
-}): Check {
+};
+
+/** An empty allowlist lets nobody in, which looks in Slack as if nothing worked. */
+export function allowlistCheck({ configured, added, stageOption }: AllowlistSource): Check {
   return row({
     name: "who may ask",
     needs: added,

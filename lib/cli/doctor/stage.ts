@@ -9,7 +9,7 @@ import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
 import { sqsSettings } from "../../../lambdas/shared/engine/aws/client.ts";
 import { type WorkerAnswer, workerAnswerSchema } from "../../../lambdas/verification/checks/operator-call.ts";
-import { countRules } from "../allow/place.ts";
+import { countRules } from "../allow/rule-zone.ts";
 import { callerIdentity, requireVerificationAccount } from "../aws/account.ts";
 import { askWorker, workerTimeoutMs } from "../aws/ask-worker.ts";
 import { type AwsCall, callAws } from "../aws/aws-failure.ts";
@@ -31,9 +31,9 @@ import { allowlistCheck, type Entry, entryChecks, tokenChecks } from "./slack.ts
 /** A healthy worker leaves no more messages than that for long. */
 const manyWaiting = 100;
 
-type StageRequest = { config: Config; named: NamedStage; place: ConfigLocation; signal: AbortSignal };
+type StageRequest = { config: Config; named: NamedStage; location: ConfigLocation; signal: AbortSignal };
 
-export async function createStageGroups({ config, named, place, signal }: StageRequest): Promise<CheckGroup[]> {
+export async function createStageGroups({ config, named, location, signal }: StageRequest): Promise<CheckGroup[]> {
   const { stageName, stage } = named;
   const { region } = stage.verification;
   const stageOption = ` --stage ${stageName}`;
@@ -44,7 +44,7 @@ export async function createStageGroups({ config, named, place, signal }: StageR
   const caller = once(() => callerIdentity({ region, signal }));
   const ownAccount = once(() => requireVerificationAccount({ ...named, signal }));
   const outputs = once(() => readStackOutputs({ ...named, signal }));
-  const effective = once(() => readEffectiveConfig({ place, stage: stageName, signal }));
+  const effective = once(() => readEffectiveConfig({ location, stage: stageName, signal }));
   const credentials = need(caller, "Credentials are needed.");
   const stack = need(outputs, "The stack is missing, and names what this check needs.");
   const worker = async () => ({ ...named, config, outputs: await stack(), signal });
@@ -217,19 +217,16 @@ function toWorkerFinding({ store, queue, liveSettings }: WorkerAnswer, stageName
   return failed("The deployed worker refuses the live settings: they do not fit what is deployed.", push);
 }
 
-/** Looks for the secret, and does not read its value. */
-async function checkSecret({
-  secret,
-  account,
-  stageName,
-  signal,
-}: {
+type SecretCheck = {
   secret: StageSecret;
   /** The account of the credentials. */
   account: string;
   stageName: string;
   signal: AbortSignal;
-}) {
+};
+
+/** Looks for the secret, and does not read its value. */
+async function checkSecret({ secret, account, stageName, signal }: SecretCheck) {
   const { id, purpose, zone, env, optional } = secret;
   const putCommand = `npx sekisho secrets put --stage ${stageName}`;
   if (account !== secret.account) {

@@ -9,18 +9,10 @@ import { releaseNotes, type Section } from "./changelog.ts";
 import { createGitArchive, readHead } from "./git.ts";
 import { createTar } from "./tar.ts";
 
+type Release = { directory: string; version: string; sections: readonly Section[]; installed: Installed };
+
 /** Returns the files by name, sorted by name. */
-export function makeArtifacts({
-  directory,
-  version,
-  sections,
-  installed,
-}: {
-  directory: string;
-  version: string;
-  sections: readonly Section[];
-  installed: Installed;
-}): ReadonlyMap<string, Uint8Array> {
+export function makeArtifacts({ directory, version, sections, installed }: Release): ReadonlyMap<string, Uint8Array> {
   const { revision, at } = readHead(directory);
   const prefix = `sekisho-${version}`;
   const contract = createGitArchive({ directory, prefix, path: `contracts/released/${contractVersion}` });
@@ -30,11 +22,16 @@ export function makeArtifacts({
     ["release-notes.md", encode(releaseNotes({ sections, version }))],
     [`${prefix}.cdx.json`, encode(formatBill({ installed, contents: projectContents(installed), at }))],
   ]);
-  const place = { directory };
-  const config = loadExecutionConfig(place);
+  const location = { directory };
+  const config = loadExecutionConfig(location);
   const bundles = bundleNames.map((bundleName) => {
     const name = toKebabCase(bundleName);
-    const contents = bundleContents({ installed, name: bundleName, config, configDirectory: configDirectory(place) });
+    const contents = bundleContents({
+      installed,
+      name: bundleName,
+      config,
+      configDirectory: configDirectory(location),
+    });
     const made = [...contents.bundle.files];
     files.set(`sekisho-${name}-${version}.cdx.json`, encode(formatBill({ installed, contents, at })));
     if (bundleName === "container") {

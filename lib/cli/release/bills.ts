@@ -52,7 +52,7 @@ export function readInstalled(directory: string): Installed {
   return { ...lock, bill: billSchema.parse(JSON.parse(json)) };
 }
 
-/** What a bill lists: the packages whose references `holds` accepts. */
+/** The packages that a bill lists: those whose references `holds` accepts. */
 export type Contents = { name: string; holds: (component: Bill["components"][number]) => boolean };
 
 /** All packages but the development tools. */
@@ -62,18 +62,10 @@ export function projectContents({ name }: Installed): Contents {
   return { name, holds: (component) => !isDevelopment(component) };
 }
 
+type Source = { installed: Installed; name: BundleName; config: Config; configDirectory: string };
+
 /** Builds the bundle. `config` decides which agent is in it. */
-export function bundleContents({
-  installed,
-  name,
-  config,
-  configDirectory,
-}: {
-  installed: Installed;
-  name: BundleName;
-  config: Config;
-  configDirectory: string;
-}): Contents & { bundle: Bundle } {
+export function bundleContents({ installed, name, config, configDirectory }: Source): Contents & { bundle: Bundle } {
   const made = bundle({ name, config, configDirectory });
   const references = bundledPackages(made.metafile).map((path) => {
     const { version } = installed.packages[path] ?? {};
@@ -84,19 +76,13 @@ export function bundleContents({
   return { name: `${installed.name}-${toKebabCase(name)}`, holds, bundle: made };
 }
 
+type BillSource = { installed: Installed; contents: Contents; at: string | undefined };
+
 /**
  * The text of a bill. npm's random serial number and its time are left out, because the same commit must give the same bytes: `at` is the
  * time, as RFC 3339 writes it. Throws where a package has no license, or one that is not on the list.
  */
-export function formatBill({
-  installed,
-  contents: { name, holds },
-  at,
-}: {
-  installed: Installed;
-  contents: Contents;
-  at: string | undefined;
-}): string {
+export function formatBill({ installed, contents: { name, holds }, at }: BillSource): string {
   const { serialNumber: _random, metadata, components: all, dependencies, ...head } = installed.bill;
   const components = all.filter(holds);
   const problems = licenseProblems(components);

@@ -41,18 +41,15 @@ export function checkContract({ directory, version }: { directory: string; versi
   return versionProblems({ version, current: parseTexts(current), released, isSame: isDeepStrictEqual(current, kept) });
 }
 
-/** `isSame`: not a byte differs. */
-export function versionProblems({
-  version,
-  current,
-  released,
-  isSame,
-}: {
+type VersionChange = {
   version: string;
   current: ContractFiles;
   released: { version: string; files: ContractFiles };
   isSame: boolean;
-}): string[] {
+};
+
+/** `isSame`: not a byte differs. */
+export function versionProblems({ version, current, released, isSame }: VersionChange): string[] {
   const [now, last] = [parseVersion(version), parseVersion(released.version)];
   if (now === undefined || last === undefined)
     return [`contracts/version.ts: "${version}" is not a version such as 1.2.3`];

@@ -22,16 +22,10 @@ export function changedPaths(directory: string): string[] {
   return lines.filter((line) => line !== "").map((line) => line.slice(3));
 }
 
+type Archive = { directory: string; prefix: string; path?: string };
+
 /** Packs the files of the last commit, or those below `path`, into a tar archive with the commit's time, in the folder `prefix`. */
-export function createGitArchive({
-  directory,
-  prefix,
-  path,
-}: {
-  directory: string;
-  prefix: string;
-  path?: string;
-}): Buffer {
+export function createGitArchive({ directory, prefix, path }: Archive): Buffer {
   const args = ["-c", "tar.umask=0022", "archive", "--format=tar", `--prefix=${prefix}/`, "HEAD"];
   return git(directory, path === undefined ? args : [...args, "--", path]);
 }

@@ -1,20 +1,23 @@
 /** Runs a script of the project: what its main function throws becomes a message and an exit code. */
 
 import { ConfigError } from "../../../lambdas/shared/config/load.ts";
-import { UsageError } from "../command.ts";
+import { isUsageError } from "../command.ts";
 
-/** `main` returns the exit code; `command` is how a person calls the script. */
-export function runScript({ command, main }: { command: string; main: (args: string[]) => number }): void {
+/** `command` is what a person types to call the script. `main` returns the exit code, and is not called for `--help`. */
+type Script = { command: string; help: string; main: (args: string[]) => number };
+
+export function runScript({ command, help, main }: Script): void {
+  const args = process.argv.slice(2);
+  if (args.includes("--help") || args.includes("-h")) {
+    process.stdout.write(`${help}\n`);
+    return;
+  }
   try {
-    process.exitCode = main(process.argv.slice(2));
+    process.exitCode = main(args);
   } catch (thrown) {
-    const isUsage = thrown instanceof UsageError || isOfParseArgs(thrown);
+    const isUsage = isUsageError(thrown);
     const message = thrown instanceof Error ? thrown.message : "unknown error";
     process.stderr.write(`${message}\n${isUsage ? `${command} --help says more.\n` : ""}`);
     process.exitCode = isUsage || thrown instanceof ConfigError ? 2 : 1;
   }
-}
-
-function isOfParseArgs(thrown: unknown): boolean {
-  return thrown instanceof TypeError && "code" in thrown && String(thrown.code).startsWith("ERR_PARSE_ARGS");
 }

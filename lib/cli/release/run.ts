@@ -28,10 +28,8 @@ function main(args: string[]): number {
       check: { type: "boolean" },
       freeze: { type: "boolean" },
       out: { type: "string" },
-      help: { type: "boolean", short: "h" },
     },
   });
-  if (values.help) return print(help);
   const { check, freeze, out } = values;
   if ([check, freeze, out].filter((one) => one !== undefined).length !== 1) {
     throw new UsageError("Give one of --check, --freeze and --out DIR.");
@@ -74,4 +72,4 @@ function refuse(lines: readonly string[]): number {
   return 1;
 }
 
-runScript({ command: "npm run release --", main });
+runScript({ command: "npm run release --", help, main });

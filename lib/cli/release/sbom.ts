@@ -27,13 +27,8 @@ function main(args: string[]): number {
       bundle: { type: "string" },
       config: { type: "string" },
       at: { type: "string" },
-      help: { type: "boolean", short: "h" },
     },
   });
-  if (values.help) {
-    process.stdout.write(`${help}\n`);
-    return 0;
-  }
   if (values.out === undefined) throw new UsageError("--out is missing: the file to write.");
   const at = values.at || undefined;
   if (at !== undefined && !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(at)) {
@@ -44,15 +39,15 @@ function main(args: string[]): number {
     throw new UsageError(`There is no bundle "${values.bundle}": ${bundleNames.join(", ")}.`);
   }
   const installed = readInstalled(join(import.meta.dirname, "../../.."));
-  const place = { directory: process.cwd(), file: values.config };
+  const location = { directory: process.cwd(), file: values.config };
   const contents =
     name === undefined
       ? projectContents(installed)
       : bundleContents({
           installed,
           name,
-          config: loadExecutionConfig(place),
-          configDirectory: configDirectory(place),
+          config: loadExecutionConfig(location),
+          configDirectory: configDirectory(location),
         });
   const file = resolve(values.out);
   mkdirSync(dirname(file), { recursive: true });
@@ -61,4 +56,4 @@ function main(args: string[]): number {
   return 0;
 }
 
-runScript({ command: "node lib/cli/release/sbom.ts", main });
+runScript({ command: "node lib/cli/release/sbom.ts", help, main });

@@ -1,4 +1,4 @@
-/** What the project assumes of AWS without having seen it on an account, and whether a stage shows it. */
+/** The assumptions about AWS that were never seen on an account, each with the check of whether a stage shows it. */
 import { hasData, isOfAgentCore, metricText, type SmokeFacts } from "./checks.ts";
 
 /** `differs`: what was observed is not what was assumed. Undefined where this stage cannot show it. */
@@ -27,6 +27,22 @@ function notShown(why: string): Observation {
 
 /** New accounts have it, and a stage's defaults fit it. */
 const minConcurrency = 10;
+
+/** Each with the reason why no stage can show it. */
+const unobservable: readonly (readonly [point: string, assumed: string, why: string])[] = [
+  [
+    "errors of the AgentCore platform in A2A mode",
+    "they carry x-amzn-ErrorType, as in HTTP mode",
+    "A stage's runtime uses HTTP mode, and nothing here can cause errors of the platform.",
+  ],
+  [
+    "a token of GetWebIdentityToken at a runtime with an inbound JWT authorizer",
+    "it is accepted",
+    "A stage's runtime is called with SigV4.",
+  ],
+  ["durable functions in the region", "not needed", "Sekisho uses none."],
+  ["prices", "as npx sekisho cost has them", "Cost Explorer shows them a day later: compare it with npx sekisho cost."],
+];
 
 function assumptions({ wakes }: SmokeFacts): Assumption[] {
   return [
@@ -97,26 +113,7 @@ function assumptions({ wakes }: SmokeFacts): Assumption[] {
         return { observed: String(allowed), differs: allowed < minConcurrency, todo };
       },
     },
-    {
-      point: "errors of the AgentCore platform in A2A mode",
-      assumed: "they carry x-amzn-ErrorType, as in HTTP mode",
-      observe: () => notShown("A stage's runtime uses HTTP mode, and nothing here can cause errors of the platform."),
-    },
-    {
-      point: "a token of GetWebIdentityToken at a runtime with an inbound JWT authorizer",
-      assumed: "it is accepted",
-      observe: () => notShown("A stage's runtime is called with SigV4."),
-    },
-    {
-      point: "durable functions in the region",
-      assumed: "not needed",
-      observe: () => notShown("Sekisho uses none."),
-    },
-    {
-      point: "prices",
-      assumed: "as npx sekisho cost has them",
-      observe: () => notShown("Cost Explorer shows them a day later: compare it with npx sekisho cost."),
-    },
+    ...unobservable.map(([point, assumed, why]): Assumption => ({ point, assumed, observe: () => notShown(why) })),
   ];
 }
 

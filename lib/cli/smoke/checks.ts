@@ -28,7 +28,7 @@ export type SmokeFacts = {
   execution: ZoneFacts | { skipped: string };
   /** The Verification zone's own metrics, with the least that the tasks must have counted. */
   own: { metric: WatchedMetric; atLeast: number; sum: number | undefined }[];
-  /** How many log lines of the Verification zone name each task's request id. */
+  /** Counts the log lines of the Verification zone that name each task's request id. */
   lines: { requestId: string; count: number }[];
   /** The concurrent Lambda executions that the account allows. Undefined where the credentials may not ask. */
   lambdaConcurrency: number | undefined;

@@ -7,6 +7,7 @@ import {
   type MetricAlarm,
 } from "@aws-sdk/client-cloudwatch";
 import { CloudWatchLogsClient, paginateFilterLogEvents } from "@aws-sdk/client-cloudwatch-logs";
+import { readJson } from "../../local/read-json.ts";
 import { type AwsCall, callAws } from "../aws/aws-failure.ts";
 
 export type StackResource = { type: string; logicalId: string; physicalId: string };
@@ -22,19 +23,15 @@ const maxLogLines = 1000;
 
 export type StackReader = ReturnType<typeof openStackReader>;
 
-/** `fromMs` is the beginning of the time that is read. */
-export function openStackReader({
-  stackName,
-  region,
-  profile,
-  fromMs,
-  signal,
-}: AwsCall & {
+type StackOptions = AwsCall & {
   stackName: string;
   /** A profile of the AWS command line. The default credentials are used where it is undefined. */
   profile: string | undefined;
   fromMs: number;
-}) {
+};
+
+/** `fromMs` is the beginning of the time that is read. */
+export function openStackReader({ stackName, region, profile, fromMs, signal }: StackOptions) {
   const options = { region, ...(profile !== undefined && { profile }) };
   const cloudFormation = new CloudFormationClient(options);
   const cloudWatch = new CloudWatchClient(options);
@@ -149,13 +146,8 @@ function listWatched({ Namespace, MetricName, Dimensions, Metrics = [] }: Metric
 
 /** The message of a line of ours is a fixed name. Any other text is not shown, because it may hold a secret. */
 function readLineName(line: string): string {
-  const unknown = "a line of another form";
-  try {
-    const { message } = Object(JSON.parse(line)) as { message?: unknown };
-    return typeof message === "string" && /^[a-z0-9_]{1,60}$/.test(message) ? message : unknown;
-  } catch {
-    return unknown;
-  }
+  const { message } = Object(readJson(line)) as { message?: unknown };
+  return typeof message === "string" && /^[a-z0-9_]{1,60}$/.test(message) ? message : "a line of another form";
 }
 
 function chunks<T>(all: readonly T[], size: number): T[][] {

@@ -104,20 +104,19 @@ async function readZone(zone: ZoneFacts["zone"], reader: StackReader): Promise<{
   return { facts: { zone, alarms, metrics, errors }, groups };
 }
 
+type IdleResources = {
+  /** The names of the functions that nothing has invoked. */
+  functions: readonly string[];
+  /** All queues of the stack. */
+  queues: readonly StackResource[];
+};
+
 /**
  * Tells which metrics have no value because nothing happens. Lambda writes none for a function that nothing invokes. SQS writes
  * none for a queue that nobody has called for six hours: a queue that a function polls always has values, a queue that only
  * keeps messages has none on most days.
  */
-export function createIsIdle({
-  functions,
-  queues,
-}: {
-  /** The names of the functions that nothing has invoked. */
-  functions: readonly string[];
-  /** All queues of the stack. */
-  queues: readonly StackResource[];
-}): (metric: WatchedMetric) => boolean {
+export function createIsIdle({ functions, queues }: IdleResources): (metric: WatchedMetric) => boolean {
   const withoutHash = (logicalId: string) => logicalId.replace(/[0-9A-F]{8}$/, "");
   const unpolled = queues.filter(({ logicalId }) => queuesWithoutConsumer.some((id) => id === withoutHash(logicalId)));
   // The physical id of a queue is its URL.

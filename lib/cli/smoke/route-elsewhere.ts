@@ -1,23 +1,19 @@
-/** Whether the routes lead the tasks of a smoke test to the stage's own Execution zone. */
+/** Checks that the routes lead the tasks of a smoke test to the stage's own Execution zone. */
 import { isOwnExecution } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { findRoute } from "../../../lambdas/verification/gate/rules.ts";
 
-/** Says where the first text leads that does not lead there. Undefined where all do. */
-export function routeElsewhere({
-  config,
-  routes,
-  team,
-  channel,
-  texts,
-}: {
+type SmokeRoute = {
   config: Pick<Config, "destinations">;
   /** The routes in effect. */
   routes: Config["routes"];
   team: string;
   channel: string;
   texts: readonly string[];
-}): string | undefined {
+};
+
+/** Says where the first text leads that does not lead there. Undefined where all do. */
+export function routeElsewhere({ config, routes, team, channel, texts }: SmokeRoute): string | undefined {
   for (const text of texts) {
     const [name = ""] = findRoute({ routes, message: { team, channel, text } });
     const destination = config.destinations[name];

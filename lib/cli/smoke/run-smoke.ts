@@ -1,7 +1,7 @@
 /** The smoke test of a stage: runs its tasks, waits for what CloudWatch has of them, and checks everything. */
 import { setTimeout as wait } from "node:timers/promises";
 import { sendCancel } from "../tasks/cancel-task.ts";
-import type { TaskPlace } from "../tasks/stored-task.ts";
+import type { TaskZone } from "../tasks/stored-task.ts";
 import { checkAssumptions } from "./assumptions.ts";
 import { checkFacts, type SmokeFacts } from "./checks.ts";
 import { collectFacts, type FactsRequest } from "./collect-facts.ts";
@@ -9,9 +9,9 @@ import type { SmokeReport } from "./report.ts";
 import { runStory, type StoryDependencies, type StoryResult, type StorySettings, storyGroups } from "./run-story.ts";
 
 export type SmokeSettings = StorySettings & {
-  /** How long CloudWatch may take until it has everything. */
+  /** The time that CloudWatch gets to show everything. */
   settleMs: number;
-  /** How long to wait for a task's record before canceling it. The worker writes it seconds after the entry took the task. */
+  /** The longest wait for the record of a task to cancel. The worker writes it seconds after the entry took the task. */
   recordPatienceMs: number;
 };
 
@@ -26,7 +26,7 @@ export const defaultSettings: SmokeSettings = {
 };
 
 export type SmokeRequest = FactsRequest &
-  Omit<StoryDependencies, "place" | "settings" | "onBegun"> & { place: TaskPlace; settings: SmokeSettings };
+  Omit<StoryDependencies, "zone" | "settings" | "onBegun"> & { zone: TaskZone; settings: SmokeSettings };
 
 /** Rejects where it is interrupted, and cancels the tasks that it began. */
 export async function runSmoke(request: SmokeRequest): Promise<SmokeReport> {
@@ -38,7 +38,7 @@ export async function runSmoke(request: SmokeRequest): Promise<SmokeReport> {
   const dependencies = { ...request, signal, onBegun: (each: BegunTask) => void begun.push(each) };
   const stories: StoryResult[] = [];
   for (const group of storyGroups) {
-    const running = group.map((story) => runStory({ ...dependencies, story }));
+    const running = group.map((story) => runStory(story, dependencies));
     const results = await Promise.all(running).catch(async (thrown) => {
       stop.abort();
       await Promise.allSettled(running);
@@ -67,19 +67,19 @@ export function createSmokeReport(facts: SmokeFacts): SmokeReport {
 type BegunTask = Parameters<StoryDependencies["onBegun"]>[0];
 
 /** Leaves out an ambiguous task that has no record after `recordPatienceMs`, because the entry did not take it. */
-async function cancelBegun({ place, settings, note }: SmokeRequest, begun: readonly BegunTask[]): Promise<void> {
+async function cancelBegun({ zone, settings, note }: SmokeRequest, begun: readonly BegunTask[]): Promise<void> {
   const endMs = performance.now() + settings.recordPatienceMs;
   await Promise.all(
     begun.map(async ({ requestId: id, isAmbiguous }) => {
       try {
-        let task = (await place.store.get({ id }))?.task;
+        let task = (await zone.store.get({ id }))?.task;
         while (task === undefined && performance.now() < endMs) {
           await wait(settings.pollMs);
-          task = (await place.store.get({ id }))?.task;
+          task = (await zone.store.get({ id }))?.task;
         }
         if (task?.state === "done" || (task === undefined && isAmbiguous)) return;
         if (task === undefined) throw new Error("It has not begun.");
-        await sendCancel({ place, task });
+        await sendCancel({ zone, task });
         note(`Canceled ${id}.`);
       } catch {
         note(`Could not cancel ${id}: npx sekisho tasks cancel ${id}`);

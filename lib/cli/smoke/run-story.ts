@@ -4,7 +4,7 @@ import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { hasFailedDelivery, type Task } from "../../../lambdas/verification/task/task.ts";
 import { type Delivery, sendEvent } from "../../local/signed-events.ts";
 import { sendCancel } from "../tasks/cancel-task.ts";
-import type { TaskPlace } from "../tasks/stored-task.ts";
+import type { TaskZone } from "../tasks/stored-task.ts";
 import { describeOutcome } from "../tasks/text.ts";
 import type { BotOfStage, SlackThread } from "./slack-thread.ts";
 
@@ -25,7 +25,7 @@ export type StoryResult = { story: Story; ok: boolean; what: string; requestId: 
 export type StorySettings = {
   /** The task must poll more often, with one wake-up each. Lambda stops a loop after about 16 invocations, unless allowed. */
   wakes: number;
-  /** How long the agent of that task takes, unless it is canceled before. */
+  /** The time that the agent of that task takes, unless it is canceled. */
   wakeTaskMs: number;
   longTaskMs: number;
   /** The time for each story, besides what its agent takes. */
@@ -34,7 +34,7 @@ export type StorySettings = {
 };
 
 export type StoryDependencies = {
-  place: Pick<TaskPlace, "store" | "queue">;
+  zone: Pick<TaskZone, "store" | "queue">;
   slack: SlackThread;
   eventsUrl: string;
   signingSecret: string;
@@ -50,7 +50,7 @@ export type StoryDependencies = {
   signal: AbortSignal;
 };
 
-/** What a story does with its task. */
+/** The steps of a story with its task. */
 type Steps = {
   settings: StorySettings;
   /** Follows the task until it is as `wanted`. `what` names that for a person; `moreMs` is what its agent takes. */
@@ -124,25 +124,14 @@ export function storyTexts(settings: StorySettings): string[] {
   return Object.values(storyTable).map(({ text }) => text(settings));
 }
 
-/** Why a story did not end as it should. */
+/** The story did not end as it should. The message says why. */
 class StoryFailure extends Error {
   override name = "StoryFailure";
 }
 
 /** Rejects where it is interrupted, or where AWS or Slack refuses. */
-export async function runStory({
-  story,
-  place,
-  slack,
-  eventsUrl,
-  signingSecret,
-  channel,
-  user,
-  settings,
-  onBegun,
-  note,
-  signal,
-}: StoryDependencies & { story: Story }): Promise<StoryResult> {
+export async function runStory(story: Story, dependencies: StoryDependencies): Promise<StoryResult> {
+  const { zone, slack, eventsUrl, signingSecret, channel, user, settings, onBegun, note, signal } = dependencies;
   const { title, text, run } = storyTable[story];
   let latest: Task | undefined;
   const { ts, bot } = await slack.post({ text: `Sekisho smoke test: ${title}` });
@@ -171,7 +160,7 @@ export async function runStory({
       const endMs = performance.now() + patienceMs + moreMs;
       for (;;) {
         signal.throwIfAborted();
-        latest = (await place.store.get({ id: requestId }))?.task;
+        latest = (await zone.store.get({ id: requestId }))?.task;
         if (latest !== undefined) {
           const line = `${story}: ${latest.state}${polls() < 5 ? "" : `, ${polls() - (polls() % 5)} polls`}`;
           if (line !== shown) note(line);
@@ -188,7 +177,7 @@ export async function runStory({
       }
     },
     async cancel() {
-      if (latest !== undefined) await sendCancel({ place, task: latest });
+      if (latest !== undefined) await sendCancel({ zone, task: latest });
     },
     async reply(text) {
       const reply = await slack.post({ text: `Sekisho smoke test: the reply is ${text}.`, threadTs: ts });
@@ -222,16 +211,10 @@ function requireAnswer(task: Task): void {
 
 type Message = { type: "app_mention" | "message"; ts: string; threadTs?: string; text: string };
 
+type SentMessage = Message & { bot: BotOfStage; channel: string; user: string };
+
 /** The payload of an event as Slack posts it (https://docs.slack.dev/apis/events-api). */
-function createPayload({
-  type,
-  ts,
-  threadTs,
-  text,
-  bot,
-  channel,
-  user,
-}: Message & { bot: BotOfStage; channel: string; user: string }) {
+function createPayload({ type, ts, threadTs, text, bot, channel, user }: SentMessage) {
   const { team, appId, botUser } = bot;
   const thread = threadTs !== undefined && { thread_ts: threadTs };
   const channelType = type === "message" && { channel_type: channel.startsWith("D") ? "im" : "channel" };

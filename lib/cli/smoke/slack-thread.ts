@@ -13,7 +13,7 @@ export type SlackThread = {
   team(): Promise<string>;
   /** Resolves to the post's `ts`. */
   post(request: { text: string; threadTs?: string }): Promise<{ ts: string; bot: BotOfStage }>;
-  /** Whether a reply in the thread has a file. */
+  /** True if a reply in the thread has a file. */
   hasFile(request: { threadTs: string }): Promise<boolean>;
 };
 
@@ -27,18 +27,10 @@ const threadSchema = z.object({
   messages: z.array(z.object({ ts: z.string(), files: z.array(z.unknown()).optional() })),
 });
 
+type ThreadOptions = { slack: Pick<Config["slack"], "apiUrl">; token: string; channel: string; signal: AbortSignal };
+
 /** Rejects with an AwsFailure that says what to do and does not hold the token. */
-export function openSlackThread({
-  slack: { apiUrl },
-  token,
-  channel,
-  signal,
-}: {
-  slack: Pick<Config["slack"], "apiUrl">;
-  token: string;
-  channel: string;
-  signal: AbortSignal;
-}): SlackThread {
+export function openSlackThread({ slack: { apiUrl }, token, channel, signal }: ThreadOptions): SlackThread {
   async function call<T>(method: string, args: Record<string, unknown>, schema: z.ZodType<T>): Promise<T> {
     const request = { token: async () => token, apiUrl, method, args, timeoutMs, signal };
     const answer = await callWebApi(request).catch((thrown: unknown) => {

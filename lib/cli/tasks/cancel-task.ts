@@ -2,7 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { QueueMessage } from "../../../lambdas/verification/task/messages.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import type { TaskPlace } from "./stored-task.ts";
+import type { TaskZone } from "./stored-task.ts";
 import { describeOutcome } from "./text.ts";
 
 /** Completes "It cannot be canceled any more: ..."; undefined if it can be. */
@@ -11,33 +11,28 @@ export function cancelRefusal(task: Task): string | undefined {
 }
 
 /** Only sends the message. The worker cancels the task and tells the thread. */
-export async function sendCancel({ place, task }: { place: Pick<TaskPlace, "queue">; task: Task }): Promise<void> {
+export async function sendCancel({ zone, task }: { zone: Pick<TaskZone, "queue">; task: Task }): Promise<void> {
   const message: QueueMessage = { type: "cancel", requestId: task.id };
-  await place.queue.send({ body: JSON.stringify(message), group: task.message.team });
+  await zone.queue.send({ body: JSON.stringify(message), group: task.message.team });
 }
 
-/** Resolves to the latest record, which is not `done` if `timeoutMs` end first. Rejects when the signal aborts. */
-export async function waitForEnd({
-  place,
-  task: first,
-  timeoutMs,
-  pollMs = 500,
-  signal,
-  changed,
-}: {
-  place: { store: Pick<TaskPlace["store"], "get"> };
+type EndOfTask = {
+  zone: { store: Pick<TaskZone["store"], "get"> };
   task: Task;
   timeoutMs: number;
   pollMs?: number;
   signal: AbortSignal;
   /** Called with each new state. */
   changed: (task: Task) => void;
-}): Promise<Task> {
+};
+
+/** Resolves to the latest record, which is not `done` if `timeoutMs` end first. Rejects when the signal aborts. */
+export async function waitForEnd({ zone, task: first, timeoutMs, pollMs = 500, signal, changed }: EndOfTask) {
   const tooLate = AbortSignal.timeout(timeoutMs);
   let task = first;
   while (task.state !== "done" && !tooLate.aborted) {
     await setTimeout(pollMs, undefined, { signal });
-    const latest = (await place.store.get({ id: task.id }))?.task ?? task;
+    const latest = (await zone.store.get({ id: task.id }))?.task ?? task;
     if (latest.state !== task.state) changed(latest);
     task = latest;
   }

@@ -3,7 +3,7 @@
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { type CommandRun, UsageError } from "../command.ts";
-import { isErased, type TaskPlace } from "./stored-task.ts";
+import { isErased, type TaskZone } from "./stored-task.ts";
 
 /** There is no such task, or several fit. The message is for a person. */
 export class NoSuchTask extends Error {
@@ -21,24 +21,24 @@ export function readTaskId(positionals: string[]): string {
   throw new UsageError(`"${id}" is no request id: a UUID, or at least the first four characters of one.`);
 }
 
-type Wanted = { place: TaskPlace; id: string; note: CommandRun["note"] };
+type Wanted = { zone: TaskZone; id: string; note: CommandRun["note"] };
 
 /** Throws NoSuchTask where there is no task, or several fit. */
-export async function findTask({ place, id, note }: Wanted): Promise<Task> {
-  const { where, store } = place;
-  const stored = await store.get({ id: uuidPattern.test(id) ? id : await completeId({ place, id, note }) });
+export async function findTask({ zone, id, note }: Wanted): Promise<Task> {
+  const { where, store } = zone;
+  const stored = await store.get({ id: uuidPattern.test(id) ? id : await completeId({ zone, id, note }) });
   if (stored === undefined) throw new NoSuchTask(`There is no task ${id} ${where}, or its record has expired.`);
   if (isErased(stored)) throw new NoSuchTask(`The data of task ${stored.id} ${where} was deleted.`);
   if (stored.task === undefined) throw new NoSuchTask(`The record of ${id} ${where} is of another version of Sekisho.`);
   return stored.task;
 }
 
-async function completeId({ place, id, note }: Wanted): Promise<string> {
-  if (place.costOfSearch !== undefined) note(place.costOfSearch);
-  const found = new Set(await place.idsLike(id));
+async function completeId({ zone, id, note }: Wanted): Promise<string> {
+  if (zone.costOfSearch !== undefined) note(zone.costOfSearch);
+  const found = new Set(await zone.idsLike(id));
   const ids = [...found].filter((each) => uuidPattern.test(each)).sort();
   const [only] = ids;
-  if (only === undefined) throw new NoSuchTask(`No request id ${place.where} begins with ${id}.`);
+  if (only === undefined) throw new NoSuchTask(`No request id ${zone.where} begins with ${id}.`);
   if (ids.length === 1) return only;
   const shown = [...ids.slice(0, shownOfSeveral), ...(ids.length > shownOfSeveral ? ["…"] : [])];
   throw new NoSuchTask(`Several request ids begin with ${id}:\n${shown.join("\n")}`);

@@ -3,9 +3,9 @@ import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import type { AskMessage } from "../../../lambdas/verification/task/messages.ts";
 import { retryIdOf } from "../../../lambdas/verification/task/routing.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import type { TaskPlace } from "./stored-task.ts";
+import type { TaskZone } from "./stored-task.ts";
 
-/** Why the task cannot be retried and what to do instead, to follow its name; undefined if it can be. */
+/** Completes "Task … ": why it cannot be retried, and what to do instead. Undefined if it can be. */
 export function retryRefusal({ state, message, outcome, call }: Task): string | undefined {
   if (state !== "done") return `is not over yet (${state}). sekisho tasks cancel ends it.`;
   if (message.command) {
@@ -19,14 +19,16 @@ export function retryRefusal({ state, message, outcome, call }: Task): string | 
 
 const maxRetries = 100;
 
+type Retry = {
+  zone: { store: Pick<TaskZone["store"], "get"> } & Pick<TaskZone, "queue" | "sampleRatio">;
+  task: Task;
+};
+
 /** For a task that can be retried. `retryOf` is the task that was retried first. */
 export async function sendRetry({
-  place: { store, queue, sampleRatio = () => 1 },
+  zone: { store, queue, sampleRatio = () => 1 },
   task,
-}: {
-  place: { store: Pick<TaskPlace["store"], "get"> } & Pick<TaskPlace, "queue" | "sampleRatio">;
-  task: Task;
-}): Promise<{ requestId: string; retryOf: string }> {
+}: Retry): Promise<{ requestId: string; retryOf: string }> {
   const retryOf = task.retryOf ?? task.id;
   for (let count = 1; count <= maxRetries; count += 1) {
     const requestId = retryIdOf({ originalId: retryOf, count });

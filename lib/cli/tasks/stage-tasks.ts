@@ -4,22 +4,21 @@ import { type IndexEntry, queryShards } from "../../../lambdas/shared/engine/aws
 import { listShardKeys, taskTable, toStateBucket } from "../../../lambdas/shared/engine/aws/table.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { OpenStage } from "../zone/open-zone.ts";
-import type { TaskListings, TaskPlace } from "./stored-task.ts";
+import type { TaskListings, TaskZone } from "./stored-task.ts";
 
 const pageSize = 50;
 /** Stands for all open states, because the index lists open tasks together. */
 const anyOpenState = "received";
 
-export function listStageTasks({
-  outputs: { tableName: table },
-  client,
-  guarded,
-  store,
-  signal,
-}: Pick<OpenStage, "outputs" | "client" | "guarded"> & {
-  store: TaskPlace["store"];
+type StageListing = Pick<OpenStage, "outputs" | "client" | "guarded"> & {
+  store: TaskZone["store"];
   signal: AbortSignal;
-}): TaskListings {
+};
+
+export function listStageTasks(options: StageListing): TaskListings {
+  const { client, guarded, store, signal } = options;
+  const { tableName: table } = options.outputs;
+
   async function* openTasks(): AsyncGenerator<Task, void, undefined> {
     let after: string | undefined;
     for (let isLast = false; !isLast && !signal.aborted; ) {
@@ -44,7 +43,7 @@ export function listStageTasks({
     return (await client.send(command, { abortSignal: signal })).Item?.state?.S === state;
   }
 
-  async function newestIds({ state, cursor, limit }: Parameters<TaskPlace["newestIds"]>[0]) {
+  async function newestIds({ state, cursor, limit }: Parameters<TaskZone["newestIds"]>[0]) {
     const found: IndexEntry[] = [];
     let after = cursor;
     for (let isLast = false; !isLast && found.length <= limit; ) {

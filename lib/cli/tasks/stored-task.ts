@@ -4,7 +4,7 @@ import type { TaskQueue, TaskStore } from "../../../lambdas/shared/engine/ports.
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 
 /** `store` and `queue` reject with errors that tell a person what to do. */
-export type TaskPlace = TaskListings & {
+export type TaskZone = TaskListings & {
   /** Completes "There is no such task ...". */
   where: string;
   store: Pick<TaskStore<StoredTask>, "get" | "list">;
@@ -27,11 +27,12 @@ export type TaskListings = {
   idsLike(prefix: string): Promise<string[]>;
   /** A warning for `idsLike`; undefined where it costs next to nothing. */
   costOfSearch: string | undefined;
-  /** Why a message that was sent may be handled later only; undefined if a worker is known to run. */
+  /** Tells a person why a message may be handled only later. Undefined if a worker is known to run. */
   whyLater(): string | undefined;
 };
 
-const itemSchema = z.object({
+/** The fields of the store itself, which every record has. */
+export const itemSchema = z.object({
   id: z.string(),
   revision: z.int(),
   state: z.string(),

@@ -5,8 +5,8 @@ type EventName = TaskEvent["type"];
 type Detailed = { [Name in EventName]?: (event: Extract<TaskEvent, { type: Name }>) => string };
 
 /** The title of a step. Other code reads the state behind the arrow. */
-export function formatStepTitle({ words, state }: { words: string; state: string }): string {
-  return `${words} → ${state}`;
+export function formatStepTitle({ text, state }: { text: string; state: string }): string {
+  return `${text} → ${state}`;
 }
 
 /** With the details of the event. */

@@ -7,29 +7,26 @@ import {
 import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
 import { formatRoleName } from "../../cdk/names.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
-import { atExecutionStore, type ExecutionPlace } from "../zone/execution-store.ts";
+import { atExecutionStore, type ExecutionTarget } from "../zone/execution-store.ts";
 
 export type ExecutionRecord = {
   task?: ExecutionTask;
-  /** Why there is no record, for a person. */
+  /** Tells a person why there is no record. */
   note?: string;
 };
 
 /** The principals of a local host's only caller, by its authenticator. */
 const localPrincipals = ["anyone", "bearer", "platform"];
 
-/** `taskIds` are the ids that the task may have there. An AWS failure is a note, so that the rest of the trace is shown. */
-export async function readExecutionRecord({
-  at,
-  requestId,
-  taskIds,
-  signal,
-}: {
-  at: ExecutionPlace;
+type RecordSearch = {
+  at: ExecutionTarget;
   requestId: string;
   taskIds: readonly (string | undefined)[];
   signal: AbortSignal;
-}): Promise<ExecutionRecord> {
+};
+
+/** `taskIds` are the ids that the task may have there. An AWS failure is a note, so that the rest of the trace is shown. */
+export async function readExecutionRecord({ at, requestId, taskIds, signal }: RecordSearch): Promise<ExecutionRecord> {
   // No record says the id of a task that was answered at once, but it follows from the caller.
   const derived = listPrincipals(at).map((principal) => deriveTaskId({ principal, requestId }));
   const ids = new Set([...taskIds, ...derived].filter((id) => id !== undefined));
@@ -55,7 +52,7 @@ export async function readExecutionRecord({
   }
 }
 
-function listPrincipals(at: ExecutionPlace): string[] {
+function listPrincipals(at: ExecutionTarget): string[] {
   if ("file" in at) return localPrincipals;
   const role = formatRoleName({ stageName: at.stageName, zone: "Verification" });
   return [`${at.stage.verification.account}:role/${role}`, "agentcore"];

@@ -3,6 +3,7 @@ import { createReadStream } from "node:fs";
 import { addAbortSignal, type Readable } from "node:stream";
 import { isLogField } from "../../../lambdas/shared/log.ts";
 import { sanitizeLine } from "../../../lambdas/shared/untrusted-input.ts";
+import { readJson } from "../../local/read-json.ts";
 import { UsageError } from "../command.ts";
 import { describeEventName, formatStepTitle } from "./event-text.ts";
 import type { PictureStep, PictureZone } from "./picture-step.ts";
@@ -20,16 +21,14 @@ const maxLines = 200_000;
 /** `aws logs … --output text` puts a tab between messages. */
 const lineEnd = /\r?\n|\t(?=\{)/;
 
-/** `-` is stdin. `skipped` counts lines that are not ours; `cut`: there were more than are kept. Throws a UsageError for a file that cannot be read. */
+type LogFiles = { files: readonly string[]; stdin?: Readable; signal: AbortSignal };
+
+/** `-` is stdin. `skipped` counts foreign lines. `cut`: the rest was left out. Throws a UsageError for an unreadable file. */
 export async function readLogLines({
   files,
   stdin = process.stdin,
   signal,
-}: {
-  files: readonly string[];
-  stdin?: Readable;
-  signal: AbortSignal;
-}): Promise<{ lines: LogLine[]; skipped: number; cut: boolean }> {
+}: LogFiles): Promise<{ lines: LogLine[]; skipped: number; cut: boolean }> {
   const read = { lines: [] as LogLine[], skipped: 0, cut: false };
   for (const file of files) {
     try {
@@ -67,7 +66,7 @@ const maxDurationMs = 30 * 24 * 3600_000;
 
 /** Undefined if the line is not ours. Takes only the fields of our lines, because others may hold texts. */
 export function parseLogLine(text: string): LogLine | undefined {
-  const { level, message, timestamp, service, ...rest } = parseObject(text) ?? {};
+  const { level, message, timestamp, service, ...rest } = parseObject(text);
   const atMs = Date.parse(String(timestamp));
   if (typeof message !== "string" || !namePattern.test(message) || !(atMs >= firstMs && atMs < lastMs))
     return undefined;
@@ -96,14 +95,9 @@ function showValue(value: unknown): string | number | undefined {
 }
 
 /** Log services put a time, a stream's name or an id before the line. */
-function parseObject(text: string): Record<string, unknown> | undefined {
+function parseObject(text: string): Record<string, unknown> {
   const begin = text.indexOf("{");
-  try {
-    const json: unknown = begin < 0 ? undefined : JSON.parse(text.slice(begin, text.lastIndexOf("}") + 1));
-    return typeof json === "object" && json !== null ? (json as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+  return Object(begin < 0 ? undefined : readJson(text.slice(begin, text.lastIndexOf("}") + 1)));
 }
 
 type Ids = { taskId: string | undefined; traceId: string | undefined };
@@ -143,16 +137,10 @@ function requestIdOf({ fields: { request_id: id } }: LogLine): string | undefine
   return id === undefined ? undefined : String(id).toLowerCase();
 }
 
+type TaskLines = { lines: readonly LogLine[]; hasTask: boolean; hasExecution: boolean };
+
 /** `lines` are of one task, in order. Lines that repeat a record that is at hand, or a state, are left out. */
-export function listLineSteps({
-  lines,
-  hasTask,
-  hasExecution,
-}: {
-  lines: readonly LogLine[];
-  hasTask: boolean;
-  hasExecution: boolean;
-}): PictureStep[] {
+export function listLineSteps({ lines, hasTask, hasExecution }: TaskLines): PictureStep[] {
   let state: string | number | undefined;
   return lines.flatMap((line) => {
     const { message, fields } = line;
@@ -174,10 +162,10 @@ function toLineStep(line: LogLine): PictureStep {
   const durationMs = typeof duration === "number" ? duration : undefined;
   const because = reason === undefined ? "" : ` (${reason})`;
   const isCall = message === "call_answered" || message === "call_failed";
-  const words = isCall
+  const text = isCall
     ? `${operation}${message === "call_failed" ? " failed" : ""}`
     : describeEventName(String(message === "task_step" ? event : message));
-  const title = state === undefined ? words : formatStepTitle({ words, state: String(state) });
+  const title = state === undefined ? text : formatStepTitle({ text, state: String(state) });
   return {
     // The line of a call is written when the call ends.
     atMs: isCall ? line.atMs - (durationMs ?? 0) : line.atMs,

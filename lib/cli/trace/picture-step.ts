@@ -3,7 +3,7 @@
 export type PictureZone = "slack" | "verification" | "transport" | "execution" | "agent";
 
 export type PictureStep = {
-  /** When it happened; if it took time, when it began. */
+  /** The time at which it happened or, if it took a while, began. */
   atMs: number;
   zone: PictureZone;
   title: string;

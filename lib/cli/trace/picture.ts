@@ -20,7 +20,7 @@ export type Picture = {
   outcome?: string;
   destination?: string;
   startedAtMs: number;
-  /** When the thread had the outcome. The worker looks at the thread once more, minutes later. */
+  /** The time at which the thread had the outcome. The worker looks at the thread again minutes later. */
   endedAtMs?: number;
   /** In order of time. */
   steps: PictureStep[];
@@ -37,14 +37,8 @@ export type PictureSources = {
 };
 
 /** Undefined where nothing is known of the task. */
-export function createPicture({
-  requestId,
-  task,
-  execution,
-  lines: all = [],
-  stepRecorder = [],
-  nowMs,
-}: PictureSources): Picture | undefined {
+export function createPicture(sources: PictureSources): Picture | undefined {
+  const { requestId, task, execution, lines: all = [], stepRecorder = [], nowMs } = sources;
   const trace = task?.trace ?? execution?.trace;
   const ids = { taskId: task?.call?.taskId ?? execution?.id, traceId: trace && readTraceId(trace) };
   const { lines, taskId, traceId } = selectLines({ all, requestId, ...ids });
@@ -77,7 +71,7 @@ export function createPicture({
 }
 
 function isEnd({ zone, title }: PictureStep): boolean {
-  return zone === "verification" && title.endsWith(formatStepTitle({ words: "", state: "done" }));
+  return zone === "verification" && title.endsWith(formatStepTitle({ text: "", state: "done" }));
 }
 
 function latestField({ lines, name }: { lines: readonly LogLine[]; name: string }): string | undefined {

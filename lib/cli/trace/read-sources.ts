@@ -6,7 +6,7 @@ import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { readStage } from "../aws/stage.ts";
 import { type CommandRun, UsageError } from "../command.ts";
 import { findTask, NoSuchTask } from "../tasks/find-task.ts";
-import { withTaskPlace } from "../tasks/place.ts";
+import { withTaskZone } from "../tasks/task-zone.ts";
 import { type ZoneValues, zoneFile } from "../zone/zone.ts";
 import { readExecutionRecord } from "./execution-record.ts";
 import { findRequestIds, type LogLine, selectLines } from "./log-lines.ts";
@@ -40,8 +40,8 @@ async function readTask(
   { id, values, lines, fromLines }: Request & { fromLines: string | undefined },
 ): Promise<Task | undefined> {
   try {
-    return await withTaskPlace(run, values, async (place) =>
-      findTask({ place, id: fromLines ?? id.toLowerCase(), note: run.note }),
+    return await withTaskZone(run, values, async (zone) =>
+      findTask({ zone, id: fromLines ?? id.toLowerCase(), note: run.note }),
     );
   } catch (error) {
     const thrown = toFileError({ error, file: "The file of tasks" }) ?? error;

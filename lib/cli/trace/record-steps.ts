@@ -16,9 +16,9 @@ function createStep(atMs: number, zone: PictureZone, title: string, values: Valu
 
 export function listTaskSteps({ history, wait, question, progress }: Omit<Task, "outcome">): PictureStep[] {
   const steps = history.map(({ atMs, event, state }) => {
-    const words = describeEventName(event);
-    if (event === "asked") return createStep(atMs, "slack", words);
-    return createStep(atMs, "verification", formatStepTitle({ words, state }));
+    const text = describeEventName(event);
+    if (event === "asked") return createStep(atMs, "slack", text);
+    return createStep(atMs, "verification", formatStepTitle({ text, state }));
   });
   const { polls = 0, polledAtMs } = wait ?? {};
   if (polledAtMs !== undefined && polls > 0) steps.push(createStep(polledAtMs, "transport", "latest poll", { polls }));
@@ -58,14 +58,14 @@ export function listExecutionSteps({ task, nowMs }: { task: ExecutionTask; nowMs
   const steps = entered
     .filter(({ state }) => state !== "submitted")
     .map(({ state, atMs }): PictureStep => {
-      const title = formatStepTitle({ words: stateTexts[state], state });
+      const title = formatStepTitle({ text: stateTexts[state], state });
       const isFailed = state === "failed" || state === "rejected";
       return {
         ...createStep(atMs, "agent", title, state === latest ? failure : {}),
         ...(isFailed && { failed: true }),
       };
     });
-  const stored = formatStepTitle({ words: stateTexts.submitted, state: "submitted" });
+  const stored = formatStepTitle({ text: stateTexts.submitted, state: "submitted" });
   steps.unshift(createStep(createdAtMs, "execution", stored));
   // A run renews its lease. One that has expired means that nobody runs the agent any more.
   if (lease !== undefined && !isTerminal(latest) && lease.untilMs <= nowMs) {

@@ -27,12 +27,12 @@ export function toRecorderStep({ atMs, kind, title, detail, failed }: RecordedSt
 /** A record is stamped before it is written, and the step is recorded after that. */
 const sameWithinMs = 5000;
 
-/** Whether an entry of a task's history is among the steps, which tell more of it. */
+/** True if an entry of a task's history is among the steps, which tell more of it. */
 export function isRecorded({ atMs, event, state }: Task["history"][number], steps: readonly RecordedStep[]): boolean {
   return steps.some(
     (step) =>
       Object(Object(step.detail).event).type === event &&
-      step.title.endsWith(formatStepTitle({ words: "", state })) &&
+      step.title.endsWith(formatStepTitle({ text: "", state })) &&
       Math.abs(step.atMs - atMs) <= sameWithinMs,
   );
 }

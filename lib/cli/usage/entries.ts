@@ -17,16 +17,10 @@ const daysByDefault = 30;
 /** The usage history cannot be kept for longer. */
 const mostDays = 3660;
 
+type DayOptions = { from?: string | undefined; to?: string | undefined; nowMs: number };
+
 /** The days from the first to the last, both included. By default the last thirty, with today. */
-export function listDays({
-  from,
-  to,
-  nowMs,
-}: {
-  from?: string | undefined;
-  to?: string | undefined;
-  nowMs: number;
-}): string[] {
+export function listDays({ from, to, nowMs }: DayOptions): string[] {
   const lastMs = parseDay(to ?? formatDay(nowMs), "--to");
   const firstMs = from === undefined ? lastMs - (daysByDefault - 1) * dayMs : parseDay(from, "--from");
   const count = Math.round((lastMs - firstMs) / dayMs) + 1;
@@ -42,22 +36,18 @@ function parseDay(day: string, option: string): number {
   throw new UsageError(`${option} is a day such as 2026-11-30, not "${day}".`);
 }
 
-/** In the order in which tasks ended, to the second or so. Calls `unread` for an entry of another version. */
-export async function* readEntries({
-  store,
-  days,
-  team,
-  user,
-  unread,
-  signal,
-}: {
+type EntrySearch = {
   store: Pick<TaskStore<StoredRecord>, "list">;
   days: readonly string[];
   team: string | undefined;
   user: string | undefined;
   unread: () => void;
   signal: AbortSignal;
-}): AsyncGenerator<HistoryEntry, void, undefined> {
+};
+
+/** In the order in which tasks ended, to the second or so. Calls `unread` for an entry of another version. */
+export async function* readEntries(search: EntrySearch): AsyncGenerator<HistoryEntry, void, undefined> {
+  const { store, days, team, user, unread, signal } = search;
   for (const day of days) {
     for await (const record of listItems({ store, index: "state", key: createHistoryState(day), signal })) {
       const entry = readEntry(record);

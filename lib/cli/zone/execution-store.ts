@@ -8,7 +8,9 @@ import type { NamedStage } from "../aws/stage.ts";
 import type { StoreWork } from "./open-zone.ts";
 
 /** `file` is the Verification zone's. */
-export type ExecutionPlace = { file: string } | NamedStage;
+export type ExecutionTarget = { file: string } | NamedStage;
+
+type ExecutionWork<T extends TaskItem, Result> = StoreWork<T, Result> & { at: ExecutionTarget };
 
 /**
  * Runs `work` on the store, and closes it. Resolves to undefined where there is no such store: the tasks run elsewhere.
@@ -17,7 +19,7 @@ export type ExecutionPlace = { file: string } | NamedStage;
 export async function atExecutionStore<T extends TaskItem, Result>({
   at,
   ...request
-}: StoreWork<T, Result> & { at: ExecutionPlace }): Promise<Result | undefined> {
+}: ExecutionWork<T, Result>): Promise<Result | undefined> {
   if (!("file" in at)) return (await import("./stage-zone.ts")).atExecutionTable({ ...at, ...request });
   const file = executionFile(at.file);
   if (!existsSync(file)) return undefined;

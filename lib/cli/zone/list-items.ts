@@ -3,6 +3,13 @@ import type { StoreIndex, TaskItem, TaskStore } from "../../../lambdas/shared/en
 
 const pageSize = 50;
 
+type Listing<T extends TaskItem> = {
+  store: Pick<TaskStore<T>, "list">;
+  index: StoreIndex;
+  key: string;
+  signal: AbortSignal;
+};
+
 /**
  * Everything under one index key, in the order of the index. Reads a page only when it is needed. Throws if the signal
  * aborts, because half a listing must not be taken for a whole one.
@@ -12,12 +19,7 @@ export async function* listItems<T extends TaskItem>({
   index,
   key,
   signal,
-}: {
-  store: Pick<TaskStore<T>, "list">;
-  index: StoreIndex;
-  key: string;
-  signal: AbortSignal;
-}): AsyncGenerator<T, void, undefined> {
+}: Listing<T>): AsyncGenerator<T, void, undefined> {
   let cursor: string | undefined;
   do {
     signal.throwIfAborted();

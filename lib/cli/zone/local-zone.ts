@@ -7,17 +7,15 @@ import type { OpenFile, OpenZone } from "./open-zone.ts";
 
 export type LocalZone = OpenZone & { at: OpenFile };
 
-/** Throws if there is no file, or an empty one, or one that cannot be used. Does not create a file, or tables in an empty one. */
-export function openLocalZone({
-  file,
-  config,
-  busyTimeoutMs,
-}: {
+type LocalZoneOptions = {
   file: string;
   config: () => Config;
-  /** How long a call waits for a lock. A server answers nobody meanwhile. */
+  /** The longest wait for a lock. A server answers nobody meanwhile. */
   busyTimeoutMs?: number;
-}): LocalZone {
+};
+
+/** Throws if there is no file, or an empty one, or one that cannot be used. Does not create a file, or tables in an empty one. */
+export function openLocalZone({ file, config, busyTimeoutMs }: LocalZoneOptions): LocalZone {
   if (!existsSync(file)) {
     throw new Error(
       `There is no ${file}: the local run creates it at its first start. Name another file with --store, or a stage on AWS with --stage.`,

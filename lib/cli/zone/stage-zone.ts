@@ -13,16 +13,10 @@ import { readExecutionTable, readStackOutputs } from "../aws/stack-outputs.ts";
 import { chooseStage, type NamedStage } from "../aws/stage.ts";
 import type { Guarded, OpenStage, OpenZone, StoreRequest, StoreWork } from "./open-zone.ts";
 
+type StageOptions = { config: Config; stage: string; signal: AbortSignal };
+
 /** Opens the Verification zone. Rejects where the stage is unknown, not deployed, or in another account. */
-export async function openStageZone({
-  config,
-  stage,
-  signal,
-}: {
-  config: Config;
-  stage: string;
-  signal: AbortSignal;
-}): Promise<OpenZone & { at: OpenStage }> {
+export async function openStageZone({ config, stage, signal }: StageOptions): Promise<OpenZone & { at: OpenStage }> {
   const named = chooseStage(config, stage);
   const outputs = await readStackOutputs({ ...named, signal });
   const { region } = named.stage.verification;
@@ -48,17 +42,16 @@ export async function openStageZone({
   };
 }
 
+type TableWork<T extends TaskItem, Result> = NamedStage & StoreWork<T, Result>;
+
 /** Runs `work` on the table of the stage's Execution zone. Resolves to undefined where the stage deploys none. */
-export async function atExecutionTable<T extends TaskItem, Result>({
-  stageName,
-  stage,
-  parse,
-  work,
-  signal,
-}: NamedStage & StoreWork<T, Result>): Promise<Result | undefined> {
-  const place = findExecutionPlace(stage);
-  if (place === undefined) return undefined;
-  const { account, region } = place;
+export async function atExecutionTable<T extends TaskItem, Result>(
+  request: TableWork<T, Result>,
+): Promise<Result | undefined> {
+  const { stageName, stage, parse, work, signal } = request;
+  const target = findExecutionPlace(stage);
+  if (target === undefined) return undefined;
+  const { account, region } = target;
   const { account: actual } = await callerIdentity({ region, signal });
   if (actual !== account) {
     throw new AwsFailure(`The Execution zone is in account ${account}, but these credentials are of ${actual}.`);
@@ -73,16 +66,18 @@ export async function atExecutionTable<T extends TaskItem, Result>({
   }
 }
 
+type GuardedStore<T extends TaskItem> = {
+  store: ErasableStore<T>;
+  doing?: StoreRequest<T>["doing"] | undefined;
+  signal: AbortSignal;
+};
+
 /** Gives each call of the store a deadline, and an error that says what to do if AWS refuses it. */
 function guardedStore<T extends TaskItem>({
   store,
   doing: { read = "read a record", write = "write a record", list = "list records" } = {},
   signal,
-}: {
-  store: ErasableStore<T>;
-  doing?: StoreRequest<T>["doing"] | undefined;
-  signal: AbortSignal;
-}): ErasableStore<T> {
+}: GuardedStore<T>): ErasableStore<T> {
   const guarded: Guarded = (doing, call) => callAws({ doing, signal, call });
   return {
     get: (request) => guarded(read, () => store.get(request)),

@@ -1,6 +1,6 @@
 /** The Verification zone that a command works on: the options that name it, and how it is opened. */
 import { join, resolve } from "node:path";
-import { type ConfigLocation, loadConfig } from "../../../lambdas/shared/config/load.ts";
+import { loadConfig } from "../../../lambdas/shared/config/load.ts";
 import { type CommandRun, configOption, option, UsageError } from "../command.ts";
 import { openLocalZone } from "./local-zone.ts";
 import type { OpenZone } from "./open-zone.ts";
@@ -11,14 +11,12 @@ export const zoneOptions = {
   config: configOption,
 };
 
+/** The parts of a command's run that say where it works. */
+export type ZoneRun = Pick<CommandRun, "directory" | "signal">;
 export type ZoneValues = { stage?: string | undefined; store?: string | undefined; config?: string | undefined };
 
 /** Runs `work` at the zone that the options name, and closes it. */
-export async function atZone<T>(
-  run: Pick<CommandRun, "directory" | "signal">,
-  values: ZoneValues,
-  work: (zone: OpenZone) => Promise<T>,
-): Promise<T> {
+export async function atZone<T>(run: ZoneRun, values: ZoneValues, work: (zone: OpenZone) => Promise<T>): Promise<T> {
   const zone = await openZone(run, values);
   try {
     return await work(zone);
@@ -28,18 +26,15 @@ export async function atZone<T>(
 }
 
 /** Rejects if there is no such file, or the stage is unknown, not deployed, or in another account. */
-async function openZone(
-  { directory, signal }: Pick<CommandRun, "directory" | "signal">,
-  { stage, store, config: configFile }: ZoneValues,
-): Promise<OpenZone> {
+async function openZone({ directory, signal }: ZoneRun, { stage, store, config: file }: ZoneValues): Promise<OpenZone> {
   if (stage !== undefined && store !== undefined) throw new UsageError("--stage or --store, not both.");
-  const place: ConfigLocation = { directory, file: configFile };
+  const location = { directory, file };
   if (stage === undefined) {
-    return openLocalZone({ file: zoneFile({ directory, store }), config: () => loadConfig(place) });
+    return openLocalZone({ file: zoneFile({ directory, store }), config: () => loadConfig(location) });
   }
   // The clients of AWS are loaded only for a stage.
   const { openStageZone } = await import("./stage-zone.ts");
-  return openStageZone({ config: loadConfig(place), stage, signal });
+  return openStageZone({ config: loadConfig(location), stage, signal });
 }
 
 /** The local run's file, which may not exist. */

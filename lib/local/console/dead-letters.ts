@@ -1,11 +1,11 @@
-/** What was given up on and can be tried again: the dead letters of a stage, or the undelivered answers of one machine. */
+/** Lists messages and answers to try again: the dead letters of a stage, or the undelivered answers of one machine. */
 import type { QueueMessage } from "../../../lambdas/verification/task/messages.ts";
 import { queueGroupOf, type Task } from "../../../lambdas/verification/task/task.ts";
-import { type ReadLetter, readLetter, withDeadLetters } from "../../cli/aws/dead-letters/archive.ts";
+import { type ParsedDeadLetter, parseDeadLetter, withDeadLetters } from "../../cli/aws/dead-letters/archive.ts";
 import { createReadTaskState, createSend, redrive } from "../../cli/aws/dead-letters/redrive.ts";
 import { readStackOutputs } from "../../cli/aws/stack-outputs.ts";
 import type { NamedStage } from "../../cli/aws/stage.ts";
-import type { TaskPlace } from "../../cli/tasks/stored-task.ts";
+import type { TaskZone } from "../../cli/tasks/stored-task.ts";
 import { describeOutcome } from "../../cli/tasks/text.ts";
 import { isUndelivered } from "./task-row.ts";
 
@@ -21,26 +21,20 @@ type DeadLetterRow = {
   reason: string;
 };
 
-type RedrivenLetter = { requestId: string; task: string };
+type RedrivenTask = { requestId: string; task: string };
 
 export type DeadLetters = {
-  /** What the list is, and what a redrive does. */
+  /** Explains the list, and what a redrive does. */
   about: string;
   list(): Promise<DeadLetterRow[]>;
   /** Without `requestIds`, all that can be read. Resolves to those that are on their way again. */
-  redrive(requestIds: readonly string[] | undefined): Promise<RedrivenLetter[]>;
+  redrive(requestIds: readonly string[] | undefined): Promise<RedrivenTask[]>;
 };
 
+type StageArchive = { named: NamedStage; zone: Pick<TaskZone, "store">; signal: AbortSignal };
+
 /** The messages that a stage keeps for 14 days. Listing hides them from other readers for a while, so calls run one at a time. */
-export function createArchivedLetters({
-  named,
-  place,
-  signal,
-}: {
-  named: NamedStage;
-  place: Pick<TaskPlace, "store">;
-  signal: AbortSignal;
-}): DeadLetters {
+export function createArchivedDeadLetters({ named, zone, signal }: StageArchive): DeadLetters {
   const { region } = named.stage.verification;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -50,14 +44,14 @@ export function createArchivedLetters({
     return turn;
   }
 
-  async function toRow({ messageId, archivedAtMs, message }: ReadLetter): Promise<DeadLetterRow> {
+  async function toRow({ messageId, archivedAtMs, message }: ParsedDeadLetter): Promise<DeadLetterRow> {
     const row = { key: messageId, keptAtMs: archivedAtMs, kind: message?.type ?? "unreadable" };
     if (message === undefined) {
       const reason = "It cannot be read. npx sekisho dead-letters redrive --discard removes it.";
       return { ...row, requestId: null, task: "none", reason };
     }
     const { requestId } = message;
-    const stored = await place.store.get({ id: requestId });
+    const stored = await zone.store.get({ id: requestId });
     if (stored === undefined) return { ...row, requestId, task: "none", reason: "Its task could not even be recorded" };
     const outcome = (stored.task && describeOutcome(stored.task)) ?? stored.state;
     return { ...row, requestId, task: stored.state, reason: `Failed too often; its task: ${outcome}` };
@@ -70,20 +64,20 @@ export function createArchivedLetters({
       inTurn(async () => {
         const { deadLettersUrl: queueUrl } = await readStackOutputs({ ...named, signal });
         const rows: DeadLetterRow[] = [];
-        await withDeadLetters({ queueUrl, region, signal }, async (letters) => {
-          for (const letter of letters) rows.push(await toRow(readLetter(letter)));
+        await withDeadLetters({ queueUrl, region, signal }, async (deadLetters) => {
+          for (const deadLetter of deadLetters) rows.push(await toRow(parseDeadLetter(deadLetter)));
         });
         return rows.sort((a, b) => a.keptAtMs - b.keptAtMs);
       }),
     redrive: (requestIds) =>
       inTurn(async () => {
         const { deadLettersUrl, tableName, queueUrl } = await readStackOutputs({ ...named, signal });
-        const redriven: RedrivenLetter[] = [];
-        await withDeadLetters({ queueUrl: deadLettersUrl, region, signal }, async (letters, remove) => {
-          const isWanted = ({ message }: ReadLetter) =>
+        const redriven: RedrivenTask[] = [];
+        await withDeadLetters({ queueUrl: deadLettersUrl, region, signal }, async (deadLetters, remove) => {
+          const isWanted = ({ message }: ParsedDeadLetter) =>
             message !== undefined && (requestIds === undefined || requestIds.includes(message.requestId));
           await redrive({
-            letters: letters.map(readLetter).filter(isWanted),
+            deadLetters: deadLetters.map(parseDeadLetter).filter(isWanted),
             stateOfTask: createReadTaskState({ tableName, region, signal }),
             send: createSend({ queueUrl, region, signal }),
             remove,
@@ -95,18 +89,18 @@ export function createArchivedLetters({
   };
 }
 
-/** How many of the newest tasks that are over are searched. */
+/** Only so many of the newest finished tasks are searched. */
 const maxSearched = 1000;
 const pageSize = 200;
 
 /** On one machine a dead letter fails its task at once. What can be redriven there are answers that Slack did not take. */
-export function createUndeliveredLetters({ place }: { place: TaskPlace }): DeadLetters {
+export function createUndeliveredAnswers({ zone }: { zone: TaskZone }): DeadLetters {
   async function* undelivered(): AsyncGenerator<Task> {
     let cursor: string | undefined;
     for (let searched = 0; searched < maxSearched; searched += pageSize) {
-      const page = await place.newestIds({ state: "done", cursor, limit: pageSize });
+      const page = await zone.newestIds({ state: "done", cursor, limit: pageSize });
       for (const id of page.ids) {
-        const task = (await place.store.get({ id }))?.task;
+        const task = (await zone.store.get({ id }))?.task;
         if (task !== undefined && isUndelivered(task)) yield task;
       }
       cursor = page.cursor;
@@ -128,10 +122,10 @@ export function createUndeliveredLetters({ place }: { place: TaskPlace }): DeadL
       return rows;
     },
     async redrive(requestIds) {
-      const redriven: RedrivenLetter[] = [];
+      const redriven: RedrivenTask[] = [];
       for await (const task of undelivered()) {
         if (requestIds !== undefined && !requestIds.includes(task.id)) continue;
-        await sendRedrive({ place, task });
+        await sendRedrive({ zone, task });
         redriven.push({ requestId: task.id, task: task.state });
       }
       return redriven;
@@ -144,7 +138,7 @@ export function redriveRefusal(task: Task): string | undefined {
   return isUndelivered(task) ? undefined : "has no answer that is missing in its thread.";
 }
 
-export async function sendRedrive({ place, task }: { place: Pick<TaskPlace, "queue">; task: Task }): Promise<void> {
+export async function sendRedrive({ zone, task }: { zone: Pick<TaskZone, "queue">; task: Task }): Promise<void> {
   const message: QueueMessage = { type: "redrive", requestId: task.id };
-  await place.queue.send({ body: JSON.stringify(message), group: queueGroupOf(task) });
+  await zone.queue.send({ body: JSON.stringify(message), group: queueGroupOf(task) });
 }

@@ -13,7 +13,7 @@ type DestinationsView = {
 };
 
 export type HealthBoard = {
-  /** What is known now. Starts the checks that are due. */
+  /** Returns the results that are known now. Starts the checks that are due. */
   view(): Promise<DestinationsView>;
   /** Checks the named destinations now, or all of them, but none twice within `minMs`. */
   check(names: readonly string[] | undefined): Promise<void>;
@@ -22,20 +22,17 @@ export type HealthBoard = {
 const dueMs = 60_000;
 const minMs = 5000;
 
-export function createHealthBoard({
-  read,
-  check,
-  own,
-  now = Date.now,
-}: {
-  /** Reads the configuration in force. Called at most every `dueMs`. */
+type HealthOptions = {
+  /** Reads the configuration in effect. Called at most every `dueMs`. */
   read: () => Promise<EffectiveConfig>;
   /** Never rejects. */
   check: (request: { effective: EffectiveConfig; name: string }) => Promise<DestinationCheck>;
-  /** Where a destination without an address of its own leads. */
-  own: (effective: EffectiveConfig) => Parameters<typeof toDestinationRow>[0]["own"];
+  /** The address and authorizer of a destination that has none of its own. */
+  own: Parameters<typeof toDestinationRow>[0]["own"];
   now?: () => number;
-}): HealthBoard {
+};
+
+export function createHealthBoard({ read, check, own, now = Date.now }: HealthOptions): HealthBoard {
   const healths = new Map<string, Health>();
   const checking = new Set<string>();
   let cached: { atMs: number; effective: Promise<EffectiveConfig> } | undefined;
@@ -73,7 +70,7 @@ export function createHealthBoard({
       return {
         destinations: Object.entries(destinations).map(([name, destination]) => {
           const needsDeploy = notDeployed.includes(name);
-          const row = toDestinationRow({ name, destination, routes, own: own(effective), needsDeploy });
+          const row = toDestinationRow({ name, destination, routes, own, needsDeploy });
           return { ...row, checking: checking.has(name), ...healths.get(name) };
         }),
         routes: routes.map((route, index) => ({

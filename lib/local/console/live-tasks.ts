@@ -1,7 +1,7 @@
-/** The live list of tasks: polled once for everybody who looks at it, and only while somebody does. */
+/** The live list of tasks. One poll serves everybody who looks at it, and none runs while nobody does. */
 import { setTimeout } from "node:timers/promises";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { openStates, type TaskPlace } from "../../cli/tasks/stored-task.ts";
+import { openStates, type TaskZone } from "../../cli/tasks/stored-task.ts";
 import { type TaskRow, toTaskRow } from "./task-row.ts";
 
 /** `more` names the states of which there are more tasks than are listed. */
@@ -25,24 +25,16 @@ const maxRows = 500;
 /** Finished tasks are read again only after this time. They seldom change, but their data may be deleted. */
 const trustedMs = 60_000;
 
-type Place = Pick<TaskPlace, "store" | "newestIds" | "openTasks">;
+type ListedTasks = Pick<TaskZone, "store" | "newestIds" | "openTasks">;
 
 /** `readAtMs` has, by task id, when the row of a finished task was read. */
 type Seen = { rows: Map<string, TaskRow>; more: string[]; readAtMs: ReadonlyMap<string, number> };
 const nothing: Seen = { rows: new Map(), more: [], readAtMs: new Map() };
 
+type LiveOptions = { zone: ListedTasks; explain: (thrown: unknown) => string; pollMs?: number; now?: () => number };
+
 /** `explain` turns what a poll throws into a text for a person. A poll begins `pollMs` after the previous one has ended. */
-export function createLiveTasks({
-  place,
-  explain,
-  pollMs = 2000,
-  now = Date.now,
-}: {
-  place: Place;
-  explain: (thrown: unknown) => string;
-  pollMs?: number;
-  now?: () => number;
-}): LiveTasks {
+export function createLiveTasks({ zone, explain, pollMs = 2000, now = Date.now }: LiveOptions): LiveTasks {
   const listeners = new Set<(update: TaskListUpdate) => void>();
   let seen: Seen | undefined;
   let trouble: string | undefined;
@@ -54,7 +46,7 @@ export function createLiveTasks({
 
   async function poll(stop: AbortSignal): Promise<void> {
     try {
-      const found = await readList(place, seen ?? nothing, now());
+      const found = await readList(zone, seen ?? nothing, now());
       // Nobody is looking any more.
       if (stop.aborted) return;
       const before = seen;
@@ -112,7 +104,7 @@ function allOf({ rows, more }: Seen): TaskListUpdate {
 }
 
 /** Reads the list. A task that was listed and is no longer found in its state is read by its id. */
-async function readList({ store, newestIds, openTasks }: Place, before: Seen, nowMs: number): Promise<Seen> {
+async function readList({ store, newestIds, openTasks }: ListedTasks, before: Seen, nowMs: number): Promise<Seen> {
   const rows = new Map<string, TaskRow>();
   const readAtMs = new Map<string, number>();
   const more = new Set<string>();

@@ -1,4 +1,4 @@
-/** Where the page finds what it shows: on one machine, or in a stage on AWS. */
+/** The source of the page's data: one machine, or a stage on AWS. */
 import { readEnvironment } from "../../../lambdas/shared/config/environment.ts";
 import { type ConfigLocation, loadConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
@@ -7,23 +7,24 @@ import { readStackOutputs } from "../../cli/aws/stack-outputs.ts";
 import { chooseStage, type NamedStage } from "../../cli/aws/stage.ts";
 import { checkFromHere } from "../../cli/destinations/check.ts";
 import { checkInStage } from "../../cli/destinations/check-in-stage.ts";
+import { describeOwnExecution } from "../../cli/destinations/describe.ts";
 import { type EffectiveConfig, readEffectiveConfig } from "../../cli/destinations/effective-config.ts";
-import { localTaskPlace, taskPlace } from "../../cli/tasks/place.ts";
-import type { TaskPlace } from "../../cli/tasks/stored-task.ts";
+import type { TaskZone } from "../../cli/tasks/stored-task.ts";
+import { openLocalTaskZone, openTaskZone } from "../../cli/tasks/task-zone.ts";
 import { readExecutionRecord } from "../../cli/trace/execution-record.ts";
 import { createPicture, type Picture } from "../../cli/trace/picture.ts";
-import type { ExecutionPlace } from "../../cli/zone/execution-store.ts";
+import type { ExecutionTarget } from "../../cli/zone/execution-store.ts";
 import { openLocalZone } from "../../cli/zone/local-zone.ts";
 import { openStageZone } from "../../cli/zone/stage-zone.ts";
 import { zoneFile } from "../../cli/zone/zone.ts";
 import type { RecordedStep } from "../recorder/step-recorder.ts";
-import { createArchivedLetters, createUndeliveredLetters, type DeadLetters } from "./dead-letters.ts";
+import { createArchivedDeadLetters, createUndeliveredAnswers, type DeadLetters } from "./dead-letters.ts";
 import { createHealthBoard, type HealthBoard } from "./health.ts";
 
 export type ConsoleSource = {
   /** In the page's head: "this machine", "stage prod". */
   name: string;
-  place: TaskPlace;
+  zone: TaskZone;
   /** `note` says what is missing in the picture, and why. */
   pictureOf(request: { task: Task }): Promise<{ picture: Picture | undefined; note?: string | undefined }>;
   health: HealthBoard;
@@ -38,7 +39,7 @@ export type LocalRun = {
   config: ConfigLocation;
   store?: string | undefined;
   executionPort?: number | undefined;
-  /** What the run of this process has seen, with frames. */
+  /** The steps that the run of this process has recorded, with frames. */
   steps?: (() => readonly RecordedStep[]) | undefined;
 };
 
@@ -46,50 +47,38 @@ export type LocalRun = {
 export function openLocalSource({ signal, ...run }: LocalRun & { signal: AbortSignal }): ConsoleSource {
   const { config, store, executionPort, steps } = run;
   const file = zoneFile({ directory: config.directory, store });
-  const zone = openLocalZone({ file, config: () => loadConfig(config), busyTimeoutMs });
-  const place = localTaskPlace({ zone, signal });
+  const opened = openLocalZone({ file, config: () => loadConfig(config), busyTimeoutMs });
+  const zone = openLocalTaskZone({ zone: opened, signal });
   return {
     name: "this machine",
-    place,
+    zone,
     pictureOf: createPictureOf({ at: { file }, steps, signal }),
     health: openHealth({ config, stage: undefined, executionPort, signal }),
-    deadLetters: createUndeliveredLetters({ place }),
-    close: place.close,
+    deadLetters: createUndeliveredAnswers({ zone }),
+    close: zone.close,
   };
 }
+
+type StageOptions = { config: ConfigLocation; stage: string; signal: AbortSignal };
 
 /** Rejects with what to do if the stage is unknown, not deployed, or in another account. */
-export async function openStageSource({
-  config,
-  stage,
-  signal,
-}: {
-  config: ConfigLocation;
-  stage: string;
-  signal: AbortSignal;
-}): Promise<ConsoleSource> {
+export async function openStageSource({ config, stage, signal }: StageOptions): Promise<ConsoleSource> {
   const file = loadConfig(config);
   const named = chooseStage(file, stage);
-  const place = await taskPlace({ zone: await openStageZone({ config: file, stage, signal }), signal });
+  const zone = await openTaskZone({ zone: await openStageZone({ config: file, stage, signal }), signal });
   return {
     name: `stage ${named.stageName}`,
-    place,
+    zone,
     pictureOf: createPictureOf({ at: named, signal }),
     health: openHealth({ config, stage, executionPort: undefined, signal }),
-    deadLetters: createArchivedLetters({ named, place, signal }),
-    close: place.close,
+    deadLetters: createArchivedDeadLetters({ named, zone, signal }),
+    close: zone.close,
   };
 }
 
-function createPictureOf({
-  at,
-  steps,
-  signal,
-}: {
-  at: ExecutionPlace;
-  steps?: (() => readonly RecordedStep[]) | undefined;
-  signal: AbortSignal;
-}): ConsoleSource["pictureOf"] {
+type PictureOptions = { at: ExecutionTarget; steps?: (() => readonly RecordedStep[]) | undefined; signal: AbortSignal };
+
+function createPictureOf({ at, steps, signal }: PictureOptions): ConsoleSource["pictureOf"] {
   return async ({ task }) => {
     const { id: requestId, call } = task;
     const record = await readExecutionRecord({ at, requestId, taskIds: [call?.taskId], signal });
@@ -105,7 +94,7 @@ type HealthSource = {
   signal: AbortSignal;
 };
 
-function openHealth({ config: place, stage, executionPort, signal }: HealthSource): HealthBoard {
+function openHealth({ config: location, stage, executionPort, signal }: HealthSource): HealthBoard {
   const port = executionPort ?? readEnvironment().executionPort;
 
   /** Undefined if the worker does not tell. */
@@ -116,22 +105,20 @@ function openHealth({ config: place, stage, executionPort, signal }: HealthSourc
   }
 
   return createHealthBoard({
-    read: () => readEffectiveConfig({ place, stage, signal }),
+    read: () => readEffectiveConfig({ location, stage, signal }),
     async check({ effective, name }) {
       const { named, config } = effective;
       const destination = config.destinations[name];
-      const unknown = (words: string) => ({ name, address: "unknown", health: "unhealthy" as const, words });
+      const unknown = (text: string) => ({ name, address: "unknown", health: "unhealthy" as const, words: text });
       if (destination === undefined) return unknown("It is gone.");
-      if (named === undefined) return checkFromHere({ config, place, name, destination, executionPort: port, signal });
+      if (named === undefined)
+        return checkFromHere({ config, location, name, destination, executionPort: port, signal });
       try {
         return (await checkByWorker(name, { ...effective, named })) ?? unknown("The worker does not tell.");
       } catch (thrown) {
         return unknown(thrown instanceof AwsFailure ? thrown.message : "It cannot be checked.");
       }
     },
-    own: (effective) =>
-      effective.named === undefined
-        ? { address: `http://127.0.0.1:${port}/` }
-        : { address: "the stage's own Execution zone", authorizer: "sigv4" },
+    own: describeOwnExecution({ isStage: stage !== undefined, port }),
   });
 }

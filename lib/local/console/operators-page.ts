@@ -33,20 +33,12 @@ const redriveSchema = z.union([
   z.object({ requestIds: z.array(z.string().regex(uuidPattern)).min(1).max(1000) }),
 ]);
 
-export function createOperatorsPage({
-  source,
-  admission,
-  pollMs,
-  log,
-}: {
-  source: ConsoleSource;
-  admission: Admission;
-  pollMs?: number | undefined;
-  log: Log;
-}): OperatorsPage {
-  const { place, health, deadLetters } = source;
+type PageOptions = { source: ConsoleSource; admission: Admission; pollMs?: number | undefined; log: Log };
+
+export function createOperatorsPage({ source, admission, pollMs, log }: PageOptions): OperatorsPage {
+  const { zone, health, deadLetters } = source;
   const explain = createExplain({ log });
-  const live = createLiveTasks({ place, explain, ...(pollMs !== undefined && { pollMs }) });
+  const live = createLiveTasks({ zone, explain, ...(pollMs !== undefined && { pollMs }) });
   const streams = createEventStreams();
 
   const api: Routes = {

@@ -1,9 +1,8 @@
-/** Where the operators' page is served: on a listener of its own, or beside the local page. */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { closeServer, startListening } from "../../../lambdas/shared/http/server.ts";
+/** Serves the operators' page: on a listener of its own, or beside the local page. */
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Log } from "../../../lambdas/shared/log.ts";
-import { errorKind } from "../../../lambdas/shared/telemetry/error-kind.ts";
 import type { Door } from "../web/door.ts";
+import { startPageServer } from "../web/page-server.ts";
 import type { Site } from "../web/site.ts";
 import { type LocalRun, openLocalSource } from "./open-source.ts";
 import { createOperatorsPage, type OperatorsPage } from "./operators-page.ts";
@@ -12,43 +11,23 @@ const maxConnections = 256;
 
 export type OperateServer = { url: string; close(): Promise<void> };
 
+type OperateOptions = { page: OperatorsPage; hostname: string; port: number; log: Log };
+
 /**
  * Starts a listener for the page alone, so that a tunnel to the zone's port never leads to it. Rejects with a message for a person if
  * the port is taken.
  */
-export async function startOperateServer({
-  page,
-  hostname,
-  port,
-  log,
-}: {
-  page: OperatorsPage;
-  hostname: string;
-  port: number;
-  log: Log;
-}): Promise<OperateServer> {
+export async function startOperateServer({ page, hostname, port, log }: OperateOptions): Promise<OperateServer> {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (await page.handle(request, response)) return;
-    response.writeHead(404).end();
+    if (!(await page.handle(request, response))) response.writeHead(404).end();
   }
 
-  const server = createServer({ headersTimeout: 5000, requestTimeout: 10_000, connectionsCheckingInterval: 1000 });
-  server.maxConnections = maxConnections;
-  server.on("request", (request, response) => {
-    answer(request, response).catch((error: unknown) => {
-      // A browser that went away is not a failure, and there is nobody to answer.
-      if (request.destroyed && !request.complete) return;
-      log.error("request_failed", { cause_kind: errorKind(error) });
-      if (response.headersSent) response.destroy();
-      else response.writeHead(500).end();
-    });
-  });
-  const bound = await startListening({ server, hostname, port, portSetting: "--port" });
+  const server = await startPageServer({ answer, hostname, port, portSetting: "--port", maxConnections, log });
   return {
-    url: `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${bound}`,
+    url: `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${server.port}`,
     async close() {
       page.close();
-      await closeServer(server);
+      await server.close();
     },
   };
 }

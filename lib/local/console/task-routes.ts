@@ -15,19 +15,13 @@ const pageSize = 100;
 const states: readonly string[] = taskSchema.shape.state.options;
 const idPattern = /^[0-9a-f-]{4,36}$/;
 
-export function createTaskRoutes({
-  source: { place, pictureOf },
-  log,
-  now = Date.now,
-}: {
-  source: Pick<ConsoleSource, "place" | "pictureOf">;
-  log: Log;
-  now?: () => number;
-}): Routes {
+type TaskRouteOptions = { source: Pick<ConsoleSource, "zone" | "pictureOf">; log: Log };
+
+export function createTaskRoutes({ source: { zone, pictureOf }, log }: TaskRouteOptions): Routes {
   /** By the whole request id, or the beginning of one. Rejects with a message for a person. */
   async function find([given = ""]: readonly string[]): Promise<Task> {
     const id = given.toLowerCase();
-    if (idPattern.test(id)) return findTask({ place, id, note: () => {} });
+    if (idPattern.test(id)) return findTask({ zone, id, note: () => {} });
     throw new Refusal(404, "No task has such an id.");
   }
 
@@ -37,7 +31,7 @@ export function createTaskRoutes({
       const task = await find(parts);
       const done = await run(task);
       log.info("operator_asked", { operation, request_id: task.id, operator });
-      return { ...done, later: place.whyLater() };
+      return { ...done, later: zone.whyLater() };
     };
   }
 
@@ -47,17 +41,17 @@ export function createTaskRoutes({
       const state = query.get("state") ?? "";
       if (!states.includes(state)) throw new Refusal(400, `A state is needed: ${states.join(", ")}.`);
       const page = { state, cursor: query.get("cursor") ?? undefined, limit: pageSize };
-      const { ids, cursor } = await place.newestIds(page).catch((thrown: unknown) => {
+      const { ids, cursor } = await zone.newestIds(page).catch((thrown: unknown) => {
         throw thrown instanceof RangeError ? new Refusal(400, "That is no place in the list.") : thrown;
       });
-      const stored = await Promise.all(ids.map((id) => place.store.get({ id })));
+      const stored = await Promise.all(ids.map((id) => zone.store.get({ id })));
       const tasks = stored.flatMap((item) => item?.task ?? []);
-      return { rows: tasks.map((task) => toTaskRow({ task, nowMs: now() })), cursor };
+      return { rows: tasks.map((task) => toTaskRow({ task, nowMs: Date.now() })), cursor };
     },
 
     async "GET tasks/*"({ parts }) {
       const task = await find(parts);
-      const nowMs = now();
+      const nowMs = Date.now();
       return {
         nowMs,
         row: toTaskRow({ task, nowMs }),
@@ -70,21 +64,21 @@ export function createTaskRoutes({
     "POST tasks/*/cancel": action("cancel", async (task) => {
       const whyNot = cancelRefusal(task);
       if (whyNot !== undefined) throw new Refusal(409, `It cannot be canceled any more (${whyNot}).`);
-      await sendCancel({ place, task });
+      await sendCancel({ zone, task });
       return { text: "Asked to end; its thread is told." };
     }),
 
     "POST tasks/*/retry": action("retry", async (task) => {
       const whyNot = retryRefusal(task);
       if (whyNot !== undefined) throw new Refusal(409, `It ${whyNot}`);
-      const { requestId } = await sendRetry({ place, task });
+      const { requestId } = await sendRetry({ zone, task });
       return { requestId, text: "Asked once more, as a new task." };
     }),
 
     "POST tasks/*/redrive": action("redrive", async (task) => {
       const whyNot = redriveRefusal(task);
       if (whyNot !== undefined) throw new Refusal(409, `It ${whyNot}`);
-      await sendRedrive({ place, task });
+      await sendRedrive({ zone, task });
       return { text: "Its answer is on its way again." };
     }),
   };

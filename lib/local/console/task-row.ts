@@ -11,7 +11,7 @@ export type TaskRow = {
   text: string;
   receivedAtMs: number;
   changedAtMs: number;
-  /** When the next step is planned. Not a promise. */
+  /** The planned time of the next step. Not a promise. */
   nextAtMs?: number | undefined;
   destination?: string | undefined;
   team: string;

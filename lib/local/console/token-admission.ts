@@ -13,6 +13,8 @@ const idleMs = 30 * 60_000;
 const lifeMs = 12 * 3600_000;
 const tokenPattern = /^[\x21-\x7e]+$/;
 
+type AdmissionOptions = { authenticator: Authenticator; publicHost?: string | undefined; log: Log; now?: () => number };
+
 /**
  * Verifies a token at each request, also the one that a session stands for. Verifies it before failures are counted, so that a right
  * token gets in whatever others try from the same address. After too many failures an address hears only that they are too many, and
@@ -20,17 +22,7 @@ const tokenPattern = /^[\x21-\x7e]+$/;
  *
  * If `publicHost` is given, `Host` must be it: a name that an attacker's DNS points here is another one.
  */
-export function createTokenAdmission({
-  authenticator,
-  publicHost,
-  log,
-  now = Date.now,
-}: {
-  authenticator: Authenticator;
-  publicHost?: string | undefined;
-  log: Log;
-  now?: () => number;
-}): Admission {
+export function createTokenAdmission({ authenticator, publicHost, log, now = Date.now }: AdmissionOptions): Admission {
   const isPlatform = authenticator.kind === "platform";
   /** Each stands for the token that opened it. */
   const sessions = createSessions<string>({ idleMs, lifeMs, now });
@@ -135,7 +127,7 @@ function createFailureLimit({ now }: { now: () => number }) {
     return (byAddress.get(address) ?? []).filter((atMs) => atMs > now() - failureWindowMs).slice(-maxFailures);
   };
   return {
-    /** How long the address must wait. Undefined if it may try. */
+    /** The time that the address must wait. Undefined if it may try. */
     waitMs(address: string): number | undefined {
       const [first = 0, ...rest] = recent(address);
       return rest.length + 1 < maxFailures ? undefined : first + failureWindowMs - now();

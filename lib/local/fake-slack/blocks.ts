@@ -55,14 +55,13 @@ const blockSchema = z.discriminatedUnion("type", [
 
 const blocksSchema = z.array(blockSchema).max(maxBlocks);
 
+type GivenBlocks = { json: unknown; refusesMarkdown: boolean };
+
 /** The blocks, or a sentence that says what is wrong with them. */
 export function parseBlocks({
   json,
   refusesMarkdown,
-}: {
-  json: unknown;
-  refusesMarkdown: boolean;
-}): { blocks: readonly FakeSlackBlock[] } | { problem: string } {
+}: GivenBlocks): { blocks: readonly FakeSlackBlock[] } | { problem: string } {
   const parsed = blocksSchema.safeParse(json);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;

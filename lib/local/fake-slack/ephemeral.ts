@@ -1,4 +1,4 @@
-/** What Slack shows beside messages: ephemeral messages, the assistant's status, and suggested prompts. */
+/** Parts of the conversation beside its messages: ephemeral messages, the assistant's status, and suggested prompts. */
 
 /** Only `user` sees it, and it is in no history. */
 export type EphemeralMessage = {
@@ -19,8 +19,8 @@ export type EphemeralChange =
 /** Older ephemeral messages are forgotten. */
 const maxEphemeralMessages = 300;
 
-/** `tell` is called with each change. */
-export function createEphemeralState(tell: (change: EphemeralChange) => void) {
+/** `notify` is called with each change. */
+export function createEphemeralState(notify: (change: EphemeralChange) => void) {
   let ephemeralMessages: readonly EphemeralMessage[] = [];
   const statuses = new Map<string, Status>();
   const prompts = new Map<string, Prompts>();
@@ -29,7 +29,7 @@ export function createEphemeralState(tell: (change: EphemeralChange) => void) {
   return {
     postEphemeral(message: EphemeralMessage): void {
       ephemeralMessages = [...ephemeralMessages, message].slice(-maxEphemeralMessages);
-      tell({ type: "ephemeral", ...message });
+      notify({ type: "ephemeral", ...message });
     },
     /** An empty status removes the thread's status. */
     setStatus(status: Status): void {
@@ -37,11 +37,11 @@ export function createEphemeralState(tell: (change: EphemeralChange) => void) {
       if (status.status === "" && !statuses.has(key)) return;
       if (status.status === "") statuses.delete(key);
       else statuses.set(key, status);
-      tell({ type: "status", ...status });
+      notify({ type: "status", ...status });
     },
     setPrompts(suggested: Prompts): void {
       prompts.set(keyOf(suggested), suggested);
-      tell({ type: "prompts", ...suggested });
+      notify({ type: "prompts", ...suggested });
     },
     ephemeralMessages: () => ephemeralMessages,
     statuses: () => [...statuses.values()],

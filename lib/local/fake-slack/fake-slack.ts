@@ -10,18 +10,15 @@ import { otherBot } from "./workspace.ts";
 
 export type FakeSlack = Awaited<ReturnType<typeof startFakeSlack>>;
 
-/** Rejects if the options' `file` has other content. */
-export async function startFakeSlack({
-  signingSecret,
-  retryDelaysMs,
-  log = silentLog,
-  ...options
-}: {
+type FakeSlackOptions = {
   signingSecret: string;
   /** The delays before an event that was not acknowledged is sent again. Slack's own by default. */
   retryDelaysMs?: readonly number[];
   log?: Log;
-} & Omit<Parameters<typeof createState>[0], "onFailure">) {
+} & Omit<Parameters<typeof createState>[0], "onFailure">;
+
+/** Rejects if the options' `file` has other content. */
+export async function startFakeSlack({ signingSecret, retryDelaysMs, log = silentLog, ...options }: FakeSlackOptions) {
   const onFailure = (code: string) => log.error("fake_slack_not_stored", { cause_kind: code });
   const state = createState({ ...options, onFailure });
   const { messages, ephemeral, files, tokens } = state;
@@ -37,7 +34,7 @@ export async function startFakeSlack({
       const index = faults.findIndex((fault) => fault.method === method);
       return index < 0 ? undefined : faults.splice(index, 1)[0];
     },
-    onCall: calls.tell,
+    onCall: calls.notify,
   });
 
   return {

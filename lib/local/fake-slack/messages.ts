@@ -36,28 +36,22 @@ export type MessageChange =
 const storedSchema = z.object({ lastMicros: z.int().nonnegative(), messages: z.array(messageSchema) });
 type StoredMessages = z.infer<typeof storedSchema>;
 
-type Place = { channel: string; ts: string };
-const keyOf = ({ channel, ts }: Place) => `${channel}/${ts}`;
+type MessageReference = { channel: string; ts: string };
+const keyOf = ({ channel, ts }: MessageReference) => `${channel}/${ts}`;
 
 export type FakeSlackMessages = ReturnType<typeof createFakeSlackMessages>;
 
+type MessagesOptions = { now: () => number; stored?: StoredMessages | undefined; save?: (all: StoredMessages) => void };
+
 /** `save` gets all messages at each change, for a later `stored`. */
-export function createFakeSlackMessages({
-  now,
-  stored = { lastMicros: 0, messages: [] },
-  save,
-}: {
-  now: () => number;
-  stored?: StoredMessages | undefined;
-  save?: (all: StoredMessages) => void;
-}) {
-  const byPlace = new Map<string, FakeSlackMessage>();
+export function createFakeSlackMessages({ now, stored = { lastMicros: 0, messages: [] }, save }: MessagesOptions) {
+  const byReference = new Map<string, FakeSlackMessage>();
   /** The keys of each thread's replies. Without it, each read of a thread would scan all messages. */
   const repliesOf = new Map<string, Set<string>>();
   const changes = createListeners<MessageChange>();
   let { lastMicros } = stored;
   for (const message of stored.messages) put(message);
-  const all = () => [...byPlace.values()];
+  const all = () => [...byReference.values()];
 
   /** Slack's `ts`: seconds and microseconds, unique and increasing. */
   function newTs(): string {
@@ -67,41 +61,41 @@ export function createFakeSlackMessages({
 
   function put(message: FakeSlackMessage): void {
     const key = keyOf(message);
-    byPlace.set(key, message);
+    byReference.set(key, message);
     const { channel, threadTs } = message;
     if (threadTs === undefined) return;
     const thread = keyOf({ channel, ts: threadTs });
     repliesOf.set(thread, (repliesOf.get(thread) ?? new Set()).add(key));
   }
 
-  function tell(change: MessageChange): void {
+  function notify(change: MessageChange): void {
     save?.({ lastMicros, messages: all() });
-    changes.tell(change);
+    changes.notify(change);
   }
 
   function change(message: FakeSlackMessage, by: Partial<FakeSlackMessage>): FakeSlackMessage {
     const changed = { ...message, ...by };
     put(changed);
-    tell({ type: "message", message: changed });
+    notify({ type: "message", message: changed });
     return changed;
   }
 
   return {
     add: (message: Omit<FakeSlackMessage, "ts" | "edited" | "reactions">) =>
       change({ ...message, ts: newTs(), edited: false, reactions: [] }, {}),
-    find: (place: Place) => byPlace.get(keyOf(place)),
+    find: (reference: MessageReference) => byReference.get(keyOf(reference)),
     change,
-    remove({ channel, ts }: Place): void {
+    remove({ channel, ts }: MessageReference): void {
       const key = keyOf({ channel, ts });
-      const threadTs = byPlace.get(key)?.threadTs;
+      const threadTs = byReference.get(key)?.threadTs;
       if (threadTs !== undefined) repliesOf.get(keyOf({ channel, ts: threadTs }))?.delete(key);
-      byPlace.delete(key);
-      tell({ type: "removed", channel, ts });
+      byReference.delete(key);
+      notify({ type: "removed", channel, ts });
     },
     /** The message and its replies, oldest first. Empty if there is no such message. */
-    thread(place: Place): FakeSlackMessage[] {
-      const key = keyOf(place);
-      return [key, ...(repliesOf.get(key) ?? [])].flatMap((each) => byPlace.get(each) ?? []);
+    thread(reference: MessageReference): FakeSlackMessage[] {
+      const key = keyOf(reference);
+      return [key, ...(repliesOf.get(key) ?? [])].flatMap((each) => byReference.get(each) ?? []);
     },
     all,
     newTs,

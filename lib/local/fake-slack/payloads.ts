@@ -1,5 +1,5 @@
 /**
- * What Slack sends to an app: events (https://docs.slack.dev/apis/events-api), slash commands
+ * The requests that Slack sends to an app: events (https://docs.slack.dev/apis/events-api), slash commands
  * (https://docs.slack.dev/interactivity/implementing-slash-commands) and button clicks
  * (https://docs.slack.dev/reference/interaction-payloads/block_actions-payload).
  */
@@ -19,6 +19,8 @@ const token = "retired-verification-token";
 
 type PostedMessage = Pick<FakeSlackMessage, "channel" | "ts" | "threadTs" | "user" | "text" | "files">;
 
+type PostedEvent = { event: "app_mention" | "message"; message: PostedMessage; eventId?: string; filesUrl?: string };
+
 /**
  * `app_mention` and `message` for the same message differ in `event_id` and little else. `eventId` is unique per event;
  * redeliveries keep it.
@@ -28,12 +30,7 @@ export function createEventPayload({
   message: { channel, ts, threadTs, user, text, files = [] },
   eventId = `Ev${event === "message" ? "M" : "A"}${ts.replace(".", "")}`,
   filesUrl = "http://127.0.0.1/",
-}: {
-  event: "app_mention" | "message";
-  message: PostedMessage;
-  eventId?: string;
-  filesUrl?: string;
-}) {
+}: PostedEvent) {
   const team = findFakePerson(user)?.team ?? workspace.team;
   const isMessage = event === "message";
   const section = { type: "rich_text_section", elements: [{ type: "text", text }] };

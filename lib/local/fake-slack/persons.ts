@@ -1,4 +1,4 @@
-/** What people do in the fake Slack. Each action changes the workspace and reaches the app as a signed request. */
+/** The actions of people in the fake Slack. Each action changes the workspace and reaches the app as a signed request. */
 import { metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
 import { escapeMrkdwn } from "../../../lambdas/verification/slack/markdown/characters.ts";
 import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
@@ -37,17 +37,14 @@ type Post = {
   fileIds?: readonly string[];
 };
 
-export function createPersons({
-  state,
-  signingSecret,
-  retryDelaysMs,
-  signal,
-}: {
+type PersonsOptions = {
   state: FakeSlackState;
   signingSecret: string;
   retryDelaysMs: readonly number[] | undefined;
   signal: AbortSignal;
-}) {
+};
+
+export function createPersons({ state, signingSecret, retryDelaysMs, signal }: PersonsOptions) {
   const { messages, files: store, now } = state;
   const signed = { signingSecret, now, signal };
   let triggers = 0;

@@ -5,10 +5,10 @@ export type MethodArgs = Readonly<Record<string, string | undefined>>;
 export type MethodReply =
   | { ok: true; [field: string]: unknown }
   | { ok: false; error: string; [field: string]: unknown };
-/** Whose token a call carries: a workspace's, or an organization's. */
+/** The owner of the token in a call: a workspace or an organization. */
 export type FakeSlackCaller = { team: string } | { enterprise: string };
 
-/** Whether the app is installed in that workspace through the caller's installation. */
+/** True if the app is installed in that workspace through the caller's installation. */
 export function hasAccessToTeam(caller: FakeSlackCaller, team: string | undefined): boolean {
   return "team" in caller ? caller.team === team : findFakeTeam(team)?.enterprise === caller.enterprise;
 }

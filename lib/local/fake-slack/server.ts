@@ -1,7 +1,7 @@
 /** The fake Slack over HTTP: the Web API, uploads and downloads of files, with faults on demand. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { readBody } from "../../../lambdas/shared/http/read-body.ts";
+import { startListening } from "../../../lambdas/shared/http/server.ts";
 import { applyFault, type FakeRequest, type Fault, sendReply, type TakeFault } from "./faults.ts";
 import { hasAccessToTeam, type MethodArgs, type MethodReply } from "./reply.ts";
 import type { FakeSlackState } from "./state.ts";
@@ -13,16 +13,14 @@ export type FakeSlackCall = { method: string; args: MethodArgs; reply: MethodRep
 const maxBodyBytes = 1024 * 1024;
 const maxUploadBytes = 128 * 1024 * 1024;
 
+type ServerOptions = { state: FakeSlackState; takeFault: TakeFault; onCall?: (call: FakeSlackCall) => void };
+
 /** Listens on a free port of loopback, and sets the state's URL. */
 export async function startSlackServer({
   state,
   takeFault,
   onCall = () => {},
-}: {
-  state: FakeSlackState;
-  takeFault: TakeFault;
-  onCall?: (call: FakeSlackCall) => void;
-}): Promise<{ apiUrl: string; close(): Promise<void> }> {
+}: ServerOptions): Promise<{ apiUrl: string; close(): Promise<void> }> {
   const stop = new AbortController();
   const exceeds = createRateLimits(state.now);
 
@@ -96,11 +94,8 @@ export async function startSlackServer({
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy());
   });
-  const listening = Promise.withResolvers<void>();
-  server.once("error", listening.reject);
-  server.listen(0, "127.0.0.1", listening.resolve);
-  await listening.promise;
-  state.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const listener = { server, hostname: "127.0.0.1", port: 0, portSetting: "0" };
+  state.url = `http://127.0.0.1:${await startListening(listener)}/`;
   return {
     /** Ends with a slash, as Slack's own. */
     apiUrl: `${state.url}api/`,

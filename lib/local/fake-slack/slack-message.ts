@@ -4,16 +4,14 @@ import type { FakeSlackMessage } from "./messages.ts";
 import type { MethodArgs } from "./reply.ts";
 import { findFakeChannel, findFakePerson, isOwnBot, otherBot, workspace } from "./workspace.ts";
 
+type ShownMessage = { message: FakeSlackMessage; withMetadata?: boolean; filesUrl: string };
+
 /** `filesUrl` is the fake Slack's address, and ends with a slash. */
 export function toSlackMessage({
   message: { channel, ts, threadTs, user, text, metadata, blocks, files, stream, edited, unfurls },
   withMetadata = true,
   filesUrl,
-}: {
-  message: FakeSlackMessage;
-  withMetadata?: boolean;
-  filesUrl: string;
-}) {
+}: ShownMessage) {
   const team = findFakePerson(user)?.team ?? findFakeChannel(channel)?.team ?? workspace.team;
   return {
     type: "message",

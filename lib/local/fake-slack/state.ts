@@ -7,7 +7,7 @@ import { createFakeSlackTokens } from "./tokens.ts";
 
 export type FakeSlackChange = MessageChange | EphemeralChange;
 
-/** How strict this Slack is where the real one is undocumented, or may change. */
+/** The strictness of this Slack where the real one is undocumented or may change. */
 export type Rules = {
   /** The most messages on one page of `conversations.replies` and `conversations.history`. */
   pageSize: number;
@@ -35,15 +35,7 @@ const defaultRules: Rules = {
 
 export type FakeSlackState = ReturnType<typeof createState>;
 
-/** `file` keeps the messages, and the folder `FILE.files` beside it the files. Throws if `file` has other content. */
-export function createState({
-  botToken,
-  otherTokens,
-  file,
-  onFailure = () => {},
-  now = Date.now,
-  ...rules
-}: {
+type StateOptions = {
   botToken: string;
   /** Installs the app in the second workspace and in the organization too, with these tokens. */
   otherTokens?: { second?: string; organization?: string };
@@ -51,14 +43,18 @@ export function createState({
   /** Gets the error code if something cannot be written to `file`. */
   onFailure?: (code: string) => void;
   now?: () => number;
-} & Partial<Rules>) {
+} & Partial<Rules>;
+
+/** `file` keeps the messages, and the folder `FILE.files` beside it the files. Throws if `file` has other content. */
+export function createState(options: StateOptions) {
+  const { botToken, otherTokens, file, onFailure = () => {}, now = Date.now, ...rules } = options;
   const changes = createListeners<FakeSlackChange>();
   const messages = createFakeSlackMessages({ now, ...(file !== undefined && openMessageFile(file, onFailure)) });
-  messages.onChange(changes.tell);
+  messages.onChange(changes.notify);
   return {
     messages,
     files: createFakeSlackFiles(file === undefined ? undefined : openFileFolder(`${file}.files`, onFailure, now)),
-    ephemeral: createEphemeralState(changes.tell),
+    ephemeral: createEphemeralState(changes.notify),
     tokens: createFakeSlackTokens(botToken, otherTokens),
     rules: { ...defaultRules, ...rules },
     /** The server sets it once it listens. Files are below it; it ends with a slash. */

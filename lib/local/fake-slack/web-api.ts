@@ -42,13 +42,13 @@ export function answerCall(
   if (jsonArgs.some((arg) => hasHalfCharacter(readJson(args[arg])))) return refuse("invalid_arguments");
   const { team_id } = args;
   const isGranted = team_id === undefined || "team" in caller || hasAccessToTeam(caller, team_id);
-  const needed = wordsOf(row.scopes);
+  const needed = splitNames(row.scopes);
   const hasScope = needed.length === 0 || (rules.scopes?.some((scope) => needed.includes(scope)) ?? true);
   if (!isGranted) return { ...refuse("team_access_not_granted"), args };
   if (!hasScope) return { ...refuse("missing_scope"), args };
 
   const call: MethodContext = { args, caller, bot: findBotUser(caller), state };
-  for (const argument of wordsOf(row.args)) {
+  for (const argument of splitNames(row.args)) {
     const checked: { error?: string; [value: string]: unknown } = argumentChecks[argument as ArgumentName](call);
     const { error } = checked;
     if (error !== undefined) return { reply: { ok: false, ...checked, error }, args };
@@ -60,7 +60,7 @@ export function answerCall(
   return { reply: error === undefined ? { ok: true, ...fields } : { ok: false, error }, args };
 }
 
-function wordsOf(names = ""): string[] {
+function splitNames(names = ""): string[] {
   return names.split(" ").filter(Boolean);
 }
 

@@ -82,7 +82,7 @@ export function findTeamOfChannel(id: string): FakeSlackTeam {
   return findFakeTeam(findFakeChannel(id)?.team) ?? teams[0];
 }
 
-/** Whether the user is the app's own bot, in any installation. */
+/** True if the user is the app's own bot, in any installation. */
 export function isOwnBot(user: string): boolean {
   return teams.some((each) => each.user === user);
 }

@@ -1,4 +1,4 @@
-/** What somebody does on the page. The fake Slack's person does it, and each action becomes a signed request to the app. */
+/** The actions of a person on the page. The fake Slack's person does it, and each action becomes a signed request to the app. */
 import * as z from "zod";
 import { workspace } from "../fake-slack/workspace.ts";
 import { type RecordedSlack, recordPost, recordSignedRequest } from "../recorder/slack-steps.ts";
@@ -68,18 +68,15 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
   };
 }
 
-/** `impossible` is said where the fake Slack throws: it has no such place or button. */
-function action<Schema extends z.ZodType>({
-  schema,
-  invalid,
-  impossible,
-  run,
-}: {
+type Action<Schema extends z.ZodType> = {
   schema: Schema;
   invalid: string;
   impossible: string;
   run: (body: z.output<Schema>, eventsUrl: string) => object;
-}): Handler {
+};
+
+/** `impossible` is said where the fake Slack throws: it has no such channel, thread or button. */
+function action<Schema extends z.ZodType>({ schema, invalid, impossible, run }: Action<Schema>): Handler {
   return async ({ request, json }) => {
     const body = schema.safeParse(await json());
     if (!body.success) throw new Refusal(400, invalid);

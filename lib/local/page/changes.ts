@@ -1,4 +1,4 @@
-/** What the page in the browser is told: everything that there is, then each change. */
+/** The events that the page in the browser gets: the whole state, then each change. */
 import type { FakeSlackChange } from "../fake-slack/state.ts";
 import { channels, people, workspace } from "../fake-slack/workspace.ts";
 import type { RecordedSlack } from "../recorder/slack-steps.ts";
@@ -37,8 +37,8 @@ function peopleAndChannels() {
 function toPageChange(change: FakeSlackChange): object {
   if (change.type === "message") return { type: "message", message: createMessageView(change.message) };
   if (change.type !== "ephemeral") return change;
-  const { text, user, ...place } = change;
-  return { ...place, user, name: findDisplayName(user), shown: createMrkdwnTree(text, findDisplayName) };
+  const { text, user, ...rest } = change;
+  return { ...rest, user, name: findDisplayName(user), shown: createMrkdwnTree(text, findDisplayName) };
 }
 
 /** As a step of the timeline that all pages draw. */

@@ -36,20 +36,16 @@ export function recordPost({ asked, stepRecorder }: { asked: PostedByFakePerson;
   recordSignedRequest({ requestId, delivered, title: "Slack sends a signed event", detail, stepRecorder });
 }
 
-/** Records one of Slack's signed requests that belongs to the task, and the ingress's answer to it. */
-export function recordSignedRequest({
-  requestId,
-  delivered,
-  title,
-  detail,
-  stepRecorder,
-}: {
+type SignedRequest = {
   requestId: string;
   delivered: Promise<Delivery>;
   title: string;
   detail: object;
   stepRecorder: StepRecorder;
-}): void {
+};
+
+/** Records one of Slack's signed requests that belongs to the task, and the ingress's answer to it. */
+export function recordSignedRequest({ requestId, delivered, title, detail, stepRecorder }: SignedRequest): void {
   stepRecorder.add({ requestId, kind: "event", title, detail });
   void delivered.then(({ status, deliveries }) => {
     const answer = status === undefined ? "No answer to it" : `The ingress answers ${status}`;
@@ -57,11 +53,13 @@ export function recordSignedRequest({
   });
 }
 
+type SlackCall = Pick<FakeSlackCall, "args"> & { fakeSlack: FakeSlack };
+
 /** The task that a call belongs to: by its metadata, else by the message that it is about, else by the last question in its thread. */
 function requestIdOfCall({
   fakeSlack,
   args: { channel: named, channel_id, ts, timestamp, oldest, thread_ts, metadata },
-}: Pick<FakeSlackCall, "args"> & { fakeSlack: FakeSlack }): string | undefined {
+}: SlackCall): string | undefined {
   const channel = named ?? channel_id ?? "";
   const posted = metadataSchema.parse(readJson(metadata));
   if (posted !== undefined) return posted.event_payload.request_id;

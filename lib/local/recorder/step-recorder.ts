@@ -1,11 +1,12 @@
 /** Records the steps of each task's timeline, for the pages. */
 import { redact } from "../../../lambdas/verification/transport/tap.ts";
+import { createListeners } from "../listeners.ts";
 import type { WatchedStep } from "../task-watch.ts";
 
 /** `event` and `delivery` happen between Slack and the Verification zone. */
 export type RecordedStep = Omit<WatchedStep, "kind"> & { kind: WatchedStep["kind"] | "event" | "delivery" };
 
-/** Where a step happens. */
+/** The zone in which a step happens. */
 export const zoneOfStep = {
   event: "slack",
   delivery: "slack",
@@ -23,6 +24,8 @@ export type StepRecorder = {
   onStep(listener: (step: RecordedStep) => void): () => void;
 };
 
+type RecorderOptions = { secrets?: readonly string[]; maxTasks?: number; maxSteps?: number; now?: () => number };
+
 /**
  * Keeps the first `maxSteps` steps of each of the latest `maxTasks` tasks. Masks tokens and signed URLs by their form and their names,
  * and each of `secrets` wherever it occurs.
@@ -32,14 +35,9 @@ export function createStepRecorder({
   maxTasks = 100,
   maxSteps = 300,
   now = Date.now,
-}: {
-  secrets?: readonly string[];
-  maxTasks?: number;
-  maxSteps?: number;
-  now?: () => number;
-} = {}): StepRecorder {
+}: RecorderOptions = {}): StepRecorder {
   const byTask = new Map<string, RecordedStep[]>();
-  const listeners = new Set<(step: RecordedStep) => void>();
+  const news = createListeners<RecordedStep>();
 
   function stepsOf(requestId: string): RecordedStep[] {
     const known = byTask.get(requestId);
@@ -58,20 +56,16 @@ export function createStepRecorder({
       // Masking goes through JSON, so each listener gets a copy that does not change later.
       const step: RecordedStep = { ...rest, atMs, ...withoutSecrets({ title, detail }, secrets) };
       steps.push(step);
-      for (const listener of listeners) listener(step);
+      news.notify(step);
     },
     steps: () => [...byTask.values()].flat(),
-    onStep(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onStep: news.add,
   };
 }
 
-function withoutSecrets(
-  shown: Pick<RecordedStep, "title" | "detail">,
-  secrets: readonly string[],
-): Pick<RecordedStep, "title" | "detail"> {
+type Shown = Pick<RecordedStep, "title" | "detail">;
+
+function withoutSecrets(shown: Shown, secrets: readonly string[]): Shown {
   let json = JSON.stringify(redact(shown));
   for (const secret of secrets) {
     if (secret !== "") json = json.replaceAll(JSON.stringify(secret).slice(1, -1), "[redacted]");

@@ -1,4 +1,4 @@
-/** Who may use a page. Asked for each request, before anything else of it is read. */
+/** Decides who may use a page. Called for each request, before the rest of it is read. */
 import type { IncomingMessage } from "node:http";
 
 /** Sent as one line of plain text. The message is for a person. */

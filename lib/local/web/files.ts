@@ -8,6 +8,8 @@ const types: Record<string, string> = {
   ".css": "text/css; charset=utf-8",
 };
 
+type PageFiles = { folder: URL; path: string; names?: readonly string[] };
+
 /**
  * The scripts and style sheets of a folder, or those of them that `names` has. They import each other by paths that are the same on
  * disk and in the browser.
@@ -16,15 +18,11 @@ export function fileRoutes({
   folder,
   path,
   names = readdirSync(folder).filter((name) => extname(name) in types),
-}: {
-  folder: URL;
-  path: string;
-  names?: readonly string[];
-}): Routes {
+}: PageFiles): Routes {
   return Object.fromEntries(names.map((name) => [`GET ${path}${name}`, fileHandler(new URL(name, folder))]));
 }
 
-/** What every page uses. */
+/** The files that every page uses. */
 export const sharedRoutes = (): Routes => fileRoutes({ folder: new URL("./", import.meta.url), path: "/web/" });
 
 function fileHandler(file: URL): Handler {
@@ -38,23 +36,14 @@ const mark =
 
 type Sources = { code: string; images: string };
 
+type PageDocument = { folder: URL; path: string; name: string; title: string; sources?: (host: string) => Sources };
+
 /**
  * A document: the shell around the body in `NAME.html`, with the script `NAME.js` and the style sheet `page.css`. `sources` says from
  * where the browser may load scripts and styles, and images. Nothing in the document itself runs.
  */
-export function documentHandler({
-  folder,
-  path,
-  name,
-  title,
-  sources = () => ({ code: "'self'", images: "data:" }),
-}: {
-  folder: URL;
-  path: string;
-  name: string;
-  title: string;
-  sources?: (host: string) => Sources;
-}): Handler {
+export function documentHandler(options: PageDocument): Handler {
+  const { folder, path, name, title, sources = () => ({ code: "'self'", images: "data:" }) } = options;
   const values = { title, path, name, body: read(new URL(`${name}.html`, folder)), mark };
   const body = Object.entries(values).reduce(
     (text, [key, value]) => text.replaceAll(`{{${key}}}`, () => value),

@@ -1,6 +1,13 @@
 /** Tells requests of the page's own tab from those that another site makes the same browser send. */
 import type { IncomingHttpHeaders } from "node:http";
 
+type GuardedRequest = {
+  method: string | undefined;
+  headers: IncomingHttpHeaders;
+  hosts?: readonly string[] | undefined;
+  isDocument?: boolean;
+};
+
 /**
  * - `Host` must be one of `hosts`, where they are given: a name that an attacker's DNS points to this machine is another host
  *   (DNS rebinding).
@@ -8,17 +15,7 @@ import type { IncomingHttpHeaders } from "node:http";
  * - A POST without `Origin` is refused (CSRF), unless a script sends it with an `Authorization` that no browser would add by itself.
  * - `Sec-Fetch-Site` must not name another site, unless a document is asked for: a link may lead there from anywhere.
  */
-export function isFromOwnPage({
-  method,
-  headers,
-  hosts,
-  isDocument = false,
-}: {
-  method: string | undefined;
-  headers: IncomingHttpHeaders;
-  hosts?: readonly string[] | undefined;
-  isDocument?: boolean;
-}): boolean {
+export function isFromOwnPage({ method, headers, hosts, isDocument = false }: GuardedRequest): boolean {
   const { host, origin, authorization } = headers;
   const site = isDocument ? undefined : headers["sec-fetch-site"]?.toString();
   if (host === undefined || hosts?.includes(host.toLowerCase()) === false) return false;

@@ -26,9 +26,6 @@ export function errorBox(prefix = "") {
   const box = h("p.problem.bad", { role: "alert" });
   return {
     box,
-    show: (message) => {
-      box.textContent = message;
-    },
     /** Resolves to the result, or to undefined after it has shown what went wrong. */
     async attempt(work) {
       try {

@@ -21,19 +21,13 @@ const maxSessions = 100;
 
 type Entry<T> = Session<T> & { endsAtMs: number; usedAtMs: number; end(): void };
 
+type SessionOptions = { idleMs: number; lifeMs: number; now?: () => number };
+
 /**
  * A session ends `idleMs` after its last use, and at the latest `lifeMs` after it began. When there are too many, the least recently
  * used one ends.
  */
-export function createSessions<T>({
-  idleMs,
-  lifeMs,
-  now = Date.now,
-}: {
-  idleMs: number;
-  lifeMs: number;
-  now?: () => number;
-}): Sessions<T> {
+export function createSessions<T>({ idleMs, lifeMs, now = Date.now }: SessionOptions): Sessions<T> {
   /** Least recently used first. */
   const entries = new Map<string, Entry<T>>();
 

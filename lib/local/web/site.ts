@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { readRequestBody } from "../../../lambdas/shared/http/read-body.ts";
 import { sanitizeJsonValue, sanitizeLines } from "../../../lambdas/shared/untrusted-input.ts";
+import { readJson } from "../read-json.ts";
 import { type Admission, isForDocument, Refusal, type Visitor } from "./admission.ts";
 import { tokenParameter } from "./door.ts";
 
@@ -29,7 +30,7 @@ export type Site = {
   handle(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
 };
 
-/** What every answer tells the browser: keep nothing, guess no type, tell no other site. */
+/** Headers of every answer. The browser must keep nothing, guess no type, and tell no other site. */
 export const commonHeaders = {
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
@@ -41,25 +42,20 @@ export const commonHeaders = {
 /** Slack's limit for a message, and room for the JSON around it. */
 const maxJsonBytes = 256 * 1024;
 
-/**
- * `home` is the page's document. `isOwn` tells which addresses are the site's. Anyone may use `openRoutes`; the other routes are for
- * whoever `admission` admits. Somebody who is unknown is led to `signInPath`, if there is one.
- */
-export function createSite({
-  home,
-  signInPath,
-  isOwn,
-  admission,
-  openRoutes,
-  routes,
-}: {
+type SiteOptions = {
   home: string;
   signInPath?: string;
   isOwn: (path: string) => boolean;
   admission: Admission;
   openRoutes: Routes;
   routes: Routes;
-}): Site {
+};
+
+/**
+ * `home` is the page's document. `isOwn` tells which addresses are the site's. Anyone may use `openRoutes`; the other routes are for
+ * whoever `admission` admits. Somebody who is unknown is led to `signInPath`, if there is one.
+ */
+export function createSite({ home, signInPath, isOwn, admission, openRoutes, routes }: SiteOptions): Site {
   const [findOpen, find] = [createFinder(openRoutes), createFinder(routes)];
 
   async function answer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
@@ -78,7 +74,7 @@ export function createSite({
     const bytes = (body: { type: string; maxBytes: number }) => readBytes({ request, visitor, ...body });
     const result = await found.handler({
       ...{ request, response, query: url.searchParams, parts: found.parts, visitor, bytes },
-      json: async () => parseJson(await bytes({ type: "application/json", maxBytes: maxJsonBytes })),
+      json: async () => readJson((await bytes({ type: "application/json", maxBytes: maxJsonBytes })).toString()),
     });
     if (result !== undefined) respondJson(response, result);
   }
@@ -118,17 +114,9 @@ function createFinder(routes: Routes): (asked: { method: string | undefined; pat
   };
 }
 
-async function readBytes({
-  request,
-  visitor,
-  type,
-  maxBytes,
-}: {
-  request: IncomingMessage;
-  visitor: Visitor;
-  type: string;
-  maxBytes: number;
-}): Promise<Buffer> {
+type BodyRequest = { request: IncomingMessage; visitor: Visitor; type: string; maxBytes: number };
+
+async function readBytes({ request, visitor, type, maxBytes }: BodyRequest): Promise<Buffer> {
   const given = request.headers["content-type"]?.toLowerCase().split(";", 1)[0]?.trim();
   if (given !== type) throw new Refusal(415, `${type} is taken here.`);
   const bytes = await readRequestBody({ request, maxBytes });
@@ -136,14 +124,6 @@ async function readBytes({
   // A body may take its time, and somebody may have signed out meanwhile.
   if (visitor.ended?.aborted) throw new Refusal(401, "The session has ended. Sign in again.");
   return bytes;
-}
-
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString());
-  } catch {
-    return undefined;
-  }
 }
 
 export function respondJson(response: ServerResponse, body: unknown): void {

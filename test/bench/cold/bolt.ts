@@ -1,4 +1,4 @@
-/** What the ingress does, written with Bolt and the AWS SDK: check the signature, enqueue, answer. */
+/** The ingress, written with Bolt and the AWS SDK: check the signature, enqueue, answer. */
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { App, AwsLambdaReceiver } from "@slack/bolt";

@@ -4,7 +4,7 @@ import { askHidden } from "../../../lib/cli/aws/secret-values.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { commandsInFolder } from "../commands-in-folder.ts";
 import { executionAccount, twoAccounts, verificationAccount, writeConfig } from "./a-stage.ts";
-import { commandHere } from "./command-here.ts";
+import { commandHere, failing, printing } from "./command-here.ts";
 
 const { folder, run } = commandsInFolder();
 const config = writeConfig({ folder, name: "two.json", json: twoAccounts });
@@ -26,8 +26,8 @@ afterEach(async () => {
   await aws.close();
 });
 
-async function put(words: string[], env: Record<string, string> = values, start: typeof commandHere = commandHere) {
-  const ended = await start(["secrets", "put", "--config", config, ...words], { ...aws.env, ...env });
+async function put(args: string[], env: Record<string, string> = values, start: typeof commandHere = commandHere) {
+  const ended = await start(["secrets", "put", "--config", config, ...args], { ...aws.env, ...env });
   output += ended.stdout + ended.stderr;
   return ended;
 }
@@ -60,7 +60,7 @@ describe("sekisho secrets put", () => {
   it("writes nothing with the credentials of an account that the stage does not name", async () => {
     aws.account = "999999999999";
     const ended = await put([]);
-    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("999999999999") });
+    expect(ended).toMatchObject(failing(1, "999999999999"));
     expect(ended.stderr).toContain(verificationAccount);
     expect(aws.secrets.all.size).toBe(0);
   });
@@ -70,7 +70,7 @@ describe("sekisho secrets put", () => {
       aws.secrets.all.set(`sekisho/prod/${name}`, { value: "old" });
     }
     const left = await put([], {});
-    expect(left).toMatchObject({ code: 0, stdout: expect.stringContaining("left as it is") });
+    expect(left).toMatchObject(printing("left as it is"));
     const { FAR_TOKEN } = values;
     expect((await put(["--overwrite", "--only", "FAR_TOKEN"], { FAR_TOKEN: ` ${FAR_TOKEN}\n` })).code).toBe(0);
     expect([...aws.secrets.all.values()].map(({ value }) => value).sort()).toEqual(["old", "old", FAR_TOKEN]);
@@ -78,7 +78,7 @@ describe("sekisho secrets put", () => {
 
   it("names every value that it lacks and cannot ask for, before it writes any", async () => {
     const ended = await put([], { SLACK_BOT_TOKEN: values.SLACK_BOT_TOKEN });
-    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining("SLACK_SIGNING_SECRET, FAR_TOKEN") });
+    expect(ended).toMatchObject(failing(2, "SLACK_SIGNING_SECRET, FAR_TOKEN"));
     expect(aws.secrets.all.size).toBe(0);
   });
 
@@ -87,7 +87,7 @@ describe("sekisho secrets put", () => {
     ["SLACK_BOT_TOKEN", values.SLACK_SIGNING_SECRET, "xoxb-"],
   ])("refuses a %s that does not look like one, unless forced", async (name, value, expected) => {
     const refused = await put([], { ...values, [name]: value });
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(expected) });
+    expect(refused).toMatchObject(failing(2, expected));
     expect(aws.secrets.all.size).toBe(0);
     expect((await put(["--force"], { ...values, [name]: value })).code).toBe(0);
     expect(aws.secrets.all.get(`sekisho/prod/${name}`)?.value).toBe(value);
@@ -99,14 +99,14 @@ describe("sekisho secrets put", () => {
     const { SLACK_BOT_TOKEN, ...others } = values;
     const given = { ...others, SLACK_CLIENT_SECRET: "fedcba9876543210fedcba9876543210" };
     const ended = await put(["--config", path], given);
-    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("is left out") });
+    expect(ended).toMatchObject(printing("is left out"));
     expect(aws.secrets.all.get("sekisho/prod/SLACK_CLIENT_SECRET")?.value).toBe(given.SLACK_CLIENT_SECRET);
     expect(aws.secrets.all.has("sekisho/prod/SLACK_BOT_TOKEN")).toBe(false);
     expect((await put(["--config", path], { ...given, SLACK_BOT_TOKEN })).code).toBe(0);
     expect(aws.secrets.all.get("sekisho/prod/SLACK_BOT_TOKEN")?.value).toBe(SLACK_BOT_TOKEN);
     const wrong = { ...given, SLACK_CLIENT_SECRET: "xoxb-none" };
     const refused = await put(["--config", path, "--overwrite"], { ...wrong, SLACK_BOT_TOKEN });
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("32 hexadecimal digits") });
+    expect(refused).toMatchObject(failing(2, "32 hexadecimal digits"));
     const renewed = await put(["--config", path, "--overwrite"], given);
     expect(renewed).toMatchObject({ code: 0, stdout: expect.stringMatching(/BOT_TOKEN .*left as it is/) });
   });
@@ -116,10 +116,7 @@ describe("sekisho secrets put", () => {
     const agent = { transport: "a2a", card: "https://far.example/card.json", authorizer: far.authorizer };
     const json = { ...twoAccounts, destinations: { local, far: agent } };
     const path = writeConfig({ folder, name: "agent.json", json });
-    expect(await put(["--config", path])).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining("token of destination far"),
-    });
+    expect(await put(["--config", path])).toMatchObject(printing("token of destination far"));
     expect(aws.secrets.all.get("sekisho/prod/FAR_TOKEN")?.value).toBe(values.FAR_TOKEN);
   });
 
@@ -130,10 +127,7 @@ describe("sekisho secrets put", () => {
     const path = writeConfig({ folder, name: "collector.json", json });
     const given = { ...values, COLLECTOR_KEY: "key-of-the-collector" };
     const ended = await put(["--config", path], given);
-    expect(ended).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining("header x-key for the collector of spans"),
-    });
+    expect(ended).toMatchObject(printing("header x-key for the collector of spans"));
     expect(aws.secrets.all.get("sekisho/prod/COLLECTOR_KEY")?.value).toBe(given.COLLECTOR_KEY);
     aws.account = executionAccount;
     aws.secrets.all.clear();
@@ -165,13 +159,10 @@ describe("sekisho secrets put", () => {
       { CA: "ca.pem" },
     ]) {
       const [name = ""] = Object.keys(wrong);
-      expect(await putAll(wrong)).toMatchObject({ code: 2, stderr: expect.stringContaining(`${name}: a `) });
+      expect(await putAll(wrong)).toMatchObject(failing(2, `${name}: a `));
     }
     expect(aws.secrets.all.size).toBe(0);
-    expect(await putAll({})).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining("private key of destination mtls"),
-    });
+    expect(await putAll({})).toMatchObject(printing("private key of destination mtls"));
     expect(aws.secrets.all.get("sekisho/prod/KEY")?.value).toBe(good.KEY.trim());
     expect([...aws.secrets.all.keys()]).toEqual(
       expect.arrayContaining(["CLIENT_SECRET", "CERT", "CA"].map((name) => `sekisho/prod/${name}`)),
@@ -209,7 +200,7 @@ describe("sekisho secrets put", () => {
     ] as const) {
       aws.refusals.set("secretsmanager:CreateSecret", { status, name });
       const ended = await put(["--only", "FAR_TOKEN"]);
-      expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining(text) });
+      expect(ended).toMatchObject(failing(1, text));
       expect(ended.stderr.trim().split("\n")).toHaveLength(1);
     }
   });
@@ -218,27 +209,24 @@ describe("sekisho secrets put", () => {
     expect((await put([], { ...values, AWS_ENDPOINT_URL: "http://127.0.0.1:9" })).code).toBe(3);
     const none = { AWS_ENDPOINT_URL: aws.env.AWS_ENDPOINT_URL ?? "", AWS_EC2_METADATA_DISABLED: "true", HOME: folder };
     const ended = await run(["secrets", "put", "--config", config], none);
-    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("AWS_PROFILE") });
+    expect(ended).toMatchObject(failing(1, "AWS_PROFILE"));
   });
 
   it("refuses a stage or a name that the configuration does not know", async () => {
-    expect(await put(["--stage", "test"])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining("the configuration has: prod"),
-    });
-    expect(await put(["--only", "NOTHING"])).toMatchObject({ code: 2, stderr: expect.stringContaining("FAR_TOKEN") });
+    expect(await put(["--stage", "test"])).toMatchObject(failing(2, "the configuration has: prod"));
+    expect(await put(["--only", "NOTHING"])).toMatchObject(failing(2, "FAR_TOKEN"));
     const none = writeConfig({ folder, name: "none.json", json: {} });
     const toAdd = expect.stringContaining('Add, with your own ids:\n    "stages": { "dev"');
     expect(await put(["--config", none])).toMatchObject({ code: 2, stderr: toAdd });
     const asForCdk = await put(["-c", "stage=prod"], values, run);
-    expect(asForCdk).toMatchObject({ code: 2, stderr: expect.stringContaining("Here it is --stage prod") });
+    expect(asForCdk).toMatchObject(failing(2, "Here it is --stage prod"));
   });
 });
 
 describe("a secret given as an argument", () => {
   it("is refused without being repeated", async () => {
-    for (const words of [[values.SLACK_BOT_TOKEN], ["--only", values.SLACK_BOT_TOKEN]]) {
-      expect(await put(words)).toMatchObject({ code: 2 });
+    for (const args of [[values.SLACK_BOT_TOKEN], ["--only", values.SLACK_BOT_TOKEN]]) {
+      expect(await put(args)).toMatchObject({ code: 2 });
       expect(aws.secrets.all.size).toBe(0);
     }
   });

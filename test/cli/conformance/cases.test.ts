@@ -1,27 +1,17 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "@jest/globals";
-import type { Host } from "../../../lambdas/execution/host.ts";
+import { describe, expect, it } from "@jest/globals";
 import { createPeerUnderTest } from "../../../lib/cli/conformance/peer.ts";
 import { conformanceCases } from "../../../lib/cli/conformance/run-cases.ts";
 import { raw, result, success } from "../../doubles/answers.ts";
 import { minimalEndpoint } from "../../doubles/minimal-endpoint.ts";
-import { type Break, broken, error } from "./break.ts";
-import { requestBreaks } from "./break-requests.ts";
-import { resultBreaks } from "./break-results.ts";
-import { taskBreaks } from "./break-tasks.ts";
+import { afterTest } from "../../tooling/cleanup.ts";
+import { type Break, breaks, broken, error } from "./breaks.ts";
 import { conform, namesOf, ownHost, token } from "./endpoint.ts";
-
-const breaks = [...requestBreaks, ...resultBreaks, ...taskBreaks];
-let hosts: Host[] = [];
-afterEach(async () => {
-  await Promise.all(hosts.map((host) => host.stop({ graceMs: 0 })));
-  hosts = [];
-});
 
 function endpoint(how: Break["how"]) {
   const host = ownHost();
-  hosts.push(host);
+  afterTest(() => host.stop({ graceMs: 0 }));
   return broken({ host, how });
 }
 
@@ -118,7 +108,8 @@ describe("an endpoint that", () => {
   it.each(breaks.map((one) => [one.what, one.found.join(", "), one] as const))(
     "%s is found by %s",
     async (_what, _found, { how, found, ...asked }) => {
-      const reports = await conform({ handle: endpoint(how), ...asked });
+      const theme = found[0]?.replace(/[^/]*$/, "") ?? "";
+      const reports = await conform({ handle: endpoint(how), theme, ...asked });
       expect(namesOf(reports, "failed")).toEqual(found);
     },
   );

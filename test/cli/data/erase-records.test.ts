@@ -1,12 +1,20 @@
-/** Erasing that is cut off anywhere is finished by a repetition. */
+/** Erasing one person's records: what is canceled before, what is left, and that a repetition finishes what was cut off. */
+import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import type { ErasableStore } from "../../../lambdas/shared/engine/ports.ts";
+import { taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { createHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
+import { cancelAll } from "../../../lib/cli/data/cancel-all.ts";
 import { eraseRecords } from "../../../lib/cli/data/erase-records.ts";
+import { createExecutionRecords } from "../../../lib/cli/data/execution-records.ts";
 import { findPerson } from "../../../lib/cli/data/find-person.ts";
 import { parseRecord, type StoredRecord } from "../../../lib/cli/data/person.ts";
-import { sampleTask } from "../../verification/task/sample.ts";
+import { createTombstone } from "../../../lib/cli/data/tombstone.ts";
+import { openSqliteEngine } from "../../../lib/local/engine.ts";
+import { afterTest, folderOfTest } from "../../tooling/cleanup.ts";
+import { sampleAsk, sampleTask } from "../../verification/task/sample.ts";
+import { createWorld } from "../../verification/worker/world.ts";
 
 const nowMs = 1_790_000_000_000;
 const dayMs = 24 * 3600_000;
@@ -36,6 +44,7 @@ async function storeWithData() {
 }
 
 const find = (store: ErasableStore<StoredRecord>) => findPerson({ store, person, nowMs, signal });
+
 const erase = async (store: ErasableStore<StoredRecord>) =>
   eraseRecords({ store, person, found: await find(store), nowMs, signal });
 
@@ -109,4 +118,109 @@ describe("erasing the records of one person", () => {
     );
     expect(await store.get({ id: idOf(1) })).toMatchObject({ principal: "T1/U1" });
   });
+});
+
+const hourMs = 3600_000;
+const requestId = "00000001-0000-5000-8000-000000000000";
+
+/** A record of the Execution zone, and what erases it. */
+async function withRecord(changes: object) {
+  const folder = folderOfTest();
+  const engine = openSqliteEngine({ file: join(folder, "execution.db") });
+  afterTest(engine.close);
+  const store = engine.taskStore({ parse: parseRecord });
+  const item = { id: "e1", revision: 1, requestId, expiresAtMs: Date.now() + hourMs, state: "working", ...changes };
+  await store.create({ item });
+  const at = { file: join(folder, "verification.db") };
+  const records = createExecutionRecords({ at, signal });
+  return {
+    eraseAll: () => records({ ids: new Set([requestId]), erase: true }),
+    left: () => store.get({ id: "e1" }),
+  };
+}
+
+describe("erasing the Execution zone's records", () => {
+  it.each([
+    ["is over", { state: "completed" }],
+    ["lost its host an hour ago", { lease: { owner: "o", untilMs: Date.now() - hourMs } }],
+    ["asks a question that nobody will answer", { state: "input_required" }],
+    ["has not begun", { state: "submitted" }],
+    ["has not begun again after an answer", {}],
+  ])("takes away one that %s", async (_, changes) => {
+    const { eraseAll, left } = await withRecord(changes);
+    expect(await eraseAll()).toBe(1);
+    expect(await left()).toBeUndefined();
+  });
+
+  it("stops at one that an agent is at work on", async () => {
+    const { eraseAll, left } = await withRecord({ lease: { owner: "o", untilMs: Date.now() } });
+    await expect(eraseAll()).rejects.toThrow("still at work");
+    expect(await left()).toBeDefined();
+  });
+});
+
+async function finished() {
+  const world = createWorld();
+  const ask = sampleAsk();
+  world.deliver(ask);
+  await world.run();
+  const task = world.records.get(ask.requestId);
+  if (task?.state !== "done" || !task.cleanupDone) throw new Error("the task is over by now");
+  return { world, ask, task };
+}
+
+it("names nobody, no place and no text, and is a task's record all the same", async () => {
+  const { task, ask } = await finished();
+  const left = createTombstone({ task, nowMs: task.receivedAtMs + hourMs });
+  expect(taskSchema.parse(left)).toEqual(left);
+  const { team, user, channel, ts, text } = ask.message;
+  for (const word of [team, user, channel, ts, text, task.call?.destination ?? "host"]) {
+    expect(JSON.stringify(left)).not.toContain(`"${word}"`);
+  }
+});
+
+it("keeps a message that is delivered once more from being executed again, for as long as one could be", async () => {
+  const { world, ask, task } = await finished();
+  const left = createTombstone({ task, nowMs: world.now() });
+  if (left === undefined) throw new Error("the message is young");
+  world.records.set(left.id, left);
+  const [posts, calls] = [world.posts.length, world.calls()];
+  world.deliver(ask);
+  world.redrive(ask.requestId);
+  world.cancel(ask.requestId);
+  await world.run();
+  expect({ posts: world.posts.length, calls: world.calls() }).toEqual({ posts, calls });
+  expect(left.expiresAtMs - task.receivedAtMs).toBeGreaterThan(24 * hourMs);
+  expect(createTombstone({ task, nowMs: left.expiresAtMs })).toBeUndefined();
+});
+
+const ids = [1, 2].map((number) => `0000000${number}-0000-5000-8000-000000000000`);
+
+/** A zone that ends a task for each read of the first one, if it is at work. */
+async function cancelIn({ isAtWork }: { isAtWork: boolean }) {
+  const sent: string[] = [];
+  const store = createMemoryTaskStore({ parse: parseRecord });
+  const common = { receivedAtMs: Date.now(), expiresAtMs: Date.now() + 60_000 };
+  for (const id of ids) await store.create({ item: sampleTask({ id, state: "waiting", ...common }) });
+  async function get({ id }: { id: string }) {
+    const record = await store.get({ id });
+    const ended = record && { ...record, state: "done", cleanupDone: true };
+    if (isAtWork && ended !== undefined) await store.replace({ item: ended });
+    return record;
+  }
+  const isOver = await cancelAll({
+    ...{ ids, team: "T1", signal: new AbortController().signal, pollMs: 1, waitMs: 10 },
+    zone: { store: { get }, queue: { send: async ({ body, group }) => void sent.push(`${group} ${body}`) } },
+  });
+  return { isOver, sent };
+}
+
+it("asks each task to end, and waits until the last one has", async () => {
+  const { isOver, sent } = await cancelIn({ isAtWork: true });
+  expect(isOver).toBe(true);
+  expect(sent).toEqual(ids.map((requestId) => `T1 ${JSON.stringify({ type: "cancel", requestId })}`));
+});
+
+it("says that it is not over where nobody is at work", async () => {
+  expect((await cancelIn({ isAtWork: false })).isOver).toBe(false);
 });

@@ -1,8 +1,5 @@
 /** `sekisho destinations check` against peers over real sockets, healthy and faulty ones. */
 import "reflect-metadata";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { contractVersion } from "../../../contracts/version.ts";
 import { failure, json, raw, result, silence } from "../../doubles/answers.ts";
@@ -12,11 +9,13 @@ import { createAuthority } from "../../doubles/issuers/certificates.ts";
 import { startTlsPeer } from "../../doubles/issuers/tls-peer.ts";
 import { connectionReset, type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import { freePort } from "../../e2e/processes.ts";
+import { folderOfFile } from "../../tooling/cleanup.ts";
 import { deploy, routesParameter, twoAccounts, verificationAccount, writeConfig } from "../aws/a-stage.ts";
-import { commandHere } from "../aws/command-here.ts";
+import { commandHere, failing } from "../aws/command-here.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "sekisho-check-"));
+const folder = folderOfFile();
 const token = "a-token-of-this-test";
+
 const document = {
   openrpc: "1.3.2",
   info: { title: "A peer\u001b[31m", version: "7" },
@@ -44,6 +43,7 @@ const answers: Record<string, (call: { id: string; signal: AbortSignal }) => Res
 
 let peer: WebServer;
 let received: Received[] = [];
+
 beforeAll(async () => {
   peer = await startWebServer({
     async handle(call) {
@@ -53,27 +53,25 @@ beforeAll(async () => {
     },
   });
 });
+
 beforeEach(() => {
   received = [];
 });
-afterAll(async () => {
-  await peer.close();
-  rmSync(folder, { recursive: true, force: true });
-});
 
+afterAll(() => peer.close());
 const bearer = { type: "bearer", token: { env: "PEER_TOKEN" } };
 const at = (url: string, authorizer: unknown = bearer) => ({ transport: "https", url, authorizer });
 
 function check(
   destinations: Record<string, unknown>,
-  words: string[] = [],
+  args: string[] = [],
   env: Record<string, string> = {},
   callTimeoutMs = 20_000,
 ) {
   const limits = { callTimeoutMs };
   const execution = { syncBudgetMs: 100 };
   const config = writeConfig({ folder, name: "checked.json", json: { destinations, routes: [], limits, execution } });
-  return commandHere(["destinations", "check", "--config", config, ...words], { PEER_TOKEN: token, ...env });
+  return commandHere(["destinations", "check", "--config", config, ...args], { PEER_TOKEN: token, ...env });
 }
 
 const rowsOf = (stdout: string) =>
@@ -116,12 +114,12 @@ describe("sekisho destinations check", () => {
       "knows-no-discover": expect.stringMatching(/^healthy: .*does not know rpc.discover \(error -32601\)/),
       "answers-anything": expect.stringMatching(/^healthy: .*not an OpenRPC document/),
       refuses: expect.stringMatching(/^unhealthy: It does not know the caller. Is the token .*\(HTTP 401\)/),
-      forbids: expect.stringMatching(/^unhealthy: .*does not let it in.*\(HTTP 403\)/),
-      "forbids-in-json-rpc": expect.stringMatching(/^unhealthy: .*does not let it in/),
+      forbids: expect.stringMatching(/^unhealthy: .*does not let the caller in.*\(HTTP 403\)/),
+      "forbids-in-json-rpc": expect.stringMatching(/^unhealthy: .*does not let the caller in/),
       "is-not-there": expect.stringMatching(/^unhealthy: There is nothing to call at this path \(HTTP 404\)/),
       "is-a-page": expect.stringMatching(/^unhealthy: .*a page, a redirect/),
       redirects: expect.stringMatching(/^unhealthy: .*a page, a redirect/),
-      "is-some-json": expect.stringMatching(/^unhealthy: What it answers is not JSON-RPC \(HTTP 200\)/),
+      "is-some-json": expect.stringMatching(/^unhealthy: Its answer is not JSON-RPC \(HTTP 200\)/),
       "mixes-up-ids": expect.stringMatching(/^unhealthy: .*wrong id/),
       "is-down": expect.stringMatching(/^unhealthy: .*not available now/),
       fails: expect.stringMatching(/^unhealthy: It failed.*\(HTTP 500\)/),
@@ -154,7 +152,7 @@ describe("sekisho destinations check", () => {
     expect(ended.code).toBe(3);
     expect(rowsOf(ended.stdout).map(({ words }) => words)).toEqual([
       `Nobody listens at 127.0.0.1:${port}: is it started, and is the port right?`,
-      expect.stringMatching(/^The certificate of 127.0.0.1:\d+ is not to be believed/),
+      expect.stringMatching(/^The certificate of 127.0.0.1:\d+ is not trusted/),
       expect.stringMatching(/^TLS with 127.0.0.1:\d+ fails/),
       expect.stringMatching(/^Nobody listens.*npx sekisho execution/),
     ]);
@@ -162,10 +160,7 @@ describe("sekisho destinations check", () => {
 
   it("exits with 2 for a name that does not exist, and checks only those that are named", async () => {
     const both = { one: at(`${peer.url}/healthy`), two: at(`${peer.url}/refuses`) };
-    expect(await check(both, ["three"])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining("Known: one, two."),
-    });
+    expect(await check(both, ["three"])).toMatchObject(failing(2, "Known: one, two."));
     const ended = await check(both, ["one"]);
     expect(ended.code).toBe(0);
     expect(ended.stdout).not.toContain("two");
@@ -190,10 +185,7 @@ describe("sekisho destinations check with credentials of AWS", () => {
   it("says whose they are", async () => {
     const signed = at(`${peer.url}/healthy`, { type: "sigv4", service: "lambda", region });
     const ended = await check({ signed }, [], aws.env);
-    expect(ended).toMatchObject({
-      code: 0,
-      stderr: expect.stringContaining(`made as arn:aws:iam::${verificationAccount}:user/operator`),
-    });
+    expect(ended).toMatchObject(failing(0, `made as arn:aws:iam::${verificationAccount}:user/operator`));
     expect(received[0]?.request.headers.get("authorization")).toContain("AWS4-HMAC-SHA256");
   });
 
@@ -205,8 +197,8 @@ describe("sekisho destinations check with credentials of AWS", () => {
     expect(await refused("OutboundWebIdentityFederationDisabledException", 403)).toContain(
       "npx sekisho federation enable",
     );
-    expect(await refused("AccessDenied", 403)).toContain("does not give these credentials");
-    expect(await refused("ValidationError", 400)).toContain("issues its credential refuses (ValidationError)");
+    expect(await refused("AccessDenied", 403)).toContain("denies these credentials");
+    expect(await refused("ValidationError", 400)).toContain("issuer of its credential refuses (ValidationError)");
     const without = {
       AWS_EC2_METADATA_DISABLED: "true",
       HOME: folder,
@@ -248,7 +240,7 @@ describe("sekisho destinations check with credentials of AWS", () => {
     expect(rowsOf(one.stdout)).toEqual([
       expect.objectContaining({ words: expect.stringMatching(/^It is not deployed/) }),
     ]);
-    expect(await run("nobody")).toMatchObject({ code: 2, stderr: expect.stringContaining("Known: local, far, added") });
+    expect(await run("nobody")).toMatchObject(failing(2, "Known: local, far, added"));
     const deployed = JSON.parse(aws.stacks.get("Sekisho-prod-Verification")?.DeployedDestinations ?? "{}");
     const pushed = { destinations: { far: { fingerprint: deployed.far, url: `${peer.url}/refuses` } } };
     aws.parameters.all.set(routesParameter, { value: JSON.stringify(pushed), tier: "Standard" });
@@ -270,5 +262,123 @@ describe("sekisho destinations check with credentials of AWS", () => {
     const ended = await commandHere(["destinations", "check", "--stage", "prod", "--config", config], aws.env);
     expect(ended.code).toBe(1);
     expect(ended.stderr).toContain(`lack lambda:InvokeFunction on ${worker.arn}`);
+  });
+});
+
+let agentPeer: WebServer;
+let agentCalls: Received[] = [];
+
+/** The card at `/NAME/card`, and the answer of `/NAME` to a call. */
+type Answer = (call: { id: string; base: string; asked: string }) => Response;
+
+const rpc = (call: { id: string }, answer: object) => json({ jsonrpc: "2.0", id: call.id, ...answer });
+const unknownTask: Answer = (call) => rpc(call, { error: { code: -32001, message: "Task not found" } });
+
+const cardAt =
+  (...versions: string[]): Answer =>
+  ({ base }) => {
+    const supportedInterfaces = versions.map((version) => ({
+      ...{ url: base, protocolBinding: "JSONRPC", protocolVersion: version },
+    }));
+    return json({ name: "An agent\u001b[31m", supportedInterfaces, capabilities: {} });
+  };
+
+const agents: Record<string, { card: Answer; call: Answer }> = {
+  "speaks-both": { card: cardAt("0.3", "1.0"), call: unknownTask },
+  "knows-every-task": {
+    card: cardAt("1.0"),
+    call: (call) => rpc(call, { result: { id: call.asked, contextId: "c", status: { state: "TASK_STATE_WORKING" } } }),
+  },
+  "is-too-old": { card: cardAt("0.2.6"), call: unknownTask },
+  "is-a-page": { card: () => new Response("<html>", { headers: { "content-type": "text/html" } }), call: unknownTask },
+  "is-elsewhere": { card: (call) => cardAt("1.0")({ ...call, base: "https://elsewhere.example/" }), call: unknownTask },
+  "hides-its-card": { card: () => json({}, { status: 401 }), call: unknownTask },
+  "refuses-calls": { card: cardAt("1.0"), call: () => raw("", { status: 403 }) },
+  "knows-no-tasks": { card: cardAt("1.0"), call: (call) => rpc(call, { error: { code: -32601, message: "?" } }) },
+};
+
+beforeAll(async () => {
+  agentPeer = await startWebServer({
+    async handle(call) {
+      agentCalls.push(call);
+      const [, name = "", rest] = call.target.split("/");
+      const agent = name === ".well-known" ? agents["speaks-both"] : agents[name];
+      const base = `${agentPeer.url}/${name === ".well-known" ? "speaks-both" : name}`;
+      if (call.request.method === "GET") return agent?.card({ id: "", base, asked: "" }) ?? raw("", { status: 404 });
+      const { id, params } = JSON.parse(Buffer.from(call.body).toString());
+      return (rest === undefined && agent?.call({ id, base, asked: params.id })) || raw("", { status: 404 });
+    },
+  });
+});
+
+beforeEach(() => {
+  agentCalls = [];
+});
+
+afterAll(() => agentPeer.close());
+const authorizer = { type: "bearer", token: { env: "AGENT_TOKEN" } };
+
+const agentAt = (name: string, more: object = {}) => ({
+  ...{ transport: "a2a", card: `${agentPeer.url}/${name}/card`, authorizer },
+  ...more,
+});
+
+async function checkAgents(destinations: Record<string, unknown>, env: Record<string, string> = {}) {
+  const config = writeConfig({ folder, name: "agents.json", json: { destinations, routes: [] } });
+  const ended = await commandHere(["destinations", "check", "--json", "--config", config], {
+    AGENT_TOKEN: token,
+    ...env,
+  });
+  expect(ended.stdout + ended.stderr).not.toContain(token);
+  const rows = ended.stdout.trim().split("\n");
+  return { code: ended.code, told: Object.fromEntries(rows.map((row) => toNameAndText(JSON.parse(row)))) };
+}
+
+function toNameAndText({ name, health, words }: Record<string, string>): [string | undefined, string] {
+  return [name, `${health}: ${words}`];
+}
+
+describe("sekisho destinations check of an A2A agent", () => {
+  it("says what its card says, and asks with credentials for a task that it cannot know, and for nothing else", async () => {
+    const { code, told } = await checkAgents({ agent: agentAt("speaks-both") });
+    expect(told).toEqual({ agent: `healthy: An agent[31m, A2A 1.0 at ${agentPeer.url}/speaks-both` });
+    expect(code).toBe(0);
+    expect(agentCalls.every(({ request }) => request.headers.get("authorization") === `Bearer ${token}`)).toBe(true);
+    const calls = agentCalls.filter(({ request }) => request.method === "POST");
+    expect(calls.map(({ body }) => JSON.parse(Buffer.from(body).toString()).method)).toEqual(["GetTask", "GetTask"]);
+  });
+
+  it("calls it in the version and at the address that the configuration names", async () => {
+    const url = `${agentPeer.url}/knows-every-task`;
+    const { told } = await checkAgents({
+      old: agentAt("speaks-both", { version: "0.3" }),
+      moved: agentAt("is-elsewhere", { url }),
+    });
+    expect(told.old).toContain(`A2A 0.3 at ${agentPeer.url}/speaks-both`);
+    expect(told.moved).toContain(`healthy: An agent[31m, A2A 1.0 at ${url}`);
+  });
+
+  it("finds the local host by its own card where the destination names none", async () => {
+    const { told } = await checkAgents(
+      { own: { transport: "a2a" } },
+      { SEKISHO_EXECUTION_PORT: new URL(agentPeer.url).port },
+    );
+    expect(told.own).toContain("healthy: An agent");
+    expect(agentCalls[0]?.target).toBe("/.well-known/agent-card.json");
+  });
+
+  it("says of each that cannot be used why not, and what to do", async () => {
+    const names = Object.keys(agents).filter((name) => name !== "speaks-both");
+    const { code, told } = await checkAgents(Object.fromEntries(names.map((name) => [name, agentAt(name)])));
+    expect(code).toBe(1);
+    expect(told).toEqual({
+      "knows-every-task": expect.stringMatching(/^healthy: An agent/),
+      "is-too-old": expect.stringMatching(/^unhealthy: Its card names no JSON-RPC interface of a version/),
+      "is-a-page": expect.stringMatching(/^unhealthy: At the card's address is no agent card/),
+      "is-elsewhere": expect.stringMatching(/^unhealthy: .*interface is at another origin.* set url/),
+      "hides-its-card": expect.stringMatching(/^unhealthy: It does not know the caller. Is the token/),
+      "refuses-calls": expect.stringMatching(/^unhealthy: .*does not let the caller in.*\(HTTP 403\)/),
+      "knows-no-tasks": expect.stringMatching(/^unhealthy: .*does not say whether it could be used \(error -32601\)/),
+    });
   });
 });

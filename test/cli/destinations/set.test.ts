@@ -12,10 +12,16 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
+import fc from "fast-check";
+import { configSchema } from "../../../lambdas/shared/config/cross-checks.ts";
+import type { Route } from "../../../lambdas/shared/config/schema.ts";
+import { findRoute } from "../../../lambdas/verification/gate/rules.ts";
 import { openReplacement } from "../../../lib/cli/destinations/replace-file.ts";
+import type { RouteKey } from "../../../lib/cli/destinations/route-key.ts";
+import { setRoute } from "../../../lib/cli/destinations/set-route.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { deploy, routesParameter, twoAccounts, verificationAccount } from "../aws/a-stage.ts";
-import { commandHere } from "../aws/command-here.ts";
+import { commandHere, failing, printing } from "../aws/command-here.ts";
 
 const text = `{
   "destinations": {
@@ -31,20 +37,21 @@ const text = `{
 
 let folder: string;
 let file: string;
+
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "sekisho-set-"));
   file = join(folder, "sekisho.config.json");
   writeFileSync(file, text);
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const set = (...words: string[]) => commandHere(["destinations", "set", ...words, "--config", file], {});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+const set = (...args: string[]) => commandHere(["destinations", "set", ...args, "--config", file], {});
 const content = () => readFileSync(file, "utf8");
 
 describe("sekisho destinations set", () => {
   it("changes the one route, shows from where to where, and says what becomes of tasks", async () => {
     const ended = await set("near,far", "--channel", "C1");
-    expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining("Tasks under way stay where they are") });
+    expect(ended).toMatchObject(failing(0, "Tasks under way stay where they are"));
     expect(ended.stdout).toContain("route 1, channel C1: far -> near, then far");
     expect(content()).toBe(text.replace('"C1", "destination": "far"', '"C1", "destination": ["near", "far"]'));
     expect(await set("near,far", "--channel", "C1")).toMatchObject({ code: 0, stderr: "" });
@@ -58,8 +65,8 @@ describe("sekisho destinations set", () => {
   });
 
   it("writes nothing with --dry-run, for names that do not exist, and where config check would refuse the result", async () => {
-    expect(await set("far", "--dry-run")).toMatchObject({ code: 0, stdout: expect.stringContaining("near -> far") });
-    for (const [words, message] of [
+    expect(await set("far", "--dry-run")).toMatchObject(printing("near -> far"));
+    for (const [args, message] of [
       [["nowhere"], 'no destination "nowhere". Known: near, far.'],
       [["far,"], "with commas between"],
       [["far", "near"], "with commas between"],
@@ -68,7 +75,7 @@ describe("sekisho destinations set", () => {
       [["far", "--word", "two words"], "routes[1].word"],
       [["far", "--channel", ""], "routes[1].channel"],
     ] as const) {
-      expect(await set(...words)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+      expect(await set(...args)).toMatchObject(failing(2, message));
     }
     expect(content()).toBe(text);
     expect(readdirSync(folder)).toEqual(["sekisho.config.json"]);
@@ -79,7 +86,7 @@ describe("sekisho destinations set", () => {
     const here = jest.spyOn(process, "cwd").mockReturnValue(folder);
     const ended = await commandHere(["destinations", "set", "local"], {});
     here.mockRestore();
-    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining(`There is no ${file} to change.`) });
+    expect(ended).toMatchObject(failing(2, `There is no ${file} to change.`));
     expect(readdirSync(folder)).toEqual([]);
   });
 });
@@ -111,25 +118,22 @@ describe("sekisho destinations set --stage", () => {
   });
   afterEach(() => aws.close());
 
-  const setInStage = (...words: string[]) =>
-    commandHere(["destinations", "set", ...words, "--config", file, "--stage", "prod"], aws.env);
+  const setInStage = (...args: string[]) =>
+    commandHere(["destinations", "set", ...args, "--config", file, "--stage", "prod"], aws.env);
   const stored = () => JSON.parse(aws.parameters.all.get(routesParameter)?.value ?? "");
 
   it("brings the changed route to the stage as well", async () => {
     const ended = await setInStage("far,local");
-    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("within a minute") });
+    expect(ended).toMatchObject(printing("within a minute"));
     expect(stored().routes.at(-1)).toEqual({ destination: ["far", "local"] });
     expect(JSON.parse(content()).routes.at(-1)).toEqual({ destination: ["far", "local"] });
-    expect(await setInStage("far,local")).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining("Nothing changes."),
-    });
+    expect(await setInStage("far,local")).toMatchObject(printing("Nothing changes."));
   });
 
   it("writes neither the file nor the stage with --dry-run, and shows both changes", async () => {
     const before = content();
     const ended = await setInStage("far", "--dry-run");
-    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("local -> far") });
+    expect(ended).toMatchObject(printing("local -> far"));
     expect(ended.stdout).toContain('routes[1].destination[0]: "far"');
     expect(content()).toBe(before);
     expect(stored()).toEqual({});
@@ -151,7 +155,7 @@ describe("sekisho destinations set --stage", () => {
   it("moves a route although another destination of the file, which no route uses, waits for its deploy", async () => {
     writeFileSync(file, JSON.stringify(withFurther()));
     const ended = await setInStage("far");
-    expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining("further is not deployed") });
+    expect(ended).toMatchObject(failing(0, "further is not deployed"));
     expect(stored().routes.at(-1)).toEqual({ destination: ["far"] });
     expect(Object.keys(stored().destinations)).toEqual(["local", "far"]);
     expect(JSON.parse(content()).routes.at(-1)).toEqual({ destination: "far" });
@@ -160,13 +164,13 @@ describe("sekisho destinations set --stage", () => {
   it("leaves the file as it is where AWS refuses, and the stage as it is where the file cannot be replaced", async () => {
     const before = content();
     aws.refusals.set("ssm:PutParameter", { status: 400, name: "AccessDeniedException" });
-    expect(await setInStage("far")).toMatchObject({ code: 1, stderr: expect.stringContaining("may not do that") });
+    expect(await setInStage("far")).toMatchObject(failing(1, "may not do that"));
     expect(content()).toBe(before);
     aws.refusals.clear();
     const storedBefore = stored();
     writeFileSync(`${file}.${process.pid}.tmp`, "");
     const refused = await setInStage("far");
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("cannot be replaced (EEXIST)") });
+    expect(refused).toMatchObject(failing(1, "cannot be replaced (EEXIST)"));
     expect(stored()).toEqual(storedBefore);
     expect(content()).toBe(before);
   });
@@ -179,4 +183,99 @@ function replace({ path, ...texts }: { path: string; before: string; after: stri
   } finally {
     replacement.close();
   }
+}
+
+const destinations = Object.fromEntries(["a", "b", "c", "d", "local"].map((name) => [name, { transport: "https" }]));
+
+function setIn(text: string, key: RouteKey, ...destination: string[]): string {
+  const { routes } = configSchema.parse({ destinations, ...JSON.parse(text) });
+  return setRoute({ text, routes, key, destination }).text;
+}
+
+const lines = `{
+  "routes": [
+    { "channel": "C1", "destination": "a" },
+    { "word":"x",  "destination": ["a",
+      "b"] },
+    { "destination": "b" }
+  ],
+  "limits": {"concurrency":8}
+}
+`;
+
+describe("setting a route in the text of the configuration", () => {
+  it("replaces the destination alone, and leaves every other character as it is", () => {
+    expect(setIn(lines, { channel: "C1" }, "c")).toBe(
+      lines.replace('"C1", "destination": "a"', '"C1", "destination": "c"'),
+    );
+    expect(setIn(lines, {}, "c", "d")).toBe(lines.replace('{ "destination": "b" }', '{ "destination": ["c", "d"] }'));
+    expect(setIn(lines, { word: "X" }, "c")).toBe(lines.replace('["a",\n      "b"]', '"c"'));
+  });
+
+  it("puts a new route before the first that would take its messages, on a line of its own where the others are", () => {
+    const put = (neighbour: string, route: string) => lines.replace(neighbour, `${route},\n    ${neighbour}`);
+    expect(setIn(lines, { team: "T1" }, "c")).toBe(
+      put('{ "destination": "b" }', '{ "team": "T1", "destination": "c" }'),
+    );
+    expect(setIn(lines, { channel: "C1", word: "deploy" }, "c")).toBe(
+      put('{ "channel": "C1"', '{ "channel": "C1", "word": "deploy", "destination": "c" }'),
+    );
+  });
+
+  it("keeps routes of one line in one line, and appends where no route takes every message", () => {
+    const text = '{"routes": [{"channel":"C1","destination":"a"}]}';
+    expect(setIn(text, { channel: "C2" }, "b")).toBe(
+      '{"routes": [{"channel":"C1","destination":"a"}, { "channel": "C2", "destination": "b" }]}',
+    );
+    expect(setIn('{ "routes": [] }', {}, "b")).toBe('{ "routes": [{ "destination": "b" }] }');
+  });
+
+  it("writes the routes out where the file had the default ones, in the file's own indentation", () => {
+    const text = '{\n\t"allowlist": []\n}\n';
+    const changed = setIn(text, { channel: "C1" }, "a", "b");
+    expect(changed).toContain('\n\t"routes": [');
+    expect(JSON.parse(changed)).toEqual({
+      allowlist: [],
+      routes: [{ channel: "C1", destination: ["a", "b"] }, { destination: "local" }],
+    });
+    expect(JSON.parse(setIn(text, {}, "c")).routes).toEqual([{ destination: "c" }]);
+  });
+
+  it("leaves line ends as they are", () => {
+    const windows = lines.replaceAll("\n", "\r\n");
+    expect(setIn(windows, { team: "T1" }, "c").replaceAll("\r\n", "")).not.toContain("\n");
+  });
+
+  it("decides over every message that fits and no earlier route has, and over no other", () => {
+    const key = fc.record(
+      { team: fc.constantFrom("T1", "T2"), channel: fc.constantFrom("C1", "C2"), word: fc.constantFrom("x", "y") },
+      { requiredKeys: [] },
+    );
+    const narrow = key.filter((each) => Object.keys(each).length > 0);
+    const names = fc.uniqueArray(fc.constantFrom("a", "b", "c"), { minLength: 1 });
+    const narrowRoutes = fc.array(fc.record({ key: narrow, destination: names }), { maxLength: 4 });
+    const message = fc.record({
+      team: fc.constantFrom("T1", "T2"),
+      channel: fc.constantFrom("C1", "C2"),
+      text: fc.constantFrom("x: go", "Y: go", "go"),
+    });
+    const last = fc.constantFrom<Route[]>([], [{ destination: ["b"] }]);
+    fc.assert(
+      fc.property(narrowRoutes, last, key, message, (listed, rest, wanted, asked) => {
+        const before: Route[] = [...listed.map(({ key: of, destination }) => ({ ...of, destination })), ...rest];
+        const text = JSON.stringify({ routes: before }, undefined, 2);
+        const after = JSON.parse(setIn(text, wanted, "d")).routes.map(listOf);
+        const place = after.findIndex(({ destination }: Route) => String(destination) === "d");
+        expect(place).toBeGreaterThanOrEqual(0);
+        const fits = findRoute({ routes: [{ ...wanted, destination: ["fits"] }], message: asked }).length > 0;
+        const isTaken = findRoute({ routes: after.slice(0, place), message: asked }).length > 0;
+        const was = findRoute({ routes: before, message: asked });
+        expect(findRoute({ routes: after, message: asked })).toEqual(fits && !isTaken ? ["d"] : was);
+      }),
+    );
+  });
+});
+
+function listOf(route: { destination: string | string[] }): Route {
+  return { ...route, destination: [route.destination].flat() };
 }

@@ -90,10 +90,10 @@ export function openMachine() {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-doctor-"));
   const printed: string[] = [];
 
-  async function run(words: string[], env: Record<string, string>): Promise<Run> {
+  async function run(args: string[], env: Record<string, string>): Promise<Run> {
     const cwd = jest.spyOn(process, "cwd").mockReturnValue(folder);
     try {
-      const ended = await commandHere(["doctor", ...words], env);
+      const ended = await commandHere(["doctor", ...args], env);
       printed.push(ended.stdout, ended.stderr);
       return ended;
     } finally {
@@ -106,8 +106,8 @@ export function openMachine() {
     /** Everything printed so far. */
     printed: () => printed.join(""),
     write: (config: unknown) => writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify(config)),
-    async doctor(env: Record<string, string> = {}, ...words: string[]): Promise<Doctored> {
-      const ended = await run(["--json", ...words], env);
+    async doctor(env: Record<string, string> = {}, ...args: string[]): Promise<Doctored> {
+      const ended = await run(["--json", ...args], env);
       if (ended.stdout === "") throw new Error(`It printed nothing (${ended.code}): ${ended.stderr}`);
       return { ...ended, ...JSON.parse(ended.stdout) };
     },

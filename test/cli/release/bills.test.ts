@@ -1,7 +1,8 @@
 /** The bills of materials of the project and of each bundle: what they list, their licenses, and that they are the same each time. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "@jest/globals";
+import { afterAll, describe, expect, it } from "@jest/globals";
+import { stop } from "esbuild";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Bundle } from "../../../lib/cdk/bundle/bundle.ts";
 import { bundleNames } from "../../../lib/cdk/bundle/entry.ts";
@@ -16,6 +17,7 @@ import {
   readInstalled,
 } from "../../../lib/cli/release/bills.ts";
 
+afterAll(stop);
 const root = join(import.meta.dirname, "../../..");
 const installed = readInstalled(root);
 const config = parseConfig({ json: {} });

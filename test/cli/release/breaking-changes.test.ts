@@ -28,6 +28,14 @@ const progress = (files: Files) => variants(files)[1].properties.progress.proper
 const methods = (files: Files) => files.get("openrpc.json").methods;
 const errors = (files: Files) => files.get("openrpc.json").components.errors;
 const optional = { type: "string" };
+const withParam =
+  (name: string, more: object): Change =>
+  (files) =>
+    Object.assign(param(files, name), more);
+const withParams =
+  (method: string, more: object): Change =>
+  (files) =>
+    Object.assign(params(files, method), more);
 
 /** Each with the place that is named. */
 const breaking: [string, Change, string][] = [
@@ -63,31 +71,15 @@ const breaking: [string, Change, string][] = [
     (files) => Object.assign(progress(files).percent, { type: "integer" }),
     "get_task.result/progress/percent: type",
   ],
-  [
-    "a shorter text",
-    (files) => Object.assign(param(files, "text"), { maxLength: 4000 }),
-    "execute_task.params/text: maxLength",
-  ],
+  ["a shorter text", withParam("text", { maxLength: 4000 }), "execute_task.params/text: maxLength"],
   [
     "a limit where there was none",
-    (files) => Object.assign(param(files, "session_id"), { maxLength: 64 }),
+    withParam("session_id", { maxLength: 64 }),
     "execute_task.params/session_id: maxLength",
   ],
-  [
-    "a higher minimum",
-    (files) => Object.assign(param(files, "timeout_ms"), { minimum: 1000 }),
-    "execute_task.params/timeout_ms: minimum",
-  ],
-  [
-    "fewer attachments",
-    (files) => Object.assign(param(files, "attachments"), { maxItems: 5 }),
-    "execute_task.params/attachments: maxItems",
-  ],
-  [
-    "another pattern",
-    (files) => Object.assign(param(files, "thread_ts"), { pattern: "^\\d+$" }),
-    "execute_task.params/thread_ts: pattern",
-  ],
+  ["a higher minimum", withParam("timeout_ms", { minimum: 1000 }), "execute_task.params/timeout_ms: minimum"],
+  ["fewer attachments", withParam("attachments", { maxItems: 5 }), "execute_task.params/attachments: maxItems"],
+  ["another pattern", withParam("thread_ts", { pattern: "^\\d+$" }), "execute_task.params/thread_ts: pattern"],
   [
     "a value of an enum less",
     (files) => Object.assign(param(files, "history").items.properties.role, { enum: ["user"] }),
@@ -98,16 +90,8 @@ const breaking: [string, Change, string][] = [
     (files) => Object.assign(params(files, "cancel_task").properties.reason, { enum: ["user"] }),
     "cancel_task.params/reason: enum",
   ],
-  [
-    "unknown params refused",
-    (files) => Object.assign(params(files, "answer_task"), { additionalProperties: false }),
-    "answer_task.params/*",
-  ],
-  [
-    "a condition more",
-    (files) => Object.assign(params(files, "answer_task"), { anyOf: [{ required: ["text"] }] }),
-    "answer_task.params: anyOf",
-  ],
+  ["unknown params refused", withParams("answer_task", { additionalProperties: false }), "answer_task.params/*"],
+  ["a condition more", withParams("answer_task", { anyOf: [{ required: ["text"] }] }), "answer_task.params: anyOf"],
   ["a variant of a param less", (files) => schema(files, "request").properties.id.anyOf.pop(), "request/id: anyOf"],
   [
     "variants that may overlap",
@@ -116,7 +100,7 @@ const breaking: [string, Change, string][] = [
   ],
   [
     "an unknown keyword",
-    (files) => Object.assign(params(files), { dependentRequired: { history: ["session_id"] } }),
+    withParams("execute_task", { dependentRequired: { history: ["session_id"] } }),
     "execute_task.params: dependentRequired",
   ],
   [
@@ -171,18 +155,18 @@ const breaking: [string, Change, string][] = [
 
 const compatible: [string, Change][] = [
   ["a new param that may be absent", (files) => (params(files).properties.tenant = optional)],
-  ["a param that may be absent now", (files) => Object.assign(params(files), { required: ["text"] })],
-  ["a longer text", (files) => Object.assign(param(files, "text"), { maxLength: 80_000 })],
+  ["a param that may be absent now", withParams("execute_task", { required: ["text"] })],
+  ["a longer text", withParam("text", { maxLength: 80_000 })],
   ["a limit less", (files) => delete param(files, "attachments").maxItems],
-  ["a lower minimum", (files) => Object.assign(param(files, "timeout_ms"), { minimum: 0 })],
+  ["a lower minimum", withParam("timeout_ms", { minimum: 0 })],
   ["any text where a pattern was asked for", (files) => delete param(files, "thread_ts").pattern],
   ["a value of an enum more, in params", (files) => param(files, "history").items.properties.role.enum.push("tool")],
   ["another type beside the old one", (files) => (param(files, "callback").type = ["boolean", "string"])],
   ["any number where whole ones were taken", (files) => (param(files, "timeout_ms").type = "number")],
   ["a variant of a param more", (files) => schema(files, "request").properties.id.anyOf.push({ type: "boolean" })],
   ["a condition less", (files) => delete params(files).anyOf],
-  ["another description", (files) => Object.assign(param(files, "channel"), { description: "Where" })],
-  ["another title", (files) => Object.assign(params(files), { title: "Params" })],
+  ["another description", withParam("channel", { description: "Where" })],
+  ["another title", withParams("execute_task", { title: "Params" })],
   ["a new field of a result that may be absent", (files) => (variants(files)[0].properties.model = optional)],
   [
     "a new method",

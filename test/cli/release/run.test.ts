@@ -1,16 +1,16 @@
 /** Runs `npm run release` in a copy of the repository that is its own checkout. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
 import { contractVersion } from "../../../contracts/version.ts";
 import { bundleNames } from "../../../lib/cdk/bundle/entry.ts";
-import { commandHere } from "../aws/command-here.ts";
+import { folderOfFile } from "../../tooling/cleanup.ts";
+import { commandHere, failing, refusing } from "../aws/command-here.ts";
 
 const root = join(import.meta.dirname, "../../..");
-const folder = mkdtempSync(join(tmpdir(), "sekisho-release-"));
+const folder = folderOfFile();
 const copy = join(folder, "copy");
 const needed = [
   "CHANGELOG.md",
@@ -32,14 +32,13 @@ beforeAll(() => {
   git("init", "-q", "-b", "main");
   commit();
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
-function git(...words: string[]): string {
+function git(...args: string[]): string {
   const [name, at] = ["A person", "2026-01-31T13:00:00+01:00"];
   const identity = { GIT_AUTHOR_NAME: name, GIT_COMMITTER_NAME: name, GIT_AUTHOR_EMAIL: "a@b.example" };
   const dates = { GIT_COMMITTER_EMAIL: "a@b.example", GIT_AUTHOR_DATE: at, GIT_COMMITTER_DATE: at };
   const env = { PATH: process.env.PATH, HOME: folder, ...identity, ...dates };
-  return execFileSync("git", ["-C", copy, ...words], { encoding: "utf8", env, timeout: 30_000 });
+  return execFileSync("git", ["-C", copy, ...args], { encoding: "utf8", env, timeout: 30_000 });
 }
 
 function commit(): void {
@@ -51,8 +50,8 @@ function changelog(change: (text: string) => string): void {
   writeFileSync(path("CHANGELOG.md"), change(readFileSync(path("CHANGELOG.md"), "utf8")));
 }
 
-function release(...words: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [path("lib/cli/release/run.ts"), ...words], {
+function release(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [path("lib/cli/release/run.ts"), ...args], {
     cwd: folder,
     encoding: "utf8",
     timeout: 60_000,
@@ -111,7 +110,7 @@ describe("npm run release -- --check", () => {
 
 describe("npm run release -- --freeze", () => {
   it("writes nothing over what was released", () => {
-    expect(release("--freeze")).toMatchObject({ code: 1, stderr: expect.stringContaining("never changes") });
+    expect(release("--freeze")).toMatchObject(failing(1, "never changes"));
   });
 
   it("keeps a contract of a new version, which can then be released", () => {
@@ -196,7 +195,7 @@ describe("npm run release -- --out", () => {
   });
 
   it("holds the Execution bundle as sekisho execution bundle makes it, and names the commit and its time", async () => {
-    const words = [
+    const args = [
       "execution",
       "bundle",
       "--config",
@@ -204,7 +203,7 @@ describe("npm run release -- --out", () => {
       "--out",
       join(folder, "bundle"),
     ];
-    expect(await commandHere(words, {})).toMatchObject({ code: 0 });
+    expect(await commandHere(args, {})).toMatchObject({ code: 0 });
     execFileSync("tar", ["xzf", join(first, `sekisho-execution-${version}.tar.gz`), "-C", folder]);
     const [released, bundled] = [`sekisho-execution-${version}`, "bundle"].map((name) => {
       const files = readdirSync(join(folder, name));
@@ -222,17 +221,13 @@ describe("npm run release -- --out", () => {
   });
 
   it("writes into no folder that holds something", () => {
-    expect(release("--out", first)).toMatchObject({ code: 2, stderr: expect.stringContaining("is not empty") });
+    expect(release("--out", first)).toMatchObject(failing(2, "is not empty"));
   });
 });
 
 it.each([[[]], [["--check", "--freeze"]], [["--out"]], [["--publish"]], [["now"]]])(
   "says what it takes for %j",
-  (words) => {
-    expect(release(...words)).toMatchObject({
-      code: 2,
-      stdout: "",
-      stderr: expect.stringContaining("--help says more"),
-    });
+  (args) => {
+    expect(release(...args)).toMatchObject(refusing(2, "--help says more"));
   },
 );

@@ -1,49 +1,38 @@
 /** The report of a smoke test: a healthy stage, and each fact that is wrong or differs from an assumption. */
-import { describe, expect, it } from "@jest/globals";
+import { beforeAll, describe, expect, it } from "@jest/globals";
 import { checkAssumptions } from "../../../lib/cli/smoke/assumptions.ts";
 import { checkFacts, type SmokeFacts, type ZoneFacts } from "../../../lib/cli/smoke/checks.ts";
+import { createIsIdle } from "../../../lib/cli/smoke/collect-facts.ts";
 import { formatSmokeReport } from "../../../lib/cli/smoke/report.ts";
 import { createSmokeReport } from "../../../lib/cli/smoke/run-smoke.ts";
 import { stories } from "../../../lib/cli/smoke/run-story.ts";
+import { referenced, type Synthesized, synthAll, variants } from "../../cdk/synth.ts";
 
 const runtime = "arn:aws:bedrock-agentcore:eu-central-1:222222222222:runtime/r";
+
 const metric = (namespace: string, name: string, dimensions: Record<string, string> = {}) => ({
   namespace,
   name,
   dimensions,
 });
+type Watched = ZoneFacts["metrics"][number];
+const watched = (of: Watched["metric"], alarm: string, more: Partial<Watched> = {}): Watched => ({
+  ...{ metric: of, alarm, sum: undefined, isIdle: false },
+  ...more,
+});
+const runtimeErrors = metric("AWS/Bedrock-AgentCore", "SystemErrors", { Resource: runtime });
 
 function zone(changes: Partial<ZoneFacts> = {}): ZoneFacts {
   return {
     zone: "Verification",
     alarms: [{ name: "WorkerErrors", state: "OK", watches: [] }],
     metrics: [
-      {
-        metric: metric("AWS/Lambda", "Errors", { FunctionName: "worker" }),
-        alarm: "WorkerErrors",
-        sum: 0,
-        isIdle: false,
-      },
-      {
-        metric: metric("AWS/Lambda", "RecursiveInvocationsDropped"),
-        alarm: "WorkerLoopStopped",
-        sum: undefined,
-        isIdle: false,
-      },
+      watched(metric("AWS/Lambda", "Errors", { FunctionName: "worker" }), "WorkerErrors", { sum: 0 }),
+      watched(metric("AWS/Lambda", "RecursiveInvocationsDropped"), "WorkerLoopStopped"),
       // SQS writes a value only while a message is being handled.
-      {
-        metric: metric("AWS/SQS", "ApproximateNumberOfMessagesNotVisible", { QueueName: "dead" }),
-        alarm: "DeadLettersStuck",
-        sum: undefined,
-        isIdle: false,
-      },
+      watched(metric("AWS/SQS", "ApproximateNumberOfMessagesNotVisible", { QueueName: "dead" }), "DeadLettersStuck"),
       // The handler of dead letters had nothing to do.
-      {
-        metric: metric("AWS/Lambda", "Errors", { FunctionName: "idle" }),
-        alarm: "IdleErrors",
-        sum: undefined,
-        isIdle: true,
-      },
+      watched(metric("AWS/Lambda", "Errors", { FunctionName: "idle" }), "IdleErrors", { isIdle: true }),
     ],
     errors: [{ group: "worker-logs", lines: new Map() }],
     ...changes,
@@ -51,12 +40,6 @@ function zone(changes: Partial<ZoneFacts> = {}): ZoneFacts {
 }
 
 function healthy(changes: Partial<SmokeFacts> = {}): SmokeFacts {
-  const watched = {
-    metric: metric("AWS/Bedrock-AgentCore", "SystemErrors", { Resource: runtime }),
-    alarm: "A",
-    sum: 0,
-    isIdle: false,
-  };
   return {
     stageName: "dev",
     kind: "agentcore",
@@ -65,7 +48,7 @@ function healthy(changes: Partial<SmokeFacts> = {}): SmokeFacts {
     wakes: 20,
     doctor: [{ group: "Stage", name: "dead letters", status: "ok", what: "None are kept." }],
     verification: zone(),
-    execution: zone({ zone: "Execution", metrics: [watched] }),
+    execution: zone({ zone: "Execution", metrics: [watched(runtimeErrors, "A", { sum: 0 })] }),
     own: [{ metric: metric("Sekisho/dev", "sekisho_tasks_total"), atLeast: 5, sum: 5 }],
     lines: [{ requestId: "wakes", count: 7 }],
     lambdaConcurrency: 1000,
@@ -94,12 +77,7 @@ describe("a smoke test", () => {
   });
 
   it("accepts that AgentCore counts calls in one of the two accounts, and reports metrics that neither has", () => {
-    const of = (sum: number | undefined) => ({
-      metric: metric("AWS/Bedrock-AgentCore", "SystemErrors", { Resource: runtime }),
-      alarm: "RuntimeErrors",
-      sum,
-      isIdle: false,
-    });
+    const of = (sum: number | undefined) => watched(runtimeErrors, "RuntimeErrors", { sum });
     const both = (verification: number | undefined, execution: number | undefined) =>
       healthy({
         verification: zone({ metrics: [...zone().metrics, of(verification)] }),
@@ -131,12 +109,7 @@ describe("a smoke test", () => {
     [
       "an alarm on what has no data",
       {
-        verification: zone({
-          metrics: [
-            { metric: metric("AWS/Lambda", "Errors", { F: "f" }), alarm: "X", sum: undefined, isIdle: false },
-            ...zone().metrics,
-          ],
-        }),
+        verification: zone({ metrics: [watched(metric("AWS/Lambda", "Errors", { F: "f" }), "X"), ...zone().metrics] }),
       },
       /X: AWS\/Lambda Errors \{F=f\}/,
     ],
@@ -165,14 +138,8 @@ describe("a smoke test", () => {
   });
 
   it("shows that the alarms of AgentCore watch names under which there is no data", () => {
-    const silent = {
-      metric: metric("AWS/Bedrock-AgentCore", "SystemErrors", { Name: "r::DEFAULT" }),
-      alarm: "A",
-      isIdle: false,
-    };
-    const facts = healthy({
-      execution: zone({ zone: "Execution", metrics: [{ ...silent, sum: undefined, isIdle: false }] }),
-    });
+    const silent = watched(metric("AWS/Bedrock-AgentCore", "SystemErrors", { Name: "r::DEFAULT" }), "A");
+    const facts = healthy({ execution: zone({ zone: "Execution", metrics: [silent] }) });
     expect(differing(facts)).toEqual([
       expect.objectContaining({
         observed: expect.stringContaining("Name=r::DEFAULT"),
@@ -184,7 +151,7 @@ describe("a smoke test", () => {
   it("shows that Lambda stopped a loop, and that nothing was accepted", () => {
     const few = healthy().stories.map((story) => ({ ...story, polls: 16 }));
     expect(differing(healthy({ stories: few })).map(({ point }) => point)).toEqual(["loop detection of Lambda"]);
-    const dropped = { metric: metric("AWS/Lambda", "RecursiveInvocationsDropped"), alarm: "A", sum: 1, isIdle: false };
+    const dropped = watched(metric("AWS/Lambda", "RecursiveInvocationsDropped"), "A", { sum: 1 });
     expect(differing(healthy({ verification: zone({ metrics: [dropped] }) })).map(({ point }) => point)).toEqual([
       "loop detection of Lambda",
     ]);
@@ -198,5 +165,40 @@ describe("a smoke test", () => {
     const hidden = checkAssumptions(facts).filter(({ differs }) => differs === undefined);
     expect(hidden.length).toBeGreaterThan(5);
     for (const { observed } of hidden) expect(observed).toMatch(/^Not shown by this stage\. .+/);
+  });
+});
+
+const type = "AWS::SQS::Queue";
+let stage: Synthesized | undefined;
+
+beforeAll(async () => {
+  stage = (await synthAll({ only: variants["lambda in one account"] })).get("only");
+});
+
+describe("a metric of a smoke test", () => {
+  it("is idle exactly where no function of the template polls its queue", () => {
+    const stacks = [...(stage?.stacks.values() ?? [])];
+    const all = stacks.flatMap(({ resources }) => resources);
+    const polled = all
+      .filter((each) => each.type === "AWS::Lambda::EventSourceMapping")
+      .map(({ properties }) => referenced(properties.EventSourceArn));
+    const ids = all.filter((each) => each.type === type).map(({ id }) => id);
+    const queues = ids.map((logicalId) => ({
+      type,
+      logicalId,
+      physicalId: `https://sqs.eu-central-1.amazonaws.com/111111111111/name-of-${logicalId}`,
+    }));
+    const isIdle = createIsIdle({ functions: [], queues });
+    const name = "ApproximateNumberOfMessagesVisible";
+    const idle = ids.filter((id) => isIdle({ namespace: "AWS/SQS", name, dimensions: { QueueName: `name-of-${id}` } }));
+    expect(idle).toHaveLength(2);
+    expect(idle).toEqual(ids.filter((id) => !polled.includes(id)));
+  });
+
+  it("is idle where nothing has invoked its function", () => {
+    const isIdle = createIsIdle({ functions: ["rests"], queues: [] });
+    const of = (FunctionName: string) =>
+      isIdle({ namespace: "AWS/Lambda", name: "Errors", dimensions: { FunctionName } });
+    expect([of("rests"), of("works")]).toEqual([true, false]);
   });
 });

@@ -17,10 +17,10 @@ export type TestPlace = {
   folder: string;
   /** What a Verification zone at this place would work with, too. */
   engine: Engine;
-  /** `sekisho <words>` at this place. */
-  command(...words: string[]): Promise<Run>;
-  /** `sekisho tasks <words>` at this place. */
-  tasks(...words: string[]): Promise<Run>;
+  /** `sekisho <args>` at this place. */
+  command(...args: string[]): Promise<Run>;
+  /** `sekisho tasks <args>` at this place. */
+  tasks(...args: string[]): Promise<Run>;
   /** Undefined where the place is none on AWS. */
   aws: AwsServices | undefined;
   close(): Promise<void>;
@@ -35,8 +35,8 @@ export async function openSqlitePlace(): Promise<TestPlace> {
   return {
     folder,
     engine,
-    command: (...words) => commandHere([...words, "--store", file], {}),
-    tasks: (...words) => commandHere(["tasks", ...words, "--store", file], {}),
+    command: (...args) => commandHere([...args, "--store", file], {}),
+    tasks: (...args) => commandHere(["tasks", ...args, "--store", file], {}),
     aws: undefined,
     async close() {
       await engine.close();
@@ -64,8 +64,8 @@ export async function openAwsPlace(): Promise<TestPlace> {
       }),
       close: async () => {},
     },
-    command: (...words) => commandHere([...words, "--stage", "prod", "--config", config], aws.env),
-    tasks: (...words) => commandHere(["tasks", ...words, "--stage", "prod", "--config", config], aws.env),
+    command: (...args) => commandHere([...args, "--stage", "prod", "--config", config], aws.env),
+    tasks: (...args) => commandHere(["tasks", ...args, "--stage", "prod", "--config", config], aws.env),
     aws,
     async close() {
       await aws.close();

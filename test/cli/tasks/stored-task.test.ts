@@ -1,8 +1,10 @@
-/** Listings by state, merged into one. */
+/** Stored tasks: listings merged into one, waiting for an end, and retries. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { mergeOldestFirst, type StoredTask } from "../../../lib/cli/tasks/stored-task.ts";
+import { waitForEnd } from "../../../lib/cli/tasks/cancel-task.ts";
+import { sendRetry } from "../../../lib/cli/tasks/retry-task.ts";
+import { mergeOldestFirst, type StoredTask, type TaskZone } from "../../../lib/cli/tasks/stored-task.ts";
 import { sampleTask } from "../../verification/task/sample.ts";
 
 const item = (id: string, task: Task | undefined): StoredTask => ({
@@ -44,4 +46,71 @@ describe("several listings", () => {
     await merged.return(undefined);
     expect(read).toBeLessThanOrEqual(2);
   });
+});
+
+/** A zone whose record of the task is another one at each reading, until it is the last one. */
+function waitingFor({
+  records,
+  timeoutMs,
+  signal,
+}: {
+  records: (Task | undefined)[];
+  timeoutMs: number;
+  signal?: AbortSignal;
+}) {
+  const seen: string[] = [];
+  let reads = 0;
+  const get: TaskZone["store"]["get"] = async ({ id }) => {
+    const task = records[Math.min(reads, records.length - 1)];
+    reads += 1;
+    return task === undefined ? undefined : { id, revision: 1, state: task.state, expiresAtMs: 0, task };
+  };
+  const ended = waitForEnd({
+    zone: { store: { get } },
+    task: sampleTask({ state: "waiting" }),
+    timeoutMs,
+    pollMs: 1,
+    signal: signal ?? new AbortController().signal,
+    changed: ({ state }) => seen.push(state),
+  });
+  return { ended, seen };
+}
+
+describe("waiting for a task", () => {
+  it("ends with it, and tells of each new state once", async () => {
+    const [still, delivering, done] = (["waiting", "delivering", "done"] as const).map((state) =>
+      sampleTask({ state }),
+    );
+    const { ended, seen } = waitingFor({ records: [still, delivering, delivering, done], timeoutMs: 60_000 });
+    expect((await ended).state).toBe("done");
+    expect(seen).toEqual(["delivering", "done"]);
+  });
+
+  it("ends where the time is over first, also when the record has expired", async () => {
+    for (const record of [sampleTask({ state: "sent" }), undefined]) {
+      const { ended } = waitingFor({ records: [record], timeoutMs: 20 });
+      expect((await ended).state).toBe(record?.state ?? "waiting");
+    }
+  });
+
+  it("is given up when the person interrupts", async () => {
+    const signal = AbortSignal.timeout(5);
+    const { ended } = waitingFor({ records: [sampleTask({ state: "sent" })], timeoutMs: 60_000, signal });
+    await expect(ended).rejects.toThrow();
+  });
+});
+
+it.each([
+  ["kept where all are", () => 1, /-01$/],
+  ["not kept where none is", () => 0, /-00$/],
+  ["kept where the zone says nothing", undefined, /-01$/],
+])("a retry is a new trace, %s", async (_, sampleRatio, flag) => {
+  const sent: string[] = [];
+  const queue = { send: async ({ body }: { body: string }) => void sent.push(body) };
+  const zone = { store: { get: async () => undefined }, queue, ...(sampleRatio && { sampleRatio }) };
+  const task = sampleTask({ state: "done" });
+  await sendRetry({ zone, task });
+  const { trace } = JSON.parse(sent[0] ?? "");
+  expect(trace.traceparent).toMatch(flag);
+  expect(trace.traceparent).not.toContain(task.trace.traceparent.slice(3, 35));
 });

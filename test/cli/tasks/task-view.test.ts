@@ -1,7 +1,7 @@
 /** What is shown of a task. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { type TaskOutcome, taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { formatTaskView, toListedTask, toTaskView } from "../../../lib/cli/tasks/task-view.ts";
 import { describeNextStep, describeOutcome, formatDuration } from "../../../lib/cli/tasks/text.ts";
 import { askedAtMs, sampleCall, sampleTask } from "../../verification/task/sample.ts";
@@ -60,20 +60,6 @@ describe("what is shown of a task", () => {
     const named = Object.keys(toTaskView({ task: sampleTask(), nowMs }));
     expect(named).toEqual(expect.arrayContaining(Object.keys(taskSchema.shape)));
   });
-
-  it("gives times as such and by how long they are away", () => {
-    const lines = formatTaskView({
-      task: sampleTask({ call: sampleCall({ deadlineAtMs: nowMs + 7_200_000 }) }),
-      nowMs,
-    });
-    expect(lines).toContainEqual(expect.stringMatching(/^ {2}received +2025-10-09T08:53:20.000Z {2}1 min ago$/));
-    const polled = formatTaskView({
-      task: sampleTask({ wait: { workStartedAtMs: nowMs, polls: 0, pollAfterMs: 1500 } }),
-      nowMs,
-    });
-    expect(polled).toContainEqual(expect.stringMatching(/^ {2}wait\.pollAfter +1 s$/));
-    expect(lines).toContainEqual(expect.stringMatching(/^ {2}call\.deadline +2025-10-09T10:54:50.000Z {2}in 2 h$/));
-  });
 });
 
 describe("what an Execution zone said of a task", () => {
@@ -85,62 +71,29 @@ describe("what an Execution zone said of a task", () => {
 });
 
 describe("what a task does next", () => {
-  it("tells a worker that is at it from one that died, and a further try from a first one", () => {
-    const lease = (untilMs: number) => ({ lease: { owner: "w", untilMs } });
-    for (const [changes, words] of [
-      [{}, "poll"],
-      [{ attempts: 2 }, "again: poll"],
-      [lease(nowMs + 1), "a worker is at it: poll"],
-      [lease(nowMs), "taken over from a worker that died: poll"],
-      [{ cancelReason: "asked" }, "cancel it at its destination"],
-    ] as const) {
-      expect(describeNextStep({ task: sampleTask({ state: "waiting", ...changes }), nowMs })).toBe(words);
-    }
-    expect(describeNextStep({ task: sampleTask({ state: "queued", queuePosition: 2 }), nowMs })).toContain(
-      "2 before it",
-    );
-    expect(
-      describeNextStep({ task: sampleTask({ state: "sent", call: sampleCall({ arrival: "in_doubt" }) }), nowMs }),
-    ).toContain("whether");
+  const question = { index: 0, prompt: "Shall I?", options: [], askedAtMs: nowMs, expiresAtMs: nowMs + 1, ts: "1.1" };
+  const answer = { user: "U1", atMs: nowMs, option: 0, callId: "c" };
+  const lease = (untilMs: number) => ({ lease: { owner: "w", untilMs } });
+
+  it.each<[string, Partial<Task>, string]>([
+    ["polls", {}, "poll"],
+    ["is tried again", { attempts: 2 }, "again: poll"],
+    ["has a worker", lease(nowMs + 1), "a worker is at it"],
+    ["had a worker that died", lease(nowMs), "a worker that died"],
+    ["is to be canceled", { cancelReason: "asked" }, "cancel it"],
+    ["is queued", { state: "queued", queuePosition: 2 }, "2 before it"],
+    ["may have been sent", { state: "sent", call: sampleCall({ arrival: "in_doubt" }) }, "whether"],
+    ["asks", { state: "asking", question }, "wait for a person"],
+    ["was answered", { state: "asking", question: { ...question, answer } }, "send the person's answer"],
+    ["is canceled while it asks", { state: "asking", question, cancelReason: "unanswered" }, "cancel it"],
+    ["was answered, and the answer has been erased", { state: "done" }, "answered"],
+    ["failed", { state: "done", outcome: { type: "failed", reason: "timeout", lost: true } }, "timeout, lost"],
+    ["was refused", { state: "done", outcome: { type: "refused" } }, "refused"],
+  ])("is shown of one that %s", (_what, changes, text) => {
+    expect(describeNextStep({ task: sampleTask({ state: "waiting", ...changes }), nowMs })).toContain(text);
   });
 
-  it("says of a task that asks whom it waits for", () => {
-    const question = { index: 0, prompt: "Shall I?", options: [], askedAtMs: nowMs, expiresAtMs: nowMs + 1, ts: "1.1" };
-    const answer = { user: "U1", atMs: nowMs, option: 0, callId: "c" };
-    for (const [changes, words] of [
-      [{ question }, "wait for a person to answer the agent's question"],
-      [{ question: { ...question, answer } }, "send the person's answer to the destination"],
-      [
-        { question: { ...question, answer: { ...answer, arrival: { type: "in_doubt", sinceMs: nowMs } } } },
-        "send the person's answer to the destination, which may have arrived",
-      ],
-      [
-        { question: { ...question, answer: { ...answer, arrival: { type: "arrived" }, stillAskedTimes: 2 } } },
-        "wait for the agent, which has the person's answer, polls that found the agent still asking: 2",
-      ],
-      [{ question, cancelReason: "unanswered" }, "cancel it at its destination"],
-    ] as const) {
-      expect(describeNextStep({ task: sampleTask({ state: "asking", ...changes }), nowMs })).toBe(words);
-    }
-  });
-
-  it("is its outcome where it is over, which an answer is also when it has been forgotten", () => {
-    const outcomes: [TaskOutcome | undefined, string][] = [
-      [undefined, "answered"],
-      [{ type: "answer", text: "x" }, "answered"],
-      [{ type: "failed", reason: "canceled", lost: false }, "canceled"],
-      [{ type: "failed", reason: "execution_failed", lost: true }, "failed: execution_failed, lost"],
-      [{ type: "refused" }, "refused"],
-      [{ type: "too_old" }, "too old"],
-      [{ type: "canceling", count: 2 }, "2 tasks"],
-      [{ type: "limited", by: "channel" }, "limit of that channel"],
-      [{ type: "file_refused", why: "too_large", name: "secret.pdf" }, "too large"],
-      [{ type: "unanswered" }, "nobody answered"],
-      [{ type: "not_yours" }, "somebody else's"],
-    ];
-    for (const [outcome, words] of outcomes) {
-      expect(describeNextStep({ task: sampleTask({ state: "done", outcome }), nowMs })).toContain(words);
-    }
+  it("is no outcome while it is under way", () => {
     expect(describeOutcome(sampleTask({ state: "waiting" }))).toBeUndefined();
   });
 });

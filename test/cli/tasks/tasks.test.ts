@@ -1,13 +1,24 @@
-/** The commands about tasks against what a zone has stored, the same on both engines. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+/** The commands about tasks: against what a zone has stored, beside zones at work, on AWS and in a folder. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { shardCount } from "../../../lambdas/shared/engine/aws/table.ts";
 import { type AskMessage, queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
 import { retryIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { emptyThread, threadIdOf } from "../../../lambdas/verification/task/thread.ts";
+import { lockFolder, openSqliteEngine } from "../../../lib/local/engine.ts";
+import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
+import type { AwsServices } from "../../doubles/aws/json-services.ts";
+import { type E2eWorld, startWorld } from "../../e2e/world.ts";
 import { sampleCall, sampleTask } from "../../verification/task/sample.ts";
-import { places, type TestPlace } from "./places.ts";
+import { commandHere, failing, refusing } from "../aws/command-here.ts";
+import { commandsInFolder } from "../commands-in-folder.ts";
+import { openAwsPlace, places, type TestPlace } from "./places.ts";
 
 const secretText = "a text that nobody but the thread may read";
+
 /** All tests of a place share its store: each has threads and ids of its own. */
 let count = 0;
 
@@ -81,7 +92,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     const both = await place.tasks("list", "--thread", `${channel}/1.1`, "--state", "sent", "--json");
     expect(rows(both.stdout)).toHaveLength(1);
     const none = await place.tasks("list", "--thread", "C0/0.0");
-    expect(none).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("There is none") });
+    expect(none).toMatchObject(refusing(0, "There is none"));
   });
 
   it("lists no more than it is told, across pages, and says that there are more", async () => {
@@ -127,11 +138,11 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     const [one, other] = [await stored({ id: idOf(1) }), await stored({ id: idOf(2), state: "done" })];
     for (const command of ["show", "cancel", "retry"]) {
       const several = await place.tasks(command, one.id.slice(0, 7));
-      expect(several).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(`${one.id}\n${other.id}`) });
+      expect(several).toMatchObject(refusing(1, `${one.id}\n${other.id}`));
       const nobody = await place.tasks(command, "ffffffff");
-      expect(nobody).toMatchObject({ code: 1, stderr: expect.stringContaining("begins with ffffffff") });
+      expect(nobody).toMatchObject(failing(1, "begins with ffffffff"));
       const unknown = await place.tasks(command, "ffffffff-0000-5000-8000-000000000000");
-      expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining("There is no task") });
+      expect(unknown).toMatchObject(failing(1, "There is no task"));
     }
     expect(await sent()).toEqual([]);
   });
@@ -153,7 +164,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     ] as const;
     for (const [id, text] of texts) {
       const refused = await place.tasks("cancel", id);
-      expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(text) });
+      expect(refused).toMatchObject(refusing(1, text));
     }
     expect(await sent()).toEqual([]);
   });
@@ -181,19 +192,15 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
   it("does not retry what is not over, nor the word to cancel", async () => {
     const task = await stored({ id: idOf(1), state: "delivering" });
     const refused = await place.tasks("retry", task.id);
-    expect(refused).toMatchObject({
-      code: 1,
-      stdout: "",
-      stderr: expect.stringContaining("not over yet (delivering)"),
-    });
+    expect(refused).toMatchObject(refusing(1, "not over yet (delivering)"));
     const wish = await stored({ id: idOf(2), state: "done", outcome: { type: "canceling", count: 1 } });
     const word = await place.tasks("retry", wish.id);
-    expect(word).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("a request to cancel") });
+    expect(word).toMatchObject(refusing(1, "a request to cancel"));
     expect(await sent()).toEqual([]);
   });
 
   it("exits with 2 for words that it does not understand", async () => {
-    for (const words of [
+    for (const args of [
       ["list", "--state", "asleep"],
       ["list", "--limit", "0"],
       ["list", "--thread", "foo"],
@@ -202,7 +209,164 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
       ["cancel", "no-id"],
       ["retry", "aaaaaaaa", "bbbbbbbb"],
     ]) {
-      expect({ words, ...(await place.tasks(...words)) }).toMatchObject({ words, code: 2, stdout: "" });
+      expect({ args, ...(await place.tasks(...args)) }).toMatchObject({ args, code: 2, stdout: "" });
     }
+  });
+});
+
+const describeWithDynamoDb = whyNoDynamoDb === undefined ? describe : describe.skip;
+
+describeWithDynamoDb("sekisho tasks of a stage", () => {
+  let place: TestPlace;
+  let aws: AwsServices;
+  let task: Task;
+  beforeAll(async () => {
+    const opened = await openAwsPlace();
+    if (opened.aws === undefined) throw new Error("It is on AWS.");
+    place = opened;
+    aws = opened.aws;
+    task = sampleTask({ receivedAtMs: Date.now(), expiresAtMs: Date.now() + 3600_000, state: "waiting" });
+    await place.engine.taskStore({ parse: (json) => taskSchema.parse(json) }).create({ item: task });
+  });
+  afterAll(() => place.close());
+  afterEach(() => {
+    aws.refusals.clear();
+    aws.unanswered.clear();
+    aws.calls.length = 0;
+  });
+
+  const actions = () => new Set(aws.calls.map(({ action }) => action));
+
+  it("finds a whole id by one read, and says that a part of one takes a search", async () => {
+    expect(await place.tasks("show", task.id)).toMatchObject({ code: 0, stderr: "" });
+    expect(actions()).not.toContain("dynamodb:Query");
+    const searched = await place.tasks("show", task.id.slice(0, 8));
+    expect(searched).toMatchObject(failing(0, "whole request id"));
+    expect(aws.calls.filter(({ action }) => action === "dynamodb:GetItem")).toHaveLength(2);
+  });
+
+  it("sends in the group of the task's workspace, and writes nothing into the table", async () => {
+    expect((await place.tasks("cancel", task.id)).code).toBe(0);
+    const sends = aws.calls.filter(({ action }) => action === "sqs:SendMessage").map(({ body }) => JSON.parse(body));
+    expect(sends).toMatchObject([{ MessageGroupId: "T1" }]);
+    expect([...actions()].filter((action) => /Put|Update|Delete/.test(action))).toEqual([]);
+  });
+
+  it.each([
+    ["dynamodb:Query", ["list"]],
+    ["dynamodb:Query", ["show", "0d1c2b3a"]],
+    ["dynamodb:GetItem", ["retry", "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d"]],
+    ["sqs:SendMessage", ["cancel", "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d"]],
+  ])("exits with 1 and says what to do where %s is refused (%j)", async (action, args) => {
+    aws.refusals.set(action, { status: 400, name: "AccessDeniedException" });
+    const refused = await place.tasks(...args);
+    expect(refused).toMatchObject(refusing(1, "may not do that"));
+    aws.refusals.set(action, { status: 500, name: "InternalFailure" });
+    expect((await place.tasks(...args)).code).toBe(3);
+  });
+
+  it("ends at once when it is interrupted", async () => {
+    aws.unanswered.add("dynamodb:Query");
+    const listing = place.tasks("list", "--state", "sent");
+    while (!actions().has("dynamodb:Query")) await setTimeout(10);
+    process.emit("SIGINT");
+    expect(await listing).toMatchObject({ code: 130, stdout: "" });
+    // Its deadline would have let it try again.
+    const queries = aws.calls.filter(({ action }) => action === "dynamodb:Query").map(({ body }) => body);
+    expect(queries.length).toBeLessThanOrEqual(shardCount);
+    expect(new Set(queries).size).toBe(queries.length);
+  });
+});
+
+const { folder, run } = commandsInFolder();
+const file = join(folder, ".sekisho", "verification.db");
+
+describe("sekisho tasks in a folder", () => {
+  it("says where it looked where nothing was ever started, and makes no file", async () => {
+    const ended = await run(["tasks", "list"]);
+    expect(ended).toMatchObject(refusing(1, file));
+    expect(ended.stderr).toContain("--stage");
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it("makes no database of an empty file", async () => {
+    const empty = join(folder, "empty.db");
+    writeFileSync(empty, "");
+    const ended = await commandHere(["tasks", "list", "--store", empty], {});
+    expect(ended).toMatchObject(refusing(1, `${empty} is empty`));
+    expect(readFileSync(empty, "utf8")).toBe("");
+    expect(existsSync(`${empty}-wal`)).toBe(false);
+  });
+
+  it("finds the tasks of `sekisho start` there, and says so where a wish has to wait for the next start", async () => {
+    const task = sampleTask({ state: "waiting", receivedAtMs: Date.now(), expiresAtMs: Date.now() + 3600_000 });
+    const lock = lockFolder({ folder: join(folder, ".sekisho") });
+    const engine = openSqliteEngine({ file });
+    await engine.taskStore({ parse: (json) => taskSchema.parse(json) }).create({ item: task });
+    expect(await run(["tasks", "cancel", "0d1c2b3a"])).toMatchObject({ code: 0, stderr: "" });
+    lock.release();
+    await engine.close();
+    const later = await run(["tasks", "cancel", "0d1c2b3a"]);
+    expect(later).toMatchObject(failing(0, "at the next start"));
+    expect((await run(["tasks", "list"])).stdout).toContain("0d1c2b3a  waiting");
+  });
+
+  it("exits with 2 for two places at once, and for a stage that the configuration does not name", async () => {
+    const both = await commandHere(["tasks", "list", "--stage", "dev", "--store", file], {});
+    expect(both).toMatchObject(failing(2, "not both"));
+    expect(await commandHere(["tasks", "list", "--stage", "nowhere"], {})).toMatchObject({ code: 2 });
+  });
+
+  it("says that a file is none of Sekisho's", async () => {
+    const ended = await commandHere(["tasks", "list", "--store", __filename], {});
+    expect(ended).toMatchObject(failing(1, "not a database"));
+  });
+});
+
+describe.each(places)("sekisho tasks beside a zone at $name", ({ open }) => {
+  let place: TestPlace;
+  let world: E2eWorld;
+  beforeAll(async () => {
+    place = await open();
+    const execution = openSqliteEngine({ file: join(place.folder, "execution.db") });
+    world = await startWorld({
+      transport: "in-process",
+      openEngine: (zone) => (zone === "execution" ? execution : { ...place.engine, close: async () => {} }),
+    });
+  });
+  afterAll(async () => {
+    await world.close();
+    await place.close();
+  });
+
+  const shown = async (id: string) => JSON.parse((await place.tasks("show", id, "--json")).stdout);
+
+  /** Resolves when the record is in that state, of which the observations of a worker tell a little earlier. */
+  async function stored(id: string, state: string): Promise<void> {
+    while (!(await place.tasks("list", "--state", state, "--json")).stdout.includes(id)) await setTimeout(50);
+  }
+
+  it("cancel --wait ends a task whose agent is at work, and says that it was canceled, as its thread does", async () => {
+    const { message, requestId } = world.ask("slow 60s");
+    await stored(requestId, "waiting");
+    const canceled = await place.tasks("cancel", requestId.slice(0, 8), "--wait", "--json");
+    expect(canceled.code).toBe(0);
+    expect(JSON.parse(canceled.stdout)).toEqual({ requestId, state: "done", outcome: "canceled" });
+    expect(world.answersTo(message)).toHaveLength(1);
+    const { history } = await shown(requestId);
+    expect(history.map(({ state }: { state: string }) => state)).toEqual(
+      expect.arrayContaining(["received", "announced", "sent", "waiting", "delivering", "done"]),
+    );
+  });
+
+  it("retry answers the same message once more, as a task of its own in the same thread", async () => {
+    const { message, requestId } = world.ask("a word to be repeated");
+    await stored(requestId, "done");
+    const retried = await place.tasks("retry", requestId, "--json");
+    const again = JSON.parse(retried.stdout).requestId;
+    await stored(again, "done");
+    expect(await shown(again)).toMatchObject({ state: "done", retryOf: requestId, outcomeText: "answered" });
+    const answers = world.answersTo(message).filter(({ text }) => text.includes("a word to be repeated"));
+    expect(answers).toHaveLength(2);
   });
 });

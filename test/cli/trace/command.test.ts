@@ -3,10 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import { deriveTaskId, parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { type Engine, openSqliteEngine } from "../../../lib/local/engine.ts";
-import { commandHere } from "../aws/command-here.ts";
+import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
+import { executionAccount, twoAccounts, verificationAccount, writeConfig } from "../aws/a-stage.ts";
+import { commandHere, refusing } from "../aws/command-here.ts";
+import { openAwsPlace, type TestPlace } from "../tasks/places.ts";
 import { knownExecution, knownLogs, knownTask, requestId, secretText, taskId, traceId } from "./known.ts";
 
 const startMs = Date.now() - 60_000;
@@ -15,7 +18,7 @@ describe("sekisho trace on one machine", () => {
   let folder: string;
   let engines: Engine[];
   const store = () => join(folder, "verification.db");
-  const trace = (...words: string[]) => commandHere(["trace", ...words, "--store", store()], {});
+  const trace = (...args: string[]) => commandHere(["trace", ...args, "--store", store()], {});
   const logFile = (name: string, lines: string[]) => {
     writeFileSync(join(folder, name), lines.join(""));
     return join(folder, name);
@@ -88,7 +91,7 @@ describe("sekisho trace on one machine", () => {
     expect(code).toBe(0);
     expect(stdout).toContain(`Task ${requestId}`);
     const without = await trace(id);
-    expect(without).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("--logs") });
+    expect(without).toMatchObject(refusing(1, "--logs"));
   });
 
   it("goes on with the lines where no store has the task, and says so", async () => {
@@ -118,7 +121,59 @@ describe("sekisho trace on one machine", () => {
     [["ffffffff", "--logs", "/nowhere/at/all.log"], 2, "/nowhere/at/all.log cannot be read (ENOENT)"],
     [["ffffffff"], 1, "begins with ffffffff"],
     [["ffffffff", "--stage", "prod"], 2, "--stage or --store"],
-  ])("refuses %j with exit code %i", async (words, code, text) => {
-    expect(await trace(...words)).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(text) });
+  ])("refuses %j with exit code %i", async (args, code, text) => {
+    expect(await trace(...args)).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(text) });
+  });
+});
+
+const describeWhere = whyNoDynamoDb === undefined ? describe : describe.skip;
+
+describeWhere("sekisho trace of a stage", () => {
+  let place: TestPlace;
+  let oneAccount: string;
+  beforeAll(async () => {
+    place = await openAwsPlace();
+    const tasks = place.engine.taskStore({ parse: (json) => taskSchema.parse(json) });
+    await tasks.create({ item: knownTask({ startMs }) });
+    const stage = { ...twoAccounts.stages.prod, execution: { kind: "lambda" } };
+    oneAccount = writeConfig({
+      folder: place.folder,
+      name: "one.json",
+      json: { ...twoAccounts, stages: { prod: stage } },
+    });
+  });
+  afterAll(async () => {
+    await place.close();
+    rmSync(place.folder, { recursive: true, force: true });
+  });
+
+  const trace = (...args: string[]) =>
+    commandHere(["trace", requestId, "--stage", "prod", ...args], place.aws?.env ?? {});
+
+  it("says in one line that another account has the Execution zone, and shows what there is", async () => {
+    const { code, stdout, stderr } = await trace("--config", `${place.folder}/two.json`);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(new RegExp(`^The Execution zone is in account ${executionAccount}, .*--logs .*\n$`));
+    expect(stdout).toContain("answer is in the thread → done");
+  });
+
+  it("says in one line why the table of its own account cannot be read, and shows what there is", async () => {
+    const { code, stdout, stderr } = await trace("--config", oneAccount);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^There is no stack Sekisho-prod-Execution in eu-central-1\. .*\n$/);
+    expect(stdout).toContain("answer is in the thread → done");
+  });
+
+  it("shows the Execution zone's part from its table, which the stack names", async () => {
+    const principal = `${verificationAccount}:role/sekisho-prod-verification`;
+    const id = deriveTaskId({ principal, requestId }) ?? "";
+    const outputs = place.aws?.stacks.get("Sekisho-prod-Verification");
+    place.aws?.stacks.set("Sekisho-prod-Execution", { TableName: outputs?.TableName ?? "" });
+    const executions = place.engine.taskStore({ parse: (json) => json as ReturnType<typeof knownExecution> });
+    await executions.create({ item: knownExecution({ startMs, id, principal }) });
+    const { code, stdout, stderr } = await trace("--config", oneAccount);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toContain(`task id      ${id}`);
+    expect(stdout).toContain("agent is done → completed");
   });
 });

@@ -1,9 +1,13 @@
-/** One task's way, from whatever is known of it. */
+/** One task's way, from whatever is known of it, and on a terminal. */
 import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
 import type { AgentQuestion } from "../../../lambdas/verification/task/task.ts";
-import { describeEventName } from "../../../lib/cli/trace/event-text.ts";
 import { createPicture } from "../../../lib/cli/trace/picture.ts";
+import type { PictureStep } from "../../../lib/cli/trace/picture-step.ts";
+import { hideTexts } from "../../../lib/cli/trace/recorder-steps.ts";
+import { foldPolls, timelineLines } from "../../../lib/cli/trace/timeline.ts";
 import type { RecordedStep } from "../../../lib/local/recorder/step-recorder.ts";
+import { sampleCall } from "../../verification/task/sample.ts";
 import { knownExecution, knownLines, knownTask, requestId, secretText, taskId, traceId } from "./known.ts";
 
 const startMs = 1_760_000_000_000;
@@ -11,7 +15,6 @@ const nowMs = startMs + 60_000;
 const task = knownTask({ startMs });
 const execution = knownExecution({ startMs });
 const lines = knownLines({ startMs });
-
 const titles = (picture: ReturnType<typeof createPicture>) => picture?.steps.map(({ title }) => title);
 
 describe("the picture of a task", () => {
@@ -147,9 +150,83 @@ describe("the picture of a task", () => {
     expect(JSON.stringify(picture)).not.toContain(secretText);
     expect(titles(picture)).not.toContain("another's");
   });
+});
 
-  it("shows an event of another version by its name", () => {
-    expect(describeEventName("of_tomorrow")).toBe("of tomorrow");
-    expect(describeEventName("constructor")).toBe("constructor");
+const hostile = "\u001b[2J\u001b]0;owned\u0007\u009b31m\u202eid\n";
+const controls = /[\p{Cc}\u202e]/u;
+
+describe("the picture on a terminal", () => {
+  it("moves no cursor, sets no title and turns no line around, whatever an Execution zone named its task", () => {
+    const task = knownTask({ startMs, call: sampleCall({ taskId: hostile, destination: hostile }) });
+    const picture = createPicture({ requestId, task, nowMs: startMs });
+    if (picture === undefined) throw new Error("no picture");
+    const steps = picture.steps.map((step) => ({ ...step, title: hostile, detail: { [hostile]: hostile } }));
+    const lines = timelineLines({ picture: { ...picture, steps }, color: false });
+    expect(lines).toContain("  task id      [2J]0;owned31mid");
+    expect(lines.filter((line) => controls.test(line))).toEqual([]);
+  });
+
+  it("is drawn of as many lines as a log may hold", () => {
+    const steps = Array.from({ length: 200_000 }, (_, at) => ({
+      atMs: startMs + at,
+      zone: "execution" as const,
+      title: `step ${at}`,
+      detail: {},
+    }));
+    const picture = { requestId, state: "waiting", startedAtMs: startMs, steps };
+    expect(timelineLines({ picture, color: false }).length).toBeGreaterThan(steps.length);
+  });
+});
+
+describe("polls in a row", () => {
+  const step = (atMs: number, title: string): PictureStep => ({ atMs, zone: "verification", title, detail: {} });
+  const poll = (atMs: number): PictureStep => ({ ...step(atMs, "get_task"), zone: "transport", durationMs: 5 });
+
+  it("are one step that says how many there were and how long they took, until something else happens", () => {
+    const before = step(0, "Execution zone answered → waiting");
+    const question = step(40, "question is in the thread → asking");
+    const folded = foldPolls([before, poll(10), poll(20), poll(30), question, poll(50)]);
+    const titles = folded.map(({ title }) => title);
+    expect(titles).toEqual([before.title, "get_task, 3 times", question.title, "get_task"]);
+    expect(folded[1]).toMatchObject({ atMs: 10, durationMs: 25 });
+  });
+
+  it("do not hide one that failed", () => {
+    const failed: PictureStep = { ...poll(30), failed: true };
+    expect(foldPolls([poll(10), poll(20), failed, poll(40)])).toContainEqual(failed);
+  });
+});
+
+describe("a frame", () => {
+  it("keeps ids, kinds, numbers and its shape, and of texts their lengths", () => {
+    const params = { channel: "C1", text: "What is it?", timeout_ms: 5, history: [{ role: "user", text: "Hi" }] };
+    expect(hideTexts({ jsonrpc: "2.0", method: "execute_task", id: "a-1", params })).toEqual({
+      jsonrpc: "2.0",
+      method: "execute_task",
+      id: "a-1",
+      params: {
+        channel: "C1",
+        text: "(11 characters)",
+        timeout_ms: 5,
+        history: [{ role: "user", text: "(2 characters)" }],
+      },
+    });
+  });
+
+  it("masks what is a secret by its name, and a sentence in a member that is for an id", () => {
+    expect(hideTexts({ bot_token: "xoxb-1", status: "I am done, and here is why" })).toEqual({
+      bot_token: "(10 characters)",
+      status: "(26 characters)",
+    });
+  });
+
+  it("shows no text of a member that nobody thought of, at any depth", () => {
+    const secret = "a-secret-text";
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: "grapheme" }), { minLength: 1, maxLength: 5 }), (path) => {
+        const body = path.reduceRight<unknown>((inner, name) => ({ [`x${name}`]: inner, list: [secret] }), secret);
+        expect(JSON.stringify(hideTexts(body))).not.toContain(secret);
+      }),
+    );
   });
 });

@@ -2,7 +2,9 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
 import { createHistoryEntry, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
+import { csvLine } from "../../../lib/cli/usage/csv.ts";
 import { sampleCall, sampleTask } from "../../verification/task/sample.ts";
 import { places, type TestPlace } from "../tasks/places.ts";
 
@@ -13,7 +15,7 @@ const idOf = (number: number) => `0000000${number}-0000-5000-8000-000000000000`;
 
 describe.each(places)("sekisho usage at $name", ({ open }) => {
   let place: TestPlace;
-  const usage = (...words: string[]) => place.command("usage", ...words);
+  const usage = (...args: string[]) => place.command("usage", ...args);
 
   beforeAll(async () => {
     place = await open();
@@ -72,8 +74,8 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
   });
 
   it("gives one JSON object a line, of the days and the person that are asked for", async () => {
-    const rows = async (...words: string[]) =>
-      (await usage("--json", ...words)).stdout.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
+    const rows = async (...args: string[]) =>
+      (await usage("--json", ...args)).stdout.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
     expect((await rows("--user", "U1")).map(({ request_id }) => request_id)).toEqual([idOf(1), idOf(3)]);
     expect(await rows("--from", "2020-01-01", "--to", "2020-01-02")).toEqual([]);
     expect(await rows("--from", new Date(nowMs - 45 * 24 * hourMs).toISOString().slice(0, 10))).toHaveLength(4);
@@ -87,9 +89,41 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
     [["--csv", "--json"], "--csv or --json, not both"],
     [["--out", "x"], "--out needs --csv or --json"],
     [["--user", "@me"], "--user is an id of Slack"],
-  ])("refuses %j and says why", async (words, why) => {
-    const { code, stdout, stderr } = await usage(...words);
+  ])("refuses %j and says why", async (args, why) => {
+    const { code, stdout, stderr } = await usage(...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(why);
+  });
+});
+
+describe("a line of CSV", () => {
+  it.each([
+    ["=1+1", "'=1+1"],
+    ["x;=cmd|calc!A0", `"x;'=cmd|calc!A0"`],
+    ["x\t@SUM(A1)", `"x\t'@SUM(A1)"`],
+    ["x\r\n -1", `"x\r\n' -1"`],
+    ['x;"=cmd"', `"x;'""=cmd"""`],
+    ["\tx", `"'\tx"`],
+    ["a;b", `"a;b"`],
+    ["a = b - c", "a = b - c"],
+    ["\u001b[2J\u0007\u009bhi", "[2Jhi"],
+    [undefined, ""],
+    [-3, "-3"],
+  ])("has %j as %j", (cell, line) => {
+    expect(csvLine([cell])).toBe(line);
+  });
+
+  it("has no cell that a spreadsheet calculates, whether it splits at commas, semicolons or tabs", () => {
+    const piece = fc.constantFrom("=", "-", "＝", ";", "\t", "\n", "\r\n", " ", '"', ",", "a");
+    const text = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(""));
+    fc.assert(
+      fc.property(text, (any) => {
+        for (const cell of csvLine(["head", any])
+          .slice("head,".length)
+          .split(/[;\t\r\n]/)) {
+          expect(cell).not.toMatch(/^["\p{Zs}]*[=+\-@＝＋－＠]/u);
+        }
+      }),
+    );
   });
 });

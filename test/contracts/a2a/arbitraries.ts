@@ -1,5 +1,6 @@
-/** Random values of the shapes of A2A 1.0, without unset members, as JSON carries them. */
+/** Random values of the shapes of A2A 1.0, valid and with one change, as JSON carries them. */
 import fc from "fast-check";
+import type * as z from "zod";
 import type { OperationParams } from "../../../contracts/a2a/operations.ts";
 import type { A2aArtifact, Message, Part } from "../../../contracts/a2a/part.ts";
 import type { PushConfig } from "../../../contracts/a2a/push.ts";
@@ -12,11 +13,52 @@ import {
 } from "../../../contracts/a2a/task.ts";
 import type { V03OperationName } from "../../../contracts/a2a/v03/params.ts";
 
+/** Writes a value as JSON and reads it back. */
+export function wire(value: unknown): unknown {
+  return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown);
+}
+
+export function issuesOf(read: z.ZodSafeParseResult<unknown>): { path: string; message: string }[] {
+  return read.error?.issues.map(({ path, message }) => ({ path: path.join("."), message })) ?? [];
+}
+
+const nonsense: fc.Arbitrary<unknown> = fc.oneof(
+  fc.constantFrom<unknown>(null, "", "x", 0, -1, 1.5, true, [], {}, [null], { kind: "text" }, "__proto__", undefined),
+  fc.jsonValue({ maxDepth: 1 }),
+);
+
+/** The value itself, another value, or the value with one member replaced at any depth. */
+export function spoilt(right: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+  return fc.record({ value: right, other: nonsense, at: fc.nat() }).map(({ value, other, at }) => {
+    const sent = wire(value);
+    return wire(replaceAt({ value: sent, other, at: at % (sizeOf(sent) + 1) }));
+  });
+}
+
+/** Counts members in their order, the whole first. Past the last one nothing is replaced. */
+function replaceAt({ value, other, at }: { value: unknown; other: unknown; at: number }): unknown {
+  let left = at;
+  const visit = (member: unknown): unknown => {
+    left -= 1;
+    if (left === -1) return other;
+    if (Array.isArray(member)) return member.map(visit);
+    if (typeof member !== "object" || member === null) return member;
+    return Object.fromEntries(Object.entries(member).map(([name, inner]) => [name, visit(inner)]));
+  };
+  return visit(value);
+}
+
+function sizeOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 1;
+  return Object.values(value).reduce((size: number, member) => size + sizeOf(member), 1);
+}
+
 const id = fc.stringMatching(/^[a-z0-9-]{1,12}$/);
 const name = fc.string({ minLength: 1, maxLength: 12 });
 const key = fc.stringMatching(/^[a-z]{1,6}$/);
 const struct = fc.dictionary(key, json(), { minKeys: 1, maxKeys: 3, noNullPrototype: true });
 const uris = fc.array(fc.webUrl(), { minLength: 1, maxLength: 2 });
+
 const timestamp = fc
   .date({ min: new Date(0), max: new Date("2100-01-01"), noInvalidDate: true })
   .map((date) => date.toISOString());
@@ -31,6 +73,7 @@ const part: fc.Arbitrary<Part> = fc.oneof(
     { metadata: struct, mediaType: name, filename: name },
   ),
 );
+
 const parts = fc.array(part, { minLength: 1, maxLength: 3 });
 
 const message: fc.Arbitrary<Message> = withOptional(
@@ -43,14 +86,17 @@ const message: fc.Arbitrary<Message> = withOptional(
     referenceTaskIds: fc.array(id, { minLength: 1, maxLength: 2 }),
   },
 );
+
 const artifact: fc.Arbitrary<A2aArtifact> = withOptional(
   { artifactId: id, parts },
   { name, description: name, metadata: struct, extensions: uris },
 );
+
 const status: fc.Arbitrary<A2aStatus> = withOptional(
   { state: fc.constantFrom(...a2aStateSchema.options) },
   { message, timestamp },
 );
+
 export const task: fc.Arbitrary<A2aTask> = withOptional(
   { id, contextId: id, status },
   {
@@ -59,7 +105,9 @@ export const task: fc.Arbitrary<A2aTask> = withOptional(
     metadata: struct,
   },
 );
+
 export const sendResult: fc.Arbitrary<SendResult> = fc.oneof(fc.record({ task }), fc.record({ message }));
+
 export const streamEvent: fc.Arbitrary<StreamEvent> = fc.oneof(
   sendResult,
   fc.record({ statusUpdate: withOptional({ taskId: id, contextId: id, status }, { metadata: struct }) }),
@@ -79,6 +127,7 @@ const pushTarget: fc.Arbitrary<PushConfig> = withOptional(
     authentication: withOptional({ scheme: fc.constantFrom("Bearer", "Basic") }, { credentials: name }),
   },
 );
+
 export const pushConfig = fc
   .record({ taskId: id, target: pushTarget })
   .map(({ taskId, target }) => ({ ...target, taskId }));
@@ -97,6 +146,7 @@ const send: fc.Arbitrary<OperationParams<"SendMessage">> = withOptional(
     metadata: struct,
   },
 );
+
 const pushId = fc.record({ taskId: id, id });
 
 /** Without tenants and pages, which 0.3 lacks. */

@@ -9,9 +9,7 @@ import {
   toA2aOperation,
 } from "../../../contracts/a2a/operations.ts";
 import type { V03OperationName } from "../../../contracts/a2a/v03/params.ts";
-import { params } from "./arbitraries.ts";
-import { spoilt } from "./spoilt.ts";
-import { issuesOf, wire } from "./wire.ts";
+import { issuesOf, params, spoilt, wire } from "./arbitraries.ts";
 
 const operationNames = Object.keys(operations) as OperationName[];
 const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "a" }] };

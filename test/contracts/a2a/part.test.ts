@@ -3,9 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { joinTextParts, messageSchema, partSchema } from "../../../contracts/a2a/part.ts";
 import { a2aStateSchema, a2aTaskSchema, fromA2aState, toA2aState } from "../../../contracts/a2a/task.ts";
-import { task } from "./arbitraries.ts";
-import { spoilt } from "./spoilt.ts";
-import { issuesOf, wire } from "./wire.ts";
+import { issuesOf, spoilt, task, wire } from "./arbitraries.ts";
 
 /** A list in a list, `depth` times. */
 const nested = (depth: number): unknown => JSON.parse("[".repeat(depth) + "]".repeat(depth));
@@ -92,15 +90,6 @@ describe("a task", () => {
       expect(issuesOf(read).map(({ path }) => path)).toEqual(["status.state"]);
     },
   );
-
-  it("comes back as it went", () => {
-    fc.assert(
-      fc.property(task, (sent) => {
-        expect(wire(a2aTaskSchema.parse(sent))).toEqual(sent);
-      }),
-      { numRuns: 25 },
-    );
-  });
 
   it("is read or refused, whatever it is, and once read is read again as it is", () => {
     fc.assert(

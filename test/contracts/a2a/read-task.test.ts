@@ -3,9 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { readAnswerSchema } from "../../../contracts/a2a/read-task.ts";
 import { v03ReadAnswerSchema } from "../../../contracts/a2a/v03/task.ts";
-import { sendResult } from "./arbitraries.ts";
-import { spoilt } from "./spoilt.ts";
-import { issuesOf, wire } from "./wire.ts";
+import { issuesOf, sendResult, spoilt, wire } from "./arbitraries.ts";
 
 const nested: unknown = JSON.parse("[".repeat(5000) + "]".repeat(5000));
 const bare = { id: "t1", status: { state: "TASK_STATE_COMPLETED" } };

@@ -11,10 +11,10 @@ import type { ShellCommand } from "./shell-line.ts";
 const inAnAccount = "it changes an account of AWS, with somebody's credentials";
 const example = "examples/two-accounts.config.json";
 
-function cdk(words: string[]) {
+function cdk(args: string[]) {
   const { PATH = "", HOME = "" } = process.env;
   const given = { cwd: root, env: { PATH, HOME, CI: "true" }, encoding: "utf8", timeout: 120_000 } as const;
-  return spawnSync(process.execPath, [join(root, "node_modules/aws-cdk/bin/cdk"), ...words], given);
+  return spawnSync(process.execPath, [join(root, "node_modules/aws-cdk/bin/cdk"), ...args], given);
 }
 
 const helps = new Map<string, string>();
@@ -26,7 +26,7 @@ function helpOf(command: string): string {
 }
 
 export function lookAtOptions(parts: ShellCommand[]): void {
-  const [npx, name, command = "", ...rest] = onlyPart(parts).words;
+  const [npx, name, command = "", ...rest] = onlyPart(parts).args;
   expect([npx, name]).toEqual(["npx", "cdk"]);
   const options = rest.filter((word) => /^--?[a-z]/.test(word));
   const help = command === "…" ? "-c" : helpOf(command);
@@ -45,8 +45,8 @@ function placesOfPage(): string[] {
 }
 
 /** Checks that the app reads what `-c` sets. */
-function lookAtContext(words: string[]): void {
-  const keys = words.flatMap((word, at) => (words[at - 1] === "-c" ? [word.replace(/=.*/, "")] : []));
+function lookAtContext(args: string[]): void {
+  const keys = args.flatMap((word, at) => (args[at - 1] === "-c" ? [word.replace(/=.*/, "")] : []));
   const app = readFileSync(join(root, "bin/app.ts"), "utf8");
   expect(keys.filter((key) => !app.includes(`context.${key}`))).toEqual([]);
 }
@@ -70,8 +70,8 @@ export const cdkCommands: LookEntry[] = [
     look(parts) {
       const out = mkdtempSync(join(tmpdir(), "sekisho-documented-synth-"));
       try {
-        const words = onlyPart(parts).words.slice(2);
-        const { status, stderr } = cdk([...words, "-c", `config=${example}`, "-o", out]);
+        const args = onlyPart(parts).args.slice(2);
+        const { status, stderr } = cdk([...args, "-c", `config=${example}`, "-o", out]);
         expect({ status, stderr }).toMatchObject({ status: 0 });
         for (const zone of ["Identity", "Execution", "Verification"])
           expect(existsSync(join(out, `${zone}.template.json`))).toBe(true);

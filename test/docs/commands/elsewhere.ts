@@ -13,18 +13,18 @@ const lookAtAll = (parts: ShellCommand[]) => parts.forEach(lookAtProgram);
 
 function lookAtBuild(parts: ShellCommand[]): void {
   lookAtAll(parts);
-  const words = parts[0]?.words ?? [];
-  const given = words.flatMap((word, at) => (words[at - 1] === "--build-arg" ? [word.replace(/=.*/, "")] : []));
+  const args = parts[0]?.args ?? [];
+  const given = args.flatMap((word, at) => (args[at - 1] === "--build-arg" ? [word.replace(/=.*/, "")] : []));
   const dockerfile = readFileSync(join(root, "Dockerfile"), "utf8");
   expect(given.filter((name) => !new RegExp(`^ARG ${name}\\b`, "m").test(dockerfile))).toEqual([]);
-  expect(words.at(-1)).toBe(".");
+  expect(args.at(-1)).toBe(".");
 }
 
 /** Checks that the volume and the port are the image's, and that the page's configuration names the variable. */
 function lookAtRun(parts: ShellCommand[]): void {
   lookAtAll(parts);
-  const words = parts[0]?.words ?? [];
-  const wordAfter = (option: string) => words[words.indexOf(option) + 1] ?? "";
+  const args = parts[0]?.args ?? [];
+  const wordAfter = (option: string) => args[args.indexOf(option) + 1] ?? "";
   const dockerfile = readFileSync(join(root, "Dockerfile"), "utf8");
   expect(dockerfile).toContain(`VOLUME ["${wordAfter("-v").split(":")[1]}"]`);
   expect(dockerfile).toContain(`EXPOSE ${wordAfter("-p").split(":").at(-1)}`);
@@ -36,19 +36,19 @@ function lookAtRun(parts: ShellCommand[]): void {
 function lookAtRelease([part]: ShellCommand[]): void {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const [node, file = ""] = String(scripts.release).split(" ");
-  expect([node, part?.words.slice(0, 4)]).toEqual(["node", ["npm", "run", "release", "--"]]);
+  expect([node, part?.args.slice(0, 4)]).toEqual(["node", ["npm", "run", "release", "--"]]);
   const { stdout } = spawnSync(process.execPath, [file, "--help"], { cwd: root, encoding: "utf8", timeout: 20_000 });
-  for (const option of part?.words.slice(4).filter((word) => word.startsWith("--")) ?? [])
+  for (const option of part?.args.slice(4).filter((word) => word.startsWith("--")) ?? [])
     expect(stdout).toContain(option);
 }
 
 /** Checks that the command's help names each option. */
 function lookAtHelp([part]: ShellCommand[]): void {
-  const [npx, program, name = "", ...words] = part?.words ?? [];
+  const [npx, program, name = "", ...args] = part?.args ?? [];
   expect([npx, program]).toEqual(["npx", "sekisho"]);
   const entry = join(root, "bin/sekisho.mjs");
   const { stdout } = spawnSync(process.execPath, [entry, name, "--help"], { encoding: "utf8", timeout: 20_000 });
-  for (const option of words.filter((word) => word.startsWith("--"))) expect(stdout).toContain(option);
+  for (const option of args.filter((word) => word.startsWith("--"))) expect(stdout).toContain(option);
 }
 
 const builds = [
@@ -61,7 +61,7 @@ const releases = ["--check", "--out dist", "--out mine"];
 
 /** Every command that consists of calls of the AWS CLI alone. */
 const awsCommands = [...new Set(documentedCommands().map(({ command }) => command))].filter((command) =>
-  parseCommand(command).every(({ words: [program] }) => program === "aws"),
+  parseCommand(command).every(({ args: [program] }) => program === "aws"),
 );
 
 export const elsewhere: LookEntry[] = [
@@ -96,7 +96,7 @@ export const elsewhere: LookEntry[] = [
   {
     command: "IMAGE=europe-west1-docker.pkg.dev/PROJECT_ID/agents/sekisho-execution",
     because: "it only names what the following commands use",
-    look: ([part]) => expect(part).toEqual({ env: { IMAGE: expect.stringMatching(/^[\w./-]+$/) }, words: [] }),
+    look: ([part]) => expect(part).toEqual({ env: { IMAGE: expect.stringMatching(/^[\w./-]+$/) }, args: [] }),
   },
   ...builds.map((command) => ({
     command,
@@ -126,11 +126,11 @@ export const elsewhere: LookEntry[] = [
     because: "there is no CloudWatch here; sekisho trace is run with a file, and by its own tests with a pipe",
     look([logs, trace]) {
       if (logs !== undefined) lookAtProgram(logs);
-      expect(trace?.words.slice(0, 3)).toEqual(["npx", "sekisho", "trace"]);
+      expect(trace?.args.slice(0, 3)).toEqual(["npx", "sekisho", "trace"]);
     },
   },
-  ...releases.map((words) => ({
-    command: `npm run release -- ${words}`,
+  ...releases.map((args) => ({
+    command: `npm run release -- ${args}`,
     because: "a release wants a tree without changes, which a tree under test is not",
     look: lookAtRelease,
   })),

@@ -70,8 +70,8 @@ async function configureReports(world: Machine): Promise<Record<string, string>>
 }
 
 /** Runs another program, such as curl, in the reader's folder. */
-function runProgram(world: Machine, { words, env }: ShellCommand, replace: Record<string, string> = {}) {
-  const [program = "", ...rest] = words.map((word) =>
+function runProgram(world: Machine, { args, env }: ShellCommand, replace: Record<string, string> = {}) {
+  const [program = "", ...rest] = args.map((word) =>
     Object.entries(replace).reduce((sum, [from, to]) => sum.replaceAll(from, to), word),
   );
   const { PATH = "", HOME = "" } = process.env;

@@ -14,11 +14,11 @@ import { parseCommand, type ShellCommand } from "./shell-line.ts";
 /** Throws where the command names something that does not exist. */
 export async function lookAtInline(command: string): Promise<void> {
   for (const part of partsOf(command)) {
-    const [first = "", second = ""] = part.words;
-    if (first === "sekisho") await lookAtOurs(part.words.slice(1));
-    else if (first === "npx" && second === "sekisho") await lookAtOurs(part.words.slice(2));
+    const [first = "", second = ""] = part.args;
+    if (first === "sekisho") await lookAtOurs(part.args.slice(1));
+    else if (first === "npx" && second === "sekisho") await lookAtOurs(part.args.slice(2));
     else if (first === "npx" && second === "cdk") lookAtOptions([part]);
-    else if (first === "npm") lookAtNpm(part.words.slice(1));
+    else if (first === "npm") lookAtNpm(part.args.slice(1));
     else if (first === "node") expect({ file: second, isThere: existsSync(join(root, second)) }).toMatchObject(isThere);
     else lookAtProgram(part);
   }
@@ -33,16 +33,16 @@ function partsOf(command: string): ShellCommand[] {
 
 const helps = new Map<string, string>();
 
-async function helpOf(words: string[]): Promise<string> {
-  const name = words.join(" ");
-  const help = helps.get(name) ?? (await commandHere([...words, "--help"], {})).stdout;
+async function helpOf(args: string[]): Promise<string> {
+  const name = args.join(" ");
+  const help = helps.get(name) ?? (await commandHere([...args, "--help"], {})).stdout;
   helps.set(name, help);
   return help;
 }
 
-async function lookAtOurs(words: string[]): Promise<void> {
+async function lookAtOurs(args: string[]): Promise<void> {
   const commands = [...(await helpOf([])).matchAll(/^ {2}(\S+(?: \S+)?) {2}/gm)].map(([, name = ""]) => name);
-  const [first = "", second = "-"] = words;
+  const [first = "", second = "-"] = args;
   if (/^[<…]/.test(first)) return;
   if (second.startsWith("-") && commands.some((name) => name.startsWith(`${first} `))) return;
   const pairs = second.split(",").map((one) => `${first} ${one}`);
@@ -50,15 +50,15 @@ async function lookAtOurs(words: string[]): Promise<void> {
   expect(names.filter((name) => !commands.includes(name))).toEqual([]);
   for (const name of names) {
     const help = `${await helpOf(name.split(" "))} --help`;
-    const options = words.filter((word) => /^--?[a-z]/.test(word)).map((word) => word.replace(/=.*/, ""));
+    const options = args.filter((word) => /^--?[a-z]/.test(word)).map((word) => word.replace(/=.*/, ""));
     expect(options.filter((option) => !new RegExp(`(?<![\\w-])${option}\\b`).test(help))).toEqual([]);
   }
 }
 
 const npmOwn: Record<string, string[]> = { ci: ["--omit"], version: ["--no-git-tag-version"], sbom: [] };
 
-function lookAtNpm(words: string[]): void {
-  const [verb = "", ...rest] = words;
+function lookAtNpm(args: string[]): void {
+  const [verb = "", ...rest] = args;
   const own = npmOwn[verb];
   const end = rest.includes("--") ? rest.indexOf("--") : rest.length;
   if (own !== undefined) {

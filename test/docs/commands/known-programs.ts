@@ -73,10 +73,10 @@ const known: Record<string, string[]> = {
 };
 
 /** Throws for an unknown program, subcommand or option, and for a file of this project that does not exist. */
-export function lookAtProgram({ words }: ShellCommand): void {
-  const name = Object.keys(known).find((prefix) => words.slice(0, prefix.split(" ").length).join(" ") === prefix);
-  expect({ words, known: name !== undefined }).toEqual({ words, known: true });
-  const rest = words.slice(name?.split(" ").length);
+export function lookAtProgram({ args }: ShellCommand): void {
+  const name = Object.keys(known).find((prefix) => args.slice(0, prefix.split(" ").length).join(" ") === prefix);
+  expect({ args, known: name !== undefined }).toEqual({ args, known: true });
+  const rest = args.slice(name?.split(" ").length);
   const options = rest.flatMap((word) => (/^--?[A-Za-z]/.test(word) ? [word.replace(/=.*/, "")] : []));
   expect(options.filter((option) => !known[name ?? ""]?.includes(option))).toEqual([]);
   const files = rest.flatMap((word) => /^(?:\w+=)?(examples\/.+)$/.exec(word)?.[1] ?? []);

@@ -45,8 +45,8 @@ export function openMachine(): Machine {
       }
     },
     start(command, options = {}) {
-      const [words, env] = given(command, options);
-      const started = sekisho({ words, cwd: folder, env });
+      const [args, env] = given(command, options);
+      const started = sekisho({ args, cwd: folder, env });
       (options.stays ? lastEnds : ends).push(() => started.kill("SIGKILL"));
       return started;
     },
@@ -62,11 +62,11 @@ export function openMachine(): Machine {
   };
 }
 
-function given({ env, words }: ShellCommand, options: Options): [string[], Record<string, string>] {
+function given({ env, args }: ShellCommand, options: Options): [string[], Record<string, string>] {
   const replaced = (text: string) =>
     Object.entries(options.replace ?? {}).reduce((sum, [from, to]) => sum.replaceAll(from, to), text);
   const own = Object.entries(env).map(([name, value]) => [name, replaced(value)]);
-  return [sekishoText(words).map(replaced), { ...Object.fromEntries(own), ...options.env }];
+  return [sekishoText(args).map(replaced), { ...Object.fromEntries(own), ...options.env }];
 }
 
 /** The command that npx and npm would run. */
@@ -74,7 +74,7 @@ function sekishoText([first = "", second = "", ...rest]: string[]): string[] {
   if (first === "npx" && second === "sekisho") return rest;
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const name = second === "run" ? rest.shift() : second;
-  const [node, entry, ...words] = String(scripts[name ?? ""]).split(" ");
+  const [node, entry, ...args] = String(scripts[name ?? ""]).split(" ");
   if (first !== "npm" || node !== "node" || entry !== "bin/sekisho.mjs") throw new Error(`${second} is not ours.`);
-  return [...words, ...rest.filter((word) => word !== "--")];
+  return [...args, ...rest.filter((word) => word !== "--")];
 }

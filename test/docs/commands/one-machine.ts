@@ -72,7 +72,7 @@ export const oneMachine: RunEntry<Machine>[] = [
     command: "npx sekisho allow add --team T012AB3CD",
     async run({ parts, world }) {
       expect(await world.run(onlyPart(parts))).toMatchObject({ code: 0 });
-      const list = await world.run({ env: {}, words: ["npx", "sekisho", "allow", "list"] });
+      const list = await world.run({ env: {}, args: ["npx", "sekisho", "allow", "list"] });
       expect(list.stdout).toContain("T012AB3CD");
     },
   },
@@ -95,10 +95,10 @@ export const oneMachine: RunEntry<Machine>[] = [
     command: "SEKISHO_LOG_LEVEL=info npm start 2> zones.log",
     async run({ parts, world }) {
       const part = onlyPart(parts);
-      expect(part.words.slice(-2)).toEqual(["2>", "zones.log"]);
-      const words = part.words.slice(0, -2);
+      expect(part.args.slice(-2)).toEqual(["2>", "zones.log"]);
+      const args = part.args.slice(0, -2);
       const asked = world.start(
-        { ...part, words: [...words, "--", "--once", "Good morning"] },
+        { ...part, args: [...args, "--", "--once", "Good morning"] },
         { env: { ...anyPort, ...part.env } },
       );
       const { code, stderr } = await asked.exited;

@@ -10,7 +10,7 @@ const readJson = (path: string) => JSON.parse(readFileSync(join(root, path), "ut
 
 /** `npm ci` refuses a lock file whose dependencies differ from those of package.json. */
 export function lookAtInstall([install]: ShellCommand[]): void {
-  expect(install?.words).toEqual(["npm", "ci"]);
+  expect(install?.args).toEqual(["npm", "ci"]);
   const { dependencies, devDependencies, optionalDependencies } = readJson("package.json");
   const { packages } = readJson("package-lock.json");
   expect(packages[""]).toMatchObject({ dependencies, devDependencies, optionalDependencies });
@@ -23,7 +23,7 @@ export const packages: LookEntry[] = [
     because: "it is what runs this test",
     look([install, test]) {
       if (install !== undefined) lookAtInstall([install]);
-      expect(test?.words).toEqual(["npm", "test"]);
+      expect(test?.args).toEqual(["npm", "test"]);
       expect(readJson("package.json").scripts.test).toBe("jest");
     },
   },

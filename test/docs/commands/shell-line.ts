@@ -1,7 +1,7 @@
 /** Parses the part of a shell's grammar that the documents use: `&&`, `|`, variables before a command, quotes, comments. */
 
 /** One program with its words as the shell passes them. `$NAME` and `$(…)` stay unexpanded. */
-export type ShellCommand = { env: Record<string, string>; words: string[] };
+export type ShellCommand = { env: Record<string, string>; args: string[] };
 
 /** Splits a block into commands without comments. A line continues after a backslash, a pipe or an open quote. */
 export function commandLines(block: string): string[] {
@@ -24,14 +24,14 @@ export function commandLines(block: string): string[] {
 
 export function parseCommand(line: string): ShellCommand[] {
   return partsOf(line).map((part) => {
-    const words = wordsOf(part);
-    const first = words.findIndex((word) => !/^[A-Z_]+=/.test(word));
-    const assigned = words.slice(0, first === -1 ? words.length : first);
+    const args = splitWords(part);
+    const first = args.findIndex((word) => !/^[A-Z_]+=/.test(word));
+    const assigned = args.slice(0, first === -1 ? args.length : first);
     const pairs = assigned.map((word): [string, string] => {
       const at = word.indexOf("=");
       return [word.slice(0, at), word.slice(at + 1)];
     });
-    return { env: Object.fromEntries(pairs), words: words.slice(assigned.length) };
+    return { env: Object.fromEntries(pairs), args: args.slice(assigned.length) };
   });
 }
 
@@ -72,7 +72,7 @@ function partsOf(line: string): string[] {
   return [...parts, signs.slice(from).join("")].map((part) => part.trim());
 }
 
-function wordsOf(part: string): string[] {
-  const words = part.match(/(?:'[^']*'|"[^"]*"|\$\([^)]*\)|\S)+/g) ?? [];
-  return words.map((word) => word.replaceAll(/'([^']*)'|"([^"]*)"/g, (_all, one = "", two = "") => one + two));
+function splitWords(part: string): string[] {
+  const args = part.match(/(?:'[^']*'|"[^"]*"|\$\([^)]*\)|\S)+/g) ?? [];
+  return args.map((word) => word.replaceAll(/'([^']*)'|"([^"]*)"/g, (_all, one = "", two = "") => one + two));
 }

@@ -14,10 +14,10 @@ const keepsTheContract = expect.stringContaining("keeps what is required of it."
 const python = "AGENT_TOKEN=change-me-to-a-long-one python3 examples/execute-elsewhere/python/agent.py";
 
 /** Starts it as the document says, on a free port. Resolves to its address. */
-async function startAgent(world: Machine, { env, words: [program = "", ...words] }: ShellCommand): Promise<string> {
+async function startAgent(world: Machine, { env, args: [program = "", ...args] }: ShellCommand): Promise<string> {
   const { PATH = "", HOME = "" } = process.env;
   const stdio = ["ignore", "pipe", "inherit"] as const;
-  const child = spawn(program, words, { cwd: root, env: { PATH, HOME, PORT: "0", ...env }, stdio: [...stdio] });
+  const child = spawn(program, args, { cwd: root, env: { PATH, HOME, PORT: "0", ...env }, stdio: [...stdio] });
   endWithUs(child);
   world.after(() => child.kill("SIGKILL"));
   return new Promise((resolve, reject) => listening(child, resolve, reject));

@@ -7,11 +7,12 @@ const hourMs = 3600_000;
 
 /** In PEM. */
 export type Certified = { cert: string; key: string };
+type AltName = { type: "ip" | "dns"; value: string };
 export type Authority = {
   /** Its own certificate, in PEM. */
   ca: string;
-  /** Valid for 127.0.0.1, and for an hour by default. */
-  issue(request: { name: string; notAfter?: Date }): Promise<Certified>;
+  /** By default valid for 127.0.0.1, and for an hour. */
+  issue(request: { name: string; notAfter?: Date; altName?: AltName }): Promise<Certified>;
 };
 
 export async function createAuthority(name: string): Promise<Authority> {
@@ -26,7 +27,11 @@ export async function createAuthority(name: string): Promise<Authority> {
   });
   return {
     ca: own.toString("pem"),
-    async issue({ name: subject, notAfter = new Date(Date.now() + hourMs) }) {
+    async issue({
+      name: subject,
+      notAfter = new Date(Date.now() + hourMs),
+      altName = { type: "ip", value: "127.0.0.1" },
+    }) {
       const { publicKey, privateKey } = await newKeys();
       const certificate = await X509CertificateGenerator.create({
         ...common,
@@ -35,7 +40,7 @@ export async function createAuthority(name: string): Promise<Authority> {
         notAfter,
         publicKey,
         signingKey: keys.privateKey,
-        extensions: [new SubjectAlternativeNameExtension([{ type: "ip", value: "127.0.0.1" }])],
+        extensions: [new SubjectAlternativeNameExtension([altName])],
       });
       const pkcs8 = Buffer.from(await crypto.subtle.exportKey("pkcs8", privateKey)).toString("base64");
       return {

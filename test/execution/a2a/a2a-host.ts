@@ -7,6 +7,7 @@ import type { A2aSettings } from "../../../lambdas/execution/a2a/endpoint.ts";
 import type { HostOptions } from "../../../lambdas/execution/host.ts";
 import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
 import { a2aSchema } from "../../../lambdas/shared/config/a2a-schema.ts";
+import { afterTest } from "../../tooling/cleanup.ts";
 import { createTestHost, type TestHost } from "../test-host.ts";
 
 export type A2aError = { code: number; message: string; data: Record<string, unknown> & Record<string, unknown>[] };
@@ -101,6 +102,13 @@ export async function startA2aHost({ a2a, config = {}, stallMs, ...options }: Op
       await server.close();
     },
   };
+  return host;
+}
+
+/** Starts a host that is closed after the test. */
+export async function serveA2a(options: Options = {}): Promise<A2aHost> {
+  const host = await startA2aHost(options);
+  afterTest(host.close);
   return host;
 }
 

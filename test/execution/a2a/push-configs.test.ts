@@ -1,11 +1,21 @@
-/** The operations on push configurations, and those that come with a message. */
+/** Push configurations: which are taken, their operations, and over the wire in both versions of A2A. */
+import { randomUUID } from "node:crypto";
+import { validateHeaderValue } from "node:http";
 import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { questionKey } from "../../../contracts/a2a/extension.ts";
 import type { A2aVersion } from "../../../contracts/a2a/operations.ts";
 import type { PushConfig } from "../../../contracts/a2a/push.ts";
+import type { A2aTask } from "../../../contracts/a2a/task.ts";
+import { pushTargetIssues } from "../../../lambdas/execution/a2a/push-configs.ts";
+import { createPushDelivery } from "../../../lambdas/execution/a2a/push-delivery.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
-import { yielding } from "../test-host.ts";
-import { createPushZone, memoryQueue, principal, secrets } from "./push-zone.ts";
+import { createDelayedQueue } from "../../doubles/delayed-queue.ts";
+import { afterTest } from "../../tooling/cleanup.ts";
+import { answering, createGate, eventually, memoryStore, yielding } from "../test-host.ts";
+import { type A2aHost, serveA2a, userMessage } from "./a2a-host.ts";
+import { createPushZone, memoryQueue, principal, secrets, startReceiver } from "./push-zone.ts";
 
 const url = "https://client.example/hook";
 const authentication = { scheme: "Bearer", credentials: secrets.credentials };
@@ -23,15 +33,6 @@ async function zoneWithTask(options: Partial<Parameters<typeof createPushZone>[0
 }
 
 describe("a configuration that was created", () => {
-  it("is shown as it was given, with the ids of its task and of itself", async () => {
-    const { configs, taskId, create, list } = await zoneWithTask();
-    const given = { id: "mine", url, token: secrets.token, authentication };
-    const shown = { ...given, taskId };
-    expect(await create(given)).toEqual(shown);
-    expect(await configs.get({ principal, params: { taskId, id: "mine" } })).toEqual(shown);
-    expect(await list()).toEqual([shown]);
-  });
-
   it("replaces the one with its id, and no other", async () => {
     const { create, list } = await zoneWithTask();
     await create({ id: "a", url });
@@ -47,28 +48,6 @@ describe("a configuration that was created", () => {
     const { create, taskId } = await zoneWithTask();
     expect((await create({ url })).id).toBe("new-id");
     expect((await create({ url }, "0.3")).id).toBe(taskId);
-  });
-
-  it("is gone when it was deleted, and deleting it again is fine", async () => {
-    const { configs, taskId, create, list } = await zoneWithTask();
-    await create({ id: "a", url });
-    for (const _ of [1, 2]) expect(await configs.delete({ principal, params: { taskId, id: "a" } })).toEqual({});
-    expect(await list()).toEqual([]);
-    const gone = configs.get({ principal, params: { taskId, id: "a" } });
-    await expect(gone).rejects.toMatchObject({ reason: "task_not_found" });
-  });
-
-  it("belongs to the task's own caller", async () => {
-    const { configs, taskId, create } = await zoneWithTask();
-    await create({ id: "a", url });
-    const foreign = { principal: "another", params: { taskId, id: "a", url } };
-    const notFound = { reason: "task_not_found" };
-    await expect(configs.create({ ...foreign, version: "1.0" })).rejects.toMatchObject(notFound);
-    await expect(configs.get(foreign)).rejects.toMatchObject(notFound);
-    await expect(configs.list(foreign)).rejects.toMatchObject(notFound);
-    await expect(configs.delete(foreign)).rejects.toMatchObject(notFound);
-    const nowhere = configs.delete({ principal, params: { taskId: unknown, id: "a" } });
-    await expect(nowhere).rejects.toMatchObject(notFound);
   });
 
   it("is told at once of a task that asks or is over, since what changed before is not told again", async () => {
@@ -138,18 +117,6 @@ describe("a configuration is refused", () => {
     await create({ ...large, id: "b" });
     await expect(create({ ...large, id: "c" })).rejects.toMatchObject({ reason: "invalid_params" });
   });
-
-  it("by a host that has no queue for notices, like every other operation on one", async () => {
-    const { configs, taskId, create, list } = await zoneWithTask({ supported: false });
-    const unsupported = { reason: "push_not_supported" };
-    await expect(create({ url })).rejects.toMatchObject(unsupported);
-    await expect(list()).rejects.toMatchObject(unsupported);
-    await expect(configs.get({ principal, params: { taskId, id: "a" } })).rejects.toMatchObject(unsupported);
-    await expect(configs.delete({ principal, params: { taskId, id: "a" } })).rejects.toMatchObject(unsupported);
-    const inMessage = { taskId, config: { url }, version: "1.0" as const };
-    expect(() => configs.read(inMessage)).toThrow(expect.objectContaining(unsupported));
-    expect(configs.read({ ...inMessage, config: undefined })).toBeUndefined();
-  });
 });
 
 describe("a configuration that comes with a message", () => {
@@ -172,5 +139,238 @@ describe("a configuration that comes with a message", () => {
     const config = zone.configs.read({ taskId: unknown, config: { id: "c1", url }, version: "1.0" });
     await zone.begin(config && { pushConfigs: [config] });
     expect(sent).toHaveLength(2);
+  });
+});
+
+const fit = { url: "https://client.example/hook?key=1" };
+
+function pathsOf(config: Parameters<typeof pushTargetIssues>[0]["config"], allowLoopback = false): string[] {
+  return pushTargetIssues({ config, allowLoopback }).map(({ path }) => path);
+}
+
+describe("the address of a receiver", () => {
+  it("may be the name of a host, which is looked up when something is to be told", () => {
+    expect(pathsOf(fit)).toEqual([]);
+  });
+
+  it.each([
+    ["is no URL", "client.example"],
+    ["is http", "http://client.example/hook"],
+    ["is http to a public address", "http://93.184.215.14/hook"],
+    ["is another scheme's", "ftp://client.example/hook"],
+    ["holds a user", "https://user@client.example/hook"],
+    ["has a host that is too long to read", `https://${"a.".repeat(300)}example/hook`],
+    ["holds a password", "https://:secret@client.example/hook"],
+    ["is a literal address", "https://93.184.215.14:8443/hook"],
+    ["is a literal address of IPv6", "https://[2606:2800:220:1::1]/hook"],
+    ["names this machine", "https://localhost/hook"],
+    ["names this machine with a dot", "https://localhost./hook"],
+    ["names this machine below localhost", "https://agent.localhost/hook"],
+    ["is this machine's", "http://127.0.0.1/hook"],
+    ["is this machine's in another spelling", "https://0x7f.1/hook"],
+    ["is this machine's in IPv6", "https://[::1]/hook"],
+    ["is this machine's, mapped", "https://[::ffff:127.0.0.1]/hook"],
+    ["is of a private network", "https://10.1.2.3/hook"],
+    ["is the metadata service", "https://169.254.169.254/latest"],
+    ["is of a private network in IPv6", "https://[fd00::1]/hook"],
+  ])("is refused where it %s", (_what, url) => {
+    expect(pathsOf({ url })).toEqual(["url"]);
+  });
+
+  it("may be this machine's, and by http, only where that is allowed; no other network becomes public by it", () => {
+    for (const url of ["http://127.0.0.1:4000/hook", "http://localhost/hook", "https://[::1]/hook"]) {
+      expect(pathsOf({ url }, true)).toEqual([]);
+    }
+    for (const url of ["http://10.1.2.3/hook", "https://10.1.2.3/hook", "http://client.example/hook"]) {
+      expect(pathsOf({ url }, true)).toEqual(["url"]);
+    }
+  });
+
+  it("is not repeated in the issue", () => {
+    const issues = pushTargetIssues({ config: { url: "http://hunter2.example/hunter2" }, allowLoopback: false });
+    expect(JSON.stringify(issues)).not.toContain("hunter2");
+  });
+});
+
+describe("a token or credentials", () => {
+  it.each([["\r\nX-Admin: 1"], ["a\nb"], ["a\u0000b"], ["a\u007fb"], [" a"], ["a "], ["\t"], ["関所"]])(
+    "are refused where they could be more than one header: %j",
+    (text) => {
+      expect(pathsOf({ ...fit, token: text })).toEqual(["token"]);
+      const authentication = { scheme: "Bearer", credentials: text };
+      expect(pathsOf({ ...fit, authentication })).toEqual(["authentication.credentials"]);
+    },
+  );
+
+  it("that are taken are a header's value as they stand", () => {
+    const text = fc.oneof(fc.string({ unit: "grapheme-ascii" }), fc.string({ unit: "binary", maxLength: 3 }));
+    fc.assert(
+      fc.property(text, (token) => {
+        const isTaken = pathsOf({ ...fit, token }).length === 0;
+        expect(isTaken).toBe(/^[ -~]+$/.test(token) && token.trim() === token);
+        if (isTaken) expect(new Headers({ token }).get("token")).toBe(token);
+        if (isTaken) validateHeaderValue("x-a2a-notification-token", token);
+      }),
+    );
+  });
+});
+
+/** A host, what delivers its notifications at once, and a receiver of them. */
+async function start({ agent = answering("done"), syncBudgetMs = 60_000 } = {}) {
+  const receiver = await startReceiver();
+  const store = memoryStore();
+  const signal = new AbortController().signal;
+  const notifications = createDelayedQueue({ handle: (body) => delivery.handle({ body, signal }) });
+  const delivery = createPushDelivery({ store, queue: notifications, allowLoopback: true });
+  afterTest(notifications.close);
+  const host = await serveA2a({ agent, store, syncBudgetMs, a2a: { notifications, allowLoopbackPush: true } });
+  return { ...receiver, host };
+}
+
+const v03Message = () => ({
+  kind: "message",
+  messageId: randomUUID(),
+  role: "user",
+  parts: [{ kind: "text", text: "hi" }],
+});
+
+const askingTwice: Agent = async function* ({ answers }) {
+  if (answers.length < 2) yield { type: "question", prompt: "Which?", options: [{ id: "a", label: "The first" }] };
+  else yield { type: "answer", text: "done" };
+};
+
+type Listed = { configs: { id: string }[] };
+
+describe("a configuration inside a message to a task that asks", () => {
+  it("is told from the very change that the message makes", async () => {
+    const gate = createGate();
+    const agent: Agent = (task, context) => (task.answers.length === 0 ? askingTwice : gate.agent)(task, context);
+    const { host, url, received } = await start({ agent });
+    const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message: userMessage("hi") });
+    const configuration = { taskPushNotificationConfig: { url }, returnImmediately: true };
+    await host.result("SendMessage", { message: userMessage("a", { taskId: task.id }), configuration });
+    await eventually(() => received.length === 1);
+    expect(received[0]?.json).toMatchObject({ task: { status: { state: "TASK_STATE_WORKING" } } });
+    gate.letGo();
+  });
+
+  it.each([
+    ["that names an option which was not offered", { metadata: { [questionKey]: { option_id: "b" } } }],
+    ["whose id came before with other content", { messageId: "m1", parts: [{ text: "other" }] }],
+  ])("%s is refused with it", async (_what, more) => {
+    const { host, url } = await start({ agent: askingTwice });
+    const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message: userMessage("hi") });
+    await host.result("SendMessage", { message: userMessage("a", { taskId: task.id, messageId: "m1" }) });
+    const configuration = { taskPushNotificationConfig: { url } };
+    const message = userMessage("b", { taskId: task.id, ...more });
+    const { error } = await host.ask("SendMessage", { message, configuration });
+    expect(error?.code).toBe(-32602);
+    const { configs } = await host.result<Listed>("ListTaskPushNotificationConfigs", { taskId: task.id });
+    expect(configs).toEqual([]);
+  });
+});
+
+describe("a configuration inside a message", () => {
+  it("that comes again with one is taken all the same, and told what there is to tell", async () => {
+    const { host, url, received } = await start();
+    const message = userMessage("hi");
+    await host.result("SendMessage", { message });
+    const configuration = { taskPushNotificationConfig: { url } };
+    const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message, configuration });
+    await eventually(() => received.length === 1);
+    expect(received[0]?.json).toMatchObject({ task: { id: task.id, status: { state: "TASK_STATE_COMPLETED" } } });
+  });
+
+  it("of 1.0 brings the end of the task in 1.0", async () => {
+    const { host, url, received } = await start();
+    const configuration = { taskPushNotificationConfig: { url, token: secrets.token, authentication } };
+    const { task } = await host.result<{ task: { id: string } }>("SendMessage", {
+      message: userMessage("hi"),
+      configuration,
+    });
+    await eventually(() => JSON.stringify(received).includes("TASK_STATE_COMPLETED"));
+    const { headers, json } = received.at(-1) ?? {};
+    expect(json).toEqual({ task: await host.result("GetTask", { id: task.id }) });
+    expect(headers?.get("authorization")).toBe(`Bearer ${secrets.credentials}`);
+    expect(headers?.get("x-a2a-notification-token")).toBe(secrets.token);
+    const { configs } = await host.result<Listed>("ListTaskPushNotificationConfigs", { taskId: task.id });
+    expect(configs).toMatchObject([{ url, token: secrets.token, authentication }]);
+  });
+
+  it("of 0.3 brings the end of the task in 0.3, and is found by the task's id", async () => {
+    const { host, url, received } = await start();
+    const pushNotificationConfig = { url, authentication: { schemes: ["Bearer"], credentials: secrets.credentials } };
+    const params = { message: v03Message(), configuration: { pushNotificationConfig } };
+    const { id } = await host.result<{ id: string }>("message/send", params, { version: "0.3" });
+    await eventually(() => JSON.stringify(received).includes('"completed"'));
+    const { headers, json } = received.at(-1) ?? {};
+    expect(json).toEqual(await host.result("tasks/get", { id }, { version: "0.3" }));
+    expect(headers?.get("authorization")).toBe(`Bearer ${secrets.credentials}`);
+    const config = await host.result("tasks/pushNotificationConfig/get", { id }, { version: "0.3" });
+    expect(config).toEqual({ taskId: id, pushNotificationConfig: { id, ...pushNotificationConfig } });
+  });
+
+  it("that is no good begins no task", async () => {
+    const { host } = await start();
+    const configuration = { taskPushNotificationConfig: { url: "https://10.0.0.1/hook" } };
+    const message = userMessage("hi");
+    const { error } = await host.ask("SendMessage", { message, configuration });
+    expect(error?.code).toBe(-32602);
+    expect(JSON.stringify(error?.data)).toContain("configuration.taskPushNotificationConfig.url");
+    expect((await host.result<{ tasks: unknown[] }>("ListTasks")).tasks).toEqual([]);
+  });
+
+  it.each([
+    ["is added to the task that it answers", askingTwice, 1, 20_000],
+    ["is not added to a task that works", createGate().agent, 0, 30],
+  ])("%s", async (_what, agent, count, syncBudgetMs) => {
+    const { host, url } = await start({ agent, syncBudgetMs });
+    const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message: userMessage("hi") });
+    const configuration = { taskPushNotificationConfig: { url } };
+    const { error } = await host.ask("SendMessage", {
+      message: userMessage("a", { taskId: task.id }),
+      configuration,
+    });
+    expect(error?.code).toBe(count === 1 ? undefined : -32004);
+    const { configs } = await host.result<Listed>("ListTaskPushNotificationConfigs", { taskId: task.id });
+    expect(configs).toHaveLength(count);
+  });
+});
+
+describe("the operations on configurations", () => {
+  async function finished(host: A2aHost): Promise<string> {
+    return (await host.result<{ task: { id: string } }>("SendMessage", { message: userMessage("hi") })).task.id;
+  }
+
+  it("of 1.0 create, get, list and delete, also for a task that is over, of which the receiver hears at once", async () => {
+    const { host, url, received } = await start();
+    const taskId = await finished(host);
+    const config = { taskId, id: "mine", url, token: secrets.token };
+    expect(await host.result("CreateTaskPushNotificationConfig", config)).toEqual(config);
+    await eventually(() => received.length === 1);
+    expect(await host.result("GetTaskPushNotificationConfig", { taskId, id: "mine" })).toEqual(config);
+    expect(await host.result("ListTaskPushNotificationConfigs", { taskId })).toEqual({ configs: [config] });
+    for (const _ of [1, 2])
+      expect(await host.result("DeleteTaskPushNotificationConfig", { taskId, id: "mine" })).toEqual({});
+    expect((await host.ask("GetTaskPushNotificationConfig", { taskId, id: "mine" })).error?.code).toBe(-32001);
+  });
+
+  it("of 0.3 do the same", async () => {
+    const { host, url } = await start();
+    const id = await finished(host);
+    const config = { taskId: id, pushNotificationConfig: { id: "mine", url } };
+    const call = (name: string, params: object) =>
+      host.ask(`tasks/pushNotificationConfig/${name}`, params, { version: "0.3" });
+    expect((await call("set", config)).result).toEqual(config);
+    expect((await call("get", { id, pushNotificationConfigId: "mine" })).result).toEqual(config);
+    expect((await call("list", { id })).result).toEqual([config]);
+    expect((await call("delete", { id, pushNotificationConfigId: "mine" })).result).toBeNull();
+    expect((await call("get", { id, pushNotificationConfigId: "mine" })).error?.code).toBe(-32001);
+  });
+
+  it("are not supported inside a message by a host without a queue for them", async () => {
+    const host = await serveA2a();
+    const configuration = { taskPushNotificationConfig: { url: "https://client.example/" } };
+    expect((await host.ask("SendMessage", { message: userMessage("hi"), configuration })).error?.code).toBe(-32003);
   });
 });

@@ -1,13 +1,20 @@
-/** The delivery of push notifications to real receivers: what arrives, and who is never asked. */
-import { afterEach, describe, expect, it } from "@jest/globals";
+/** The delivery of push notifications to real receivers: what arrives, what is sent again, and who is never asked. */
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { planNextPush, waitMs } from "../../../lambdas/execution/a2a/push-delivery.ts";
 import { toA2aTask } from "../../../lambdas/execution/a2a/view.ts";
+import { type ExecutionTask, parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
+import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import { silentLog } from "../../../lambdas/shared/log.ts";
 import { createPublicPost } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { v03EventSchema } from "../../contracts/a2a/v03/event-schema.ts";
 import { silence } from "../../doubles/answers.ts";
 import { connectionReset } from "../../doubles/web-server.ts";
-import { eventually, yielding } from "../test-host.ts";
+import { afterTest, folderOfTest } from "../../tooling/cleanup.ts";
+import { answering, eventually, memoryStore, yielding } from "../test-host.ts";
 import {
   configOf,
   createPushZone,
@@ -19,23 +26,12 @@ import {
   zoneWithReceiver,
 } from "./push-zone.ts";
 
-const toClose: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of toClose.splice(0)) await close();
-});
-
 const signal = new AbortController().signal;
 const asking = yielding({ type: "question", prompt: "Really?" });
 
-async function start(options: Parameters<typeof zoneWithReceiver>[0] = {}) {
-  const zone = await zoneWithReceiver(options);
-  toClose.push(zone.close);
-  return zone;
-}
-
 describe("a notification", () => {
   it("is the task in the shape of 1.0, with the receiver's credentials and token", async () => {
-    const { task, received, deliverAll } = await start();
+    const { task, received, deliverAll } = await zoneWithReceiver();
     await deliverAll();
     expect(received).toHaveLength(1);
     const { target, headers, json } = received[0] ?? {};
@@ -51,7 +47,7 @@ describe("a notification", () => {
   });
 
   it("is the bare task in the shape of 0.3 where a client of 0.3 registered", async () => {
-    const { task, received, deliverAll } = await start({ config: { version: "0.3" } });
+    const { task, received, deliverAll } = await zoneWithReceiver({ config: { version: "0.3" } });
     await deliverAll();
     const { headers, json } = received[0] ?? {};
     expect(json).toMatchObject({ kind: "task", id: task.id, contextId: "c", status: { state: "completed" } });
@@ -64,7 +60,7 @@ describe("a notification", () => {
     ["nothing proves who sends it", undefined],
     ["there is a scheme alone", { scheme: "Bearer", credentials: undefined }],
   ])("has no header of a secret where %s", async (_what, authentication) => {
-    const { received, deliverAll } = await start({ config: { token: undefined, authentication } });
+    const { received, deliverAll } = await zoneWithReceiver({ config: { token: undefined, authentication } });
     await deliverAll();
     expect([...(received[0]?.headers.keys() ?? [])].sort()).toEqual([
       "a2a-version",
@@ -76,7 +72,7 @@ describe("a notification", () => {
   });
 
   it("tells the newest state: the notice of a state that has passed is dropped", async () => {
-    const { received, deliverAll, sent, messages } = await start();
+    const { received, deliverAll, sent, messages } = await zoneWithReceiver();
     expect(sent).toHaveLength(2);
     await deliverAll();
     expect(statesOf(received)).toEqual(["TASK_STATE_COMPLETED"]);
@@ -84,7 +80,7 @@ describe("a notification", () => {
   });
 
   it("tells each state that is there to be told", async () => {
-    const { task, received, deliverAll, tasks } = await start({ agent: asking });
+    const { task, received, deliverAll, tasks } = await zoneWithReceiver({ agent: asking });
     await deliverAll();
     await tasks.cancel({ principal, taskId: task.id });
     await deliverAll();
@@ -92,7 +88,7 @@ describe("a notification", () => {
   });
 
   it("tells a second question once, though the notice of the first one is late", async () => {
-    const { task, received, deliverAll, tasks, running } = await start({ agent: asking });
+    const { task, received, deliverAll, tasks, running } = await zoneWithReceiver({ agent: asking });
     // A question of the same millisecond would be told twice.
     await eventually(() => Date.now() > task.changedAtMs);
     await tasks.answer({ principal, taskId: task.id, answer: { id: "m2", fingerprint: "f2", text: "yes" } });
@@ -103,8 +99,7 @@ describe("a notification", () => {
 
   it("goes to every receiver of the task, whatever another one does", async () => {
     const other = await startReceiver();
-    toClose.push(other.close);
-    const { task, received, deliverAll, tasks, store } = await start({ agent: asking, answers: [500, 410] });
+    const { task, received, deliverAll, tasks, store } = await zoneWithReceiver({ agent: asking, answers: [500, 410] });
     const second = configOf({ id: "c2", url: other.url });
     await tasks.update({
       ...{ principal, taskId: task.id },
@@ -121,14 +116,14 @@ describe("a notification", () => {
 
 describe("nobody is asked", () => {
   it("where the configuration was deleted meanwhile", async () => {
-    const { task, configs, received, deliverAll } = await start();
+    const { task, configs, received, deliverAll } = await zoneWithReceiver();
     await configs.delete({ principal, params: { taskId: task.id, id: "c1" } });
     await deliverAll();
     expect(received).toEqual([]);
   });
 
   it("where the task is known no more", async () => {
-    const { received, sent, lines, delivery } = await start();
+    const { received, sent, lines, delivery } = await zoneWithReceiver();
     const { push } = JSON.parse(sent[0]?.body ?? "");
     await delivery.deliver({ ...push, taskId: "2a3bb8fb-7a6f-4f4c-8d5d-0f2f4b1f3e11", signal });
     expect(received).toEqual([]);
@@ -145,7 +140,7 @@ describe("nobody is asked", () => {
       asked.push(name);
       return [{ address, family: 4 }];
     };
-    const { received, deliverAll, lines } = await start({
+    const { received, deliverAll, lines } = await zoneWithReceiver({
       config: { url: "https://client.example/hook" },
       post: createPublicPost({ resolve }),
     });
@@ -156,7 +151,7 @@ describe("nobody is asked", () => {
   });
 
   it("where the receiver is this machine and that is not allowed any more", async () => {
-    const { received, deliverAll, messages } = await start({ allowLoopback: false });
+    const { received, deliverAll, messages } = await zoneWithReceiver({ allowLoopback: false });
     await deliverAll();
     expect(received).toEqual([]);
     expect(messages().at(-1)).toBe("push_given_up");
@@ -169,8 +164,7 @@ describe("nobody is asked", () => {
       return [{ address: asked.length === 1 ? "127.0.0.1" : "127.0.0.9", family: 4 }];
     };
     const receiver = await startReceiver();
-    toClose.push(receiver.close);
-    const { deliverAll } = await start({
+    const { deliverAll } = await zoneWithReceiver({
       config: { url: receiver.url.replace("127.0.0.1", "localhost") },
       post: createPublicPost({ resolve, allowLoopback: true }),
     });
@@ -191,7 +185,7 @@ it("nothing of where notifications go, or of what proves who sends them, is ever
       },
     ],
   ]) {
-    const { deliverAll, lines } = await start({ answers });
+    const { deliverAll, lines } = await zoneWithReceiver({ answers });
     await deliverAll();
     expect(lines.length).toBeGreaterThan(2);
     for (const secret of ["hunter2", "127.0.0.1", "/hook"]) expect(lines.join("")).not.toContain(secret);
@@ -269,14 +263,8 @@ describe("a notification", () => {
   });
 });
 
-/** Receivers that say nothing: they hold up their own notifications, and nobody else's. */
-
-async function receiver({ isSilent = false } = {}) {
-  const answers = isSilent ? new Array(40).fill(() => silence({ signal: new AbortController().signal })) : [];
-  const opened = await startReceiver({ answers });
-  toClose.push(opened.close);
-  return opened;
-}
+const silentReceiver = () =>
+  startReceiver({ answers: new Array(40).fill(() => silence({ signal: new AbortController().signal })) });
 
 /** Notices of finished tasks for each of these addresses, handed to one process all at once. */
 async function deliverAtOnce(urls: readonly string[]) {
@@ -285,7 +273,7 @@ async function deliverAtOnce(urls: readonly string[]) {
   for (const url of urls) await zone.begin({ pushConfigs: [configOf({ url })] });
   const ending = new AbortController();
   const ended = sent.splice(0).map(({ body }) => zone.delivery.handle({ body, signal: ending.signal }));
-  toClose.push(async () => {
+  afterTest(async () => {
     ending.abort(new Error("enough"));
     await Promise.allSettled(ended);
   });
@@ -294,7 +282,7 @@ async function deliverAtOnce(urls: readonly string[]) {
 
 describe("a receiver that never answers", () => {
   it("is asked four times at once, and what else it is to be told waits in the queue without counting a try", async () => {
-    const [tarpit, other] = [await receiver({ isSilent: true }), await receiver()];
+    const [tarpit, other] = [await silentReceiver(), await startReceiver()];
     const { sent } = await deliverAtOnce([...new Array(10).fill(tarpit.url), other.url]);
     await eventually(() => sent.length === 6 && other.received.length === 1);
     await eventually(() => tarpit.received.length === 4);
@@ -306,7 +294,7 @@ describe("a receiver that never answers", () => {
   });
 
   it("takes, with others of its caller's, no more than twelve places", async () => {
-    const tarpits = await Promise.all(new Array(5).fill(0).map(() => receiver({ isSilent: true })));
+    const tarpits = await Promise.all(new Array(5).fill(0).map(silentReceiver));
     const { sent } = await deliverAtOnce(tarpits.flatMap(({ url }) => new Array(4).fill(url)));
     await eventually(() => sent.length === 8);
     await eventually(() => tarpits.reduce((sum, { received }) => sum + received.length, 0) === 12);
@@ -320,4 +308,239 @@ it.each([
   [3_600_000, 1, 60_000],
 ])("a notice that has waited %i ms waits again, by chance %d, for %i ms", (ageMs, chance, delayMs) => {
   expect(waitMs({ ageMs, random: () => chance })).toBe(delayMs);
+});
+
+describe("a notification that was not taken", () => {
+  it.each<[string, number | (() => Response)]>([
+    ["a failure of the receiver", 503],
+    ["a receiver that wants less", 429],
+    ["a receiver that waited too long", 408],
+    [
+      "a connection that broke",
+      () => {
+        throw connectionReset;
+      },
+    ],
+  ])("is sent again after %s, later and later, until it is", async (_what, answer) => {
+    const { received, deliverAll } = await zoneWithReceiver({ answers: [answer, answer, answer] });
+    const [, , ...delays] = await deliverAll();
+    expect(statesOf(received)).toEqual(new Array(4).fill("TASK_STATE_COMPLETED"));
+    expect(delays).toEqual([50, 100, 200]);
+  });
+
+  it("is sent again where nobody answers in time", async () => {
+    const post = createPublicPost({ allowLoopback: true });
+    // Only the receiver that is silent is out of time, however busy the machine is.
+    const times = [100];
+    const { received, deliverAll, messages } = await zoneWithReceiver({
+      answers: [() => silence({ signal: new AbortController().signal })],
+      post: (request) => {
+        const timeoutMs = times.shift() ?? 20_000;
+        return post({ ...request, timeoutMs });
+      },
+    });
+    await deliverAll();
+    expect(messages().filter((message) => message === "push_delayed")).toHaveLength(1);
+    expect(statesOf(received).at(-1)).toBe("TASK_STATE_COMPLETED");
+  });
+
+  it("is sent again where nobody listens", async () => {
+    const gone = await startReceiver();
+    await gone.close();
+    const { deliverAll, messages } = await zoneWithReceiver({ config: { url: gone.url } });
+    await deliverAll();
+    expect(messages().filter((message) => message === "push_delayed")).toHaveLength(7);
+    expect(messages().at(-1)).toBe("push_given_up");
+  });
+
+  it("waits as long as the receiver asks for", async () => {
+    const busy = () => new Response(null, { status: 503, headers: { "retry-after": "120" } });
+    const { deliverAll } = await zoneWithReceiver({ answers: [busy] });
+    expect(await deliverAll()).toEqual([0, 0, 120_000]);
+  });
+
+  it("is given up after eight tries, and the next change is told all the same", async () => {
+    const { task, tasks, received, deliverAll, messages } = await zoneWithReceiver({
+      agent: asking,
+      answers: new Array(8).fill(500),
+    });
+    await deliverAll();
+    expect(received).toHaveLength(8);
+    expect(messages().at(-1)).toBe("push_given_up");
+    await tasks.cancel({ principal, taskId: task.id });
+    await deliverAll();
+    expect(statesOf(received.slice(8))).toEqual(["TASK_STATE_CANCELED"]);
+  });
+
+  it.each([[400], [401], [403], [404], [410], [422]])(
+    "is given up at once where the receiver refuses it: %i",
+    async (status) => {
+      const { received, deliverAll, lines } = await zoneWithReceiver({ answers: [status] });
+      await deliverAll();
+      expect(received).toHaveLength(1);
+      expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ message: "push_given_up", level: "warn", status });
+    },
+  );
+
+  it("is not sent where a redirect leads", async () => {
+    const elsewhere = await startReceiver();
+    const answers = [301, 302, 303, 307, 308].map(
+      (status) => () => new Response(null, { status, headers: { location: elsewhere.url } }),
+    );
+    for (const answer of answers) {
+      const { received, deliverAll, messages } = await zoneWithReceiver({ answers: [answer] });
+      await deliverAll();
+      expect(received).toHaveLength(1);
+      expect(messages().at(-1)).toBe("push_given_up");
+    }
+    expect(elsewhere.received).toEqual([]);
+  });
+
+  it("is not told any more once a newer state is there to be told", async () => {
+    const { task, tasks, received, deliverAll, sent, delivery } = await zoneWithReceiver({
+      agent: asking,
+      answers: [503],
+    });
+    await delivery.handle({ body: sent.splice(0).at(-1)?.body ?? "", signal });
+    await tasks.cancel({ principal, taskId: task.id });
+    const late = sent.shift();
+    await deliverAll();
+    await delivery.handle({ body: late?.body ?? "", signal });
+    expect(statesOf(received)).toEqual(["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_CANCELED"]);
+  });
+
+  it("does not overtake the one before it, which is still under way", async () => {
+    const { promise: open, resolve: letGo } = Promise.withResolvers<void>();
+    const { task, tasks, received, sent, delivery, deliverAll } = await zoneWithReceiver({
+      agent: asking,
+      answers: [
+        async () => {
+          await open;
+          return new Response();
+        },
+      ],
+    });
+    const first = delivery.handle({ body: sent.splice(0).at(-1)?.body ?? "", signal });
+    await eventually(() => received.length === 1);
+    await tasks.cancel({ principal, taskId: task.id });
+    await delivery.handle({ body: sent.shift()?.body ?? "", signal });
+    expect(received).toHaveLength(1);
+    expect(sent.map(({ delayMs }) => delayMs)).toEqual([expect.any(Number)]);
+    letGo();
+    await first;
+    await deliverAll();
+    expect(statesOf(received)).toEqual(["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_CANCELED"]);
+  });
+
+  it("does not hold up the next one where its own delivery had to stop", async () => {
+    const caller = new AbortController();
+    const { received, sent, delivery } = await zoneWithReceiver({
+      agent: asking,
+      answers: [() => silence({ signal: new AbortController().signal })],
+    });
+    const body = sent.splice(0).at(-1)?.body ?? "";
+    const stopped = expect(delivery.handle({ body, signal: caller.signal })).rejects.toThrow("enough");
+    await eventually(() => received.length === 1);
+    caller.abort(new Error("enough"));
+    await stopped;
+    await delivery.handle({ body, signal });
+    expect(statesOf(received)).toEqual(["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_INPUT_REQUIRED"]);
+  });
+});
+
+describe("a notice comes again", () => {
+  it("where the store is away", async () => {
+    const inner = memoryStore();
+    let isAway = false;
+    const store = {
+      ...inner,
+      async get(request: { id: string }): Promise<ExecutionTask | undefined> {
+        if (isAway) throw new Error("hunter2");
+        return inner.get(request);
+      },
+    };
+    const { sent, delivery } = await zoneWithReceiver({ store });
+    isAway = true;
+    const body = sent.at(-1)?.body ?? "";
+    await expect(delivery.handle({ body, signal })).rejects.toMatchObject({ reason: "unavailable" });
+  });
+
+  it("where another try cannot be queued", async () => {
+    const { received, sent, delivery } = await zoneWithReceiver({ answers: [503] });
+    const { push } = JSON.parse(sent.at(-1)?.body ?? "");
+    sent.push = () => {
+      throw new Error("away");
+    };
+    await expect(delivery.deliver({ ...push, signal })).rejects.toThrow("away");
+    await delivery.deliver({ ...push, signal });
+    expect(received).toHaveLength(2);
+  });
+
+  it("where whoever delivers it has to stop", async () => {
+    const caller = new AbortController();
+    const { received, sent, delivery } = await zoneWithReceiver({
+      answers: [() => silence({ signal: new AbortController().signal })],
+    });
+    const body = sent.splice(0).at(-1)?.body ?? "";
+    const ended = expect(delivery.handle({ body, signal: caller.signal })).rejects.toThrow("enough");
+    await eventually(() => received.length === 1);
+    caller.abort(new Error("enough"));
+    await ended;
+    expect(sent).toEqual([]);
+  });
+
+  it("where it is none", async () => {
+    const { delivery } = createPushZone({ queue: memoryQueue().queue, agent: answering("done") });
+    for (const body of ["", "{", "{}", '{"taskId":"t"}', '{"push":{"taskId":"t"}}']) {
+      await expect(delivery.handle({ body, signal })).rejects.toThrow();
+    }
+  });
+});
+
+/** What one process does with the file until it ends, without time to finish anything. */
+function startProcess({ file, visibilityTimeoutMs }: { file: string; visibilityTimeoutMs: number }) {
+  const database = openDatabase({ file });
+  const queue = createSqliteQueue({ database, name: "notifications" });
+  const zone = createPushZone({ queue, store: createSqliteTaskStore({ database, parse: parseExecutionTask }) });
+  const ending = new AbortController();
+  const loop = runQueueLoop({
+    consumer: queue,
+    handle: ({ body }, signal) => zone.delivery.handle({ body, signal }),
+    concurrency: 4,
+    visibilityTimeoutMs,
+    signal: ending.signal,
+    log: silentLog,
+    graceMs: 0,
+  });
+  return {
+    ...zone,
+    async end() {
+      ending.abort();
+      await loop;
+      await database.close();
+    },
+  };
+}
+
+describe("a notification survives the end of its process", () => {
+  it.each<[string, () => Response | Promise<Response>]>([
+    ["between two tries", () => new Response(null, { status: 503 })],
+    ["in the midst of one", () => silence({ signal: new AbortController().signal })],
+  ])("%s", async (_when, answer) => {
+    let isBack = false;
+    const file = join(folderOfTest(), "execution.db");
+    const { url, received } = await startReceiver({
+      answers: new Array(8).fill(() => (isBack ? new Response() : answer())),
+    });
+    const first = startProcess({ file, visibilityTimeoutMs: 300 });
+    await first.begin({ pushConfigs: [configOf({ url })] });
+    await eventually(() => statesOf(received).includes("TASK_STATE_COMPLETED"));
+    await first.end();
+    isBack = true;
+    const told = received.length;
+    const second = startProcess({ file, visibilityTimeoutMs: 30_000 });
+    await eventually(() => received.length > told);
+    await second.end();
+    expect(statesOf(received.slice(told))).toEqual(["TASK_STATE_COMPLETED"]);
+  });
 });

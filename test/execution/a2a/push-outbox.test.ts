@@ -1,11 +1,32 @@
-/** Which changes of a task are told of, and that a dead queue changes nothing of the task. */
+/** Which changes of a task are told of, also of tasks that nobody reads, and that a dead queue changes nothing of the task. */
+import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
+import { createA2aAgent, startPushLoop } from "../../../lambdas/execution/a2a/a2a-agent.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { createHost } from "../../../lambdas/execution/host.ts";
+import { createNoneAuthenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
+import { type ExecutionTask, parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import { encodeExecutionMessage } from "../../../lambdas/execution/tasks/task-message.ts";
+import { a2aSchema } from "../../../lambdas/shared/config/a2a-schema.ts";
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
+import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import { silentLog } from "../../../lambdas/shared/log.ts";
 import { readTraceId } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { answering, createGate, yielding } from "../test-host.ts";
-import { configOf, createPushZone, memoryQueue, principal, secrets } from "./push-zone.ts";
+import { folderOfTest } from "../../tooling/cleanup.ts";
+import { recordOf } from "../tasks/records.ts";
+import { answering, createGate, eventually, yielding } from "../test-host.ts";
+import {
+  configOf,
+  createPushZone,
+  memoryQueue,
+  principal,
+  secrets,
+  startReceiver,
+  statesOf,
+  zoneWithReceiver,
+} from "./push-zone.ts";
 
 const toHook = configOf({ url: "https://client.example/hook?key=hunter2-query" });
 
@@ -130,4 +151,218 @@ describe("a notice", () => {
     expect(new Set(lost.map(({ trace_id }) => trace_id))).toEqual(new Set([readTraceId(task.trace)]));
     expect(lines.join("")).not.toContain("hunter2");
   });
+});
+
+const signal = new AbortController().signal;
+
+const asking: Agent = async function* ({ answers }) {
+  if (answers.length === 0) yield { type: "question", prompt: "Really?" };
+  else yield { type: "answer", text: "done" };
+};
+
+/** A zone whose task waits with a question, all notices told. */
+async function zoneThatAsks() {
+  const zone = await zoneWithReceiver({ agent: asking, config: { registrationId: "r1" } });
+  await zone.deliverAll();
+  zone.received.splice(0);
+  const { id: taskId } = zone.task;
+  return {
+    ...zone,
+    update: (change: (task: ExecutionTask) => ExecutionTask) => zone.tasks.update({ principal, taskId, change }),
+    /** Handles the latest look at the task as it stands, and all that comes of it but further looks. */
+    async look(): Promise<unknown> {
+      await zone.delivery.handle({ body: zone.looks.splice(0).at(-1)?.body ?? "", signal });
+      await zone.running.ended(taskId);
+      await zone.deliverAll();
+      return statesOf(zone.received);
+    },
+  };
+}
+
+const withoutTime = ({ question, ...task }: ExecutionTask): ExecutionTask =>
+  question === undefined ? task : { ...task, question: { ...question, expiresAtMs: 0 } };
+
+const dead = { owner: "dead", untilMs: Date.now() - 60_000 };
+
+describe("a task that nobody reads", () => {
+  it("is given up where its run died, and its receiver is told", async () => {
+    const { update, look } = await zoneThatAsks();
+    await update(({ question: _answered, ...task }) => ({ ...task, state: "working", lease: dead }));
+    expect(await look()).toEqual(["TASK_STATE_FAILED"]);
+  });
+
+  it("fails where its question is not answered in time, whatever the task has left, and its receiver is told", async () => {
+    const { update, look, looks } = await zoneThatAsks();
+    await update((task) => ({ ...task, deadlineAtMs: 0 }));
+    expect(looks.at(-1)?.delayMs).toBeGreaterThan(50_000);
+    expect(await look()).toEqual([]);
+    await update(withoutTime);
+    expect(await look()).toEqual(["TASK_STATE_FAILED"]);
+  });
+
+  it("goes on where it was answered and nobody went on with it", async () => {
+    const { update, look } = await zoneThatAsks();
+    const answers = [{ id: "m2", fingerprint: "f2", prompt: "Really?", text: "yes" }];
+    await update(({ question: _answered, ...task }) => ({ ...task, state: "working", answers }));
+    expect(await look()).toEqual(["TASK_STATE_COMPLETED"]);
+  });
+
+  it("is started where the process that took it ended before", async () => {
+    const { url, received } = await startReceiver();
+    const { queue, looks, sent } = memoryQueue();
+    const first = createPushZone({ queue });
+    await first.running.stopAll({ graceMs: 0, settleMs: 0 });
+    const { id, state } = await first.begin({ pushConfigs: [configOf({ url })] });
+    expect([state, sent.length]).toEqual(["submitted", 0]);
+    const second = createPushZone({ queue, store: first.store });
+    await second.delivery.handle({ body: looks.splice(0)[0]?.body ?? "", signal });
+    await second.running.ended(id);
+    for (const { body } of sent.splice(0)) await second.delivery.handle({ body, signal });
+    expect(statesOf(received)).toEqual(["TASK_STATE_COMPLETED"]);
+  });
+
+  it("is looked at before it is created, so that no end of a process comes between", async () => {
+    const { queue, looks } = memoryQueue();
+    const zone = createPushZone({ queue });
+    const create = zone.store.create;
+    zone.store.create = async (request) => {
+      expect(looks).toHaveLength(1);
+      return create(request);
+    };
+    await zone.begin({ pushConfigs: [configOf({ url: "https://client.example/" })] });
+    expect.assertions(1);
+  });
+});
+
+describe("a look at a task that is as it was", () => {
+  it("is followed by the next one, when something may be due", async () => {
+    const { look, looks, task, update } = await zoneThatAsks();
+    expect(await look()).toEqual([]);
+    expect(looks[0]?.delayMs).toBeGreaterThan((task.question?.expiresAtMs ?? 0) - Date.now() - 1000);
+    const lease = { owner: "busy", untilMs: Date.now() + 20_000 };
+    await update(({ question: _answered, ...record }) => ({ ...record, state: "working", lease }));
+    await look();
+    expect(looks[0]?.delayMs).toBeGreaterThan(20_000);
+    expect(looks[0]?.delayMs).toBeLessThanOrEqual(25_000);
+  });
+
+  it.each<[string, (zone: Awaited<ReturnType<typeof zoneThatAsks>>) => Promise<unknown>]>([
+    ["the task is over", ({ tasks, task }) => tasks.cancel({ principal, taskId: task.id })],
+    [
+      "its configuration was deleted",
+      ({ configs, task }) => configs.delete({ principal, params: { taskId: task.id, id: "c1" } }),
+    ],
+    [
+      "its configuration was replaced",
+      ({ configs, task, url }) =>
+        configs.create({ principal, params: { taskId: task.id, id: "c1", url }, version: "1.0" }),
+    ],
+    [
+      "the state was left and entered again",
+      async ({ tasks, task, running }) => {
+        await tasks.answer({ principal, taskId: task.id, answer: { id: "m2", fingerprint: "f", text: "yes" } });
+        await running.ended(task.id);
+      },
+    ],
+  ])("is the last of its kind where %s", async (_what, change) => {
+    const zone = await zoneThatAsks();
+    const [old] = zone.looks.splice(0).slice(-1);
+    await change(zone);
+    zone.looks.splice(0);
+    await zone.delivery.handle({ body: old?.body ?? "", signal });
+    expect(zone.looks).toEqual([]);
+  });
+
+  it("comes again where the store is away meanwhile", async () => {
+    const { look, looks, store, update } = await zoneThatAsks();
+    await update(withoutTime);
+    const { replace } = store;
+    store.replace = () => Promise.reject(new Error("away"));
+    await look().catch(() => {});
+    store.replace = replace;
+    expect(looks).toHaveLength(1);
+    expect(await look()).toEqual(["TASK_STATE_FAILED"]);
+  });
+});
+
+it("a registration on a task that works has looks of its own", async () => {
+  const { queue, looks } = memoryQueue();
+  const gate = createGate();
+  const zone = createPushZone({ queue, agent: gate.agent });
+  const begun = zone.begin();
+  await gate.firstStart;
+  const taskId = JSON.parse(zone.lines[0] ?? "").task_id;
+  const params = { taskId, id: "c1", url: "https://client.example/" };
+  await zone.configs.create({ principal, params, version: "1.0" });
+  expect(looks.map(({ body }) => JSON.parse(body).look)).toEqual([
+    expect.objectContaining({ taskId, configId: "c1", registrationId: "new-id", state: "working" }),
+  ]);
+  gate.letGo();
+  await begun;
+});
+
+describe("the Execution worker", () => {
+  const look = {
+    taskId: recordOf().id,
+    configId: "c1",
+    state: "working" as const,
+    changedAtMs: recordOf().changedAtMs,
+  };
+  const a2a = { contextId: "c", messages: [], pushConfigs: [configOf({ url: "https://client.example/" })] };
+  const times = { expiresAtMs: Date.now() + 60_000, params: { text: "hi" }, a2a };
+
+  async function workerWith(more: Partial<ExecutionTask>) {
+    const { queue, sent, looks } = memoryQueue();
+    const { store } = createPushZone({ queue });
+    await store.create({ item: recordOf({ ...times, ...more }) });
+    const worker = createExecutionWorker({ agent: answering("done"), store, notifications: queue });
+    await worker.look(look);
+    return { sent, looks, task: await store.get({ id: look.taskId }) };
+  }
+
+  it("gives up what was lost, and queues the notice", async () => {
+    const { task, sent, looks } = await workerWith({ lease: dead });
+    expect(task).toMatchObject({ state: "failed", outcome: { lost: true } });
+    expect(sent.map(({ body }) => JSON.parse(body).push?.state)).toEqual(["failed"]);
+    expect(looks).toEqual([]);
+  });
+
+  it("queues what nobody has started, and looks at it again", async () => {
+    const { sent, looks } = await workerWith({});
+    expect(sent.map(({ body }) => body)).toEqual([encodeExecutionMessage({ taskId: look.taskId })]);
+    expect(looks).toHaveLength(1);
+  });
+});
+
+it("a process looks after the tasks of another one that died, over the file that they share", async () => {
+  const { url, received } = await startReceiver();
+  const database = openDatabase({ file: join(folderOfTest(), "execution.db") });
+  const store = createSqliteTaskStore({ database, parse: parseExecutionTask });
+  const queue = createSqliteQueue({ database, name: "notifications" });
+  const pushConfigs = [configOf({ url, registrationId: "r1" })];
+  const item = recordOf({
+    ...{ expiresAtMs: Date.now() + 60_000, lease: dead, params: { text: "hi" } },
+    a2a: { contextId: "c", messages: [], pushConfigs },
+  });
+  await store.create({ item });
+  const { id: taskId, state, changedAtMs } = item;
+  await queue.send({
+    body: encodeExecutionMessage({ look: { taskId, state, changedAtMs, configId: "c1", registrationId: "r1" } }),
+  });
+  const agent = createA2aAgent({
+    config: { a2a: a2aSchema.parse({ push: { allowLoopback: true } }), authenticator: { type: "none" } },
+    notifications: queue,
+    readSecret: () => Promise.reject(new Error("no secrets here")),
+  });
+  const host = createHost({
+    agent: answering("done"),
+    store,
+    authenticator: createNoneAuthenticator(),
+    a2a: agent.settings,
+  });
+  const pushLoop = startPushLoop({ host, queue, store, allowLoopback: true, log: silentLog });
+  await eventually(() => statesOf(received).includes("TASK_STATE_FAILED"));
+  await host.stop({ graceMs: 0 });
+  await pushLoop.close();
+  await database.close();
 });

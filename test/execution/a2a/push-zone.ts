@@ -10,10 +10,11 @@ import type { ExecutionTask, StoredPushConfig } from "../../../lambdas/execution
 import { createChangeTask, createTaskSignal } from "../../../lambdas/execution/tasks/task-store.ts";
 import { createTasks } from "../../../lambdas/execution/tasks/tasks.ts";
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
-import { createLog } from "../../../lambdas/shared/log.ts";
 import type { PublicPost } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { noMetrics, noSpans } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { collectLog } from "../../doubles/collect-log.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
+import { afterTest } from "../../tooling/cleanup.ts";
 import { answering, memoryStore } from "../test-host.ts";
 
 export const principal = "caller";
@@ -22,7 +23,7 @@ export const secrets = { token: "hunter2-token", credentials: "hunter2-credentia
 type Received = { target: string; headers: Headers; json: unknown };
 type Answer = number | (() => Response | Promise<Response>);
 
-/** Answers with `answers` in turn, a status or whatever a server may do, and then with 200. */
+/** Answers with `answers` in turn, a status or whatever a server may do, and then with 200. Closed after the test. */
 export async function startReceiver({ answers = [] }: { answers?: Answer[] } = {}) {
   const received: Received[] = [];
   const { url, close } = await startWebServer({
@@ -32,6 +33,7 @@ export async function startReceiver({ answers = [] }: { answers?: Answer[] } = {
       return typeof answer === "number" ? new Response(null, { status: answer }) : answer();
     },
   });
+  afterTest(close);
   return { url: `${url}/hook?key=hunter2-query`, received, close };
 }
 
@@ -97,8 +99,7 @@ export function createPushZone({
   post?: PublicPost;
   timeoutMs?: number;
 }) {
-  const lines: string[] = [];
-  const log = createLog({ service: "execution", level: "debug", write: (line) => lines.push(line) });
+  const { lines, log } = collectLog({ level: "debug" });
   const changeSignal = createTaskSignal();
   const clock = { now: Date.now, newId: randomUUID, random: Math.random };
   const times = {

@@ -1,16 +1,12 @@
-/** The echo agent: what it says, and the words that make it slow, fail or report. */
+/** The echo agent: what it says and shows, and the words that make it slow, fail, ask or report. */
+import { createHash } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import type { TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
+import { SekishoError } from "../../../contracts/errors.ts";
+import { methods } from "../../../contracts/methods.ts";
+import type { ReadAttachment, TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
+import { createTestHost } from "../test-host.ts";
 import { agentContext, agentTask } from "./agent-context.ts";
-
-async function updatesOf(text: string, extra = {}) {
-  const slept: number[] = [];
-  const agent = createEchoAgent({ sleep: async ({ ms }) => void slept.push(ms) });
-  const updates: TaskUpdate[] = [];
-  for await (const update of agent(agentTask({ channel: "C1", text, ...extra }), agentContext())) updates.push(update);
-  return { updates, slept };
-}
 
 describe("the echo agent", () => {
   it("says what it received, from whom, where, and the short request id", async () => {
@@ -88,5 +84,111 @@ describe("the echo agent", () => {
     const next = updates[Symbol.asyncIterator]().next();
     abort.abort();
     await expect(next).rejects.toThrow();
+  });
+});
+
+async function updatesOf(text: string, extra: object = {}, readAttachment?: ReadAttachment) {
+  const slept: number[] = [];
+  const agent = createEchoAgent({ sleep: async ({ ms }) => void slept.push(ms) });
+  const context = { ...agentContext(), ...(readAttachment && { readAttachment }) };
+  const updates: TaskUpdate[] = [];
+  const task = agentTask({ channel: "C1", text, ...extra });
+  for await (const update of agent(task, context)) updates.push(update);
+  return { updates, slept };
+}
+
+function answerIn(updates: readonly TaskUpdate[]): string {
+  const last = updates.at(-1);
+  return last?.type === "answer" ? last.text : "";
+}
+
+describe("the echo agent on stream", () => {
+  it("writes its answer in ten pieces, each of which the next one begins with, and so does the answer", async () => {
+    const { updates, slept } = await updatesOf("stream");
+    const texts = updates.map((update) => (update.type === "progress" ? update.partial : answerIn([update])) ?? "");
+    expect(texts).toHaveLength(11);
+    texts.slice(1).forEach((text, index) => void expect(text.startsWith(texts[index] ?? "?")).toBe(true));
+    expect(new Set(texts.slice(0, 10)).size).toBe(10);
+    expect(slept).toEqual(Array.from({ length: 10 }, () => 1200));
+  });
+
+  it("takes the time of slow, reports as well on progress, and writes a long answer where it is to", async () => {
+    const { updates, slept } = await updatesOf("stream progress very long slow 1s");
+    expect(slept).toEqual(Array.from({ length: 10 }, () => 100));
+    expect(updates[4]).toMatchObject({ type: "progress", text: "Step 5 of 10", percent: 50 });
+    expect(answerIn(updates).length).toBeGreaterThan(60_000);
+  });
+});
+
+describe("the echo agent answers", () => {
+  it.each([
+    ["long", 9000, 10_000],
+    ["very long", 60_000, 61_000],
+  ])("%s with Markdown of headings, tables, code and Japanese", async (text, least, most) => {
+    const answer = answerIn((await updatesOf(text)).updates);
+    expect(answer.length).toBeGreaterThanOrEqual(least);
+    expect(answer.length).toBeLessThan(most);
+    for (const found of [/^## \d+\. /m, /^\| --- \|/m, /^```js$/m, /^- /m, /。/]) expect(answer).toMatch(found);
+    expect(answer.match(/^```/gm)?.length).toBe(2 * (answer.match(/^```js$/gm)?.length ?? 0));
+  });
+
+  it("file with a table, image with a picture, and both with both", async () => {
+    const made = async (text: string) =>
+      (await updatesOf(text)).updates.flatMap((update) => (update.type === "artifact" ? [update.artifact] : []));
+    const [table, image] = await made("a file and an image");
+    expect(await made("file")).toEqual([table]);
+    expect(await made("image")).toEqual([image]);
+    expect(table).toMatchObject({ mimetype: "text/csv", text: expect.stringContaining("station,name") });
+    const bytes = Buffer.from(image?.base64 ?? "", "base64");
+    expect([...bytes.subarray(0, 8)]).toEqual([137, 80, 78, 71, 13, 10, 26, 10]);
+    expect(bytes.subarray(-8, -4).toString()).toBe("IEND");
+  });
+
+  it("as the contract says, whatever it is asked for", async () => {
+    const { call } = createTestHost({ agent: createEchoAgent({ stepMs: 1 }) });
+    const { result } = await call("execute_task", { channel: "C1", text: "stream very long file image" });
+    expect(methods.execute_task.result.parse(result)).toMatchObject({ status: "success", artifacts: [{}, {}] });
+  });
+
+  it.each(["profile", "filed", "longing", "upstreams", "imagery", "reading files"])(
+    "%j as any other text",
+    async (text) => {
+      const { updates, slept } = await updatesOf(text);
+      expect([slept, updates.length, answerIn(updates)]).toEqual([[], 1, expect.stringContaining(text)]);
+    },
+  );
+});
+
+describe("the echo agent on read files", () => {
+  const attachments = ["a.txt", "b.txt"].map((name) => ({
+    ...{ id: name, name, mimetype: "text/plain", size: 2 },
+    url: name,
+  }));
+
+  it("tells the size and the SHA-256 of each, or why it could not read it", async () => {
+    const sha256 = createHash("sha256").update("関所").digest("hex");
+    const read: ReadAttachment = async ({ attachment: { url } }) => {
+      if (url === "b.txt") throw new SekishoError("permission_denied", { cause: new Error("at 10.0.0.1") });
+      return Buffer.from("関所");
+    };
+    const { updates } = await updatesOf("please read the files", { attachments }, read);
+    expect(updates).toHaveLength(1);
+    expect(answerIn(updates)).toContain(`\na.txt: 6 bytes, sha256 ${sha256}\nb.txt: not read (permission_denied)\n`);
+  });
+
+  it("ends where its signal does", async () => {
+    const abort = new AbortController();
+    const context = {
+      ...agentContext(abort.signal),
+      readAttachment: async () => {
+        abort.abort();
+        throw new SekishoError("canceled");
+      },
+    };
+    const updates = createEchoAgent()(
+      agentTask({ channel: "C1", text: "read files", ...({ attachments } as object) }),
+      context,
+    );
+    await expect(updates[Symbol.asyncIterator]().next()).rejects.toThrow();
   });
 });

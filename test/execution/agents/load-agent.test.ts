@@ -1,13 +1,21 @@
-/** From the configuration to an agent: those that come with the house, and files of the user's own in a real node. */
+/** From the configuration to an agent: those that come with the house, files of the user's own in a real node, and bundled ones. */
 import { execFile } from "node:child_process";
-import { resolve } from "node:path";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, it } from "@jest/globals";
+import { afterAll, describe, expect, it } from "@jest/globals";
+import { stop as stopEsbuild } from "esbuild";
+import { SekishoError } from "../../../contracts/errors.ts";
 import { agent as example } from "../../../examples/agent.ts";
+import { createBundledAgent } from "../../../lambdas/execution/agents/create-agent.ts";
 import { loadAgent } from "../../../lambdas/execution/agents/load-agent.ts";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { formatSecretName } from "../../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
+import { bundle, writeFiles } from "../../../lib/cdk/bundle/bundle.ts";
+import { folderOfFile } from "../../tooling/cleanup.ts";
 import { createTestHost, hello } from "../test-host.ts";
+import { agentContext, agentTask } from "./agent-context.ts";
 import { eventStream, startBedrockServer, stop, text } from "./bedrock-server.ts";
 import { delta, startModelServer, stream } from "./model-server.ts";
 
@@ -77,3 +85,53 @@ describe("an agent", () => {
     expect((await call("execute_task", { ...hello, text: " " })).error?.data.reason).toBe("plan_error");
   });
 });
+
+const folder = folderOfFile();
+afterAll(stopEsbuild);
+const dependencies = { config: "echo", region: undefined, readSecret: async () => "" } as const;
+
+it("is loaded when the agent is created, and not before", () => {
+  const createAgent = createBundledAgent(join(folder, "nowhere"));
+  expect(() => createAgent(dependencies)).toThrow(/agent\.cjs/);
+});
+
+it("knows the reason of an error of the host, which has another class SekishoError", async () => {
+  writeFiles({ ...bundle({ name: "container", config: parseConfig({ json: {} }), configDirectory: "." }), folder });
+  const agent = createBundledAgent(folder)(dependencies);
+  const attachments = [{ id: "F1", name: "a.txt", url: "https://files.example/a", mimetype: "text/plain", size: 1 }];
+  const task = agentTask({ channel: "C1", text: "read files", attachments });
+  const readAttachment = () => Promise.reject(new SekishoError("permission_denied"));
+  const updates = [];
+  for await (const update of agent(task, { ...agentContext(), readAttachment })) updates.push(update);
+  expect(updates).toEqual([{ type: "answer", text: expect.stringContaining("a.txt: not read (permission_denied)") }]);
+});
+
+it("throws an error that the host knows, although the module has another class SekishoError", async () => {
+  const source = resolve(import.meta.dirname, "../../../contracts/errors.ts");
+  const own = join(folder, "own");
+  mkdirSync(own);
+  writeFileSync(
+    join(own, "throws.ts"),
+    `import { SekishoError } from ${JSON.stringify(source)};
+     export const agent = async function* () { throw new SekishoError("rate_limited", { details: { retry_after_ms: 7 } }); };`,
+  );
+  const config = parseConfig({ json: { execution: { agent: "./throws.ts" } } });
+  writeFiles({ ...bundle({ name: "container", config, configDirectory: own }), folder: own });
+  const agent = createBundledAgent(own)({ ...dependencies, config: "./throws.ts" });
+  const updates = agent(agentTask({ channel: "C1", text: "hello" }), agentContext());
+  const thrown: unknown = await updates[Symbol.asyncIterator]()
+    .next()
+    .catch((error: unknown) => error);
+  expect(Object.getPrototypeOf(thrown)).not.toBe(SekishoError.prototype);
+  expect(thrown).toBeInstanceOf(SekishoError);
+  expect(SekishoError.from(thrown)).toBe(thrown);
+  expect(thrown).toMatchObject({ reason: "rate_limited", retryable: true, details: { retry_after_ms: 7 } });
+});
+
+it.each([null, "SekishoError", { name: "SekishoError", reason: "timeout" }, new Error("SekishoError")])(
+  "is not mistaken for one where it throws %p",
+  (thrown) => {
+    expect(thrown instanceof SekishoError).toBe(false);
+    expect(SekishoError.from(thrown)).toMatchObject({ reason: "internal", cause: thrown });
+  },
+);

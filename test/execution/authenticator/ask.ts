@@ -1,25 +1,20 @@
 /** Asks a real server of a host as a caller with a token does, and as one who never sends the body that it announced. */
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import { afterEach } from "@jest/globals";
 import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
+import { afterTest } from "../../tooling/cleanup.ts";
 import { createTestHost, hello } from "../test-host.ts";
-
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
 
 /** Closed after the test. */
 export function closeLater<T extends { close(): Promise<unknown> }>(opened: T): T {
-  closing.push(() => opened.close());
+  afterTest(() => opened.close());
   return opened;
 }
 
 export type Said = { status: number; wwwAuthenticate: string | undefined; body: string };
 
-export async function serve(authenticator: Authenticator) {
+export async function serveAuthenticator(authenticator: Authenticator) {
   const { host, lines } = createTestHost({ authenticator });
   const { url } = closeLater(await startExecutionServer({ host, port: 0 }));
   return {
@@ -56,44 +51,21 @@ export async function serve(authenticator: Authenticator) {
   };
 }
 
-export const unauthenticated: Said = {
-  status: 401,
-  wwwAuthenticate: "Bearer",
-  body: JSON.stringify({
-    jsonrpc: "2.0",
-    id: null,
-    error: {
-      code: -32066,
-      message: "The caller could not be authenticated.",
-      data: { reason: "unauthenticated", retryable: false },
-    },
-  }),
-};
+/** A refusal without the id of a request, which nobody has read. */
+function refusal(status: number, code: number, message: string, data: { reason: string; retryable: boolean }): Said {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message, data } });
+  return { status, wwwAuthenticate: status === 401 ? "Bearer" : undefined, body };
+}
 
-export const permissionDenied: Said = {
-  status: 403,
-  wwwAuthenticate: undefined,
-  body: JSON.stringify({
-    jsonrpc: "2.0",
-    id: null,
-    error: {
-      code: -32067,
-      message: "The caller may not do that.",
-      data: { reason: "permission_denied", retryable: false },
-    },
-  }),
-};
-
-export const unavailable: Said = {
-  status: 200,
-  wwwAuthenticate: undefined,
-  body: JSON.stringify({
-    jsonrpc: "2.0",
-    id: null,
-    error: {
-      code: -32071,
-      message: "The service is not available; try again later.",
-      data: { reason: "unavailable", retryable: true },
-    },
-  }),
-};
+export const unauthenticated = refusal(401, -32066, "The caller could not be authenticated.", {
+  reason: "unauthenticated",
+  retryable: false,
+});
+export const permissionDenied = refusal(403, -32067, "The caller may not do that.", {
+  reason: "permission_denied",
+  retryable: false,
+});
+export const unavailable = refusal(200, -32071, "The service is not available; try again later.", {
+  reason: "unavailable",
+  retryable: true,
+});

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { KeyTimes } from "../../../lambdas/execution/authenticator/issuer-keys.ts";
 import { createJwtAuthenticator } from "../../../lambdas/execution/authenticator/jwt.ts";
 import { type JwksIssuer, newKey, signWith, startJwksIssuer } from "../../doubles/issuers/jwks.ts";
-import { closeLater, serve, unavailable } from "./ask.ts";
+import { closeLater, serveAuthenticator, unavailable } from "./ask.ts";
 
 const claims = { aud: "agents", sub: "verifier" };
 const discoveryPath = "/.well-known/openid-configuration";
@@ -21,7 +21,7 @@ async function start({ keyTimes = {}, byUrl = false, now = Date.now }: Setting =
     clockToleranceSeconds: 0,
     maxLifetimeSeconds: 7200,
   };
-  return { issuer, ...(await serve(createJwtAuthenticator({ issuers: [trusted], keyTimes, now }))) };
+  return { issuer, ...(await serveAuthenticator(createJwtAuthenticator({ issuers: [trusted], keyTimes, now }))) };
 }
 
 describe("keys", () => {

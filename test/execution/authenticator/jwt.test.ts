@@ -6,7 +6,7 @@ import { CompactEncrypt, exportJWK, exportSPKI } from "jose";
 import { createJwtAuthenticator } from "../../../lambdas/execution/authenticator/jwt.ts";
 import { type JwksIssuer, newKey, signWith, startJwksIssuer } from "../../doubles/issuers/jwks.ts";
 import { post } from "../test-host.ts";
-import { permissionDenied, serve, unauthenticated } from "./ask.ts";
+import { permissionDenied, serveAuthenticator, unauthenticated } from "./ask.ts";
 
 const audience = "https://agents.example";
 const subject = "arn:aws:iam::111122223333:role/Verification";
@@ -156,7 +156,7 @@ const bad: Record<string, [kind: string | undefined, make: () => Promise<string>
 
 describe("a token", () => {
   it("of a trusted issuer lets its subject in: by discovery, by the URL of the keys, with a list of audiences", async () => {
-    const { call } = await serve(authenticator());
+    const { call } = await serveAuthenticator(authenticator());
     expect(await call(await rsa.sign(good))).toBe("success");
     expect(await call(await ec.sign(good))).toBe("success");
     expect(await call(await ec.sign({ ...good, aud: ["https://other.example", audience] }))).toBe("success");
@@ -164,13 +164,13 @@ describe("a token", () => {
   });
 
   it("is good for as long as clocks may differ", async () => {
-    const { call } = await serve(authenticator());
+    const { call } = await serveAuthenticator(authenticator());
     expect(await call(await rsa.sign({ ...good, exp: nowSeconds() - 20 }))).toBe("success");
     expect(await call(await rsa.sign({ ...good, nbf: nowSeconds() + 20 }))).toBe("success");
   });
 
   it("lives as long as those of Google and of Entra do", async () => {
-    const { call } = await serve(authenticator());
+    const { call } = await serveAuthenticator(authenticator());
     const entra = { iat: nowSeconds() - 300, nbf: nowSeconds() - 300, exp: nowSeconds() + 90 * 60 };
     expect(await call(await rsa.sign({ ...good, ...entra }))).toBe("success");
     expect(await call(await rsa.sign({ ...good, exp: nowSeconds() + 3600 }))).toBe("success");
@@ -178,14 +178,14 @@ describe("a token", () => {
   });
 
   it.each([undefined, "JWT", "jwt", "at+jwt", "application/at+jwt"])("may be of the type %s", async (typ) => {
-    const { call } = await serve(authenticator());
+    const { call } = await serveAuthenticator(authenticator());
     expect(await call(await rsa.sign(good, typ === undefined ? {} : { typ }))).toBe("success");
   });
 
   it("that is refused is answered alike, whatever is wrong with it, before the body is there", async () => {
     for (const [name, [kind, make]] of Object.entries(bad)) {
       // A log of its own: the same cause has one line per minute.
-      const { hear, lines } = await serve(authenticator());
+      const { hear, lines } = await serveAuthenticator(authenticator());
       expect({ name, ...(await hear(await make())) }).toEqual({ name, ...unauthenticated });
       const { timestamp: _now, ...line } = JSON.parse(lines.at(-1) ?? "");
       const told = {
@@ -199,14 +199,14 @@ describe("a token", () => {
   it.each([`${subject}2`, subject.slice(0, -1), subject.toUpperCase(), "another", "*"])(
     "that is good, of the subject %s, who is not allowed, is 403",
     async (sub) => {
-      const { hear } = await serve(authenticator());
+      const { hear } = await serveAuthenticator(authenticator());
       expect(await hear(await rsa.sign({ ...good, sub }))).toEqual(permissionDenied);
     },
   );
 
   it("of a megabyte is refused unread: by the server above its headers' limit, by the host where no server has one", async () => {
     const token = "a".repeat(1024 * 1024);
-    const { host, hear } = await serve(authenticator());
+    const { host, hear } = await serveAuthenticator(authenticator());
     expect((await hear(token)).status).toBe(431);
     expect(await hear("a".repeat(12_000))).toEqual(unauthenticated);
     const request = post("{}", { headers: { authorization: `Bearer ${token}` } });
@@ -232,7 +232,7 @@ describe("a token", () => {
 
 describe("a task", () => {
   it("belongs to issuer and subject together: it does not exist for either of them with another", async () => {
-    const { call } = await serve(authenticator());
+    const { call } = await serveAuthenticator(authenticator());
     const id = crypto.randomUUID();
     expect(await call(await ec.sign(good), { id })).toBe("success");
     const ask = { method: "get_task", params: { request_id: id } };

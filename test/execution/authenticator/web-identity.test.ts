@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { createWebIdentityAuthenticator } from "../../../lambdas/execution/authenticator/web-identity.ts";
 import { type JwksIssuer, startJwksIssuer } from "../../doubles/issuers/jwks.ts";
-import { permissionDenied, serve, unauthenticated } from "./ask.ts";
+import { permissionDenied, serveAuthenticator, unauthenticated } from "./ask.ts";
 
 const audience = "https://agents.example";
 const role = "arn:aws:iam::111122223333:role/sekisho-dev-Verification";
@@ -17,7 +17,8 @@ describe.each(["RS256", "ES384"])("a token of AWS STS, signed with %s,", (alg) =
     issuer = await startJwksIssuer({ alg });
   });
   afterAll(() => issuer.close());
-  const open = () => serve(createWebIdentityAuthenticator({ issuer: issuer.issuer, audience, roles: [role] }));
+  const open = () =>
+    serveAuthenticator(createWebIdentityAuthenticator({ issuer: issuer.issuer, audience, roles: [role] }));
 
   it("lets in the role", async () => {
     const { call } = await open();
@@ -47,7 +48,9 @@ describe.each(["RS256", "ES384"])("a token of AWS STS, signed with %s,", (alg) =
 
 it("with an algorithm that STS does not use is refused", async () => {
   const issuer = await startJwksIssuer({ alg: "ES256" });
-  const { hear } = await serve(createWebIdentityAuthenticator({ issuer: issuer.issuer, audience, roles: [role] }));
+  const { hear } = await serveAuthenticator(
+    createWebIdentityAuthenticator({ issuer: issuer.issuer, audience, roles: [role] }),
+  );
   expect(await hear(await issuer.sign(good))).toEqual(unauthenticated);
   await issuer.close();
 });

@@ -10,8 +10,8 @@ import { type Answer, eventually } from "../test-host.ts";
 
 export const dockerfile = readFileSync(resolve(import.meta.dirname, "../../../Dockerfile"), "utf8");
 /** The words behind `node` of what the image starts, and of what asks it whether it is well. */
-export const startText = wordsOf(/^CMD (\[.*\])$/m);
-export const healthText = wordsOf(/^HEALTHCHECK .* CMD (\[.*\])$/m).slice(1);
+export const startText = splitWords(/^CMD (\[.*\])$/m);
+export const healthText = splitWords(/^HEALTHCHECK .* CMD (\[.*\])$/m).slice(1);
 
 type Place = { folder: string; env?: Record<string, string> };
 type Running = { child: ChildProcess; said(): string; exit: Promise<unknown[]> };
@@ -27,7 +27,7 @@ export type Started = Running & {
 
 export type Containers = Awaited<ReturnType<typeof bundleContainer>>;
 
-function wordsOf(line: RegExp): string[] {
+function splitWords(line: RegExp): string[] {
   return JSON.parse(line.exec(dockerfile)?.[1] ?? "[]");
 }
 
@@ -37,8 +37,8 @@ export async function bundleContainer({ config }: { config: object }) {
   const out = join(made, "out");
   const file = join(made, "image.json");
   writeFileSync(file, JSON.stringify(config));
-  const words = ["execution", "bundle", "--config", file, "--out", out];
-  const { code, stdout } = await sekisho({ words, cwd: made, env: {} }).exited;
+  const args = ["execution", "bundle", "--config", file, "--out", out];
+  const { code, stdout } = await sekisho({ args: args, cwd: made, env: {} }).exited;
   if (code !== 0 || !stdout.includes(join(out, "server.cjs"))) throw new Error(`The bundle was not made: ${stdout}`);
   const closing: (() => unknown)[] = [];
 
@@ -50,8 +50,8 @@ export async function bundleContainer({ config }: { config: object }) {
   }
 
   /** A command of the image, where `/app` and the working directory are `folder`. */
-  function run(words: string[], { folder, env = {} }: Place): Running {
-    const inFolder = words.map((word) => word.replace(/^\/app\//, `${folder}/`));
+  function run(args: string[], { folder, env = {} }: Place): Running {
+    const inFolder = args.map((word) => word.replace(/^\/app\//, `${folder}/`));
     const child = spawn(process.execPath, inFolder, {
       cwd: folder,
       env: { PORT: "0", SEKISHO_HOSTNAME: "127.0.0.1", ...env },

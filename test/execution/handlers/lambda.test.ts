@@ -1,16 +1,113 @@
-/** Both functions of the Execution zone on Lambda, over an emulated table and an emulated queue. */
+/** Both functions of the Execution zone on Lambda, over an emulated table and emulated queues: tasks, A2A and traces. */
 import { randomUUID } from "node:crypto";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { DeleteMessageCommand, type Message, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from "@jest/globals";
+import type { A2aTask } from "../../../contracts/a2a/task.ts";
 import type { CreateAgent } from "../../../lambdas/execution/agents/create-agent.ts";
+import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import { createFunctionUrlHandler } from "../../../lambdas/execution/handlers/function-url-handler.ts";
 import { createExecutionWorkerHandler } from "../../../lambdas/execution/handlers/worker-handler.ts";
-import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
+import { emulatorAccess, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
+import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
 import { type OpenEmulators, openEmulators } from "../../doubles/aws/open-emulators.ts";
-import { type Answer, answering, hello } from "../test-host.ts";
-import { openLambdaZone } from "./lambda-zone.ts";
-import { functionUrlEvent } from "./payloads/function-url.ts";
+import { createSqsEvent } from "../../doubles/aws/sqs-event.ts";
+import { startOtlpCollector } from "../../doubles/otlp-collector.ts";
+import { userMessage } from "../a2a/a2a-host.ts";
+import { secrets, startReceiver, statesOf } from "../a2a/push-zone.ts";
+import { type Answer, answering, eventually, hello } from "../test-host.ts";
+import { callersVariable, functionUrlEvent, lambdaClient } from "./function-url.ts";
+
+const aws = { AWS_REGION: emulatorAccess.region, AWS_ACCESS_KEY_ID: "emulator", AWS_SECRET_ACCESS_KEY: "emulator" };
+
+/** The host's log lines are not asked for here. */
+const quiet = { SEKISHO_LOG_LEVEL: "error" };
+
+const context = { getRemainingTimeInMillis: () => 900_000 };
+
+/** Sets the variables of this process, which are for the caller to put back. `execution` is that of the configuration. */
+async function openLambdaZone({
+  opened: { emulators, clients },
+  execution,
+  telemetry = {},
+  createAgent = () => createEchoAgent(),
+  hasClientsQueue = false,
+}: {
+  opened: OpenEmulators;
+  execution: object;
+  telemetry?: object;
+  createAgent?: CreateAgent;
+  /** Callers other than the Verification zone have a queue of their own. */
+  hasClientsQueue?: boolean;
+}) {
+  const pair = () => createQueuePair({ client: clients.queues, maxReceiveCount: 3 });
+  const [table, { queueUrl, deadLettersUrl }, { queueUrl: completionsUrl }, { queueUrl: clientsQueueUrl }] =
+    await Promise.all([createTaskTable({ client: clients.dynamo }), pair(), pair(), pair()]);
+  Object.assign(process.env, aws, quiet, {
+    AWS_ENDPOINT_URL_DYNAMODB: emulators.dynamo.endpoint,
+    AWS_ENDPOINT_URL_SQS: emulators.queues.endpoint,
+    SEKISHO_TABLE: table,
+    SEKISHO_QUEUE_URL: queueUrl,
+    SEKISHO_CALLERS: callersVariable,
+    ...(hasClientsQueue && { SEKISHO_CLIENTS_QUEUE_URL: clientsQueueUrl }),
+    SEKISHO_COMPLETIONS_URL: completionsUrl,
+  });
+  const config = { execution, telemetry };
+  const handle = createFunctionUrlHandler({ config });
+  const work = createExecutionWorkerHandler({ config, createAgent });
+
+  async function receive({ from = queueUrl, waitSeconds = 0, signal = new AbortController().signal } = {}) {
+    const command = new ReceiveMessageCommand({ QueueUrl: from, WaitTimeSeconds: waitSeconds, MaxNumberOfMessages: 1 });
+    const { Messages = [] } = await clients.queues.send(command, { abortSignal: signal });
+    return Messages;
+  }
+
+  /** As the event source would: what was received becomes one event. */
+  async function workOn(messages: readonly Message[]) {
+    const bodies = messages.map(({ Body }) => Body ?? "");
+    const response = await work(createSqsEvent(bodies), context);
+    return { bodies, response };
+  }
+
+  async function workAndFinish(message: Message): Promise<void> {
+    const { response } = await workOn([message]);
+    if (response.batchItemFailures.length > 0) return;
+    const { ReceiptHandle } = message;
+    await clients.queues.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle }));
+  }
+
+  return {
+    handle,
+    workOnce: async () => workOn(await receive({ waitSeconds: 10 })),
+    /** What is in the completion queue. */
+    pushed: async () => (await receive({ from: completionsUrl })).map(({ Body = "" }) => JSON.parse(Body) as unknown),
+    queued: () => receive(),
+    queuedOfClients: () => receive({ from: clientsQueueUrl }),
+    deadLetters: () => receive({ from: deadLettersUrl }),
+    /** Works on what comes, as an event source does, until it is ended; resolves when all that it began is over. */
+    workOnAll(): { end(): Promise<void> } {
+      const ending = new AbortController();
+      const { signal } = ending;
+      const begun: Promise<void>[] = [];
+      const loop = async () => {
+        while (!signal.aborted) {
+          const messages = await receive({ waitSeconds: 20, signal }).catch(() => []);
+          begun.push(...messages.map(workAndFinish));
+        }
+      };
+      const looping = loop();
+      return {
+        async end() {
+          ending.abort();
+          await looping;
+          await Promise.all(begun);
+        },
+      };
+    },
+  };
+}
 
 const before = { ...process.env };
+
 afterEach(() => {
   process.env = { ...before };
 });
@@ -115,5 +212,177 @@ describe("a function does not start", () => {
 
   it("with a configuration that is none, and says what is wrong", () => {
     expect(() => startUrl({ execution: { agent: 7 } })).toThrow(/execution\.agent/);
+  });
+});
+
+type Sent = { task: A2aTask };
+type Listed = { tasks: A2aTask[]; nextPageToken: string; totalSize: number };
+
+suite(`an A2A agent on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
+  let opened: OpenEmulators;
+  beforeAll(async () => {
+    opened = await openEmulators();
+  });
+  afterAll(() => opened.close());
+
+  const ending: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const end of ending.splice(0).reverse()) await end();
+    process.env = { ...before };
+    jest.restoreAllMocks();
+  });
+
+  async function start({ a2a = {} }: { a2a?: object } = {}) {
+    const execution = { syncBudgetMs: 20_000, leaseMs: 500, a2a: { url: "https://agents.example/", ...a2a } };
+    const zone = await openLambdaZone({ opened, execution });
+    const worker = zone.workOnAll();
+    ending.push(worker.end);
+    return { ...zone, client: lambdaClient(zone), other: lambdaClient({ ...zone, role: "another-client" }) };
+  }
+  type Client = Awaited<ReturnType<typeof start>>["client"];
+
+  async function send(client: Client, text: string, { configuration = {}, ...more }: Record<string, unknown> = {}) {
+    const message = userMessage(text, more);
+    return (await client.result<Sent>("SendMessage", { message, configuration })).task;
+  }
+
+  async function sendAndFinish(client: Client, text: string): Promise<A2aTask> {
+    const task = await send(client, text);
+    await comesTo(client, task, "TASK_STATE_COMPLETED");
+    return task;
+  }
+
+  function comesTo(client: Client, { id }: { id: string }, state: string): Promise<void> {
+    return eventually(async () => (await client.result("GetTask", { id })).status.state === state);
+  }
+
+  it("answers a message at once, also of a client that would wait, and later tells what came of it", async () => {
+    const { client } = await start();
+    const task = await send(client, "slow 1s, 関所 🏯");
+    expect(task.status.state).toMatch(/SUBMITTED|WORKING/);
+    await comesTo(client, task, "TASK_STATE_COMPLETED");
+    expect(JSON.stringify((await client.result("GetTask", { id: task.id })).artifacts)).toContain("関所 🏯");
+    const old = { kind: "message", messageId: "m-of-0.3", role: "user", parts: [{ kind: "text", text: "slow 1s" }] };
+    expect(await client.result("message/send", { message: old, configuration: { blocking: true } }, "")).toMatchObject({
+      kind: "task",
+      status: { state: expect.stringMatching(/submitted|working/) },
+    });
+  });
+
+  it("refuses a stream at once, before anything is begun", async () => {
+    const { client } = await start();
+    const message = userMessage("slow 60s");
+    for (const [method, params] of [
+      ["SendStreamingMessage", { message }],
+      ["SubscribeToTask", { id: "of-any-task" }],
+    ] as const)
+      expect((await client.ask(method, params)).error?.code).toBe(-32004);
+    expect((await client.result<Listed>("ListTasks")).tasks).toEqual([]);
+  });
+
+  it("tells of a task to nobody but the client that sent it", async () => {
+    const { client, other } = await start();
+    const task = await send(client, "hello");
+    for (const method of ["GetTask", "CancelTask"])
+      expect((await other.ask(method, { id: task.id })).error?.code).toBe(-32001);
+    expect((await other.ask("SendMessage", { message: userMessage("me, too", { taskId: task.id }) })).error?.code).toBe(
+      -32001,
+    );
+  });
+
+  it("lists a caller's own tasks page by page, by the table's index", async () => {
+    const { client, other } = await start();
+    const first = await sendAndFinish(client, "first");
+    const second = await sendAndFinish(client, "second");
+    const foreign = await sendAndFinish(other, "of another role");
+    const page = await client.result<Listed>("ListTasks", { pageSize: 1 });
+    expect([page.tasks.map(({ id }) => id), page.totalSize]).toEqual([[second.id], 2]);
+    const rest = await client.result<Listed>("ListTasks", { pageSize: 1, pageToken: page.nextPageToken });
+    expect([rest.tasks.map(({ id }) => id), rest.nextPageToken]).toEqual([[first.id], ""]);
+    expect((await other.result<Listed>("ListTasks")).tasks.map(({ id }) => id)).toEqual([foreign.id]);
+  });
+
+  it("cancels a task whose agent is at work in the worker, and stops the agent", async () => {
+    const { client } = await start();
+    const task = await send(client, "slow 60s");
+    await comesTo(client, task, "TASK_STATE_WORKING");
+    for (const _ of [1, 2])
+      expect((await client.result("CancelTask", { id: task.id })).status.state).toBe("TASK_STATE_CANCELED");
+    // The worker ends with the test, which the agent's minute would hold up.
+  });
+
+  it("goes on with a task when its question is answered: the worker runs again", async () => {
+    const { client } = await start();
+    const asked = await send(client, "ask me");
+    await comesTo(client, asked, "TASK_STATE_INPUT_REQUIRED");
+    const answered = await send(client, "as you like", { taskId: asked.id });
+    expect(answered.id).toBe(asked.id);
+    await comesTo(client, asked, "TASK_STATE_COMPLETED");
+    const done = await client.result("GetTask", { id: asked.id });
+    expect(JSON.stringify(done.artifacts)).toContain("Shall I go on? as you like");
+  });
+
+  it("tells a receiver by way of the worker, and again where the receiver was away", async () => {
+    jest.spyOn(Math, "random").mockReturnValue(0);
+    const receiver = await startReceiver({ answers: [503, 503] });
+    ending.push(receiver.close);
+    const { client, deadLetters } = await start({ a2a: { push: { allowLoopback: true } } });
+    const { url, received } = receiver;
+    const authentication = { scheme: "Bearer", credentials: secrets.credentials };
+    const taskPushNotificationConfig = { url, token: secrets.token, authentication };
+    const task = await send(client, "hello", { configuration: { taskPushNotificationConfig } });
+    await eventually(() => received.length > 2 && statesOf(received).at(-1) === "TASK_STATE_COMPLETED");
+    expect(received.at(-1)?.json).toEqual({ task: await client.result("GetTask", { id: task.id }) });
+    expect(received.at(-1)?.headers.get("authorization")).toBe(`Bearer ${secrets.credentials}`);
+    const asked = await send(client, "ask me", { configuration: { taskPushNotificationConfig } });
+    await eventually(() => statesOf(received).at(-1) === "TASK_STATE_INPUT_REQUIRED");
+    await client.result("CancelTask", { id: asked.id });
+    await eventually(() => statesOf(received).at(-1) === "TASK_STATE_CANCELED");
+    expect(await deadLetters()).toEqual([]);
+  });
+});
+
+const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
+  let opened: OpenEmulators;
+  let collector: Awaited<ReturnType<typeof startOtlpCollector>>;
+  beforeAll(async () => {
+    opened = await openEmulators();
+  });
+  afterAll(() => opened.close());
+  afterEach(async () => {
+    process.env = { ...before };
+    await collector.close();
+  });
+
+  async function open(answer?: () => Promise<Response>) {
+    collector = await startOtlpCollector(answer === undefined ? {} : { answer });
+    process.env.AWS_LAMBDA_FUNCTION_NAME = "sekisho-dev-Worker";
+    const telemetry = { metrics: false, traces: { exporter: { type: "otlp", url: collector.url } } };
+    const zone = await openLambdaZone({ opened, execution: { syncBudgetMs: 0 }, telemetry });
+    const body = JSON.stringify({ jsonrpc: "2.0", id: randomUUID(), method: "execute_task", params: hello });
+    return { ...zone, ask: () => zone.handle(functionUrlEvent({ body, more: { traceparent } })) };
+  }
+
+  it("have sent what they know when they return, and the agent lies below the request that another function took", async () => {
+    const { ask, workOnce } = await open();
+    await ask();
+    const [request] = collector.spans();
+    expect(request).toMatchObject({ name: "execute_task", parent: "b7ad6b7169203331", kind: 2 });
+    await workOnce();
+    const agent = collector.spans().find(({ name }) => name === "invoke_agent echo");
+    expect(agent).toMatchObject({ parent: request?.spanId, traceId: request?.traceId });
+    expect(collector.resources().at(-1)).toMatchObject({
+      "service.name": "sekisho-execution",
+      "cloud.region": "eu-central-1",
+      "faas.name": "sekisho-dev-Worker",
+    });
+  });
+
+  it("answer although the collector never does", async () => {
+    const { ask } = await open(() => new Promise(() => {}));
+    expect(JSON.parse((await ask()).body).result?.status).toBe("accepted");
+    expect(collector.received).toHaveLength(1);
   });
 });

@@ -5,27 +5,14 @@ import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import { handleExecutionBatches } from "../../../lambdas/execution/handlers/worker-handler.ts";
 import { createExecutionWorker, type ExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
-import { createLog, silentLog } from "../../../lambdas/shared/log.ts";
+import { encodeExecutionMessage } from "../../../lambdas/execution/tasks/task-message.ts";
+import { silentLog } from "../../../lambdas/shared/log.ts";
+import { createSqsEvent } from "../../doubles/aws/sqs-event.ts";
+import { collectLog } from "../../doubles/collect-log.ts";
+import { configOf, createPushZone, memoryQueue, principal, startReceiver, statesOf } from "../a2a/push-zone.ts";
 import { createQueuedHost } from "../runs/queued-host.ts";
-import { createGate, hello, memoryStore } from "../test-host.ts";
+import { answering, createGate, hello, memoryStore } from "../test-host.ts";
 
-/** After the documented example of an SQS event. */
-function sqsEvent(...bodies: string[]) {
-  const Records = bodies.map((body, index) => ({
-    messageId: `059f36b4-87a3-44ab-83d2-66197597000${index}`,
-    receiptHandle: "AQEBwJnKyrHigUMZj6rYigCgxlaS3SLy0a...",
-    body,
-    attributes: { ApproximateReceiveCount: "1", SentTimestamp: "1545082649183", SenderId: "AIDAIENQZJOLO23YVJ4VO" },
-    messageAttributes: {},
-    md5OfBody: "e4e68fb7bd0e697a0ae8f1bb342846b3",
-    eventSource: "aws:sqs",
-    eventSourceARN: "arn:aws:sqs:eu-central-1:444455556666:tasks",
-    awsRegion: "eu-central-1",
-  }));
-  return { Records };
-}
-
-const idOf = (index: number) => `059f36b4-87a3-44ab-83d2-66197597000${index}`;
 const context = { getRemainingTimeInMillis: () => 900_000 };
 const taskOf = (taskId: string) => JSON.stringify({ taskId });
 
@@ -34,9 +21,7 @@ async function submitted({ texts, agent }: { texts: string[]; agent: Agent }) {
   const store = memoryStore();
   const host = createQueuedHost({ store, syncBudgetMs: 0 });
   for (const text of texts) await host.call("execute_task", { ...hello, text });
-  await host.close();
-  const lines: string[] = [];
-  const log = createLog({ service: "execution", write: (line) => lines.push(line) });
+  const { lines, log } = collectLog();
   const worker = createExecutionWorker({ store, agent, log });
   const stateOf = async (body: string) => (await store.get({ id: JSON.parse(body).taskId }))?.state;
   return { bodies: host.sent, handler: handleExecutionBatches({ worker, log }), store, lines, stateOf };
@@ -45,7 +30,7 @@ async function submitted({ texts, agent }: { texts: string[]; agent: Agent }) {
 describe("a batch", () => {
   it("is over when every one of its tasks is, and none failed", async () => {
     const { bodies, handler, stateOf } = await submitted({ texts: ["a", "slow 50ms", "c"], agent: createEchoAgent() });
-    expect(await handler(sqsEvent(...bodies), context)).toEqual({ batchItemFailures: [] });
+    expect(await handler(createSqsEvent(bodies), context)).toEqual({ batchItemFailures: [] });
     for (const body of bodies) expect(await stateOf(body)).toBe("completed");
   });
 
@@ -56,11 +41,10 @@ describe("a batch", () => {
       },
       look: async () => {},
     };
-    const lines: string[] = [];
-    const log = createLog({ service: "execution", write: (line) => lines.push(line) });
-    const event = sqsEvent(taskOf("good"), taskOf("bad"), "hunter2 is no JSON", '{"taskId":7}', taskOf("good"));
+    const { lines, log } = collectLog();
+    const event = createSqsEvent([taskOf("good"), taskOf("bad"), "hunter2 is no JSON", '{"taskId":7}', taskOf("good")]);
     expect(await handleExecutionBatches({ worker, log })(event, context)).toEqual({
-      batchItemFailures: [idOf(1), idOf(2), idOf(3)].map((itemIdentifier) => ({ itemIdentifier })),
+      batchItemFailures: ["m1", "m2", "m3"].map((itemIdentifier) => ({ itemIdentifier })),
     });
     expect(lines).toHaveLength(3);
     expect(lines.join("")).not.toContain("hunter2");
@@ -69,7 +53,7 @@ describe("a batch", () => {
   it("runs a doubled message once", async () => {
     const gate = createGate();
     const { bodies, handler } = await submitted({ texts: ["a"], agent: gate.agent });
-    const handled = handler(sqsEvent(...bodies, ...bodies), context);
+    const handled = handler(createSqsEvent([...bodies, ...bodies]), context);
     await gate.firstStart;
     gate.letGo();
     expect(await handled).toEqual({ batchItemFailures: [] });
@@ -89,20 +73,38 @@ describe("a batch", () => {
     };
     const worker = createExecutionWorker({ store: flaky, agent: createEchoAgent(), log: silentLog, random: () => 0 });
     const handler = handleExecutionBatches({ worker, log: silentLog });
-    expect(await handler(sqsEvent(...bodies), context)).toEqual({ batchItemFailures: [] });
+    expect(await handler(createSqsEvent(bodies), context)).toEqual({ batchItemFailures: [] });
+    expect((await store.get({ id: JSON.parse(bodies[0] ?? "").taskId }))?.state).toBe("completed");
+  });
+
+  it("claims a task again where the store does not take the claim at once", async () => {
+    const { bodies, store } = await submitted({ texts: ["a"], agent: createEchoAgent() });
+    let writes = 0;
+    const flaky = {
+      ...store,
+      async replace(request: Parameters<typeof store.replace>[0]) {
+        writes += 1;
+        // A claim is written twice before the start fails.
+        if (writes <= 4) throw new Error("throttled");
+        return store.replace(request);
+      },
+    };
+    const worker = createExecutionWorker({ store: flaky, agent: createEchoAgent(), log: silentLog, random: () => 0 });
+    const handler = handleExecutionBatches({ worker, log: silentLog });
+    expect(await handler(createSqsEvent(bodies), context)).toEqual({ batchItemFailures: [] });
     expect((await store.get({ id: JSON.parse(bodies[0] ?? "").taskId }))?.state).toBe("completed");
   });
 
   it("of an agent that fails has not failed: the task's outcome is its failure", async () => {
     const { bodies, handler, stateOf } = await submitted({ texts: ["fail"], agent: createEchoAgent() });
-    expect(await handler(sqsEvent(...bodies), context)).toEqual({ batchItemFailures: [] });
+    expect(await handler(createSqsEvent(bodies), context)).toEqual({ batchItemFailures: [] });
     expect(await stateOf(bodies[0] ?? "")).toBe("failed");
   });
 
   it("ends twenty seconds before its function does: agents are stopped and their tasks stored as lost", async () => {
     const gate = createGate({ heedsSignal: false });
     const { bodies, handler, store } = await submitted({ texts: ["a", "b"], agent: gate.agent });
-    const answer = await handler(sqsEvent(...bodies), { getRemainingTimeInMillis: () => 20_050 });
+    const answer = await handler(createSqsEvent(bodies), { getRemainingTimeInMillis: () => 20_050 });
     expect(answer).toEqual({ batchItemFailures: [] });
     expect(gate.started.map(({ context: { signal } }) => signal.aborted)).toEqual([true, true]);
     for (const body of bodies) {
@@ -117,10 +119,58 @@ describe("a batch", () => {
       run: async ({ signal }) => void signals.push(signal),
       look: async () => {},
     };
-    await handleExecutionBatches({ worker, log: silentLog })(sqsEvent(taskOf("a")), {
+    await handleExecutionBatches({ worker, log: silentLog })(createSqsEvent([taskOf("a")]), {
       getRemainingTimeInMillis: () => 20_010,
     });
     await sleep(30);
     expect(signals[0]?.aborted).toBe(false);
+  });
+});
+
+/** One queue for both kinds of messages, and a handler that takes a batch of all that waits in it. */
+async function startWorker({ answers, delivers = true }: { answers?: number[]; delivers?: boolean } = {}) {
+  const receiver = await startReceiver(answers && { answers });
+  const { queue, sent } = memoryQueue();
+  const { store, tasks, begin, delivery } = createPushZone({ queue });
+  const { lines, log } = collectLog();
+  const worker = createExecutionWorker({ agent: answering("done"), store, notifications: queue, log });
+  const handler = handleExecutionBatches({ worker, ...(delivers && { delivery }), log });
+  const handleAll = async () => handler(createSqsEvent(sent.splice(0).map(({ body }) => body)), context);
+  return { ...receiver, tasks, begin, sent, store, handleAll, lines };
+}
+
+describe("a worker on one queue", () => {
+  it("runs a task, and then delivers what it has to tell of it", async () => {
+    const { begin, url, received, sent, store, handleAll, tasks } = await startWorker();
+    const { id: taskId } = await begin({ pushConfigs: [configOf({ url })] });
+    sent.splice(0);
+    await tasks.update({
+      ...{ principal, taskId },
+      change: ({ outcome: _none, ...task }) => ({ ...task, state: "submitted", params: { text: "hello" } }),
+    });
+    sent.splice(0, sent.length, { body: encodeExecutionMessage({ taskId }), delayMs: 0 });
+    expect(await handleAll()).toEqual({ batchItemFailures: [] });
+    expect((await store.get({ id: taskId }))?.state).toBe("completed");
+    expect(received).toEqual([]);
+    expect(await handleAll()).toEqual({ batchItemFailures: [] });
+    expect(statesOf(received)).toEqual(["TASK_STATE_COMPLETED"]);
+    expect(sent).toEqual([]);
+  });
+
+  it("queues another try with a delay, and finishes the message", async () => {
+    const { begin, url, received, sent, handleAll } = await startWorker({ answers: [503] });
+    await begin({ pushConfigs: [configOf({ url })] });
+    expect(await handleAll()).toEqual({ batchItemFailures: [] });
+    expect(sent.map(({ body, delayMs }) => [JSON.parse(body).push.attempt, delayMs])).toEqual([[1, 50]]);
+    await handleAll();
+    expect(received).toHaveLength(2);
+  });
+
+  it("that delivers nothing fails a notice, so that it is not lost", async () => {
+    const { begin, url, received, handleAll, lines } = await startWorker({ delivers: false });
+    await begin({ pushConfigs: [configOf({ url })] });
+    expect(await handleAll()).toEqual({ batchItemFailures: [{ itemIdentifier: "m0" }, { itemIdentifier: "m1" }] });
+    expect(received).toEqual([]);
+    expect(lines.join("")).not.toContain("hunter2");
   });
 });

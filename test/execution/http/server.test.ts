@@ -1,27 +1,32 @@
-/** The Execution server over real sockets: bridge, limits, hang-ups, and processes that are ended. */
+/** The Execution server over real sockets: bridge, limits, answers in pieces, hang-ups, and processes that are ended. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { afterEach, describe, expect, it } from "@jest/globals";
-import { createAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
-import { createPlatformAuthenticator } from "../../../lambdas/execution/http/exchange.ts";
+import { afterEach, describe, expect, it, jest } from "@jest/globals";
+import {
+  createAuthenticator,
+  createBearerAuthenticator,
+} from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+import {
+  createPlatformAuthenticator,
+  type Exchange,
+  type ExchangeResponse,
+} from "../../../lambdas/execution/http/exchange.ts";
+import { createWebHandler } from "../../../lambdas/execution/http/routes.ts";
 import { type ExecutionServer, startExecutionServer } from "../../../lambdas/execution/http/server.ts";
 import type { AuthenticatorConfig } from "../../../lambdas/shared/config/authenticator-schema.ts";
+import { collectLog } from "../../doubles/collect-log.ts";
+import { afterTest, folderOfTest } from "../../tooling/cleanup.ts";
+import { serveAuthenticator } from "../authenticator/ask.ts";
 import { type Answer, createGate, createTestHost, eventually, hello } from "../test-host.ts";
-
-const closing: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
 
 async function serve(options: Parameters<typeof createTestHost>[0] = {}) {
   const test = createTestHost(options);
   const server: ExecutionServer = await startExecutionServer({ host: test.host, port: 0 });
-  closing.push(() => server.close());
+  afterTest(server.close);
   return { ...test, server };
 }
 
@@ -139,7 +144,7 @@ describe("the server", () => {
   ])("listens everywhere for a host that asks for a token: $type", async (config) => {
     const authenticator = createAuthenticator({ config, readSecret: async () => "a-token-of-this-test-alone" });
     const server = await startExecutionServer({ ...createTestHost({ authenticator }), hostname: "0.0.0.0", port: 0 });
-    closing.push(() => server.close());
+    afterTest(server.close);
     expect((await fetch(`http://127.0.0.1:${server.port}/`, { method: "POST", body: "{}" })).status).toBe(401);
   });
 
@@ -147,7 +152,7 @@ describe("the server", () => {
     const { host } = createTestHost({ authenticator: createPlatformAuthenticator() });
     await expect(startExecutionServer({ host, hostname: "0.0.0.0", port: 0 })).rejects.toThrow(/authenticator.*bearer/);
     const server = await startExecutionServer({ host, port: 0 });
-    closing.push(() => server.close());
+    afterTest(server.close);
     const response = await fetch(server.url, { method: "POST", body: "{}", headers: { "x-principal": "me" } });
     expect([response.status, await response.text()]).toEqual([403, expect.stringContaining("permission_denied")]);
   });
@@ -155,7 +160,7 @@ describe("the server", () => {
   it("listens everywhere behind a platform that has authenticated everyone, and serves them as one", async () => {
     const { host } = createTestHost({ authenticator: createPlatformAuthenticator() });
     const server = await startExecutionServer({ host, hostname: "0.0.0.0", port: 0, platformPrincipal: "p" });
-    closing.push(() => server.close());
+    afterTest(server.close);
     const url = `http://127.0.0.1:${server.port}/invocations`;
     const id = randomUUID();
     expect((await call(url, "execute_task", hello, id)).result?.response_text).toBe("done");
@@ -170,18 +175,12 @@ describe("the server", () => {
 });
 
 describe("a server process", () => {
-  function folder() {
-    const path = mkdtempSync(join(tmpdir(), "sekisho-host-"));
-    closing.push(() => rmSync(path, { recursive: true }));
-    return path;
-  }
-
   async function start(path: string): Promise<{ child: ChildProcess; url: string; exit: Promise<unknown[]> }> {
     const script = resolve(import.meta.dirname, "../children/host.ts");
     const child = spawn(process.execPath, [script, join(path, "execution.db"), join(path, "starts")], {
       stdio: ["ignore", "pipe", "inherit"],
     });
-    closing.push(() => child.kill("SIGKILL"));
+    afterTest(() => child.kill("SIGKILL"));
     const exit = once(child, "exit");
     const [line] = await once(child.stdout, "data");
     return { child, url: String(line).trim(), exit };
@@ -190,22 +189,8 @@ describe("a server process", () => {
   const startsOf = (path: string) =>
     existsSync(join(path, "starts")) ? readFileSync(join(path, "starts"), "utf8") : "";
 
-  it("lets its task end on SIGTERM, exits with 0, and the next one knows the result", async () => {
-    const path = folder();
-    const first = await start(path);
-    const id = randomUUID();
-    const accepted = await call(first.url, "execute_task", { ...hello, text: "slow 300ms" }, id);
-    expect(accepted.result?.status).toBe("accepted");
-    first.child.kill("SIGTERM");
-    expect(await first.exit).toEqual([0, null]);
-    const second = await start(path);
-    const { result } = await call(second.url, "get_task", { request_id: id });
-    expect(result).toMatchObject({ status: "success", response_text: expect.stringContaining("slow 300ms") });
-    expect(startsOf(path)).toBe(`${id}\n`);
-  });
-
   it("that is killed with -9 leaves a task that is told as lost, and that was started once", async () => {
-    const path = folder();
+    const path = folderOfTest();
     const first = await start(path);
     const id = randomUUID();
     const params = { ...hello, text: "slow 60s" };
@@ -219,4 +204,194 @@ describe("a server process", () => {
     expect((await call(second.url, "execute_task", params, id)).error?.data.lost).toBe(true);
     expect(startsOf(path)).toBe(`${id}\n`);
   });
+});
+
+type Answering = (exchange: Exchange) => ExchangeResponse;
+
+async function serveAnswer({ answer, stallMs = 10_000 }: { answer: Answering; stallMs?: number }) {
+  const { lines, log } = collectLog();
+  const host = { exchange: async (exchange: Exchange) => answer(exchange), authenticatorKind: "none" as const };
+  const server = await startExecutionServer({ host, port: 0, stallMs, log });
+  afterTest(server.close);
+  return { ...server, lines };
+}
+
+/** Makes pieces for ever, one after each turn of the event loop, and remembers what became of it. */
+function endless({ size = 10, heedsSignal = true } = {}) {
+  const seen = { made: 0, isReturned: false, isAborted: () => false };
+  async function* pieces(signal: AbortSignal): AsyncGenerator<string> {
+    try {
+      for (;;) {
+        await new Promise((resolve) => setImmediate(resolve));
+        if (heedsSignal && signal.aborted) return;
+        seen.made += 1;
+        yield "x".repeat(size);
+      }
+    } finally {
+      seen.isReturned = true;
+    }
+  }
+  const answer: Answering = ({ signal }) => {
+    seen.isAborted = () => signal.aborted;
+    return { status: 200, headers: { "content-type": "text/plain" }, body: pieces(signal) };
+  };
+  return { answer, seen };
+}
+
+async function* threePieces(): AsyncGenerator<string> {
+  yield "関";
+  yield "所";
+  yield "!";
+}
+
+describe("an answer in pieces", () => {
+  it("arrives whole, and its connection serves the next request", async () => {
+    const { url } = await serveAnswer({
+      answer: () => ({ status: 200, headers: { "x-kind": "stream" }, body: threePieces() }),
+    });
+    for (let count = 0; count < 2; count += 1) {
+      const response = await fetch(url);
+      expect([response.headers.get("x-kind"), await response.text()]).toEqual(["stream", "関所!"]);
+    }
+  });
+
+  function takeNothing(port: number) {
+    const socket = connect(port, "127.0.0.1");
+    socket.on("error", () => {});
+    socket.pause();
+    socket.write("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    return socket;
+  }
+
+  it("is made no faster than the client reads", async () => {
+    const { answer, seen } = endless({ size: 100_000 });
+    const { port } = await serveAnswer({ answer, stallMs: 60_000 });
+    const socket = takeNothing(port);
+    let before = -1;
+    await eventually(async () => {
+      const isStill = seen.made > 0 && seen.made === before;
+      before = seen.made;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return isStill;
+    });
+    expect(seen.isReturned).toBe(false);
+    socket.destroy();
+    await eventually(() => seen.isReturned);
+    expect(seen.made - before).toBeLessThanOrEqual(1);
+  });
+
+  it("ends where the client takes nothing for too long", async () => {
+    const { answer, seen } = endless({ size: 100_000 });
+    const { port } = await serveAnswer({ answer, stallMs: 150 });
+    const socket = takeNothing(port);
+    await eventually(() => seen.isReturned);
+    socket.destroy();
+  });
+
+  it("ends when the client goes away", async () => {
+    const { answer, seen } = endless();
+    const { url } = await serveAnswer({ answer });
+    const abort = new AbortController();
+    await fetch(url, { signal: abort.signal });
+    expect([seen.isReturned, seen.isAborted()]).toEqual([false, false]);
+    abort.abort();
+    await eventually(() => seen.isReturned && seen.isAborted());
+  });
+
+  it("ends so even where whoever makes it does not listen", async () => {
+    const { answer, seen } = endless({ heedsSignal: false });
+    const { url } = await serveAnswer({ answer });
+    const abort = new AbortController();
+    await fetch(url, { signal: abort.signal });
+    abort.abort();
+    await eventually(() => seen.isReturned);
+  });
+
+  it("ends when the server closes, which waits for nothing else", async () => {
+    const { answer, seen } = endless();
+    const { url, close } = await serveAnswer({ answer });
+    const response = await fetch(url);
+    const [text] = await Promise.all([response.text(), close()]);
+    expect([text.length > 0, seen.isReturned]).toEqual([true, true]);
+  });
+
+  it("that breaks off breaks the connection, and the cause stays out of it", async () => {
+    async function* breaking(): AsyncGenerator<string> {
+      yield "one";
+      throw new Error("password=hunter2");
+    }
+    const { url, lines } = await serveAnswer({ answer: () => ({ status: 200, headers: {}, body: breaking() }) });
+    await expect(fetch(url).then((response) => response.text())).rejects.toThrow();
+    expect(lines.join("")).toMatch(/"cause_kind":"Error"/);
+    expect(lines.join("")).not.toContain("hunter2");
+  });
+});
+
+describe("an answer that is unchanged", () => {
+  it("has neither body nor length, on a socket and as a Response", async () => {
+    const answer: Answering = () => ({ status: 304, headers: { etag: '"a"' }, body: "" });
+    const { url } = await serveAnswer({ answer });
+    const overWeb = await createWebHandler(async (exchange) => answer(exchange))(new Request(url));
+    for (const response of [await fetch(url), overWeb]) {
+      const { status, headers } = response;
+      expect([status, headers.get("etag"), headers.get("content-length")]).toEqual([304, '"a"', null]);
+    }
+  });
+});
+
+describe("a parameter of the query", () => {
+  it("is found by its name in any case, decoded, and is absent otherwise", async () => {
+    const answer: Answering = ({ path, query }) => ({
+      status: 200,
+      headers: {},
+      body: JSON.stringify([path, query("a2a-version"), query("other")]),
+    });
+    const { url } = await serveAnswer({ answer });
+    const overWeb = createWebHandler(async (exchange) => answer(exchange));
+    for (const [asked, expected] of [
+      ["/a2a?x=1&A2A-Version=1%2E0", ["/a2a", "1.0", null]],
+      ["/a2a?", ["/a2a", null, null]],
+      ["/a2a", ["/a2a", null, null]],
+    ] as const) {
+      expect(await (await fetch(url + asked)).json()).toEqual(expected);
+      expect(await (await overWeb(new Request(url + asked))).json()).toEqual(expected);
+    }
+  });
+});
+
+describe("the web-standard rim", () => {
+  it("makes a piece when one is read, and tells whoever makes them that the reader is gone", async () => {
+    const { answer, seen } = endless();
+    const { body } = await createWebHandler(async (exchange) => answer(exchange))(new Request("http://127.0.0.1/"));
+    const reader = (body ?? new ReadableStream<Uint8Array>()).getReader();
+    for (let count = 1; count <= 3; count += 1) {
+      expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe("xxxxxxxxxx");
+      expect(seen.made).toBe(count);
+    }
+    await reader.cancel();
+    expect([seen.isReturned, seen.isAborted()]).toEqual([true, true]);
+  });
+});
+
+afterEach(() => void jest.restoreAllMocks());
+
+it("lets go of the timer that would end the connection", async () => {
+  const { hear } = await serveAuthenticator(createBearerAuthenticator({ readTokens: async () => [] }));
+  const timers = new Set<unknown>();
+  const { promise: cleared, resolve } = Promise.withResolvers<void>();
+  const { setTimeout: real, clearTimeout: realClear } = globalThis;
+  // The timer of a second that follows an answer never fires here, so that nothing but the end of the connection clears it.
+  jest.spyOn(globalThis, "setTimeout").mockImplementation(((work: () => void, ms?: number) => {
+    if (ms !== 1000) return real(work, ms);
+    const timer = real(() => {}, 0);
+    timers.add(timer);
+    return timer;
+  }) as typeof setTimeout);
+  jest.spyOn(globalThis, "clearTimeout").mockImplementation((timer) => {
+    realClear(timer);
+    if (timers.delete(timer)) resolve();
+  });
+  expect(await hear("wrong")).toMatchObject({ status: 401 });
+  expect(timers.size).toBe(1);
+  await cleared;
 });

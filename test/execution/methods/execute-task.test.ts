@@ -1,10 +1,13 @@
-/** `execute_task`: results, `accepted`, deadlines and what never gets out. */
+/** execute_task: results, accepted, deadlines, repetitions, conversations, and what never gets out. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import type { A2aTask } from "../../../contracts/a2a/task.ts";
 import { taskResultSchema } from "../../../contracts/methods.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
+import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
+import { serveA2a, userMessage } from "../a2a/a2a-host.ts";
 import { answering, createGate, createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
 
 describe("the result", () => {
@@ -199,4 +202,178 @@ it("never answers anything but a result or error of the contract, whatever the p
     }),
     { numRuns: 300 },
   );
+});
+
+/** Whoever the header names: so one host has several principals. */
+const byName: Authenticator = { kind: "bearer", authenticate: async ({ header }) => header("x-name") };
+
+describe("a repeated request id", () => {
+  it("gets the stored outcome, and the agent runs once", async () => {
+    let runs = 0;
+    const agent: Agent = async function* () {
+      runs += 1;
+      yield { type: "answer", text: `run ${runs}` };
+    };
+    const { call } = createTestHost({ agent });
+    const id = randomUUID();
+    const first = await call("execute_task", hello, { id });
+    expect(await call("execute_task", { ...hello, timeout_ms: 5000, history: [] }, { id })).toEqual(first);
+    expect(await call("execute_task", hello, { id: id.toUpperCase() })).toMatchObject({ result: first.result });
+    expect(runs).toBe(1);
+  });
+
+  it("gets the stored failure, too", async () => {
+    const { call } = createTestHost({ agent: yielding({ type: "failure", reason: "budget_exceeded" }) });
+    const id = randomUUID();
+    const first = await call("execute_task", hello, { id });
+    expect(await call("execute_task", hello, { id })).toEqual(first);
+  });
+
+  it("gets the same task id while the task runs, and waits for the end like the first", async () => {
+    const gate = createGate();
+    const quick = createTestHost({ agent: gate.agent, syncBudgetMs: 5 });
+    const id = randomUUID();
+    const first = await quick.call("execute_task", hello, { id });
+    expect((await quick.call("execute_task", hello, { id })).result?.task_id).toBe(first.result?.task_id);
+    const patient = createTestHost({ agent: gate.agent, store: quick.store });
+    const waiting = patient.call("execute_task", hello, { id });
+    gate.letGo();
+    expect((await waiting).result?.response_text).toBe("done");
+    expect(gate.started).toHaveLength(1);
+  });
+
+  it("starts one agent for fifty at once", async () => {
+    const gate = createGate();
+    const { call } = createTestHost({ agent: gate.agent });
+    const id = randomUUID();
+    const calls = Array.from({ length: 50 }, () => call("execute_task", hello, { id }));
+    await gate.firstStart;
+    gate.letGo();
+    for (const { result } of await Promise.all(calls)) expect(result?.response_text).toBe("done");
+    expect(gate.started).toHaveLength(1);
+  });
+
+  it.each(["text", "channel", "thread_ts", "user_id"])("with another %s is already_exists", async (field) => {
+    const { call } = createTestHost();
+    const id = randomUUID();
+    await call("execute_task", hello, { id });
+    const { error } = await call("execute_task", { ...hello, [field]: "9.9" }, { id });
+    expect(error).toMatchObject({ code: -32068, data: { reason: "already_exists" } });
+  });
+
+  it("with other attachments is already_exists, with other links to the same ones it is not", async () => {
+    const { call } = createTestHost();
+    const id = randomUUID();
+    const file = { id: "F1", name: "a", mimetype: "text/plain", size: 1, url: "https://files.example/1" };
+    const first = await call("execute_task", { ...hello, attachments: [file] }, { id });
+    const signedAnew = { ...file, url: "https://files.example/2" };
+    expect(await call("execute_task", { ...hello, attachments: [signedAnew] }, { id })).toEqual(first);
+    const { error } = await call("execute_task", { ...hello, attachments: [{ ...file, id: "F2" }] }, { id });
+    expect(error?.data.reason).toBe("already_exists");
+  });
+
+  it.each(["plain", 7, -7])("that is no UUID (%s) is a new task each time", async (id) => {
+    const gate = createGate();
+    const { call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
+    const answers = [await call("execute_task", hello, { id }), await call("execute_task", hello, { id })];
+    expect(new Set(answers.map(({ result }) => result?.task_id)).size).toBe(2);
+    expect(answers.map((answer) => answer.id)).toEqual([id, id]);
+    gate.letGo();
+  });
+
+  it("belongs to its principal: another one's is another task, and unknown to him", async () => {
+    const gate = createGate();
+    const { call } = createTestHost({ agent: gate.agent, authenticator: byName, syncBudgetMs: 0 });
+    const id = randomUUID();
+    const [ann, bob] = [{ headers: { "x-name": "ann" } }, { headers: { "x-name": "bob" } }];
+    const { result } = await call("execute_task", hello, { id, ...ann });
+    for (const params of [{ request_id: id }, { task_id: result?.task_id }]) {
+      expect((await call("get_task", params, bob)).error?.data.reason).toBe("task_not_found");
+      expect((await call("cancel_task", params, bob)).error?.data.reason).toBe("task_not_found");
+      expect((await call("get_task", params, ann)).result?.task_id).toBe(result?.task_id);
+    }
+    const second = await call("execute_task", { ...hello, text: "other" }, { id, ...bob });
+    expect(second.result?.task_id).not.toBe(result?.task_id);
+    expect(gate.started).toHaveLength(2);
+    gate.letGo();
+  });
+});
+
+const session_id = `s-${"0".repeat(64)}`;
+
+/** Answers with what was said before in the same conversation, and who says it. */
+function remembering(): Agent {
+  const memory = new Map<string | undefined, string[]>();
+  return async function* (task, { contextId, caller }) {
+    const before = memory.get(contextId) ?? [];
+    memory.set(contextId, [...before, task.text]);
+    yield { type: "answer", text: JSON.stringify({ before, contextId, caller, task }) };
+  };
+}
+
+type Told = { before: string[]; contextId?: string; caller: string; task: object };
+
+describe("what an agent remembers of a conversation", () => {
+  function startZone() {
+    const { call } = createTestHost({ agent: remembering(), authenticator: byName });
+    return async (name: string, params: object): Promise<Told> => {
+      const { result } = await call("execute_task", { channel: "C1", ...params }, { headers: { "x-name": name } });
+      return JSON.parse(result?.response_text ?? "{}");
+    };
+  }
+
+  it("is found by the caller who said it, and by no other one with the same session id", async () => {
+    const ask = startZone();
+    const first = await ask("kim", { text: "my secret", session_id });
+    const again = await ask("kim", { text: "and now?", session_id });
+    const other = await ask("lee", { text: "what did they say?", session_id });
+    expect([first.before, again.before, other.before]).toEqual([[], ["my secret"], []]);
+    expect(again.contextId).toBe(first.contextId);
+    expect(other.contextId).not.toBe(first.contextId);
+  });
+
+  it("cannot be reached by sending the id that the agent gets", async () => {
+    const ask = startZone();
+    const { contextId = "" } = await ask("kim", { text: "my secret", session_id });
+    expect((await ask("lee", { text: "?", session_id: `${contextId}` })).before).toEqual([]);
+  });
+
+  it("is not in the task under any other key of the caller's choice", async () => {
+    const { task } = await startZone()("kim", { text: "hello", session_id });
+    expect(JSON.stringify(task)).not.toContain(session_id);
+  });
+
+  it("is none where the caller names no conversation", async () => {
+    expect((await startZone()("kim", { text: "hello" })).contextId).toBeUndefined();
+  });
+
+  it("is apart over A2A as well, where each client reads the context id that it sent", async () => {
+    const host = await serveA2a({ agent: remembering(), authenticator: byName });
+    const say = async (name: string, text: string) => {
+      const message = userMessage(text, { contextId: "the deal", messageId: randomUUID() });
+      const options = { headers: { "x-name": name } };
+      const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message }, options);
+      const told: Told = JSON.parse(task.status.message?.parts[0]?.text ?? "{}");
+      return { ...told, wire: [task.contextId, task.history?.[0]?.contextId] };
+    };
+    const said = [await say("kim", "my secret"), await say("kim", "and now?"), await say("lee", "what is it?")];
+    expect(said.map(({ before }) => before)).toEqual([[], ["my secret"], []]);
+    for (const { wire } of said) expect(wire).toEqual(["the deal", "the deal"]);
+    expect(said.some(({ contextId }) => contextId?.includes("deal"))).toBe(false);
+  });
+});
+
+describe("the caller as an agent knows it", () => {
+  it("is the same in all conversations of one principal, another one for each principal, and says nothing of it", async () => {
+    const { call } = createTestHost({ agent: remembering(), authenticator: byName });
+    const callerOf = async (name: string, session?: string) => {
+      const params = { channel: "C1", text: "hi", ...(session && { session_id: session }) };
+      const { result } = await call("execute_task", params, { headers: { "x-name": name } });
+      return (JSON.parse(result?.response_text ?? "{}") as Told).caller;
+    };
+    const kim = [await callerOf("kim"), await callerOf("kim", session_id)];
+    expect(new Set(kim).size).toBe(1);
+    expect(await callerOf("lee")).not.toBe(kim[0]);
+    expect(kim[0]).toMatch(/^[0-9a-f-]{36}$/);
+  });
 });

@@ -1,27 +1,47 @@
-/** An agent that asks: the task waits, is answered once, and goes on with the answer, in whatever process. */
+/** An agent that asks: the task waits, is answered once, by which answer to which question, and goes on in whatever process. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { createTestHost, eventually, memoryStore, yielding } from "../test-host.ts";
+import { createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
 
-const hello = { channel: "C1", text: "deploy" };
 /** One character more than an answer takes for the id of an option. */
 const long = "x".repeat(129);
+
 const options = [
   { id: "yes", label: "Deploy", style: "primary" },
   { id: "no", label: "Leave it" },
 ];
 
 /** Asks as often as `questions` says, then tells what it heard. */
-function asking({ questions = 1, started = [] as string[] } = {}): Agent {
-  return async function* (task, { messageId }) {
+function asking({ questions = 1, offers = true, started = [] as string[] } = {}): Agent {
+  return async function* ({ answers }, { messageId }) {
     started.push(messageId);
-    if (task.answers.length < questions) {
-      yield { type: "artifact", artifact: { name: `plan ${task.answers.length + 1}`, text: "a plan" } };
-      yield { type: "question", prompt: `Shall I? (${task.answers.length + 1})`, options };
+    const number = answers.length + 1;
+    if (answers.length < questions) {
+      yield { type: "artifact", artifact: { name: `plan ${number}`, text: "a plan" } };
+      yield { type: "question", prompt: `Shall I? (${number})`, ...(offers && { options }) };
     }
-    yield { type: "answer", text: task.answers.map(({ option_id, text }) => option_id ?? text).join(", ") };
+    yield { type: "answer", text: answers.map(({ option_id, text }) => option_id ?? text).join(", ") };
   };
+}
+
+/** A task that asks, and the calls of who answers it. */
+async function waiting(agent = asking({ questions: 2, offers: false })) {
+  const store = memoryStore();
+  const test = createTestHost({ agent, store });
+  const first = (await test.call("execute_task", hello)).result;
+  const task_id = first?.task_id ?? "";
+  const answer = (said: Record<string, unknown>, id?: string | number) =>
+    test.call("answer_task", { task_id, ...said }, id === undefined ? {} : { id });
+  const say = (text: string, question_id?: string, id?: string) => answer({ text, user_id: "U1", question_id }, id);
+  /** How the task stands once it asks or is over. */
+  async function settled() {
+    await eventually(async () =>
+      ["input_required", "completed"].includes((await store.get({ id: task_id }))?.state ?? ""),
+    );
+    return (await test.call("get_task", { task_id })).result;
+  }
+  return { ...test, store, first, task_id, answer, say, settled };
 }
 
 describe("an agent that asks", () => {
@@ -136,16 +156,6 @@ describe("an answer", () => {
     expect(sameId.error?.data.reason).toBe("already_exists");
   });
 
-  it("that is repeated late is none to the next question", async () => {
-    const { call } = createTestHost({ agent: asking({ questions: 2 }) });
-    const task_id = (await call("execute_task", hello)).result?.task_id;
-    const id = randomUUID();
-    await call("answer_task", { task_id, text: "first" }, { id });
-    await eventually(async () => (await call("get_task", { task_id })).result?.prompt === "Shall I? (2)");
-    const late = await call("answer_task", { task_id, text: "first" }, { id });
-    expect(late.result).toMatchObject({ status: "input_required", prompt: "Shall I? (2)" });
-  });
-
   it("to a task that asks nothing is refused, while it works and when it is over", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const agent: Agent = async function* () {
@@ -181,6 +191,172 @@ describe("a question", () => {
     await call("answer_task", { task_id, text: "the code is swordfish" });
     await call("get_task", { task_id, wait_ms: 5000 });
     const { outcome: _outcome, ...record } = (await store.get({ id: task_id })) ?? {};
-    expect(JSON.stringify(record)).not.toMatch(/swordfish|Shall I|deploy/);
+    expect(JSON.stringify(record)).not.toMatch(/swordfish|Shall I|hello/);
   });
+});
+
+describe("an answer whose request has an id that is no UUID", () => {
+  it.each([[["first", "second"]], [["again", "again"]]])(
+    "answers each question in turn, though the id is the same: %j",
+    async (said) => {
+      const { answer, settled } = await waiting(asking({ questions: 2, offers: false }));
+      for (const text of said) {
+        expect((await answer({ text }, 1)).result?.status).toBe("accepted");
+        await settled();
+      }
+      expect((await settled())?.response_text).toBe(said.join(", "));
+    },
+  );
+});
+
+it("an answer's UUID is the same in any letter case", async () => {
+  const { answer, settled } = await waiting(asking({ questions: 2, offers: false }));
+  const id = randomUUID();
+  await answer({ text: "first" }, id);
+  await settled();
+  const late = await answer({ text: "first" }, id.toUpperCase());
+  expect(late.result).toMatchObject({ status: "input_required", prompt: "Shall I? (2)" });
+});
+
+describe("an answer is refused", () => {
+  it.each([
+    ["where it says nothing", {}, "text"],
+    ["where its text is empty", { text: "" }, "text"],
+    ["where its option was not offered", { option_id: "drop-all-tables" }, "option_id"],
+  ])("%s, and the question stays", async (_what, said, path) => {
+    const { answer, settled, task_id, call } = await waiting(asking());
+    const { error } = await answer(said);
+    expect(error?.data).toMatchObject({ reason: "invalid_params", issues: [{ path }] });
+    expect((await call("get_task", { task_id })).result?.status).toBe("input_required");
+    await answer({ option_id: "no" });
+    expect((await settled())?.response_text).toBe("no");
+  });
+
+  it("where it names an option and none were offered", async () => {
+    const { answer } = await waiting(asking({ offers: false }));
+    expect((await answer({ option_id: "yes" })).error?.data.reason).toBe("invalid_params");
+  });
+});
+
+it("words that are no option reach the agent as they are", async () => {
+  const { answer, settled } = await waiting(asking());
+  await answer({ text: "only on Mondays" });
+  expect((await settled())?.response_text).toBe("only on Mondays");
+});
+
+it("a task that was answered before its first turn was done with is still known to work", async () => {
+  const store = memoryStore();
+  const { promise: open, resolve: letGo } = Promise.withResolvers<void>();
+  const { promise: late, resolve: confirm } = Promise.withResolvers<void>();
+  /** Says only later that a question is stored, which others can see at once. */
+  const slow: typeof store.replace = async (request) => {
+    const stored = await store.replace(request);
+    if (stored?.state === "input_required") await late;
+    return stored;
+  };
+  const agent: Agent = async function* (task) {
+    if (task.answers.length === 0) yield { type: "question", prompt: "Shall I?" };
+    else await open;
+    yield { type: "answer", text: "done" };
+  };
+  const { call, host } = createTestHost({ agent, store: { ...store, replace: slow }, syncBudgetMs: 0 });
+  const task_id = (await call("execute_task", hello)).result?.task_id ?? "";
+  await eventually(async () => (await store.get({ id: task_id }))?.state === "input_required");
+  await call("answer_task", { task_id, text: "yes" });
+  await eventually(async () => (await store.get({ id: task_id }))?.lease !== undefined);
+  confirm();
+  await new Promise((passed) => setTimeout(passed, 20));
+  expect(host.busy()).toBe(true);
+  letGo();
+  await host.stop({ graceMs: 1000 });
+  expect((await store.get({ id: task_id }))?.state).toBe("completed");
+});
+
+describe("a question's id", () => {
+  it("is the same at every read and on every instance, and another one for the next question", async () => {
+    const { call, store, first, task_id, say, settled } = await waiting();
+    const elsewhere = createTestHost({ agent: asking({ questions: 2 }), store });
+    const read = [await call("get_task", { task_id }), await elsewhere.call("get_task", { task_id })];
+    expect(first?.question_id).toEqual(expect.any(String));
+    expect(read.map(({ result }) => result?.question_id)).toEqual([first?.question_id, first?.question_id]);
+    await say("yes", first?.question_id);
+    const next = await settled();
+    expect(next).toMatchObject({ status: "input_required", question_id: expect.any(String) });
+    expect(next?.question_id).not.toBe(first?.question_id);
+  });
+
+  it("is no affair of the agent", async () => {
+    const telling: Agent = async function* ({ answers }) {
+      if (answers.length === 0) yield { type: "question", prompt: "Shall I? (1)" };
+      yield { type: "answer", text: JSON.stringify(answers) };
+    };
+    const { first, say, settled } = await waiting(telling);
+    await say("yes", first?.question_id);
+    const heard = JSON.parse((await settled())?.response_text ?? "");
+    expect(heard).toEqual([{ prompt: "Shall I? (1)", text: "yes", user_id: "U1" }]);
+  });
+});
+
+describe("an answer that names its question", () => {
+  it("and comes again late, under another id, leaves the next question open", async () => {
+    const { first, say, settled } = await waiting();
+    await say("one", first?.question_id);
+    await settled();
+    const late = await say("one", first?.question_id, randomUUID());
+    expect(late.result).toMatchObject({ status: "input_required", prompt: "Shall I? (2)" });
+    expect((await settled())?.prompt).toBe("Shall I? (2)");
+  });
+
+  it("and comes again after all questions gets the end of the task, whichever question it was to", async () => {
+    const { first, say, settled } = await waiting();
+    await say("one", first?.question_id);
+    const second = await settled();
+    await say("two", second?.question_id);
+    const end = await settled();
+    expect(end?.status).toBe("success");
+    expect((await say("one", first?.question_id)).result).toEqual(end);
+    expect((await say("two", second?.question_id)).result).toEqual(end);
+    expect((await say("two", first?.question_id)).error?.data.reason).toBe("invalid_state");
+  });
+
+  it.each([
+    ["has been answered otherwise", (first: string) => first],
+    ["was never asked", () => "nobody-asked-this"],
+  ])("is refused where that one %s, and the open question stays", async (_what, idOf) => {
+    const { first, say, settled } = await waiting();
+    await say("one", first?.question_id);
+    const second = await settled();
+    const { error } = await say("another", idOf(first?.question_id ?? ""));
+    expect(error?.data).toMatchObject({ reason: "invalid_state", current: "input_required" });
+    expect((await settled())?.question_id).toBe(second?.question_id);
+  });
+
+  it("is refused where its request id came before with the answer to another one", async () => {
+    const { first, say, settled } = await waiting();
+    const id = randomUUID();
+    await say("yes", first?.question_id, id);
+    const second = await settled();
+    expect((await say("yes", second?.question_id, id)).error?.data.reason).toBe("already_exists");
+    expect((await say("yes", first?.question_id, id)).result?.question_id).toBe(second?.question_id);
+  });
+
+  it("counts once, where many of it come at the same time", async () => {
+    const { first, say, settled } = await waiting();
+    const all = await Promise.all(Array.from({ length: 5 }, () => say("one", first?.question_id)));
+    expect(all.map(({ error }) => error)).toEqual(all.map(() => undefined));
+    expect((await settled())?.prompt).toBe("Shall I? (2)");
+  });
+});
+
+it("a question that was stored before answers had questions is answered by its id", async () => {
+  const { store, task_id, say, settled, first } = await waiting();
+  await say("one", first?.question_id);
+  const second = await settled();
+  const record = await store.get({ id: task_id });
+  if (record === undefined) throw new Error("no record");
+  const answers = record.answers?.map(({ questionId: _none, ...rest }) => rest);
+  await store.replace({ item: { ...record, answers } });
+  expect((await say("one", first?.question_id)).error?.data.reason).toBe("invalid_state");
+  await say("two", second?.question_id);
+  expect((await settled())?.status).toBe("success");
 });

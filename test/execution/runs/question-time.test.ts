@@ -1,22 +1,17 @@
 /** A task's clock while it waits for a person: none of its own time passes, and the question ends at a time of its own. */
 import { randomUUID } from "node:crypto";
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import type { HostOptions } from "../../../lambdas/execution/host.ts";
 import { answerChange, questionChange, startChange } from "../../../lambdas/execution/tasks/changes.ts";
-import { recordOf } from "../a2a/records.ts";
+import { recordOf } from "../tasks/records.ts";
 import { createTestHost, eventually, hello, memoryStore, type TestHost } from "../test-host.ts";
 import { createQueuedHost } from "./queued-host.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
-
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
 
 type Clock = { nowMs: number };
 
@@ -69,8 +64,7 @@ describe("a task that waits for a person", () => {
 
   it("goes on after hours where a worker that may take minutes runs it", async () => {
     const clock: Clock = { nowMs: Date.now() };
-    const { call, startWorker, close } = createQueuedHost({ now: () => clock.nowMs, maxTaskMs: 14 * minuteMs });
-    closing.push(close);
+    const { call, startWorker } = createQueuedHost({ now: () => clock.nowMs, maxTaskMs: 14 * minuteMs });
     startWorker({ agent: asking({ clock, workMs: 6 * minuteMs }) });
     const { task_id, endAtMs } = await askedOf({ call });
     expect(endAtMs - clock.nowMs).toBe(dayMs);

@@ -1,6 +1,4 @@
-/** A host that queues its tasks, and workers that run them, over one memory store and one sqlite queue in a folder of its own. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+/** A host that queues its tasks, and workers that run them, over one memory store and one sqlite queue, closed after the test; closed after the test. */
 import { join } from "node:path";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import type { HostOptions } from "../../../lambdas/execution/host.ts";
@@ -10,6 +8,7 @@ import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
+import { afterTest, folderOfTest } from "../../tooling/cleanup.ts";
 import { createTestHost, memoryStore, type TestHost } from "../test-host.ts";
 
 export type QueuedHost = TestHost & {
@@ -21,12 +20,10 @@ export type QueuedHost = TestHost & {
   failing: { sends: number };
   /** Receives and runs until the end of the test; the signal ends it as the end of a function's time would. */
   startWorker(options: { agent: Agent; signal?: AbortSignal }): void;
-  close(): Promise<void>;
 };
 
 export function createQueuedHost(options: Partial<HostOptions> = {}): QueuedHost {
-  const folder = mkdtempSync(join(tmpdir(), "sekisho-queued-"));
-  const database = openDatabase({ file: join(folder, "queue.db") });
+  const database = openDatabase({ file: join(folderOfTest(), "queue.db") });
   const queue = createSqliteQueue({ database, name: "tasks" });
   const store = options.store ?? memoryStore(options.now);
   const times = { leaseMs: options.leaseMs ?? 60, lostAfterMs: options.lostAfterMs ?? 60, progressMs: 1 };
@@ -46,6 +43,11 @@ export function createQueuedHost(options: Partial<HostOptions> = {}): QueuedHost
   };
   const ending = new AbortController();
   const loops: Promise<void>[] = [];
+  afterTest(async () => {
+    ending.abort();
+    await Promise.all(loops);
+    await database.close();
+  });
   return {
     ...createTestHost({ ...times, ...options, store, taskQueue }),
     sent,
@@ -64,12 +66,6 @@ export function createQueuedHost(options: Partial<HostOptions> = {}): QueuedHost
           graceMs: 0,
         }),
       );
-    },
-    async close() {
-      ending.abort();
-      await Promise.all(loops);
-      await database.close();
-      rmSync(folder, { recursive: true });
     },
   };
 }

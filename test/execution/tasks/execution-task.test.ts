@@ -1,6 +1,13 @@
-/** Records of tasks as they are stored. */
+/** Records of tasks: what they hold must fit, and the store may be away. */
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
-import { parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { type ExecutionTask, parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import { createChangeTask, createTaskSignal } from "../../../lambdas/execution/tasks/task-store.ts";
+import { createExecutionTask } from "../../../lambdas/execution/tasks/tasks.ts";
+import { createGate, createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
+import { recordOf } from "./records.ts";
 
 const stored = {
   id: "7d1f3c52-0d0f-8f2f-9a34-8b6a3c1f2e10",
@@ -26,5 +33,177 @@ describe("a stored record", () => {
   it("that is none is refused", () => {
     for (const json of [null, 1, [], {}, { ...stored, state: "unheard of" }])
       expect(() => parseExecutionTask(json)).toThrow();
+  });
+});
+
+/** What an item of DynamoDB holds, names of attributes and index keys included. */
+const itemBytes = 400 * 1024;
+
+/** As much of a store as DynamoDB is: more than an item holds is no item. */
+function itemStore() {
+  const store = memoryStore();
+  const checked = (item: ExecutionTask) => {
+    if (Buffer.byteLength(JSON.stringify(item)) > itemBytes - 2000) throw new Error("ValidationException");
+  };
+  return {
+    ...store,
+    async create(request: { item: ExecutionTask }) {
+      checked(request.item);
+      return store.create(request);
+    },
+    async replace(request: { item: ExecutionTask }) {
+      checked(request.item);
+      return store.replace(request);
+    },
+  };
+}
+
+describe("an answer within the contract's size", () => {
+  it.each([
+    ["is stored where its letters take three bytes", "関".repeat(87_000), undefined],
+    ["is stored where it is full of quotes", '"'.repeat(180_000), undefined],
+    ["is refused where no record could hold its escapes", "\u0001".repeat(100_000), "payload_too_large"],
+  ])("%s", async (_what, text, reason) => {
+    const { call, store } = createTestHost({ agent: yielding({ type: "answer", text }), store: itemStore() });
+    const id = randomUUID();
+    const { error } = await call("execute_task", hello, { id });
+    expect(error?.data.reason).toBe(reason);
+    const answer = await call("get_task", { request_id: id });
+    expect(answer.error?.data.reason).toBe(reason);
+    if (reason !== undefined) return;
+    const { items } = await store.list({ index: "state", key: "completed", limit: 1 });
+    expect(Buffer.byteLength(JSON.stringify(items[0]))).toBeLessThan(itemBytes - 2000);
+  });
+});
+
+describe("answers to an agent's questions", () => {
+  const asking: Agent = async function* (task) {
+    if (task.answers.length < 30) yield { type: "question", prompt: "More?" };
+    else yield { type: "answer", text: "done" };
+  };
+
+  it("that are more than a record holds are too large, and a smaller one is still taken", async () => {
+    const { call, lines } = createTestHost({ agent: asking, store: itemStore() });
+    const task_id = (await call("execute_task", hello)).result?.task_id;
+    const outcomes: unknown[] = [];
+    for (const length of [...new Array(12).fill(39_000), 10]) {
+      const { result, error } = await call("answer_task", { task_id, text: "x".repeat(length) });
+      outcomes.push(result?.status ?? error?.data.reason);
+      const isAsking = async () => (await call("get_task", { task_id })).result?.status === "input_required";
+      await eventually(isAsking);
+    }
+    expect(outcomes.slice(9)).toEqual(["accepted", "payload_too_large", "payload_too_large", "accepted"]);
+    expect(lines.join("")).not.toContain("store_failed");
+  });
+});
+
+describe("an agent that fills the record", () => {
+  const large = { ...hello, text: "\u0001".repeat(30_000) };
+  const artifact = (bytes: number) => ({ type: "artifact" as const, artifact: { text: "\u0001".repeat(bytes / 6) } });
+
+  it("fails with a question for which there is no room", async () => {
+    const agent = yielding(artifact(250_000), { type: "question", prompt: "Shall I?" });
+    const { call, lines } = createTestHost({ agent, store: itemStore() });
+    expect((await call("execute_task", large)).error?.data.reason).toBe("payload_too_large");
+    expect(lines.map((line) => JSON.parse(line)).at(-1)).toMatchObject({
+      message: "task_ended",
+      reason: "payload_too_large",
+    });
+  });
+
+  it("shows its progress meanwhile, and all that it made at the end", async () => {
+    const gate = createGate({ updates: [artifact(250_000), { type: "progress", text: "nearly" }] });
+    const { call, lines } = createTestHost({ agent: gate.agent, store: itemStore(), syncBudgetMs: 0, progressMs: 1 });
+    const task_id = (await call("execute_task", large)).result?.task_id;
+    await eventually(async () => (await call("get_task", { task_id })).result?.progress?.text === "nearly");
+    gate.letGo();
+    const { result } = await call("get_task", { task_id, wait_ms: 5000 });
+    expect(result?.artifacts).toHaveLength(1);
+    expect(lines.join("")).not.toContain("store_failed");
+  });
+});
+
+describe("a message of A2A", () => {
+  const submission = (text: string, messageId: string = randomUUID()) => ({
+    ...{ principal: "p", taskId: randomUUID(), requestId: messageId, fingerprint: "f", receivedAtMs: 0 },
+    trace: { traceparent: `00-${"1".repeat(32)}-${"2".repeat(16)}-01` },
+    input: { text: "", parts: [{ text }] },
+    a2a: {
+      contextId: "c",
+      message: { messageId, role: "ROLE_USER" as const, parts: [{ text }] },
+      pushConfigs: undefined,
+    },
+  });
+  const made = (given: ReturnType<typeof submission>) =>
+    createExecutionTask({ submission: given, maxTaskMs: 1, retentionMs: 1, newId: randomUUID });
+
+  it("that no record holds is too large", () => {
+    expect(() => made(submission("x".repeat(410_000)))).toThrow(
+      expect.objectContaining({ reason: "payload_too_large" }),
+    );
+  });
+
+  it.each([
+    [128, "m".repeat(128)],
+    [129, undefined],
+  ])("of an id of %i characters begins a task whose correlation id fits the contract", (length, expected) => {
+    const task = made(submission("hi", "m".repeat(length)));
+    expect(task.correlationId).toBe(expected ?? task.id);
+  });
+});
+
+it("sixty writers at once all make their change, and none is told that the store is away", async () => {
+  const store = memoryStore();
+  const task = recordOf({ expiresAtMs: Date.now() + 60_000, queuedAtMs: 0 });
+  await store.create({ item: task });
+  const replace: typeof store.replace = async (request) => {
+    await sleep(1);
+    return store.replace(request);
+  };
+  const changeTask = createChangeTask({
+    store: { ...store, replace },
+    changeSignal: createTaskSignal(),
+    now: Date.now,
+  });
+  const change = (each: typeof task) => ({ ...each, queuedAtMs: (each.queuedAtMs ?? 0) + 1 });
+  await Promise.all(Array.from({ length: 60 }, () => changeTask({ task, change })));
+  expect((await store.get({ id: task.id }))?.queuedAtMs).toBe(60);
+});
+
+describe("the store away", () => {
+  it("is unavailable, stores and starts nothing; the same id works later, and the id of the task says that it may be stored", async () => {
+    const store = memoryStore();
+    let away = true;
+    const create: typeof store.create = async (request) => {
+      if (away) throw new Error("disk says hunter2");
+      return store.create(request);
+    };
+    const { call, lines } = createTestHost({ store: { ...store, create } });
+    const id = randomUUID();
+    const { error } = await call("execute_task", hello, { id });
+    expect(error).toMatchObject({ code: -32071, data: { reason: "unavailable", retryable: true } });
+    expect(error?.data.task_id).toMatch(/./);
+    expect(JSON.stringify([error, lines])).not.toContain("hunter2");
+    away = false;
+    expect((await call("get_task", { request_id: id })).error?.data.reason).toBe("task_not_found");
+    expect((await call("execute_task", hello, { id })).result?.status).toBe("success");
+  });
+
+  it("is not waited for without end", async () => {
+    const store = { ...memoryStore(), create: () => new Promise<never>(() => {}) };
+    const { call } = createTestHost({ store, storeTimeoutMs: 10 });
+    expect((await call("execute_task", hello)).error?.data.reason).toBe("unavailable");
+  });
+
+  it("for a moment at the end loses no outcome", async () => {
+    const store = memoryStore();
+    let failures = 2;
+    const replace: typeof store.replace = async (request) => {
+      if (request.item.state === "completed" && failures-- > 0) throw new Error("busy");
+      return store.replace(request);
+    };
+    expect((await createTestHost({ store: { ...store, replace } }).call("execute_task", hello)).result?.status).toBe(
+      "success",
+    );
   });
 });

@@ -1,4 +1,4 @@
-/** What the zones and the agent wrote down, on any engine, read while they run or after. */
+/** Reads the records of the zones and the agent, on any engine, during a run or after it. */
 
 import { taskStateSchema } from "../../../contracts/methods.ts";
 import { type ExecutionTask, parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";

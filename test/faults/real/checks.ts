@@ -70,7 +70,7 @@ export function violationsOf({ evidence, others }: { evidence: Evidence; others:
   return problems;
 }
 
-/** Whether no delivery got through. One that Slack gave up on may have been enqueued: then it is a task like any other. */
+/** True if no delivery got through. One that Slack gave up on may have been enqueued, and is then a task like any other. */
 export function isUnheard({ isTaken, record }: Pick<Evidence, "isTaken" | "record">): boolean {
   return !isTaken && record === undefined;
 }
@@ -83,12 +83,12 @@ export function outcomeOf(evidence: Evidence): string {
   return outcome.lost ? "lost" : outcome.reason;
 }
 
-/** Whether the agent's own text is in the thread. */
+/** True if the agent's own text is in the thread. */
 function isAnswer({ posts }: Pick<Evidence, "posts">): boolean {
   return posts.some(({ part, text }) => part === 1 && text.includes(agentsText));
 }
 
-/** Whether the user was told that the agent may still be at work. */
+/** True if the user was told that the agent may still be at work. */
 function isGivenUp(record: Task | undefined): boolean {
   const { outcome } = record ?? {};
   return outcome?.type === "failed" && (outcome.reason === "ambiguous" || outcome.reason === "timeout");

@@ -1,4 +1,4 @@
-/** What people and Slack do in a run: they post messages, deliver events once or again, and click buttons. */
+/** The actions of people and Slack in a run: they post messages, deliver events once or again, and click buttons. */
 
 import { setTimeout as wait } from "node:timers/promises";
 import { metadataSchema, readPostKey } from "../../../lambdas/verification/slack/api/posts.ts";

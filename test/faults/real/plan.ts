@@ -1,7 +1,7 @@
-/** What happens in a run, and when: a pure function of the seed. The outcome depends on the machine's timing. */
+/** The plan of a run: a pure function of the seed. The outcome depends on the machine's timing. */
 import type { Fault } from "../../../lib/local/fake-slack/faults.ts";
 
-/** How the task ends if nothing is killed. */
+/** The end of the task if nothing is killed. */
 export type Kind = "sync" | "accepted" | "parts" | "failed" | "refused" | "canceled" | "asked" | "filed";
 export type Zone = "verification" | "execution";
 
@@ -9,7 +9,7 @@ export type PlannedAsk = {
   atMs: number;
   kind: Kind;
   text: string;
-  /** Whether it is posted into the thread of the message before. */
+  /** True if it is posted into the thread of the message before. */
   isReply: boolean;
   /** When Slack delivers the post again, as another event. */
   againAtMs: number | undefined;

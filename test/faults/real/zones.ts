@@ -55,7 +55,7 @@ async function startZones({
 
   function start(zone: Zone): Process {
     const process = sekisho({
-      words: [zone, "--port", String(ports[zone])],
+      args: [zone, "--port", String(ports[zone])],
       cwd: folder,
       env: {
         ...secrets,

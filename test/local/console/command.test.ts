@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { startListening } from "../../../lambdas/shared/http/server.ts";
-import { commandHere } from "../../cli/aws/command-here.ts";
+import { commandHere, failing } from "../../cli/aws/command-here.ts";
 import { commandsInFolder } from "../../cli/commands-in-folder.ts";
 import { openTasksInFile } from "./tasks-in-file.ts";
 
@@ -18,7 +18,7 @@ beforeAll(() => {
 });
 afterAll(() => tasks.close());
 
-const operate = (...words: string[]) => commandHere(["operate", "--store", tasks.file, ...words], {});
+const operate = (...args: string[]) => commandHere(["operate", "--store", tasks.file, ...args], {});
 
 describe("sekisho operate", () => {
   it.each([
@@ -26,21 +26,21 @@ describe("sekisho operate", () => {
     [["--hostname", "ops.example.com"]],
     [["--hostname", "127.0.0.2"]],
     [["--authenticate"]],
-  ])("with %j starts nothing where nothing says who may, and tells what to write", async (words) => {
-    const { code, stdout, stderr } = await operate("--port", "0", ...words);
+  ])("with %j starts nothing where nothing says who may, and tells what to write", async (args) => {
+    const { code, stdout, stderr } = await operate("--port", "0", ...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(/nothing says who may.*"operators": \{ "authenticator".*ssh -L/s);
   });
 
   it("names the token that is missing", async () => {
     const refused = await operate("--hostname", "0.0.0.0", "--config", config);
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("OPERATORS_TOKEN is not set") });
+    expect(refused).toMatchObject(failing(2, "OPERATORS_TOKEN is not set"));
   });
 
   it("takes no token that could be guessed, and does not repeat it", async () => {
-    const words = ["operate", "--store", tasks.file, "--hostname", "0.0.0.0", "--config", config];
-    const refused = await commandHere(words, { OPERATORS_TOKEN: "hunter2" });
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("shorter than 20 characters") });
+    const args = ["operate", "--store", tasks.file, "--hostname", "0.0.0.0", "--config", config];
+    const refused = await commandHere(args, { OPERATORS_TOKEN: "hunter2" });
+    expect(refused).toMatchObject(failing(2, "shorter than 20 characters"));
     expect(refused.stderr).not.toContain("hunter2");
   });
 
@@ -48,9 +48,9 @@ describe("sekisho operate", () => {
     const platform = join(tasks.folder, "platform.json");
     writeFileSync(platform, JSON.stringify({ operators: { authenticator: { type: "platform" } } }));
     const open = await operate("--hostname", "0.0.0.0", "--config", platform);
-    expect(open).toMatchObject({ code: 2, stderr: expect.stringContaining("listens on 127.0.0.1 only") });
+    expect(open).toMatchObject(failing(2, "listens on 127.0.0.1 only"));
     const nameless = await operate("--authenticate", "--config", platform);
-    expect(nameless).toMatchObject({ code: 2, stderr: expect.stringContaining("needs --public-host NAME") });
+    expect(nameless).toMatchObject(failing(2, "needs --public-host NAME"));
   });
 
   it("prints an address with a token of its own on loopback, and opens to nobody without it", async () => {
@@ -70,24 +70,24 @@ describe("sekisho operate", () => {
     [["--port", "70000"], 2, /is no port/],
     [["--stage", "prod"], 2, /not both/],
     [["--public-host", "ops.example.com"], 2, /needs --authenticate/],
-  ])("says what is wrong with %j", async (words, code, said) => {
-    expect(await operate(...words)).toMatchObject({ code, stdout: "", stderr: expect.stringMatching(said) });
+  ])("says what is wrong with %j", async (args, code, said) => {
+    expect(await operate(...args)).toMatchObject({ code, stdout: "", stderr: expect.stringMatching(said) });
   });
 
   it("says where tasks would be, and which port is taken", async () => {
     const missing = await commandHere(["operate", "--store", join(tasks.folder, "none.db")], {});
-    expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining("There is no") });
+    expect(missing).toMatchObject(failing(1, "There is no"));
     const other = createServer();
     const port = await startListening({ server: other, hostname: "127.0.0.1", port: 0, portSetting: "" });
     const taken = await operate("--port", String(port));
     other.close();
-    expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining("choose another port (--port)") });
+    expect(taken).toMatchObject(failing(1, "choose another port (--port)"));
   });
 
   it("serves until it is told to stop, and asks for the token where it must", async () => {
     const token = "a-token-of-operators";
-    const words = ["operate", "--store", tasks.file, "--port", "0", "--authenticate", "--config", config];
-    const running = start(words, { OPERATORS_TOKEN: token });
+    const args = ["operate", "--store", tasks.file, "--port", "0", "--authenticate", "--config", config];
+    const running = start(args, { OPERATORS_TOKEN: token });
     await running.prints("Ctrl-C");
     const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(running.output()) ?? [];
     expect((await fetch(`${url}/operate/api/where`)).status).toBe(401);

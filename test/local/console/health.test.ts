@@ -35,7 +35,7 @@ beforeEach(() => {
       checked.push(name);
       return { name, address: "there", health: name === "far" ? "unreachable" : "healthy", words: "Words." };
     },
-    own: () => ({ address: "http://127.0.0.1:8080/" }),
+    own: { address: "http://127.0.0.1:8080/" },
     now: () => nowMs,
   });
 });

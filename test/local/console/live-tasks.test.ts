@@ -1,15 +1,15 @@
 import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { localTaskPlace } from "../../../lib/cli/tasks/place.ts";
-import type { TaskPlace } from "../../../lib/cli/tasks/stored-task.ts";
+import type { TaskZone } from "../../../lib/cli/tasks/stored-task.ts";
+import { openLocalTaskZone } from "../../../lib/cli/tasks/task-zone.ts";
 import { openLocalZone } from "../../../lib/cli/zone/local-zone.ts";
 import { zoneFile } from "../../../lib/cli/zone/zone.ts";
 import { createLiveTasks, type TaskListUpdate } from "../../../lib/local/console/live-tasks.ts";
 import { openTasksInFile, requestIdOf, undelivered } from "./tasks-in-file.ts";
 
 let tasks: ReturnType<typeof openTasksInFile>;
-let place: TaskPlace;
+let listed: TaskZone;
 let lists = 0;
 let broken = false;
 let atOnce = 0;
@@ -21,7 +21,7 @@ beforeEach(() => {
   tasks = openTasksInFile();
   const file = zoneFile({ directory: tasks.folder, store: undefined });
   const zone = openLocalZone({ file, config: () => parseConfig({ json: {} }) });
-  place = localTaskPlace({ zone, signal: new AbortController().signal });
+  listed = openLocalTaskZone({ zone, signal: new AbortController().signal });
   lists = 0;
   broken = false;
   atOnce = 0;
@@ -32,12 +32,12 @@ beforeEach(() => {
     atOnce += 1;
     mostAtOnce = Math.max(mostAtOnce, atOnce);
     await setTimeout(5);
-    yield* place.openTasks();
+    yield* listed.openTasks();
     atOnce -= 1;
   }
   nowMs = 0;
   live = createLiveTasks({
-    place: { ...place, openTasks },
+    zone: { ...listed, openTasks },
     explain: () => "It cannot be read.",
     pollMs: 10,
     now: () => nowMs,
@@ -45,7 +45,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   live.close();
-  await place.close();
+  await listed.close();
   await tasks.close();
 });
 

@@ -1,10 +1,16 @@
-/** A local run's file with tasks in it, and what its worker would find in the queue. */
+/** A local run's file with tasks in it, what its worker would find in the queue, and the operators' page over it. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { createTombstone } from "../../../lib/cli/data/tombstone.ts";
+import { openLocalSource } from "../../../lib/local/console/open-source.ts";
+import { createOperatorsPage } from "../../../lib/local/console/operators-page.ts";
+import { startOperateServer } from "../../../lib/local/console/server.ts";
 import { openSqliteEngine } from "../../../lib/local/engine.ts";
+import type { Admission } from "../../../lib/local/web/admission.ts";
+import { createDoor } from "../../../lib/local/web/door.ts";
 import { askedAtMs, sampleTask } from "../../verification/task/sample.ts";
 
 export function requestIdOf(number: number): string {
@@ -63,3 +69,31 @@ export const undelivered: Partial<Task> = {
     { atMs: askedAtMs + 60_000, event: "slack_failed", state: "done" },
   ],
 };
+
+export async function servePage({
+  folder,
+  admission,
+  hostname = "127.0.0.1",
+  log = silentLog,
+}: {
+  folder: string;
+  admission?: Admission;
+  hostname?: string;
+  log?: Log;
+}) {
+  const door = createDoor();
+  const stop = new AbortController();
+  const source = openLocalSource({ config: { directory: folder }, signal: stop.signal });
+  const page = createOperatorsPage({ source, admission: admission ?? door, pollMs: 20, log });
+  const server = await startOperateServer({ page, hostname, port: 0, log });
+  return {
+    url: server.url,
+    /** As it is printed on loopback. */
+    address: door.address(`${server.url}/operate/`),
+    async close() {
+      await server.close();
+      stop.abort();
+      await source.close();
+    },
+  };
+}

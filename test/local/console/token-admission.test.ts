@@ -7,8 +7,7 @@ import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts"
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { createTokenAdmission } from "../../../lib/local/console/token-admission.ts";
 import { cookieIn, stranger, type Visitor } from "../web/ask.ts";
-import { servePage } from "./served.ts";
-import { openTasksInFile, requestIdOf } from "./tasks-in-file.ts";
+import { openTasksInFile, requestIdOf, servePage } from "./tasks-in-file.ts";
 
 const token = "a-token-of-operators";
 const cancel = `/operate/api/tasks/${requestIdOf(1)}/cancel`;

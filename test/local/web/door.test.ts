@@ -1,7 +1,6 @@
 /** Who may use a page on loopback: the browser that opened the printed address, and nobody else. The same for both pages. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { servePage } from "../console/served.ts";
-import { openTasksInFile, requestIdOf } from "../console/tasks-in-file.ts";
+import { openTasksInFile, requestIdOf, servePage } from "../console/tasks-in-file.ts";
 import { serveLocalPage } from "../page/serve-local-page.ts";
 import { stranger, type Visitor, visit } from "./ask.ts";
 

@@ -35,7 +35,7 @@ const statusOf = {
   InternalServerException: 500,
 } as const;
 
-/** Whether AgentCore itself fails. May change at any time. */
+/** True if AgentCore itself fails. May change at any time. */
 export type AgentCoreState = { isDown: boolean };
 
 type Answer = { response: Response; isNewSession?: boolean };

@@ -19,7 +19,7 @@ type Message = Omit<SentMessage, "delaySeconds"> & {
   bornAtMs: number;
   /** When it can be received. */
   dueAtMs: number;
-  /** How it came to wait. A message that is due can be received in any state. */
+  /** The reason why it waits. A due message can be received in any state. */
   state: "delayed" | "visible" | "hidden";
   receives: number;
   firstReceivedAtMs?: number;

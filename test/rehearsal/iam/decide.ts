@@ -58,7 +58,7 @@ export function decide({
   return { allowed: true, by: [...identityAllows, ...resourceAllows, ...delegations] };
 }
 
-/** Whether the statement is about this action, this resource and these conditions. Principals do not count. */
+/** True if the statement covers this action, resource and conditions. Principals do not count. */
 function applies({ statement, call }: { statement: Statement; call: Omit<Call, "principal"> }): boolean {
   const { action, resource, context } = call;
   const { actions, resources, conditions } = statement;

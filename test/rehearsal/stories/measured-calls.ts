@@ -11,7 +11,7 @@ import { askAndRead, logged, withoutDuplicates } from "./messages.ts";
 type Calls = {
   sync: Counts;
   perPoll: Counts;
-  /** Of all log lines, including metrics. */
+  /** The bytes of all log lines, including metrics. */
   logBytes: { sync: number; perPoll: number };
   /** The custom metrics of tasks without a failure. */
   customMetrics: number;

@@ -2,8 +2,8 @@
 import { parseStoredRules } from "../../../lambdas/verification/gate/rules.ts";
 import { metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { changeRules } from "../../../lib/cli/allow/place.ts";
 import { withRule } from "../../../lib/cli/allow/rule-set.ts";
+import { changeRules } from "../../../lib/cli/allow/rule-zone.ts";
 import { listButtons } from "../../../lib/local/fake-slack/blocks.ts";
 import type { FakeSlackMessage } from "../../../lib/local/fake-slack/messages.ts";
 import { createEventPayload } from "../../../lib/local/fake-slack/payloads.ts";
@@ -61,7 +61,7 @@ export async function withoutDuplicates<T>({ queues: { duplicates } }: World, st
   }
 }
 
-/** Whether the message has a button with this label. */
+/** True if the message has a button with this label. */
 export function hasButton(label: string, { blocks = [] }: FakeSlackMessage): boolean {
   return listButtons(blocks).some(({ button }) => button.text.text === label);
 }

@@ -1,4 +1,4 @@
-/** What CloudFormation gives for Ref and Fn::GetAtt: names made of stack and logical id, and the ARNs that follow. */
+/** The values of Ref and Fn::GetAtt, as CloudFormation makes them: names of stack and logical id, and the ARNs that follow. */
 import { createHash } from "node:crypto";
 
 export type Place = { stackName: string; account: string; region: string; logicalId: string };

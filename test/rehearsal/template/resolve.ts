@@ -10,10 +10,10 @@ export type Resource = {
   type: string;
   /** Resolved at the first use. */
   readonly properties: Record<string, unknown>;
-  /** What `Ref` gives. */
+  /** The value of `Ref`. */
   readonly ref: string;
   readonly arn: string;
-  /** What `Fn::GetAtt` gives. */
+  /** The values of `Fn::GetAtt`. */
   attribute(name: string): string;
 };
 

@@ -1,4 +1,4 @@
-/** What the templates run: functions, their event sources, and AgentCore runtimes, with every field resolved. */
+/** Reads from the templates what runs: functions, their event sources, and AgentCore runtimes, with every field resolved. */
 import type { Lifecycle } from "../agent-runtime.ts";
 import type { Assembly } from "./assembly.ts";
 import type { Resolver, Resource } from "./resolve.ts";
@@ -17,7 +17,7 @@ export type LambdaFunction = RunningPlace & {
   memoryMb: number;
   logGroup: string;
   isTraced: boolean;
-  /** Whether Lambda lets it run in a loop. */
+  /** True if Lambda lets it run in a loop. */
   allowsLoops: boolean;
   reservedConcurrency: number | undefined;
   keyArn: string | undefined;
@@ -42,7 +42,7 @@ export type EventSource = {
   functionArn: string;
   batchSize: number;
   maxConcurrency: number;
-  /** How long a received message is hidden. */
+  /** The visibility timeout. */
   visibilityMs: number;
   reportsItemFailures: boolean;
 };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { createCachedCredential, type FreshCredential } from "../../../lambdas/shared/async/cached-credential.ts";
+import { forAll } from "../../doubles/for-all.ts";
 
 type Fetch = (count: number) => FreshCredential<string> | Promise<FreshCredential<string>>;
 
@@ -140,35 +141,32 @@ describe("a kept credential", () => {
     });
     const lives = fc.integer({ min: 60_000, max: 3600_000 });
     const jitter = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 30 }), lives, jitter, async (steps, lifetimeMs, random) => {
-        let isDown = false;
-        const issuedAtMs: number[] = [];
-        const { world, kept } = keptFrom(
-          (count) => {
-            if (isDown) throw new Error("down");
-            issuedAtMs[count] = world.nowMs;
-            return { credential: String(count), lifetimeMs };
-          },
-          { random: () => random },
-        );
-        const ageMs = (credential: string) => world.nowMs - (issuedAtMs[Number(credential)] ?? 0);
-        let good: string | undefined;
-        for (const { afterMs, issuerIsDown, isRefused } of steps) {
-          world.nowMs += afterMs;
-          isDown = issuerIsDown;
-          const fetches = world.fetches;
-          const isYoung = good !== undefined && ageMs(good) < lifetimeMs * 0.8;
-          const got = await Promise.resolve(kept.current()).catch(() => undefined);
-          if (got === undefined) expect(isDown).toBe(true);
-          else expect(ageMs(got)).toBeLessThan(lifetimeMs);
-          if (isYoung) expect(got).toBe(good);
-          expect(world.fetches - fetches).toBeLessThanOrEqual(isYoung ? 0 : 1);
-          good = isRefused ? undefined : got;
-          if (isRefused) kept.forget((credential) => credential === got);
-        }
-      }),
-      { numRuns: 200 },
-    );
+    await forAll(fc.array(step, { maxLength: 30 }), lives, jitter).holdAsync(async (steps, lifetimeMs, random) => {
+      let isDown = false;
+      const issuedAtMs: number[] = [];
+      const { world, kept } = keptFrom(
+        (count) => {
+          if (isDown) throw new Error("down");
+          issuedAtMs[count] = world.nowMs;
+          return { credential: String(count), lifetimeMs };
+        },
+        { random: () => random },
+      );
+      const ageMs = (credential: string) => world.nowMs - (issuedAtMs[Number(credential)] ?? 0);
+      let good: string | undefined;
+      for (const { afterMs, issuerIsDown, isRefused } of steps) {
+        world.nowMs += afterMs;
+        isDown = issuerIsDown;
+        const fetches = world.fetches;
+        const isYoung = good !== undefined && ageMs(good) < lifetimeMs * 0.8;
+        const got = await Promise.resolve(kept.current()).catch(() => undefined);
+        if (got === undefined) expect(isDown).toBe(true);
+        else expect(ageMs(got)).toBeLessThan(lifetimeMs);
+        if (isYoung) expect(got).toBe(good);
+        expect(world.fetches - fetches).toBeLessThanOrEqual(isYoung ? 0 : 1);
+        good = isRefused ? undefined : got;
+        if (isRefused) kept.forget((credential) => credential === got);
+      }
+    }, 200);
   });
 });

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { backoffMs, parseRetryAfter } from "../../../lambdas/shared/async/waiting.ts";
+import { forAll } from "../../doubles/for-all.ts";
 
 const almostOne = 1 - Number.EPSILON;
 
@@ -22,20 +23,17 @@ describe("backoff", () => {
   });
 
   it("is a whole number of milliseconds from 0 to below the cap for any attempt, however late", () => {
-    fc.assert(
-      fc.property(
-        fc.nat({ max: 1_000_000 }),
-        fc.integer({ min: 1, max: 60_000 }),
-        fc.integer({ min: 1, max: 900_000 }),
-        fc.double({ min: 0, max: almostOne, noNaN: true }),
-        (attempt, baseMs, capMs, jitter) => {
-          const delayMs = backoffMs({ attempt, baseMs, capMs, random: () => jitter });
-          expect(Number.isSafeInteger(delayMs)).toBe(true);
-          expect(delayMs).toBeGreaterThanOrEqual(0);
-          expect(delayMs).toBeLessThanOrEqual(Math.min(capMs, baseMs * 2 ** attempt));
-        },
-      ),
-    );
+    forAll(
+      fc.nat({ max: 1_000_000 }),
+      fc.integer({ min: 1, max: 60_000 }),
+      fc.integer({ min: 1, max: 900_000 }),
+      fc.double({ min: 0, max: almostOne, noNaN: true }),
+    ).hold((attempt, baseMs, capMs, jitter) => {
+      const delayMs = backoffMs({ attempt, baseMs, capMs, random: () => jitter });
+      expect(Number.isSafeInteger(delayMs)).toBe(true);
+      expect(delayMs).toBeGreaterThanOrEqual(0);
+      expect(delayMs).toBeLessThanOrEqual(Math.min(capMs, baseMs * 2 ** attempt));
+    });
   });
 });
 
@@ -61,11 +59,9 @@ describe("Retry-After", () => {
   });
 
   it("is a time that a timer can take, or nothing, whatever the header holds", () => {
-    fc.assert(
-      fc.property(fc.string(), (header) => {
-        const ms = parseRetryAfter({ header, nowMs });
-        expect(ms === undefined || (Number.isSafeInteger(ms) && ms >= 0)).toBe(true);
-      }),
-    );
+    forAll(fc.string()).hold((header) => {
+      const ms = parseRetryAfter({ header, nowMs });
+      expect(ms === undefined || (Number.isSafeInteger(ms) && ms >= 0)).toBe(true);
+    });
   });
 });

@@ -3,41 +3,28 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, describe, expect, it } from "@jest/globals";
+import { afterAll, describe, expect, it } from "@jest/globals";
 import { createJsonCall } from "../../../lambdas/shared/aws/json-call.ts";
 import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-manager.ts";
 import { readAwsEnvironment, readBundledConfig } from "../../../lambdas/shared/config/aws-environment.ts";
+import { serve } from "../../doubles/serving.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";
-import { connectionReset, type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
+import { connectionReset, type Received } from "../../doubles/web-server.ts";
 
 const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "an-aws-secret", sessionToken: "a-session" };
 const region = "eu-central-1";
 const { signal } = new AbortController();
-let server: WebServer | undefined;
-
-afterEach(async () => {
-  await server?.close();
-  server = undefined;
-});
-
 /** A service that answers whatever a test likes, and what it received. */
 async function service(answer: (received: Received) => Response | Promise<Response>) {
-  const requests: Received[] = [];
-  server = await startWebServer({
-    handle: async (received) => {
-      requests.push(received);
-      return answer(received);
-    },
-  });
-  const endpoint = new URL(server.url);
+  const { url, received: requests } = await serve(answer);
+  const endpoint = new URL(url);
   const dependencies = { region, credentials: async () => credentials, endpointOf: () => endpoint };
-  return { requests, dependencies };
+  return { requests, dependencies, call: createJsonCall({ ...dependencies, service: "sqs", version: "1.0" }) };
 }
 
 describe("a call of an AWS service that speaks JSON", () => {
   it("is signed, names its target, and brings back the answer", async () => {
-    const { requests, dependencies } = await service(() => Response.json({ MessageId: "m-1" }));
-    const call = createJsonCall({ ...dependencies, service: "sqs", version: "1.0" });
+    const { requests, call } = await service(() => Response.json({ MessageId: "m-1" }));
     const input = { QueueUrl: "https://sqs.example/1/queue", MessageBody: "関所 🏯" };
     expect(await call({ target: "AmazonSQS.SendMessage", input, signal })).toEqual({ MessageId: "m-1" });
     const [received] = requests;
@@ -59,15 +46,13 @@ describe("a call of an AWS service that speaks JSON", () => {
     ["nothing", () => new Response("", { status: 200 }), /NoJsonAnswer \(200\)/],
     ["more than it may be", () => new Response("x".repeat(1024 * 1024 + 1)), /ResponseTooLarge/],
   ])("rejects with the error's name for %s, and with nothing of its text", async (_what, answer, expected) => {
-    const { dependencies, requests } = await service(answer);
-    const call = createJsonCall({ ...dependencies, service: "sqs", version: "1.0" });
+    const { call, requests } = await service(answer);
     await expect(call({ target: "AmazonSQS.SendMessage", input: {}, signal })).rejects.toThrow(expected);
     expect(requests).toHaveLength(1);
   });
 
   it("is not repeated when the connection is reset, since nobody knows whether it arrived", async () => {
-    const { dependencies, requests } = await service(() => Promise.reject(connectionReset));
-    const call = createJsonCall({ ...dependencies, service: "sqs", version: "1.0" });
+    const { call, requests } = await service(() => Promise.reject(connectionReset));
     await expect(call({ target: "AmazonSQS.SendMessage", input: {}, signal })).rejects.toMatchObject({
       code: "ECONNRESET",
     });
@@ -80,8 +65,7 @@ describe("a call of an AWS service that speaks JSON", () => {
       () => Promise.reject(connectionReset),
       () => Response.json({ n: 2 }),
     ];
-    const { dependencies, requests } = await service(() => answers.shift()?.() ?? Response.json({}));
-    const call = createJsonCall({ ...dependencies, service: "sqs", version: "1.0" });
+    const { call, requests } = await service(() => answers.shift()?.() ?? Response.json({}));
     expect(await call({ target: "AmazonSQS.SendMessage", input: {}, signal })).toEqual({ n: 1 });
     expect(await call({ target: "AmazonSQS.SendMessage", input: {}, signal })).toEqual({ n: 2 });
     expect(requests).toHaveLength(3);
@@ -96,8 +80,7 @@ describe("a call of an AWS service that speaks JSON", () => {
       },
     });
     const answers = [() => Response.json({ n: 1 }), () => new Response(reset)];
-    const { dependencies, requests } = await service(() => answers.shift()?.() ?? Response.json({ n: 2 }));
-    const call = createJsonCall({ ...dependencies, service: "sqs", version: "1.0" });
+    const { call, requests } = await service(() => answers.shift()?.() ?? Response.json({ n: 2 }));
     expect(await call({ target: "AmazonSQS.SendMessage", input: {}, signal })).toEqual({ n: 1 });
     await expect(call({ target: "AmazonSQS.SendMessage", input: {}, signal })).rejects.toMatchObject({
       code: "ECONNRESET",
@@ -107,11 +90,8 @@ describe("a call of an AWS service that speaks JSON", () => {
   });
 
   it("ends with its signal, also while the answer is being read", async () => {
-    const endless = new ReadableStream({
-      start: (controller) => controller.enqueue(Buffer.from('{"Secret')),
-    });
-    const { dependencies } = await service(() => new Response(endless));
-    const call = createJsonCall({ ...dependencies, service: "sqs", version: "1.0" });
+    const endless = new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from('{"Secret')) });
+    const { call } = await service(() => new Response(endless));
     const soon = AbortSignal.timeout(100);
     await expect(call({ target: "AmazonSQS.SendMessage", input: {}, signal: soon })).rejects.toBeDefined();
   });

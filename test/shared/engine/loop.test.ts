@@ -1,14 +1,15 @@
 /** The local loop: how many messages it handles at a time, what it does with failures, and how it ends. */
 
 import { setImmediate, setTimeout } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { beforeEach, describe, expect, it } from "@jest/globals";
 import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
 import type { QueueConsumer, ReceivedMessage } from "../../../lambdas/shared/engine/ports.ts";
 import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { createLog, silentLog } from "../../../lambdas/shared/log.ts";
 import { createVirtualClock } from "../../conformance/clock.ts";
 import type { Queue } from "../../conformance/task-queue.ts";
-import { createSqliteFile, type SqliteFile } from "./sqlite-file.ts";
+import { closeAfterTest } from "../../doubles/serving.ts";
+import { createSqliteFile, type SqliteFile } from "./sqlite/sqlite-file.ts";
 
 const clock = createVirtualClock();
 const visibilityTimeoutMs = 60_000;
@@ -21,11 +22,8 @@ beforeEach(() => {
   sqlite = createSqliteFile();
   queue = createSqliteQueue({ database: sqlite.open(), name: "tasks", now: clock.nowMs });
   stop = new AbortController();
+  closeAfterTest({ close: () => stop.abort() });
   started = [];
-});
-afterEach(async () => {
-  stop.abort();
-  await sqlite.remove();
 });
 
 type LoopOptions = Parameters<typeof runQueueLoop>[0];

@@ -1,9 +1,11 @@
 /** Both sinks of metrics: what they write, and that nothing that comes in makes them grow. */
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { createEmfMetrics } from "../../../lambdas/shared/telemetry/emf-metrics.ts";
 import { metricTable } from "../../../lambdas/shared/telemetry/metric-table.ts";
 import { createPrometheusMetrics } from "../../../lambdas/shared/telemetry/prometheus-metrics.ts";
+import { forAll } from "../../doubles/for-all.ts";
+import { closeAfterTest } from "../../doubles/serving.ts";
 import { type EmfDocument, emfProblems } from "./emf-rules.ts";
 import { exposed, sumOf } from "./exposed.ts";
 
@@ -21,16 +23,7 @@ function emf() {
   return { ...sink, lines, documents };
 }
 
-const opened: { close(): void }[] = [];
-function prometheus() {
-  const sink = createPrometheusMetrics();
-  opened.push(sink);
-  return sink;
-}
-afterEach(() => {
-  for (const each of opened.splice(0)) each.close();
-});
-
+const prometheus = () => closeAfterTest(createPrometheusMetrics());
 const answered = { outcome: "answer", reason: "none", destination: "far" };
 
 describe("a log line for CloudWatch", () => {
@@ -86,22 +79,19 @@ describe("a log line for CloudWatch", () => {
   it("follows the specification of the format, for each metric of the table and whatever the values are", () => {
     const table = Object.entries(metricTable);
     const call = fc.record({ row: fc.nat(table.length - 1), value: fc.double(), label: fc.string() });
-    fc.assert(
-      fc.property(fc.array(call, { maxLength: 300 }), (calls) => {
-        const { metrics, flush, lines, documents } = emf();
-        for (const { row, value, label } of calls) {
-          const [name, { kind, labels }] = table[row] ?? fail();
-          const given = Object.fromEntries(labels.map((each) => [each, label]));
-          if (kind === "histogram") metrics.observe(name as "sekisho_agent_seconds", given as { agent: string }, value);
-          else if (kind === "gauge")
-            metrics.set(name as "sekisho_circuit_open", given as { destination: string }, value);
-          else metrics.add(name as "sekisho_tasks_total", given as typeof answered, value);
-        }
-        flush();
-        expect(documents().flatMap(emfProblems)).toEqual([]);
-        expect(lines.every((line) => line.endsWith("}\n") && line.indexOf("\n") === line.length - 1)).toBe(true);
-      }),
-    );
+    forAll(fc.array(call, { maxLength: 300 })).hold((calls) => {
+      const { metrics, flush, lines, documents } = emf();
+      for (const { row, value, label } of calls) {
+        const [name, { kind, labels }] = table[row] ?? fail();
+        const given = Object.fromEntries(labels.map((each) => [each, label]));
+        if (kind === "histogram") metrics.observe(name as "sekisho_agent_seconds", given as { agent: string }, value);
+        else if (kind === "gauge") metrics.set(name as "sekisho_circuit_open", given as { destination: string }, value);
+        else metrics.add(name as "sekisho_tasks_total", given as typeof answered, value);
+      }
+      flush();
+      expect(documents().flatMap(emfProblems)).toEqual([]);
+      expect(lines.every((line) => line.endsWith("}\n") && line.indexOf("\n") === line.length - 1)).toBe(true);
+    });
   });
 });
 

@@ -1,42 +1,33 @@
 /** Sending spans to a collector over a real socket: what it takes, what it refuses, and one that is not there. */
-import { afterEach, describe, expect, it } from "@jest/globals";
-import type { TelemetryConfig } from "../../../lambdas/shared/config/telemetry-schema.ts";
-import { createLog } from "../../../lambdas/shared/log.ts";
+import { describe, expect, it } from "@jest/globals";
+import { readSecret } from "../../../lambdas/shared/config/secrets.ts";
+import { type TelemetryConfig, telemetrySchema } from "../../../lambdas/shared/config/telemetry-schema.ts";
+import { createLog, silentLog } from "../../../lambdas/shared/log.ts";
 import { createXrayTarget, type OtlpTarget } from "../../../lambdas/shared/telemetry/otlp-target.ts";
+import { openProcessTelemetry } from "../../../lambdas/shared/telemetry/process-telemetry.ts";
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { openTracing } from "../../../lambdas/shared/telemetry/tracing.ts";
 import { startOtlpCollector } from "../../doubles/otlp-collector.ts";
+import { closeAfterTest } from "../../doubles/serving.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";
 import { connectionReset, type Received } from "../../doubles/web-server.ts";
 
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
 type Exporter = TelemetryConfig["traces"]["exporter"];
 
-function trace({
-  exporter,
-  xray,
-  secrets = {},
-  flushMs = 3000,
-}: {
-  exporter: Exporter;
-  xray?: OtlpTarget;
-  secrets?: Record<string, string>;
-  flushMs?: number;
-}) {
+type TraceOptions = { exporter: Exporter; xray?: OtlpTarget; secrets?: Record<string, string>; flushMs?: number };
+
+function trace({ exporter, xray, secrets = {}, flushMs = 3000 }: TraceOptions) {
   const lines: Record<string, unknown>[] = [];
-  const tracing = openTracing({
-    config: { sampleRatio: 1, exporter },
-    service: "verification",
-    readSecret: async (reference) => secrets["env" in reference ? reference.env : ""] ?? fail(),
-    xray,
-    flushMs,
-    log: createLog({ service: "verification", write: (line) => lines.push(JSON.parse(line)) }),
-  });
-  closing.push(tracing.close);
+  const tracing = closeAfterTest(
+    openTracing({
+      config: { sampleRatio: 1, exporter },
+      service: "verification",
+      readSecret: async (reference) => secrets["env" in reference ? reference.env : ""] ?? fail(),
+      xray,
+      flushMs,
+      log: createLog({ service: "verification", write: (line) => lines.push(JSON.parse(line)) }),
+    }),
+  );
   const span = (name = "a span") =>
     tracing.spans.within({ name, kind: "client", trace: createTrace() }, async () => "done");
   return { span, flush: tracing.flush, close: tracing.close, lines };
@@ -47,8 +38,7 @@ function fail(): never {
 }
 
 async function collect(answer?: (received: Received) => Promise<Response>) {
-  const collector = await startOtlpCollector(answer === undefined ? {} : { answer });
-  closing.push(collector.close);
+  const collector = closeAfterTest(await startOtlpCollector(answer === undefined ? {} : { answer }));
   const exporter: Exporter = { type: "otlp", url: collector.url, headers: {} };
   return { collector, exporter };
 }
@@ -200,5 +190,16 @@ describe("X-Ray", () => {
 
   it("is refused at the start where there is no AWS, with what to do", () => {
     expect(() => trace({ exporter: { type: "xray" } })).toThrow(/telemetry\.traces\.exporter.+AWS_REGION.+otlp/);
+  });
+});
+
+describe("the telemetry of a process", () => {
+  it("is refused with a header of the collector whose variable is not set", () => {
+    const headers = { authorization: { env: "SEKISHO_TEST_NOT_SET" } };
+    const exporter = { type: "otlp", url: "http://127.0.0.1:4318/v1/traces", headers };
+    const config = telemetrySchema.parse({ metrics: false, traces: { exporter } });
+    expect(() => openProcessTelemetry({ config, service: "execution", readSecret, log: silentLog })).toThrow(
+      "telemetry.traces.exporter.headers.authorization: the environment variable SEKISHO_TEST_NOT_SET is not set",
+    );
   });
 });

@@ -1,39 +1,31 @@
 /** What an operator is told of peers that repeat what they were sent, or say a lot. */
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { createOperatorHandler } from "../../../lambdas/verification/checks/answer-operator.ts";
+import { probeDestination } from "../../../lambdas/verification/checks/probe.ts";
+import { createRedaction, redactTransport } from "../../../lambdas/verification/checks/redaction.ts";
+import type { Transport } from "../../../lambdas/verification/transport/transport.ts";
 import { result } from "../../doubles/answers.ts";
-import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
+import { serve } from "../../doubles/serving.ts";
 
 const peerToken = "token-of-the-peer-0123456789/abc";
 const botToken = "xoxb-0123456789-of-the-bot";
-const servers: WebServer[] = [];
-
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()));
-});
-
 type Said = { title: string; methods: { name: string }[] };
 
 /** Asks about as many destinations, all of them at one peer that says this of itself; `given` is its authorization header. */
 async function answer({ count = 1, says }: { count?: number; says: (given: string) => Said }) {
-  const server = await startWebServer({
-    async handle({ request, body }) {
-      const { title, methods } = says(request.headers.get("authorization") ?? "");
-      const document = { openrpc: "1.3.2", info: { title, version: "1" }, methods };
-      return result(JSON.parse(Buffer.from(body).toString("utf8")), document);
-    },
+  const { url } = await serve(({ request, body }) => {
+    const { title, methods } = says(request.headers.get("authorization") ?? "");
+    const document = { openrpc: "1.3.2", info: { title, version: "1" }, methods };
+    return result(JSON.parse(Buffer.from(body).toString("utf8")), document);
   });
-  servers.push(server);
   const authorizer = { type: "bearer", token: { secretsManager: "peer" } };
   const names = Array.from({ length: count }, (_, index) => `d${index}`);
   const config = parseConfig({
     json: {
       slack: { botToken: { secretsManager: "bot" }, signingSecret: { secretsManager: "signing" } },
-      destinations: Object.fromEntries(
-        names.map((name) => [name, { transport: "https", url: `${server.url}/`, authorizer }]),
-      ),
+      destinations: Object.fromEntries(names.map((name) => [name, { transport: "https", url: `${url}/`, authorizer }])),
       routes: [{ destination: "d0" }],
     },
   });
@@ -41,16 +33,15 @@ async function answer({ count = 1, says }: { count?: number; says: (given: strin
     effective: async () => ({ config, liveSettings: "read" }),
     readSecret: async (reference) =>
       "secretsManager" in reference && reference.secretsManager === "bot" ? botToken : peerToken,
-    slackApiUrl: server.url,
+    slackApiUrl: url,
     aws: { region: "eu-central-1", credentials: async () => ({ accessKeyId: "AKID", secretAccessKey: "none" }) },
     askStore: async () => undefined,
     askQueue: async () => undefined,
     log: silentLog,
   });
   const request = { operator: "check_destinations" } as const;
-  const text = JSON.stringify(
-    await answerOperator({ request, remainingMs: 60_000, signal: AbortSignal.timeout(60_000) }),
-  );
+  const signal = AbortSignal.timeout(60_000);
+  const text = JSON.stringify(await answerOperator({ request, remainingMs: 60_000, signal }));
   return { text, checked: JSON.parse(text).checked as { health: string; words: string; methods?: string[] }[] };
 }
 
@@ -83,5 +74,73 @@ describe("the answer to an operator", () => {
     expect(checked).toHaveLength(60);
     for (const { health, methods: shown } of checked)
       expect({ health, shown }).toEqual({ health: "healthy", shown: undefined });
+  });
+});
+
+describe("redaction", () => {
+  it("knows a short-lived token without its scheme, and the fields of a signature", () => {
+    const redaction = createRedaction();
+    const signed =
+      "AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE/scope, SignedHeaders=host;x-amz-date, Signature=0123456789ab";
+    redaction.addHeaders({ authorization: "Bearer short-lived-token", "x-signed": signed });
+    expect(redaction.text("You sent short-lived-token.")).toBe("You sent [redacted].");
+    expect(redaction.text("0123456789ab and AKIAEXAMPLE/scope")).toBe("[redacted] and [redacted]");
+  });
+
+  it("covers how a peer describes itself", async () => {
+    const redaction = createRedaction();
+    redaction.add("secret-token");
+    const description = { name: "a secret-token", url: "https://x.example/secret-token", version: "secret-token" };
+    const transport = { describe: async () => description } as unknown as Transport;
+    const described = redactTransport({ transport, redaction }).describe?.({} as never);
+    expect(JSON.stringify(await described)).not.toContain("secret-token");
+  });
+});
+
+const peer = { dialect: "zone", address: "https://peer.example.com/", authorizer: "sigv4" } as const;
+
+/** Answers every call with this status. */
+function sessionPeer({ status }: { status: number }) {
+  const sent = new Set<string>();
+  const stopped: { sessionId: string; signal: AbortSignal }[] = [];
+  const transport: Transport = {
+    send: async ({ body, sessionId }) => {
+      sent.add(sessionId);
+      const { id } = JSON.parse(Buffer.from(body).toString("utf8"));
+      const result = { openrpc: "1.3.2", info: { title: "A peer", version: "1" }, methods: [] };
+      return { status, body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, result })) };
+    },
+    stopSession: async (request) => void stopped.push(request),
+  };
+  return { transport, sent, stopped };
+}
+
+describe("a check stops its session", () => {
+  it.each([
+    { status: 200, health: "healthy" },
+    { status: 503, health: "unhealthy" },
+  ])("when the peer is $health", async ({ status, health }) => {
+    const { transport, sent, stopped } = sessionPeer({ status });
+    if (status !== 200) {
+      const send = transport.send.bind(transport);
+      transport.send = async (request) => ({ ...(await send(request)), body: Buffer.from("not JSON") });
+    }
+    const probed = await probeDestination({
+      transport,
+      timeoutMs: 5000,
+      signal: new AbortController().signal,
+      ...peer,
+    });
+    expect(probed.health).toBe(health);
+    expect(stopped.map(({ sessionId }) => sessionId)).toEqual([...sent]);
+  });
+
+  it("and gives up when the function ends", async () => {
+    const { transport, stopped } = sessionPeer({ status: 200 });
+    const ending = new AbortController();
+    await probeDestination({ transport, timeoutMs: 60_000, signal: ending.signal, ...peer });
+    expect(stopped[0]?.signal.aborted).toBe(false);
+    ending.abort();
+    expect(stopped[0]?.signal.aborted).toBe(true);
   });
 });

@@ -1,49 +1,31 @@
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { beforeEach, describe, expect, it } from "@jest/globals";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { createArtifactFetch } from "../../../lambdas/verification/files/artifact-fetch.ts";
-import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
+import { serve } from "../../doubles/serving.ts";
 import { sampleCall, sampleTask } from "../task/sample.ts";
 
-let agent: WebServer;
+type Server = Awaited<ReturnType<typeof serve>>;
+let agent: Server;
 /** Another program on the same machine, such as a database's page. */
-let neighbour: WebServer;
-let neighbourAsked: number;
+let neighbour: Server;
 
 beforeEach(async () => {
-  neighbourAsked = 0;
-  agent = await startWebServer({ handle: async () => new Response("a file") });
-  neighbour = await startWebServer({
-    handle: async () => {
-      neighbourAsked += 1;
-      return new Response("a secret");
-    },
-  });
+  agent = await serve(() => new Response("a file"));
+  neighbour = await serve(() => new Response("a secret"));
 });
 
-afterEach(() => Promise.all([agent.close(), neighbour.close()]));
-
 const localDestinations = ["process", "own", "here"];
+type Given = { destination: string | undefined; url: string; executionUrl?: string };
 
-function fetchFor({
-  destination,
-  url,
-  executionUrl,
-}: {
-  destination: string | undefined;
-  url: string;
-  executionUrl?: string;
-}) {
+function fetchFor({ destination, url, executionUrl }: Given) {
+  const authorizer = { type: "bearer", token: { env: "TOKEN" } };
   const { destinations } = parseConfig({
     json: {
       destinations: {
         process: { transport: "in-process" },
         own: { transport: "https" },
         here: { transport: "https", url: agent.url },
-        far: {
-          transport: "https",
-          url: "https://agent.example/",
-          authorizer: { type: "bearer", token: { env: "TOKEN" } },
-        },
+        far: { transport: "https", url: "https://agent.example/", authorizer },
       },
       routes: [{ destination: "process" }],
     },
@@ -64,7 +46,7 @@ describe("an artifact at an address of this machine", () => {
     const url = `${neighbour.url}/file`;
     const fetched = fetchFor({ destination, url, executionUrl: agent.url });
     await expect(fetched).rejects.toMatchObject({ reason: "permission_denied" });
-    expect(neighbourAsked).toBe(0);
+    expect(neighbour.received).toEqual([]);
   });
 
   it("is not fetched from the own Execution zone where that is elsewhere", async () => {
@@ -73,11 +55,8 @@ describe("an artifact at an address of this machine", () => {
     }
   });
 
-  it.each(["far", "unknown", "constructor", undefined])(
-    "is not fetched for any other agent (%s)",
-    async (destination) => {
-      const fetched = fetchFor({ destination, url: agent.url, executionUrl: agent.url });
-      await expect(fetched).rejects.toMatchObject({ reason: "permission_denied" });
-    },
-  );
+  it.each(["far", "unknown", "constructor", undefined])("is fetched for no other agent (%s)", async (destination) => {
+    const fetched = fetchFor({ destination, url: agent.url, executionUrl: agent.url });
+    await expect(fetched).rejects.toMatchObject({ reason: "permission_denied" });
+  });
 });

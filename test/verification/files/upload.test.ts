@@ -1,20 +1,16 @@
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
 import type { Artifact } from "../../../contracts/methods.ts";
 import { createPublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { createFiles } from "../../../lambdas/verification/files/create-files.ts";
-import { FileRefused } from "../../../lambdas/verification/files/files.ts";
+import { FileRefused, safeFileName } from "../../../lambdas/verification/files/files.ts";
 import { type SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import type { SlackErrorKind } from "../../../lambdas/verification/task/events.ts";
-import { type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
+import { forAll } from "../../doubles/for-all.ts";
+import { serve } from "../../doubles/serving.ts";
 import { sampleTask } from "../task/sample.ts";
 
-const servers: WebServer[] = [];
 const most = 1000;
-
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.close();
-});
-
 type Upload = { name: string; length: number; bytes?: string };
 
 /** A Slack that keeps uploads to itself, as the seam says. */
@@ -69,12 +65,6 @@ async function outcomeOf(uploading: Promise<unknown>) {
   return thrown.outcome;
 }
 
-async function agentFiles(answer: (received: Received) => Response) {
-  const server = await startWebServer({ handle: async (received) => answer(received) });
-  servers.push(server);
-  return server.url;
-}
-
 describe("a file of an answer", () => {
   it("is in Slack with its name and its bytes, and shared with nobody yet", async () => {
     const { slack, uploads, teams } = slackWith();
@@ -103,14 +93,14 @@ describe("a file of an answer", () => {
 
   it("is fetched where the agent names an address", async () => {
     const { slack, uploads } = slackWith();
-    const url = await agentFiles(() => new Response("from afar"));
+    const { url } = await serve(() => new Response("from afar"));
     await upload({ artifacts: [{ name: "a.txt", url: `${url}/a.txt` }], slack });
     expect([...uploads.values()]).toEqual([{ name: "a.txt", length: 9, bytes: "from afar" }]);
   });
 
   it("is not fetched from an address that is not for everybody, and nothing of it reaches Slack", async () => {
     let asked = 0;
-    const url = await agentFiles(() => {
+    const { url } = await serve(() => {
       asked += 1;
       return new Response("secret");
     });
@@ -127,7 +117,7 @@ describe("a file of an answer", () => {
     const refused = { type: "file_refused", why: "too_large", name: "a.txt", most };
     const text = "x".repeat(most + 1);
     expect(await outcomeOf(upload({ artifacts: [{ name: "a.txt", mimetype: "text/plain", text }] }))).toEqual(refused);
-    const url = await agentFiles(() => new Response(text));
+    const { url } = await serve(() => new Response(text));
     expect(await outcomeOf(upload({ artifacts: [{ name: "a.txt", url }] }))).toEqual(refused);
     const fitting = [{ name: "a.txt", mimetype: "text/plain", text: "x".repeat(most) }];
     expect(await upload({ artifacts: fitting })).toEqual({ fileId: "F1" });
@@ -135,7 +125,7 @@ describe("a file of an answer", () => {
 
   it("is refused where the answer has no such file, or its address has none", async () => {
     expect(await outcomeOf(upload({ artifacts: [], index: 3 }))).toMatchObject({ why: "not_to_be_had" });
-    const url = await agentFiles(() => new Response("no", { status: 404 }));
+    const { url } = await serve(() => new Response("no", { status: 404 }));
     expect(await outcomeOf(upload({ artifacts: [{ name: "a.txt", url }] }))).toMatchObject({ why: "not_to_be_had" });
   });
 
@@ -156,8 +146,44 @@ describe("a file of an answer", () => {
   });
 
   it("may work another time where its address is away", async () => {
-    const url = await agentFiles(() => new Response("no", { status: 503 }));
+    const { url } = await serve(() => new Response("no", { status: 503 }));
     const uploading = upload({ artifacts: [{ name: "a.txt", url }] });
     await expect(uploading).rejects.toMatchObject({ name: "SlackError", kind: "unavailable" });
+  });
+});
+
+describe("a file's name", () => {
+  it.each([
+    ["../../etc/passwd", "passwd"],
+    ["C:\\Users\\me\\report.docx", "report.docx"],
+    ["a\r\nset-cookie: b.txt", "aset-cookie: b.txt"],
+    ["invoice\u202Efdp.exe", "invoicefdp.exe"],
+    ["報告書（最終）.pdf", "報告書（最終）.pdf"],
+    [" spaced .txt ", "spaced .txt"],
+    ["..", "file"],
+    ["", "file"],
+    ["a/", "file"],
+    [".env", ".env"],
+  ])("%j is kept as %j", (given, kept) => {
+    expect(safeFileName(given)).toBe(kept);
+  });
+
+  it("keeps its ending when it is cut, and never half a character", () => {
+    expect(safeFileName(`${"x".repeat(300)}.pdf`)).toBe(`${"x".repeat(251)}.pdf`);
+    const cut = safeFileName(`${"x".repeat(250)}😀😀😀.pdf`);
+    expect(cut).toBe(`${"x".repeat(250)}.pdf`);
+    expect(safeFileName(`x.${"y".repeat(300)}`)).toHaveLength(255);
+  });
+
+  it("is always one that contract, headers and disks take, and the same when it is made safe again", () => {
+    const anyText = fc.string({ unit: "binary", maxLength: 600 });
+    forAll(anyText).hold((name) => {
+      const safe = safeFileName(name);
+      expect(safe.length).toBeGreaterThan(0);
+      expect(safe.length).toBeLessThanOrEqual(255);
+      expect(safe).not.toMatch(/[/\\\p{Cc}]/u);
+      expect(safe.isWellFormed()).toBe(true);
+      expect(safeFileName(safe)).toBe(safe);
+    });
   });
 });

@@ -1,80 +1,389 @@
-/** The gate: where a message goes, how old it may be. */
-import { describe, expect, it } from "@jest/globals";
-import { findRoute } from "../../../lambdas/verification/gate/rules.ts";
+/** Who may ask, answer and cancel, by configuration, kept rules and user groups; and in which language they read. */
+import { beforeEach, describe, expect, it } from "@jest/globals";
+import { configSchema } from "../../../lambdas/shared/config/cross-checks.ts";
+import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
+import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
+import { createGate, parseUsage } from "../../../lambdas/verification/gate/gate.ts";
+import { createLocales } from "../../../lambdas/verification/gate/people.ts";
+import { parseRefusalRecord } from "../../../lambdas/verification/gate/refusals.ts";
+import { findRoute, noStoredRules, parseStoredRules } from "../../../lambdas/verification/gate/rules.ts";
+import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { isTooOld, maxAgeMs } from "../../../lambdas/verification/task/step.ts";
+import { keptLog } from "../../doubles/kept-log.ts";
+import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 
-const message: UserMessage = {
-  appId: "A1",
-  team: "T1",
-  channel: "C1",
-  user: "U1",
-  ts: "1762750000.000100",
-  direct: false,
-  text: "hello",
-};
-describe("the routes", () => {
-  const routes = [
-    { team: "T1", channel: "C1", destination: ["both"] },
-    { channel: "C1", destination: ["channel"] },
-    { word: "deploy", destination: ["deploy", "spare"] },
-    { team: "T1", destination: ["team"] },
-    { destination: ["default"] },
-  ];
+const { signal } = new AbortController();
+const { message, requestId } = sampleAsk();
+const away = () => Promise.reject(new Error("the store is away"));
+let nowMs = 1_760_000_000_000;
+let groups: Record<string, string[] | SlackError>;
+let calls: { group?: string; user?: string; team: string; enterprise: string | undefined }[];
+let locale: () => Promise<{ locale: string | undefined }>;
+const { log, lines } = keptLog();
 
-  it.each([
-    ["T1", "C1", "both"],
-    ["T2", "C1", "channel"],
-    ["T1", "C2", "team"],
-    ["T2", "C2", "default"],
-  ])("send %s in %s to the first that fits, %s", (team, channel, destination) => {
-    expect(findRoute({ routes, message: { ...message, team, channel } })).toEqual([destination]);
+beforeEach(() => {
+  groups = {};
+  calls = [];
+  locale = async () => ({ locale: "en-US" });
+  lines.length = 0;
+});
+
+function setUp(json: object = {}) {
+  const ruleStore = createMemoryTaskStore({ parse: parseStoredRules, now: () => nowMs });
+  const reads = { ruleStore: 0, get: ruleStore.get };
+  const gate = createGate({
+    config: configSchema.parse({ slack: { locale: "en" }, ...json }),
+    ruleStore: {
+      get(request) {
+        reads.ruleStore += 1;
+        return reads.get(request);
+      },
+    },
+    refusalStore: createMemoryTaskStore({ parse: parseRefusalRecord, now: () => nowMs }),
+    usageStore: createMemoryTaskStore({ parse: parseUsage, now: () => nowMs }),
+    slack: {
+      async groupMembers({ group, installation: { team, enterprise } }) {
+        calls.push({ group, team, enterprise });
+        const members = groups[group] ?? new SlackError("refused", { slackError: "no_such_subteam" });
+        if (members instanceof SlackError) throw members;
+        return members;
+      },
+      async person({ user, installation: { team, enterprise } }) {
+        calls.push({ user, team, enterprise });
+        return locale();
+      },
+    },
+    log,
+    now: () => nowMs,
+  });
+  async function keep(...rules: AllowlistRule[]): Promise<void> {
+    const numbered = rules.map((rule, index) => ({ rule, number: index + 1, addedAtMs: 0 }));
+    const known = await ruleStore.get({ id: "allowlist" });
+    const item = { ...(known ?? noStoredRules()), rules: numbered };
+    await (known === undefined ? ruleStore.create({ item }) : ruleStore.replace({ item }));
+  }
+  const allowed = async (changes: Partial<typeof message> = {}) =>
+    (await gate.permit({ message: { ...message, ...changes }, requestId, signal })).allowed;
+  return { gate, keep, allowed, reads };
+}
+
+describe("who may ask", () => {
+  it("is nobody without a rule", async () => {
+    expect(await setUp().allowed()).toBe(false);
   });
 
-  it.each(["deploy: staging", "Deploy:staging", " deploy : x:y", "ＤＥＰＬＯＹ：本番", "deploy:"])(
-    "take %j for the word deploy, with the destinations in their order",
-    (text) => {
-      expect(findRoute({ routes, message: { ...message, team: "T2", channel: "C2", text } })).toEqual([
-        "deploy",
-        "spare",
-      ]);
-    },
-  );
-
-  it.each(["deploy staging", "please deploy: x", "deploys: x", "undeploy: x", ": deploy", ""])(
-    "do not take %j for it",
-    (text) => {
-      expect(findRoute({ routes, message: { ...message, team: "T2", channel: "C2", text } })).toEqual(["default"]);
-    },
-  );
-
-  it("are found by the beginning of the text alone", () => {
-    const inOther = { ...message, team: "T2", channel: "C2" };
-    const longest = `${" ".repeat(1000)}deploy: ${"x".repeat(40_000)}`;
-    expect(findRoute({ routes, message: { ...inOther, text: longest } })).toEqual(["deploy", "spare"]);
-    const late = `deploy${" ".repeat(1000)}: x`;
-    expect(findRoute({ routes, message: { ...inOther, text: late } })).toEqual(["default"]);
+  it("is whom a rule of the configuration lets in, without a look at anything else", async () => {
+    const { allowed, reads } = setUp({ allowlist: [{ channel: "C1" }, { group: "S1" }] });
+    reads.get = away;
+    expect(await allowed()).toBe(true);
+    expect(calls).toEqual([]);
+    await expect(allowed({ channel: "C2" })).rejects.toThrow("away");
   });
 
-  it("lead nowhere where none fits", () => {
-    expect(findRoute({ routes: routes.slice(0, 3), message: { ...message, team: "T2", channel: "C2" } })).toEqual([]);
-    expect(findRoute({ routes: [], message })).toEqual([]);
+  it("follows the kept rules within 15 seconds, without reading them for every message", async () => {
+    const { allowed, keep, reads } = setUp();
+    expect([await allowed(), await allowed()]).toEqual([false, false]);
+    await keep({ user: "U1" });
+    nowMs += 15_000;
+    expect([await allowed(), await allowed()]).toEqual([true, true]);
+    await keep();
+    nowMs += 15_000;
+    expect(await allowed()).toBe(false);
+    expect(reads.ruleStore).toBe(3);
+  });
+
+  it("goes on for five minutes by the rules that were known where the store is away, and then lets nobody in", async () => {
+    const { allowed, keep, reads } = setUp();
+    await keep({ user: "U1" });
+    await allowed();
+    reads.get = away;
+    nowMs += 5 * 60_000 - 1;
+    expect([await allowed(), await allowed({ user: "U2" })]).toEqual([true, false]);
+    nowMs += 1;
+    await expect(allowed()).rejects.toThrow("away");
+  });
+
+  it("is a member of a rule's user group as Slack has it, by the installation, asked once in five minutes", async () => {
+    const { allowed, keep } = setUp({ allowlist: [{ channel: "C1", group: "S1" }] });
+    await keep({ team: "T1", group: "S2" });
+    groups = { S1: [], S2: ["U1"] };
+    expect([await allowed(), await allowed({ user: "U2" }), await allowed()]).toEqual([true, false, true]);
+    expect(calls).toEqual(["S1", "S2"].map((group) => ({ group, team: "T1", enterprise: undefined })));
+    groups = { S1: [], S2: [] };
+    nowMs += 5 * 60_000;
+    expect(await allowed()).toBe(false);
+    expect(await allowed({ enterprise: "E1" })).toBe(false);
+    expect(calls.slice(4)).toEqual(["S1", "S2"].map((group) => ({ group, team: "T1", enterprise: "E1" })));
+  });
+
+  it("is a new member of a group after 15 seconds, also who was ignored until then; a group is read once in that time", async () => {
+    const { allowed, gate } = setUp({ allowlist: [{ group: "S1" }, { group: "S2" }] });
+    groups = { S1: [], S2: ["U7"] };
+    const isIgnored = (n: number) => gate.isIgnored({ message, requestId: `r${n}`, signal });
+    const refused = [
+      await isIgnored(0),
+      await gate.isStranger({ task: sampleTask(), user: "U1", signal }),
+      await gate.mayRefuse({
+        ...{ task: sampleTask(), user: "U1", isStranger: true },
+        ...{ kind: "refused", threadTs: undefined },
+      }),
+    ];
+    expect(refused).toEqual([false, true, true]);
+    groups = { S1: ["U1"], S2: ["U7"] };
+    nowMs += 14_999;
+    expect([await isIgnored(1), await allowed({ user: "U7" })]).toEqual([true, true]);
+    expect(calls).toHaveLength(2);
+    nowMs += 1;
+    const strangers = Array.from({ length: 50 }, (_, n) => allowed({ user: `U+${n}` }));
+    expect(new Set(await Promise.all(strangers))).toEqual(new Set([false]));
+    expect([await isIgnored(2), await allowed()]).toEqual([false, true]);
+    expect(calls.slice(2).map(({ group }) => group)).toEqual(["S1", "S2"]);
+  });
+
+  it("costs no read of any group where what is known has the person", async () => {
+    const { allowed } = setUp({ allowlist: [{ group: "S1" }, { group: "S2" }] });
+    groups = { S1: [], S2: ["U1"] };
+    await allowed();
+    nowMs += 200_000;
+    expect(await allowed()).toBe(true);
+    expect(calls).toHaveLength(2);
+  });
+
+  it("is who was a member five minutes ago at most where Slack cannot say", async () => {
+    const { allowed } = setUp({ allowlist: [{ group: "S1" }] });
+    groups = { S1: ["U1"] };
+    await allowed();
+    groups = { S1: new SlackError("rate_limited") };
+    nowMs += 200_000;
+    expect([await allowed({ user: "U2" }), await allowed()]).toEqual([false, true]);
+    nowMs += 100_000;
+    await expect(allowed()).rejects.toMatchObject({ kind: "rate_limited" });
+  });
+
+  it("asks Slack for no group where a rule without one fits, or where the rest of the rule does not", async () => {
+    const { allowed, keep } = setUp({ allowlist: [{ group: "S1" }, { channel: "C9", group: "S2" }] });
+    await keep({ user: "U1" });
+    expect(await allowed()).toBe(true);
+    expect(calls).toEqual([]);
+  });
+
+  it("rejects where Slack cannot say for now, unless another group has the person", async () => {
+    const { allowed } = setUp({
+      allowlist: [{ group: "S1" }, { channel: "C1", group: "S2" }, { team: "T1", group: "S1" }],
+    });
+    for (const kind of ["rate_limited", "unavailable", "ambiguous"] as const) {
+      groups = { S1: new SlackError(kind), S2: ["U1"] };
+      nowMs += 5 * 60_000;
+      expect(await allowed()).toBe(true);
+      calls.length = 0;
+      await expect(allowed({ user: "U2" })).rejects.toMatchObject({ kind });
+      expect(calls.map(({ group }) => group)).toEqual(["S1"]);
+      groups = { S1: ["U2"], S2: [] };
+      expect(await allowed({ user: "U2" })).toBe(true);
+    }
+  });
+
+  it("counts nobody as a member of a group that Slack will not tell of, and logs why", async () => {
+    const { allowed } = setUp({ allowlist: [{ group: "S1" }, { group: "S2" }] });
+    groups = { S1: new SlackError("gone", { slackError: "missing_scope" }) };
+    expect([await allowed(), await allowed()]).toEqual([false, false]);
+    expect(calls).toHaveLength(2);
+    const logged = lines.map((line) => JSON.parse(line));
+    expect(logged).toMatchObject([
+      { message: "group_unreadable", slack_error: "missing_scope" },
+      { message: "group_unreadable", slack_error: "no_such_subteam" },
+    ]);
+  });
+
+  it("sees the installation's workspace, whichever one the person is of", async () => {
+    const { allowed } = setUp({ allowlist: [{ team: "T1" }] });
+    expect([await allowed({ user: "W9" }), await allowed({ team: "T9" })]).toEqual([true, false]);
+  });
+
+  it("ends with the signal", async () => {
+    const { gate, reads } = setUp();
+    reads.get = () => new Promise(() => {});
+    const stop = new AbortController();
+    const asked = gate.permit({ message, requestId, signal: stop.signal });
+    stop.abort(new Error("the lease is over"));
+    await expect(asked).rejects.toThrow("the lease is over");
   });
 });
 
-describe("the age", () => {
-  const sentMs = Number(message.ts) * 1000;
-  const at = (nowMs: number, receivedAtMs = nowMs) => isTooOld({ ts: message.ts, receivedAtMs, nowMs });
+describe("who may cancel", () => {
+  const task = sampleTask();
 
-  it("is too high when more than 24 hours have passed since the post", () => {
-    expect([at(sentMs), at(sentMs + maxAgeMs), at(sentMs + maxAgeMs + 1)]).toEqual([false, false, true]);
+  it("is the asker, and the admins by name or by group", async () => {
+    const { gate } = setUp({ slack: { admins: [{ user: "U2" }, { group: "S1" }] } });
+    groups = { S1: ["U3"] };
+    const asked = ["U1", "U2", "U3", "U4"].map((user) => gate.mayCancel({ task, user, signal }));
+    expect(await Promise.all(asked)).toEqual([true, true, true, false]);
+    expect(calls).toHaveLength(1);
   });
 
-  it("is too high when the message lay in the queue that long, whatever its ts says", () => {
-    expect(at(sentMs + 1000, sentMs - maxAgeMs)).toBe(true);
+  it("is not somebody else who may ask there", async () => {
+    const { gate } = setUp({ allowlist: [{ channel: "C1" }] });
+    expect(await gate.mayCancel({ task, user: "U2", signal })).toBe(false);
+  });
+});
+
+describe("who may answer a question", () => {
+  const answered = async (answerBy: unknown, user: string, destination: string | undefined = "far") => {
+    const far = { transport: "https", url: "http://127.0.0.1:9/rpc", questions: { answerBy } };
+    const { gate } = setUp({
+      allowlist: [{ channel: "C1", user: "U1" }, { user: "U2" }],
+      destinations: { far },
+      routes: [{ destination: "far" }],
+    });
+    return gate.mayAnswer({ task: sampleTask({ call: sampleCall({ destination }) }), user, signal });
+  };
+
+  it("is by the task's destination the asker, anyone who may ask there, or a group", async () => {
+    groups = { S1: ["U3"] };
+    const said: Record<string, boolean[]> = {};
+    for (const [name, answerBy] of Object.entries({ asker: "asker", anyone: "anyone", group: { group: "S1" } })) {
+      said[name] = await Promise.all(["U1", "U2", "U3"].map((user) => answered(answerBy, user)));
+    }
+    expect(said).toEqual({ asker: [true, false, false], anyone: [true, true, false], group: [false, false, true] });
   });
 
-  it("is too high where the ts is no number", () => {
-    expect(isTooOld({ ts: "soon", receivedAtMs: sentMs, nowMs: sentMs })).toBe(true);
+  it("is the asker alone where the destination is not there any more", async () => {
+    expect([await answered("anyone", "U2", "gone"), await answered("anyone", "U1", "gone")]).toEqual([false, true]);
+  });
+});
+
+describe("the language", () => {
+  const localeOf = (gate: ReturnType<typeof setUp>["gate"], user = "U1") =>
+    gate.localeOf({ installation: { team: "T1" }, user, requestId, signal });
+
+  it("is the configuration's for everyone, or each person's own", async () => {
+    locale = async () => ({ locale: "ja-JP" });
+    expect(await localeOf(setUp({ slack: { locale: "en" } }).gate)).toBe("en");
+    expect(await localeOf(setUp({ slack: { locale: "ja" } }).gate)).toBe("ja");
+    expect(calls).toEqual([]);
+    expect(await localeOf(setUp({ slack: { locale: "user" } }).gate)).toBe("ja");
+  });
+
+  it.each([
+    ["ja", "ja"],
+    ["ja-JP", "ja"],
+    ["JA-jp", "ja"],
+    ["jam", "en"],
+    ["en-GB", "en"],
+    ["de-DE", "en"],
+    [undefined, "en"],
+  ])("of somebody whose locale is %s is %s", async (of, language) => {
+    locale = async () => ({ locale: of });
+    expect(await localeOf(setUp({ slack: { locale: "user" } }).gate)).toBe(language);
+  });
+
+  it("comes with the permission, also of who is refused, and is asked for once a day", async () => {
+    locale = async () => ({ locale: "ja-JP" });
+    const { gate } = setUp({ slack: { locale: "user" } });
+    expect(await gate.permit({ message, requestId, signal })).toEqual({ allowed: false, locale: "ja" });
+    nowMs += 24 * 3600_000 - 1;
+    expect(await localeOf(gate)).toBe("ja");
+    expect(calls).toHaveLength(1);
+    nowMs += 1;
+    await localeOf(gate);
+    expect(calls).toHaveLength(2);
+  });
+
+  it("is English where Slack does not say, which stops nobody, and is asked again after a minute", async () => {
+    const { gate } = setUp({ slack: { locale: "user" }, allowlist: [{ team: "T1" }] });
+    locale = () => Promise.reject(new SlackError("gone", { slackError: "missing_scope" }));
+    expect(await gate.permit({ message, requestId, signal })).toEqual({ allowed: true, locale: "en" });
+    expect(await localeOf(gate)).toBe("en");
+    expect(calls).toHaveLength(1);
+    locale = async () => ({ locale: "ja-JP" });
+    nowMs += 60_000;
+    expect(await localeOf(gate)).toBe("ja");
+  });
+
+  it("is English where Slack keeps everybody waiting, and where the signal ends", async () => {
+    const silent = { person: () => new Promise<never>(() => {}) };
+    const language = createLocales({ setting: "user", slack: silent, now: () => nowMs, mostWaitMs: 5 });
+    const asked = { installation: { team: "T1" }, user: "U1", requestId, signal };
+    expect(await language(asked)).toBe("en");
+    expect(await language({ ...asked, signal: AbortSignal.abort() })).toBe("en");
+  });
+});
+
+describe("the message itself", () => {
+  const message: UserMessage = {
+    appId: "A1",
+    team: "T1",
+    channel: "C1",
+    user: "U1",
+    ts: "1762750000.000100",
+    direct: false,
+    text: "hello",
+  };
+
+  describe("the routes", () => {
+    const routes = [
+      { team: "T1", channel: "C1", destination: ["both"] },
+      { channel: "C1", destination: ["channel"] },
+      { word: "deploy", destination: ["deploy", "spare"] },
+      { team: "T1", destination: ["team"] },
+      { destination: ["default"] },
+    ];
+
+    it.each([
+      ["T1", "C1", "both"],
+      ["T2", "C1", "channel"],
+      ["T1", "C2", "team"],
+      ["T2", "C2", "default"],
+    ])("send %s in %s to the first that fits, %s", (team, channel, destination) => {
+      expect(findRoute({ routes, message: { ...message, team, channel } })).toEqual([destination]);
+    });
+
+    it.each(["deploy: staging", "Deploy:staging", " deploy : x:y", "ＤＥＰＬＯＹ：本番", "deploy:"])(
+      "take %j for the word deploy, with the destinations in their order",
+      (text) => {
+        expect(findRoute({ routes, message: { ...message, team: "T2", channel: "C2", text } })).toEqual([
+          "deploy",
+          "spare",
+        ]);
+      },
+    );
+
+    it.each(["deploy staging", "please deploy: x", "deploys: x", "undeploy: x", ": deploy", ""])(
+      "do not take %j for it",
+      (text) => {
+        expect(findRoute({ routes, message: { ...message, team: "T2", channel: "C2", text } })).toEqual(["default"]);
+      },
+    );
+
+    it("are found by the beginning of the text alone", () => {
+      const inOther = { ...message, team: "T2", channel: "C2" };
+      const longest = `${" ".repeat(1000)}deploy: ${"x".repeat(40_000)}`;
+      expect(findRoute({ routes, message: { ...inOther, text: longest } })).toEqual(["deploy", "spare"]);
+      const late = `deploy${" ".repeat(1000)}: x`;
+      expect(findRoute({ routes, message: { ...inOther, text: late } })).toEqual(["default"]);
+    });
+
+    it("lead nowhere where none fits", () => {
+      expect(findRoute({ routes: routes.slice(0, 3), message: { ...message, team: "T2", channel: "C2" } })).toEqual([]);
+      expect(findRoute({ routes: [], message })).toEqual([]);
+    });
+  });
+
+  describe("the age", () => {
+    const sentMs = Number(message.ts) * 1000;
+    const at = (nowMs: number, receivedAtMs = nowMs) => isTooOld({ ts: message.ts, receivedAtMs, nowMs });
+
+    it("is too high when more than 24 hours have passed since the post", () => {
+      expect([at(sentMs), at(sentMs + maxAgeMs), at(sentMs + maxAgeMs + 1)]).toEqual([false, false, true]);
+    });
+
+    it("is too high when the message lay in the queue that long, whatever its ts says", () => {
+      expect(at(sentMs + 1000, sentMs - maxAgeMs)).toBe(true);
+    });
+
+    it("is too high where the ts is no number", () => {
+      expect(isTooOld({ ts: "soon", receivedAtMs: sentMs, nowMs: sentMs })).toBe(true);
+    });
   });
 });

@@ -44,6 +44,9 @@ async function tell(refusals: Refusals, messages: { asking: typeof asking; reque
 const messages = (count: number, whose: (n: number) => Partial<typeof asking> = () => ({})) =>
   Array.from({ length: count }, (_, n) => ({ asking: { ...asking, ...whose(n) }, requestId: `r${n}` }));
 
+const tellMany = (refusals: Refusals, count: number, whose: (n: number) => Partial<typeof asking>) =>
+  tell(refusals, messages(count, whose));
+
 describe("a refusal", () => {
   it("is told once to a person in a channel, however often they ask, and again after a quarter of an hour", async () => {
     const refusals = process();
@@ -62,12 +65,7 @@ describe("a refusal", () => {
 
   it("is told in each channel and to each person", async () => {
     const whose = [{ channel: "C1" }, { channel: "C2" }, { user: "U2" }, { team: "T2" }];
-    expect(
-      await tell(
-        process(),
-        messages(4, (n) => whose[n] ?? {}),
-      ),
-    ).toBe(4);
+    expect(await tellMany(process(), 4, (n) => whose[n] ?? {})).toBe(4);
   });
 
   it("is told three times to a person who writes in many channels, and the budget of the others remains", async () => {
@@ -76,19 +74,9 @@ describe("a refusal", () => {
     expect(await tell(refusals, inChannels)).toBe(maxRefusalsPerUser);
     expect(await tell(other, inChannels)).toBe(0);
     const before = calls;
-    expect(
-      await tell(
-        refusals,
-        messages(300, (n) => ({ channel: `C+${n}` })),
-      ),
-    ).toBe(0);
+    expect(await tellMany(refusals, 300, (n) => ({ channel: `C+${n}` }))).toBe(0);
     expect(calls).toBe(before);
-    expect(
-      await tell(
-        other,
-        messages(20, (n) => ({ user: `U+${n}` })),
-      ),
-    ).toBe(20);
+    expect(await tellMany(other, 20, (n) => ({ user: `U+${n}` }))).toBe(20);
     nowMs += refusalWindowMs;
     expect(await tell(other, inChannels)).toBe(maxRefusalsPerUser);
   });
@@ -106,17 +94,10 @@ describe("a refusal", () => {
   it("costs the store nothing where it is not told, of one person or of many", async () => {
     const refusals = process();
     await tell(refusals, messages(1));
-    for (let n = 0; n <= maxRefusalsPerTeam; n++)
-      await tell(
-        refusals,
-        messages(1, () => ({ user: `U-${n}` })),
-      );
+    for (let n = 0; n <= maxRefusalsPerTeam; n++) await tellMany(refusals, 1, () => ({ user: `U-${n}` }));
     const before = calls;
     await tell(refusals, messages(1000));
-    await tell(
-      refusals,
-      messages(1000, (n) => ({ user: `U+${n}` })),
-    );
+    await tellMany(refusals, 1000, (n) => ({ user: `U+${n}` }));
     expect(calls).toBe(before);
   });
 
@@ -160,15 +141,8 @@ describe("a notice to somebody who may ask", () => {
 
   it("is told once for its kind and thread, whichever process hears of it, and again after a quarter of an hour", async () => {
     const refusals = process();
-    const at = [
-      {},
-      {},
-      { kind: "not_yours" },
-      { threadTs: "1.1" },
-      { threadTs: "1.1" },
-      { channel: "C2" },
-      { user: "U2" },
-    ];
+    const inThread = { threadTs: "1.1" };
+    const at = [{}, {}, { kind: "not_yours" }, inThread, inThread, { channel: "C2" }, { user: "U2" }];
     const told: boolean[] = [];
     for (const each of at) told.push(await notice(refusals, each));
     expect(told).toEqual([true, false, true, true, false, true, true]);
@@ -190,10 +164,7 @@ describe("a notice to somebody who may ask", () => {
 
   it("has a budget of its own: neither these nor those of people who may not ask use up the other's", async () => {
     const refusals = process();
-    await tell(
-      refusals,
-      messages(300, (n) => ({ user: `U${n}` })),
-    );
+    await tellMany(refusals, 300, (n) => ({ user: `U${n}` }));
     expect(await notice(refusals)).toBe(true);
     nowMs += refusalWindowMs;
     for (let n = 0; n < 30; n++) await notice(refusals, { threadTs: `${n}.1` });

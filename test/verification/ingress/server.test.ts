@@ -1,29 +1,25 @@
-/** The server over real sockets: what reaches the ingress, what is refused before it, and how it ends. */
+/** The HTTP server of the ingress. */
 import { connect } from "node:net";
-import { afterEach, describe, expect, it } from "@jest/globals";
-import { createLog } from "../../../lambdas/shared/log.ts";
+import { describe, expect, it } from "@jest/globals";
 import type { Ingress } from "../../../lambdas/verification/ingress/ingress.ts";
-import {
-  type Page,
-  startVerificationServer,
-  type VerificationServer,
-} from "../../../lambdas/verification/ingress/server.ts";
-import { send } from "./send.ts";
+import { type Page, startVerificationServer } from "../../../lambdas/verification/ingress/server.ts";
+import { keptLog } from "../../doubles/kept-log.ts";
+import { closeAfterTest } from "../../doubles/serving.ts";
 import { setUp } from "./setup.ts";
-import { bytesOf, fixture, secret, signed } from "./slack-request.ts";
+import { bytesOf, fixture, secret, send, signed } from "./slack-request.ts";
 
 const body = bytesOf(fixture("app-mention"));
 const ok: Ingress = async () => ({ status: 200, headers: {}, body: "" });
-let server: VerificationServer | undefined;
-afterEach(async () => {
-  await server?.close();
-  server = undefined;
-});
 
-async function start({ ingress = ok, page }: { ingress?: Ingress; page?: Page } = {}): Promise<VerificationServer> {
-  server = await startVerificationServer({ ingress, port: 0, maxBodyBytes: 10_000, ...(page ? { page } : {}) });
-  return server;
+type Given = Partial<Parameters<typeof startVerificationServer>[0]>;
+
+async function startWith(given: Given) {
+  return closeAfterTest(await startVerificationServer({ ingress: ok, port: 0, ...given }));
 }
+
+const start = (given: Given = {}) => startWith({ maxBodyBytes: 10_000, ...given });
+
+const statusOf = async (request: Parameters<typeof send>[0]) => (await send(request)).status;
 
 /** Writes raw bytes and resolves to everything that came back until the server closed the connection. */
 function raw(port: number, bytes: string): Promise<string> {
@@ -52,7 +48,7 @@ describe("the server", () => {
     const { url } = await start({ ingress });
     const { headers } = signed({ body });
     const twice = [...headers, ...headers.filter(([name]) => name === "X-Slack-Signature")];
-    expect((await send({ url: `${url}/slack/events`, headers: twice, body })).status).toBe(401);
+    expect(await statusOf({ url: `${url}/slack/events`, headers: twice, body })).toBe(401);
     expect(asks).toEqual([]);
   });
 
@@ -69,7 +65,7 @@ describe("the server", () => {
 
   it("is healthy", async () => {
     const { url } = await start();
-    expect((await send({ url: `${url}/healthz`, method: "GET" })).status).toBe(200);
+    expect(await statusOf({ url: `${url}/healthz`, method: "GET" })).toBe(200);
   });
 
   it.each([
@@ -93,8 +89,8 @@ describe("the server", () => {
     };
     const { url } = await start({ page });
     expect(await send({ url: `${url}/`, method: "GET" })).toEqual({ status: 200, body: "the page" });
-    expect((await send({ url: `${url}/other`, method: "GET" })).status).toBe(404);
-    expect((await send({ url: `${url}/slack/events` })).status).toBe(200);
+    expect(await statusOf({ url: `${url}/other`, method: "GET" })).toBe(404);
+    expect(await statusOf({ url: `${url}/slack/events` })).toBe(200);
   });
 
   it("answers 500 without the cause where the page or the ingress breaks, and lives on", async () => {
@@ -102,7 +98,7 @@ describe("the server", () => {
     const { url } = await start({ page: broken, ingress: broken });
     expect(await send({ url: `${url}/`, method: "GET" })).toEqual({ status: 500, body: "" });
     expect(await send({ url: `${url}/slack/events`, body })).toEqual({ status: 500, body: "" });
-    expect((await send({ url: `${url}/healthz`, method: "GET" })).status).toBe(200);
+    expect(await statusOf({ url: `${url}/healthz`, method: "GET" })).toBe(200);
   });
 });
 
@@ -130,10 +126,10 @@ describe("a body above the limit", () => {
 
   it("begins one byte above it", async () => {
     const { url } = await start({ ingress: setUp().ingress });
-    const statusOf = async (length: number) =>
-      (await send({ url: `${url}/slack/events`, ...signed({ body: Buffer.alloc(length, "x") }) })).status;
-    expect(await statusOf(10_000)).toBe(200);
-    expect(await statusOf(10_001)).toBe(413);
+    const bytes = (length: number) =>
+      statusOf({ url: `${url}/slack/events`, ...signed({ body: Buffer.alloc(length, "x") }) });
+    expect(await bytes(10_000)).toBe(200);
+    expect(await bytes(10_001)).toBe(413);
   });
 });
 
@@ -163,7 +159,7 @@ describe("refused requests", () => {
     const { url } = await start({ ingress });
     const refuse = async (times: number) => {
       for (let count = 0; count < times; count++) {
-        expect((await send({ url: `${url}/slack/events`, headers: [], body })).status).toBe(401);
+        expect(await statusOf({ url: `${url}/slack/events`, headers: [], body })).toBe(401);
       }
     };
     await refuse(5);
@@ -214,7 +210,7 @@ describe("many bodies at once", () => {
 
   it("take no more memory together than they may: the oldest unfinished ones give way", async () => {
     const { ingress, lines } = setUp({ now: Date.now });
-    server = await startVerificationServer({ ingress, port: 0, maxHeldBytes: 100_000 });
+    const server = await startWith({ ingress, maxHeldBytes: 100_000 });
     const { port } = server;
     const held = Array.from({ length: 20 }, () => hold(port, 10_000));
     let cutOff = 0;
@@ -234,18 +230,18 @@ describe("many bodies at once", () => {
     expect(lines.map((line) => JSON.parse(line)).filter(({ reason }) => reason === "busy")).toHaveLength(1);
     const timestamp = String(Math.floor(Date.now() / 1000));
     const large = signed({ body: Buffer.alloc(90_000, "x"), key: "false", timestamp });
-    expect((await send({ url: `${server.url}/slack/events`, ...large })).status).toBe(401);
+    expect(await statusOf({ url: `${server.url}/slack/events`, ...large })).toBe(401);
   });
 
   it("do not keep a signed request out, however often their senders come again", async () => {
     const { ingress, asks } = setUp({ now: Date.now });
-    server = await startVerificationServer({ ingress, port: 0, maxHeldBytes: 50_000 });
+    const server = await startWith({ ingress, maxHeldBytes: 50_000 });
     const { port, url } = server;
     const attackers = holdAgain({ port, bytes: 10_000, times: 17 });
     await hold(port, 10_000).answer;
     const timestamp = String(Math.floor(Date.now() / 1000));
     for (let count = 0; count < 10; count++) {
-      expect((await send({ url: `${url}/slack/events`, ...signed({ body, timestamp }) })).status).toBe(200);
+      expect(await statusOf({ url: `${url}/slack/events`, ...signed({ body, timestamp }) })).toBe(200);
     }
     expect(asks).toHaveLength(10);
     attackers.stop();
@@ -261,11 +257,11 @@ describe("many bodies at once", () => {
       await goOn.promise;
       return { status: 200, headers: {}, body: "" };
     };
-    server = await startVerificationServer({ ingress, port: 0, maxHeldBytes: 10_000 });
+    const server = await startWith({ ingress, maxHeldBytes: 10_000 });
     const { url } = server;
     const whole = send({ url: `${url}/slack/events`, body: Buffer.alloc(6000, "x") });
     await arrived.promise;
-    expect((await send({ url: `${url}/slack/events`, body: Buffer.alloc(6000, "x") })).status).toBe(503);
+    expect(await statusOf({ url: `${url}/slack/events`, body: Buffer.alloc(6000, "x") })).toBe(503);
     goOn.resolve();
     expect((await whole).status).toBe(200);
   });
@@ -283,12 +279,12 @@ describe("many connections at once", () => {
   }
 
   it("are bounded: the one that has waited longest for nothing is closed", async () => {
-    server = await startVerificationServer({ ingress: ok, port: 0, maxConnections: 3 });
+    const server = await startWith({ maxConnections: 3 });
     const { port, url } = server;
     const sockets = [open(port), open(port), open(port)];
     await Promise.all(sockets.map(({ opened }) => opened));
     for (let count = 0; count < 3; count++) {
-      expect((await send({ url: `${url}/healthz`, method: "GET" })).status).toBe(200);
+      expect(await statusOf({ url: `${url}/healthz`, method: "GET" })).toBe(200);
     }
     await sockets[0]?.closed;
     for (const { end } of sockets) end();
@@ -304,7 +300,7 @@ describe("many connections at once", () => {
       await goOn.promise;
       return { status: 200, headers: {}, body: "" };
     };
-    server = await startVerificationServer({ ingress, port: 0, maxConnections: 1 });
+    const server = await startWith({ ingress, maxConnections: 1 });
     const { port, url } = server;
     const answered = send({ url: `${url}/slack/events`, body });
     await arrived.promise;
@@ -312,31 +308,30 @@ describe("many connections at once", () => {
     goOn.resolve();
     expect((await answered).status).toBe(200);
     // The connection that was kept alive for it has no request any more.
-    expect((await send({ url: `${url}/healthz`, method: "GET" })).status).toBe(200);
+    expect(await statusOf({ url: `${url}/healthz`, method: "GET" })).toBe(200);
   });
 });
 
 describe("the server's end and its limits", () => {
   it("cuts off who sends headers or a body too slowly", async () => {
     const { ingress } = setUp({ now: Date.now });
-    server = await startVerificationServer({ ingress, port: 0, headersTimeoutMs: 100, requestTimeoutMs: 200 });
+    const server = await startWith({ ingress, headersTimeoutMs: 100, requestTimeoutMs: 200 });
     const head = "POST /slack/events HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n";
     const begun = `${head}${plausible()}\r\nabc`;
     const answers = await Promise.all([raw(server.port, head), raw(server.port, begun)]);
     for (const answer of answers) expect(answer).toMatch(/^HTTP\/1.1 408 /);
-    expect((await send({ url: `${server.url}/healthz`, method: "GET" })).status).toBe(200);
+    expect(await statusOf({ url: `${server.url}/healthz`, method: "GET" })).toBe(200);
   });
 
   it("outlives a caller who hangs up in the middle of the body, and calls that no error", async () => {
-    const lines: string[] = [];
-    const log = createLog({ service: "verification", write: (line) => lines.push(line) });
-    server = await startVerificationServer({ ingress: setUp({ now: Date.now }).ingress, port: 0, log });
+    const { log, lines } = keptLog();
+    const server = await startWith({ ingress: setUp({ now: Date.now }).ingress, log });
     const { port, url } = server;
     const socket = connect(port, "127.0.0.1");
     const head = `POST /slack/events HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n${plausible()}\r\nabc`;
     socket.write(head, () => socket.destroy());
     await new Promise((resolve) => socket.on("close", resolve));
-    expect((await send({ url: `${url}/healthz`, method: "GET" })).status).toBe(200);
+    expect(await statusOf({ url: `${url}/healthz`, method: "GET" })).toBe(200);
     expect(lines).toEqual([]);
   });
 

@@ -2,12 +2,14 @@
 
 import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
-import { createLog } from "../../../lambdas/shared/log.ts";
-
 import { createMinuteLimiter } from "../../../lambdas/shared/minute-limiter.ts";
 import { createIngress, type Ingress } from "../../../lambdas/verification/ingress/ingress.ts";
 import { type AskMessage, type QueueMessage, queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
+import { keptLog } from "../../doubles/kept-log.ts";
 import { nowMs, secret } from "./slack-request.ts";
+
+/** An answer that says nothing but its status. */
+export const emptyAnswer = (status: number) => ({ status, headers: { "cache-control": "no-store" }, body: "" });
 
 /** `sent` is all that reached the queue, `asks` the questions among it. */
 export type Setup = { ingress: Ingress; asks: AskMessage[]; sent: QueueMessage[]; lines: string[] };
@@ -25,7 +27,7 @@ export function setUp({
 } = {}): Setup {
   const asks: AskMessage[] = [];
   const sent: QueueMessage[] = [];
-  const lines: string[] = [];
+  const { log, lines } = keptLog({ level: "debug" });
   const remember: TaskQueue["send"] = async ({ body }) => {
     const message = queueMessageSchema.parse(JSON.parse(body));
     sent.push(message);
@@ -36,7 +38,7 @@ export function setUp({
     queue: { send: send ?? remember },
     now,
     isDue: createMinuteLimiter({ now }),
-    log: createLog({ service: "verification", level: "debug", write: (line) => lines.push(line) }),
+    log,
     ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
   });
   return { ingress, asks, sent, lines };

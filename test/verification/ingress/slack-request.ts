@@ -1,6 +1,7 @@
 /** Requests as Slack sends them: a fixture's payload, signed at run time by an HMAC of the tests' own. */
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { request as httpRequest } from "node:http";
 import type { HeaderPairs } from "../../../lambdas/verification/ingress/authenticate.ts";
 import type { IngressRequest } from "../../../lambdas/verification/ingress/ingress.ts";
 
@@ -26,30 +27,21 @@ export function formOf(fields: Record<string, unknown>): Buffer {
   return Buffer.from(new URLSearchParams(pairs).toString());
 }
 
-export function signatureOf({
-  body,
-  timestamp,
-  key = secret,
-}: {
-  body: Uint8Array;
-  timestamp: string;
-  key?: string;
-}): string {
+type SignatureOfOptions = { body: Uint8Array; timestamp: string; key?: string };
+
+export function signatureOf({ body, timestamp, key = secret }: SignatureOfOptions): string {
   const base = Buffer.concat([Buffer.from(`v0:${timestamp}:`), body]);
   return `v0=${createHmac("sha256", key).update(base).digest("hex")}`;
 }
+
+type SignedOptions = { body: Uint8Array; timestamp?: string; key?: string; more?: HeaderPairs };
 
 export function signed({
   body,
   timestamp = String(nowMs / 1000),
   key = secret,
   more = [],
-}: {
-  body: Uint8Array;
-  timestamp?: string;
-  key?: string;
-  more?: HeaderPairs;
-}): IngressRequest {
+}: SignedOptions): IngressRequest {
   const headers: HeaderPairs = [
     ["Content-Type", "application/json"],
     ["X-Slack-Request-Timestamp", timestamp],
@@ -57,4 +49,23 @@ export function signed({
     ...more,
   ];
   return { headers, body };
+}
+
+/** One HTTP request with exactly the given headers, also repeated ones, over a connection of its own. */
+export function send({
+  url,
+  method = "POST",
+  headers = [],
+  body = Buffer.alloc(0),
+}: Partial<IngressRequest> & { url: string; method?: string }): Promise<{ status: number; body: string }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>();
+  const flat = [...headers, ["Content-Length", String(body.byteLength)], ["Host", "127.0.0.1"]].flat();
+  const sent = httpRequest(url, { method, headers: flat, agent: false }, async (response) => {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of response) chunks.push(chunk);
+    resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() });
+  });
+  sent.on("error", reject);
+  sent.end(body);
+  return promise;
 }

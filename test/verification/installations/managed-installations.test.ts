@@ -1,48 +1,41 @@
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { AwsCallError } from "../../../lambdas/shared/aws/json-call.ts";
 import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-manager.ts";
 import {
   createManagedInstallations,
   createStageTokens,
 } from "../../../lambdas/verification/installations/managed-installations.ts";
+import { serve } from "../../doubles/serving.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";
-import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import { stored } from "./stored.ts";
 
 const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "an-aws-secret" };
 const region = "eu-central-1";
 const prefix = "sekisho/dev/installations/";
-let server: WebServer | undefined;
-afterEach(async () => {
-  await server?.close();
-  server = undefined;
-});
 
 /** Secrets Manager as far as it is used here; `secrets` by name. Of those in `deleted` the deletion was asked for. */
 async function secretsManager(secrets: Record<string, string> = {}, refuse?: string) {
   const calls: string[] = [];
   const deleted = new Set<string>();
-  server = await startWebServer({
-    handle: async (received) => {
-      const problem = sigv4Problem({ received, credentials, service: "secretsmanager", region });
-      if (problem !== undefined) return failure(problem);
-      const operation = String(received.request.headers.get("x-amz-target")).split(".")[1] ?? "";
-      const { SecretId, Name, SecretString, ClientRequestToken } = JSON.parse(Buffer.from(received.body).toString());
-      const name = SecretId ?? Name;
-      calls.push(`${operation} ${name}`);
-      if (refuse !== undefined) return failure(refuse);
-      if (operation === "RestoreSecret") deleted.delete(name);
-      if (operation === "RestoreSecret") return Response.json({ Name: name });
-      if (deleted.has(name)) return failure("InvalidRequestException");
-      if (operation === "GetSecretValue")
-        return name in secrets ? Response.json({ SecretString: secrets[name] }) : failure("ResourceNotFoundException");
-      if (!/^[a-zA-Z0-9-]{32,64}$/.test(ClientRequestToken)) return failure("InvalidParameterException");
-      if (operation === "CreateSecret" && name in secrets) return failure("ResourceExistsException");
-      secrets[name] = SecretString;
-      return Response.json({ Name: name });
-    },
+  const { url } = await serve((received) => {
+    const problem = sigv4Problem({ received, credentials, service: "secretsmanager", region });
+    if (problem !== undefined) return failure(problem);
+    const operation = String(received.request.headers.get("x-amz-target")).split(".")[1] ?? "";
+    const { SecretId, Name, SecretString, ClientRequestToken } = JSON.parse(Buffer.from(received.body).toString());
+    const name = SecretId ?? Name;
+    calls.push(`${operation} ${name}`);
+    if (refuse !== undefined) return failure(refuse);
+    if (operation === "RestoreSecret") deleted.delete(name);
+    if (operation === "RestoreSecret") return Response.json({ Name: name });
+    if (deleted.has(name)) return failure("InvalidRequestException");
+    if (operation === "GetSecretValue")
+      return name in secrets ? Response.json({ SecretString: secrets[name] }) : failure("ResourceNotFoundException");
+    if (!/^[a-zA-Z0-9-]{32,64}$/.test(ClientRequestToken)) return failure("InvalidParameterException");
+    if (operation === "CreateSecret" && name in secrets) return failure("ResourceExistsException");
+    secrets[name] = SecretString;
+    return Response.json({ Name: name });
   });
-  const endpoint = new URL(server.url);
+  const endpoint = new URL(url);
   const aws = { region, credentials: async () => credentials, endpointOf: () => endpoint };
   return { calls, secrets, deleted, aws, installations: createManagedInstallations({ prefix, aws }) };
 }
@@ -80,7 +73,6 @@ describe("installations in Secrets Manager", () => {
 
   it("are none where there is no such secret, and unknown where Secrets Manager refuses", async () => {
     expect(await (await secretsManager()).installations.get({ id: "T1" })).toBeUndefined();
-    await server?.close();
     const { installations } = await secretsManager({}, "AccessDeniedException");
     await expect(installations.get({ id: "T1" })).rejects.toThrow(/AccessDenied/);
     await expect(installations.put({ id: "T1", installation: stored() })).rejects.toThrow(/AccessDenied/);

@@ -7,6 +7,7 @@ import { createMemoryLedger, type InstallLedger } from "../../../lambdas/verific
 import { createTableLedger } from "../../../lambdas/verification/oauth/table-ledger.ts";
 import { type Emulator, emulatorAccess, startDynamoDbEmulator, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { createTaskTable } from "../../doubles/aws/emulators-resources.ts";
+import { forAll } from "../../doubles/for-all.ts";
 
 const startMs = Date.UTC(2026, 10, 22, 12);
 const dayMs = 86_400_000;
@@ -57,25 +58,23 @@ describe("the ledger of one process", () => {
 
   it("counts no state twice and refuses none that is new, whatever the order", async () => {
     const uses = fc.array(fc.record({ id: fc.nat(20), ageMs: fc.nat(5), laterMs: fc.nat(3) }), { maxLength: 100 });
-    await fc.assert(
-      fc.asyncProperty(uses, async (each) => {
-        nowMs = startMs;
-        const ledger = createMemoryLedger({ maxStates: 4, now });
-        const used = new Set<string>();
-        const begun = new Map<number, number>();
-        for (const { id, ageMs, laterMs } of each) {
-          nowMs += laterMs;
-          const issuedAtMs = begun.get(id) ?? nowMs - ageMs;
-          begun.set(id, issuedAtMs);
-          const state = `state-${id}`;
-          if (!(await ledger.useState({ id: state, issuedAtMs }))) continue;
-          expect(used).not.toContain(state);
-          used.add(state);
-        }
-        nowMs += 1;
-        expect(await ledger.useState({ id: "new", issuedAtMs: nowMs })).toBe(true);
-      }),
-    );
+    await forAll(uses).holdAsync(async (each) => {
+      nowMs = startMs;
+      const ledger = createMemoryLedger({ maxStates: 4, now });
+      const used = new Set<string>();
+      const begun = new Map<number, number>();
+      for (const { id, ageMs, laterMs } of each) {
+        nowMs += laterMs;
+        const issuedAtMs = begun.get(id) ?? nowMs - ageMs;
+        begun.set(id, issuedAtMs);
+        const state = `state-${id}`;
+        if (!(await ledger.useState({ id: state, issuedAtMs }))) continue;
+        expect(used).not.toContain(state);
+        used.add(state);
+      }
+      nowMs += 1;
+      expect(await ledger.useState({ id: "new", issuedAtMs: nowMs })).toBe(true);
+    });
   });
 
   it("refuses no state for states that have expired", async () => {

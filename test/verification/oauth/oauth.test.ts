@@ -1,25 +1,25 @@
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { createLog } from "../../../lambdas/shared/log.ts";
+import { beforeEach, describe, expect, it } from "@jest/globals";
 import { createBotTokens, type StoredInstallation } from "../../../lambdas/verification/installations/installations.ts";
 import { createMemoryLedger } from "../../../lambdas/verification/oauth/ledger.ts";
 import { createOauth } from "../../../lambdas/verification/oauth/oauth.ts";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import { type KeptLog, keptLog } from "../../doubles/kept-log.ts";
+import { closeAfterTest, serve } from "../../doubles/serving.ts";
 import { createBrowser } from "./browser.ts";
 
 const install = { clientId: "12.34", clientSecret: "0123456789abcdef0123456789abcdef" };
 const startMs = 1_790_000_000_000;
 let fakeSlack: FakeSlack;
-let lines: string[];
+let kept: KeptLog;
 let stored: Map<string, StoredInstallation>;
 let nowMs: number;
 
 beforeEach(async () => {
-  fakeSlack = await startFakeSlack({ signingSecret: "s", botToken: "xoxb-fake-slack", install });
-  lines = [];
+  fakeSlack = closeAfterTest(await startFakeSlack({ signingSecret: "s", botToken: "xoxb-fake-slack", install }));
+  kept = keptLog({ level: "debug" });
   stored = new Map();
   nowMs = startMs;
 });
-afterEach(() => fakeSlack.close());
 
 type Options = Parameters<typeof createOauth>[0];
 
@@ -31,13 +31,31 @@ function oauth(changed: Partial<Options> = {}) {
     installations: { put: async ({ id, installation }) => void stored.set(id, installation) },
     ledger: createMemoryLedger({ now: () => nowMs }),
     apiUrl: fakeSlack.apiUrl,
-    log: createLog({ service: "verification", level: "debug", write: (line) => lines.push(line) }),
+    log: kept.log,
     now: () => nowMs,
     ...changed,
   });
 }
 
-const logged = () => lines.map((line) => JSON.parse(line));
+const logged = () => kept.entries();
+const codeFor = (place: { team: string } | { enterprise: string } = { team: "TSECOND" }) =>
+  fakeSlack.authorize(place).code;
+
+/** A browser that has begun the flow, and comes back as Slack leads it. */
+async function begun(flow = oauth(), language = "en") {
+  const browser = createBrowser({ oauth: flow, language });
+  const { state } = await browser.begin();
+  const cookies = new Map(browser.cookies);
+  return {
+    browser,
+    state,
+    back: (query: Record<string, string> = { code: codeFor() }) => browser.back({ state, ...query }),
+    /** The browser has its cookies again. */
+    restore() {
+      for (const [name, value] of cookies) browser.cookies.set(name, value);
+    },
+  };
+}
 
 describe("the installation of the app", () => {
   it("begins at Slack with the client, the manifest's scopes and a state", async () => {
@@ -57,9 +75,8 @@ describe("the installation of the app", () => {
   });
 
   it("ends with a token that works there, and with words", async () => {
-    const browser = createBrowser({ oauth: oauth() });
-    const { state } = await browser.begin();
-    const page = await browser.back({ state, code: fakeSlack.authorize({ team: "TSECOND" }).code });
+    const { browser, back } = await begun();
+    const page = await back();
     expect(page.status).toBe(200);
     expect(page.text).toContain("The app is installed.");
     const installation = stored.get("TSECOND");
@@ -70,9 +87,8 @@ describe("the installation of the app", () => {
   });
 
   it("of a whole organization is stored under the organization", async () => {
-    const browser = createBrowser({ oauth: oauth() });
-    const { state } = await browser.begin();
-    await browser.back({ state, code: fakeSlack.authorize({ enterprise: "ESTANDIN" }).code });
+    const { back } = await begun();
+    await back({ code: codeFor({ enterprise: "ESTANDIN" }) });
     expect([...stored.keys()]).toEqual(["ESTANDIN"]);
     expect(stored.get("ESTANDIN")).toMatchObject({ enterprise: "ESTANDIN" });
     expect(stored.get("ESTANDIN")).not.toHaveProperty("team");
@@ -91,9 +107,8 @@ describe("the installation of the app", () => {
     ["ja;q=0", "The app is installed.", "en"],
     ["", "The app is installed.", "en"],
   ])("ends in the browser's language: %s", async (language, words, tag) => {
-    const browser = createBrowser({ oauth: oauth(), language });
-    const { state } = await browser.begin();
-    const page = await browser.back({ state, code: fakeSlack.authorize({ team: "TSECOND" }).code });
+    const { back } = await begun(oauth(), language);
+    const page = await back();
     expect(page.text).toContain(words);
     expect(page.text).toContain(`lang="${tag}"`);
   });
@@ -111,10 +126,8 @@ describe("a state", () => {
       async () => (await createBrowser({ oauth: oauth({ clientSecret: async () => "another" }) }).begin()).state,
     ],
   ])("that %s installs nothing", async (_what, change) => {
-    const browser = createBrowser({ oauth: oauth() });
-    const { state } = await browser.begin();
-    const code = fakeSlack.authorize({ team: "TSECOND" }).code;
-    const page = await browser.back({ state: await change(state), code });
+    const { state, back } = await begun();
+    const page = await back({ state: await change(state), code: codeFor() });
     expect(page.status).toBe(400);
     expect(page.text).toContain("this browser did not begin here");
     expect(stored.size).toBe(0);
@@ -124,8 +137,8 @@ describe("a state", () => {
   it("that another browser began is worthless, used or not", async () => {
     const [first, second] = [createBrowser({ oauth: oauth() }), createBrowser({ oauth: oauth() })];
     const { state } = await first.begin();
-    await first.back({ state, code: fakeSlack.authorize({ team: "TSECOND" }).code });
-    const code = fakeSlack.authorize({ team: "TSTANDIN" }).code;
+    await first.back({ state, code: codeFor() });
+    const code = codeFor({ team: "TSTANDIN" });
     for (const browser of [first, second]) expect((await browser.back({ state, code })).status).toBe(400);
     await second.begin();
     expect((await second.back({ state, code })).status).toBe(400);
@@ -133,43 +146,35 @@ describe("a state", () => {
   });
 
   it("is used once: a second code with it, and the cookie kept, installs nothing", async () => {
-    const flow = oauth();
-    const browser = createBrowser({ oauth: flow });
-    const { state } = await browser.begin();
-    const cookies = new Map(browser.cookies);
-    expect((await browser.back({ state, code: fakeSlack.authorize({ team: "TSECOND" }).code })).status).toBe(200);
-    for (const [name, value] of cookies) browser.cookies.set(name, value);
-    const again = await browser.back({ state, code: fakeSlack.authorize({ team: "TSTANDIN" }).code });
+    const { back, restore } = await begun();
+    expect((await back()).status).toBe(200);
+    restore();
+    const again = await back({ code: codeFor({ team: "TSTANDIN" }) });
     expect(again.status).toBe(400);
     expect(again.text).toContain("it was done already");
     expect([...stored.keys()]).toEqual(["TSECOND"]);
   });
 
   it("is used once, however it is spelled", async () => {
-    const browser = createBrowser({ oauth: oauth() });
-    const { state } = await browser.begin();
-    const cookies = new Map(browser.cookies);
-    const back = async (spelled: string) => {
-      for (const [name, value] of cookies) browser.cookies.set(name, value);
-      return (await browser.back({ state: spelled, code: fakeSlack.authorize({ team: "TSECOND" }).code })).status;
+    const { state, back, restore } = await begun();
+    const statusOf = async (spelled: string) => {
+      restore();
+      return (await back({ state: spelled, code: codeFor() })).status;
     };
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     // The last of 43 characters carries four bits: three others mean the same.
     const last = alphabet.indexOf(state.slice(-1));
     const spellings = [1, 2, 3].map((bits) => state.slice(0, -1) + alphabet[last ^ bits]);
-    expect(await back(state)).toBe(200);
-    for (const spelled of [...spellings, `${state}=`, `${state} `]) expect(await back(spelled)).toBe(400);
+    expect(await statusOf(state)).toBe(200);
+    for (const spelled of [...spellings, `${state}=`, `${state} `]) expect(await statusOf(spelled)).toBe(400);
     expect(logged().filter(({ message }) => message === "app_installed")).toHaveLength(1);
   });
 
   it("is used up by a refusal, too", async () => {
-    const flow = oauth();
-    const browser = createBrowser({ oauth: flow });
-    const { state } = await browser.begin();
-    const cookies = new Map(browser.cookies);
-    await browser.back({ state, error: "access_denied" });
-    for (const [name, value] of cookies) browser.cookies.set(name, value);
-    expect((await browser.back({ state, code: fakeSlack.authorize({ team: "TSECOND" }).code })).status).toBe(400);
+    const { back, restore } = await begun();
+    await back({ error: "access_denied" });
+    restore();
+    expect((await back()).status).toBe(400);
     expect(stored.size).toBe(0);
   });
 
@@ -177,44 +182,35 @@ describe("a state", () => {
     const [former, next] = ["former", "next"].map((stateSalt) => oauth({ stateSalt }));
     if (former === undefined || next === undefined) throw new Error("two flows");
     let isRestarted = false;
-    const browser = createBrowser({ oauth: (request) => (isRestarted ? next : former)(request) });
-    const { state } = await browser.begin();
+    const { back } = await begun((request) => (isRestarted ? next : former)(request));
     isRestarted = true;
-    expect((await browser.back({ state, code: fakeSlack.authorize({ team: "TSECOND" }).code })).status).toBe(400);
+    expect((await back()).status).toBe(400);
     expect(stored.size).toBe(0);
   });
 
   it("is good for ten minutes", async () => {
-    const browser = createBrowser({ oauth: oauth() });
-    const { state } = await browser.begin();
+    const late = await begun();
     nowMs = startMs + 600_000;
-    const { code } = fakeSlack.authorize({ team: "TSECOND" });
-    expect((await browser.back({ state, code })).status).toBe(400);
-    nowMs = startMs + 599_000;
-    const again = createBrowser({ oauth: oauth() });
-    const begun = await again.begin();
+    expect((await late.back()).status).toBe(400);
+    const early = await begun();
     nowMs += 599_000;
-    expect((await again.back({ state: begun.state, code })).status).toBe(200);
+    expect((await early.back()).status).toBe(200);
   });
 
   it("does not count where the browser has two cookies of ours", async () => {
     const flow = oauth();
-    const browser = createBrowser({ oauth: flow });
-    const { state } = await browser.begin();
+    const { browser, state } = await begun(flow);
     const [pair] = [...browser.cookies].map(([name, value]) => `${name}=${value}`);
     const url = new URL("/slack/oauth_redirect", "http://localhost/");
-    url.search = String(new URLSearchParams({ state, code: fakeSlack.authorize({ team: "TSECOND" }).code }));
+    url.search = String(new URLSearchParams({ state, code: codeFor() }));
     const response = await flow(new Request(url, { headers: { cookie: `${pair}; ${pair}` } }));
     expect(response.status).toBe(400);
   });
 });
 
 describe("an installation that is limited", () => {
-  const install = async (flow: ReturnType<typeof oauth>, place: { team: string } | { enterprise: string }) => {
-    const browser = createBrowser({ oauth: flow });
-    const { state } = await browser.begin();
-    return browser.back({ state, code: fakeSlack.authorize(place).code });
-  };
+  const install = async (flow: ReturnType<typeof oauth>, place: { team: string } | { enterprise: string }) =>
+    (await begun(flow)).back({ code: codeFor(place) });
 
   it("is for the listed workspaces and organizations alone", async () => {
     const flow = oauth({ teams: ["TSTANDIN", "ESTANDIN"] });
@@ -229,13 +225,164 @@ describe("an installation that is limited", () => {
 
   it("is one of so many a day, and codes that are none do not use them up", async () => {
     const flow = oauth({ ledger: createMemoryLedger({ maxPerDay: 1, now: () => nowMs }) });
-    const browser = createBrowser({ oauth: flow });
-    const { state } = await browser.begin();
-    expect((await browser.back({ state, code: "none" })).status).toBe(400);
+    expect((await (await begun(flow)).back({ code: "none" })).status).toBe(400);
     expect((await install(flow, { team: "TSECOND" })).status).toBe(200);
     const refused = await install(flow, { team: "TSTANDIN" });
     expect(refused.status).toBe(429);
     expect(refused.text).toContain("too many installations today");
     expect([...stored.keys()]).toEqual(["TSECOND"]);
+  });
+});
+
+describe("refusals", () => {
+  /** All the way, with the code that Slack gave or another one. */
+  async function installed(changed: Partial<Options> = {}, query?: Record<string, string>) {
+    const { back } = await begun(oauth({ ledger: createMemoryLedger(), now: Date.now, ...changed }));
+    return back(query);
+  }
+
+  const reasons = () => logged().map(({ reason, slack_error }) => [reason, slack_error]);
+
+  /** Slack, answering the exchange of the code like this. */
+  async function answering(answer: (target: string) => Response): Promise<{ apiUrl: string }> {
+    const { url } = await serve(({ target }) => answer(target));
+    return { apiUrl: `${url}/api/` };
+  }
+
+  const granted = {
+    ok: true,
+    access_token: "xoxb-granted",
+    token_type: "bot",
+    scope: "chat:write",
+    bot_user_id: "UBOT",
+    team: { id: "T1", name: "Harbour" },
+    enterprise: null,
+    is_enterprise_install: false,
+  };
+
+  describe("an installation that does not come to be", () => {
+    it("was not allowed by the person", async () => {
+      const page = await installed({}, { error: "access_denied" });
+      expect(page.status).toBe(200);
+      expect(page.text).toContain("you did not allow it");
+      expect(reasons()).toEqual([["denied", undefined]]);
+    });
+
+    it("has a code that is used up, made up, or none", async () => {
+      const { code } = fakeSlack.authorize({ team: "TSECOND" });
+      expect((await installed({}, { code })).status).toBe(200);
+      for (const query of [{ code }, { code: "made-up" }, { code: "x".repeat(1001) }, { code: "" }]) {
+        const page = await installed({}, query);
+        expect([page.status, page.text.includes("used already, or is too old")]).toEqual([400, true]);
+      }
+      expect(stored.size).toBe(1);
+      expect(reasons().slice(1)).toEqual([
+        ["bad_code", "invalid_code"],
+        ["bad_code", "invalid_code"],
+        ["bad_code", undefined],
+        ["bad_code", undefined],
+      ]);
+    });
+
+    it("has a client secret that Slack does not take", async () => {
+      const page = await installed({ clientSecret: async () => "another" });
+      expect(page.status).toBe(502);
+      expect(reasons()).toEqual([["refused", "bad_client_secret"]]);
+    });
+
+    it.each(["status", "reset", "lost_answer"] as const)("is unknown after a %s, and begins again", async (type) => {
+      fakeSlack.inject({ method: "oauth.v2.access", type, status: 500 });
+      const page = await installed();
+      expect(page.status).toBe(503);
+      expect(page.text).toContain('<a href="/slack/install">');
+      expect(stored.size).toBe(0);
+    });
+
+    it.each([
+      ["has no client secret", { clientSecret: async () => "" }],
+      ["cannot read the client secret", { clientSecret: () => Promise.reject(new Error("secret 0123")) }],
+    ])("%s", async (_what, changed) => {
+      const page = await createBrowser({ oauth: oauth(changed) }).get("/slack/install");
+      expect(page.status).toBe(503);
+      expect(page.headers.get("location")).toBeNull();
+      expect(kept.lines.join("")).not.toContain("secret 0123");
+    });
+
+    it("cannot be stored", async () => {
+      const page = await installed({ installations: { put: () => Promise.reject(new Error("xoxb-out of reach")) } });
+      expect(page.status).toBe(503);
+      expect(`${page.text} ${kept.lines.join("")}`).not.toContain("xoxb");
+    });
+
+    it.each([
+      ["whose token ends by itself", { refresh_token: "xoxe-1", expires_in: 43_200 }, 502],
+      ["with a person's token", { access_token: "xoxp-1" }, 503],
+      ["of no workspace", { team: null }, 503],
+      ["of a workspace with an id that is none", { team: { id: "../../SLACK_BOT_TOKEN" } }, 503],
+      ["of no organization, though it says so", { is_enterprise_install: true }, 503],
+    ])("is one %s", async (_what, changed, status) => {
+      const { apiUrl } = await answering(() => Response.json({ ...granted, ...changed }));
+      const page = await installed({ apiUrl });
+      expect(page.status).toBe(status);
+      expect(stored.size).toBe(0);
+    });
+
+    it.each([
+      ["a page", () => new Response("<html>", { headers: { "content-type": "text/html" } })],
+      [
+        "a redirect",
+        (target: string) =>
+          target === "/elsewhere"
+            ? Response.json(granted)
+            : new Response(null, { status: 307, headers: { location: "/elsewhere" } }),
+      ],
+      ["more than it may be", () => Response.json({ ...granted, more: "x".repeat(70_000) })],
+      ["an error with markup for a name", () => Response.json({ ok: false, error: "<script>" })],
+    ])("is answered with %s", async (_what, answer) => {
+      const { apiUrl } = await answering(answer);
+      const page = await installed({ apiUrl });
+      expect(page.status).toBe(503);
+      expect(stored.size).toBe(0);
+    });
+  });
+
+  describe("a page of the flow", () => {
+    it("never holds what came from outside, but the escaped name of the workspace", async () => {
+      const team = { id: "T1", name: `<img src=x onerror="alert(1)">'&` };
+      const { apiUrl } = await answering(() => Response.json({ ...granted, team }));
+      const page = await installed({ apiUrl });
+      expect(page.text).toContain("&lt;img src=x onerror=&quot;alert(1)&quot;&gt;&#39;&amp;");
+      expect(page.text).not.toContain("<img");
+      const denied = await installed({}, { error: "<script>alert(1)</script>", error_description: "<b>" });
+      expect(denied.text).not.toMatch(/<script|<b>/);
+      expect(denied.status).toBe(502);
+    });
+
+    it("holds no token, no secret, no code and no state, and neither does the log or the address", async () => {
+      const { code } = fakeSlack.authorize({ team: "TSECOND" });
+      const browser = createBrowser({ oauth: oauth() });
+      const { state, authorize } = await browser.begin();
+      const page = await browser.back({ state, code });
+      const told = `${page.text} ${[...page.headers].join(" ")} ${kept.lines.join(" ")} ${authorize}`;
+      for (const secret of [install.clientSecret, code, "xoxb-"]) expect(told).not.toContain(secret);
+      expect(`${page.text} ${kept.lines.join(" ")}`).not.toContain(state);
+    });
+
+    it("runs nothing, loads nothing, is framed nowhere, and is not kept", async () => {
+      const { headers } = await createBrowser({ oauth: oauth() }).get("/slack/oauth_redirect");
+      expect(headers.get("content-security-policy")).toMatch(/^default-src 'none'; .*frame-ancestors 'none'/);
+      expect(headers.get("cache-control")).toBe("no-store");
+      expect(headers.get("referrer-policy")).toBe("no-referrer");
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+    });
+
+    it.each(["/", "/slack", "/slack/install/", "/slack/oauth_redirect/x"])("is none at %s", async (path) => {
+      expect((await createBrowser({ oauth: oauth() }).get(path)).status).toBe(404);
+    });
+
+    it("is none for another method than GET", async () => {
+      const request = new Request("http://localhost/slack/install", { method: "POST" });
+      expect((await oauth()(request)).status).toBe(404);
+    });
   });
 });

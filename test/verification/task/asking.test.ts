@@ -58,6 +58,8 @@ describe("a question of the agent", () => {
     for (const [expiresMs, expectedMs] of [
       [60_000, 60_000],
       [2 * hourMs, hourMs],
+      // A minute at least, whatever the clock of another zone says.
+      [-5 * 60_000, 60_000],
     ] as const) {
       const expires_at = new Date(nowMs + expiresMs).toISOString();
       expect(open({ expires_at }).question?.expiresAtMs).toBe(nowMs + expectedMs);
@@ -142,25 +144,6 @@ describe("an answer", () => {
     expect(died.last).toEqual([{ type: "show_question" }]);
   });
 
-  it("is not brought again to a peer that may not know a repetition: whether it still asks says whether it arrived", () => {
-    const policy = samplePolicy({ idempotent: false });
-    const task = taken(open({ question_id: "q" }, policy));
-    const doubt = answerCall(failure({ reason: "ambiguous", retryable: false }));
-    const looked = play([woken, questionShown, doubt], { task, policy });
-    expect(looked.last).toEqual([{ type: "poll", by: "task_id" }]);
-    // The call may be on its way for a minute.
-    expect(play([asking({ question_id: "q" }), woken], { task: looked.task, policy }).last).toEqual(looked.last);
-    const later = at(asking({ question_id: "q" }), nowMs + 61_000);
-    const same = play([later], { task: looked.task, policy });
-    expect(same.task).toMatchObject({ state: "asking", question: { index: 0, answer: yes } });
-    expect(play([woken], { task: same.task, policy }).last).toEqual([{ type: "answer" }]);
-    const next = play([asking({ question_id: "q2", prompt: "And that?" })], { task: looked.task, policy });
-    expect(next.task.question).toMatchObject({ index: 1, id: "q2" });
-    expect(next.task.question?.answer).toBeUndefined();
-    const gone = play([{ ...accepted, act: "poll" }], { task: looked.task, policy });
-    expect(gone.task.state).toBe("waiting");
-  });
-
   it("asks the person anew where it is in doubt and the peer does not tell one question from the other", () => {
     const policy = samplePolicy({ idempotent: false });
     const task = taken(open({}, policy));
@@ -170,18 +153,6 @@ describe("an answer", () => {
     const again = play([woken, asking(), woken, at(asking(), nowMs + 61_000)], { task: once.task, policy });
     expect(again.task.question).toMatchObject({ index: 1 });
     expect(again.task.question?.ts).toBeUndefined();
-  });
-
-  it("is never brought twice to such a peer: not after a death, not after a look that failed, not while it is told as taken", () => {
-    const policy = samplePolicy({ idempotent: false });
-    const task = taken(open({ question_id: "q" }, policy));
-    const poll = { type: "poll", by: "task_id" } as const;
-    expect(play([resumed], { task, policy }).last).toEqual([poll]);
-    const doubt = answerCall(failure({ reason: "ambiguous", retryable: false }));
-    const away: TaskEvent = { ...failure({ reason: "unavailable", retryable: true }), act: "poll" };
-    expect(play([woken, questionShown, doubt, away, woken], { task, policy }).last).toEqual([poll]);
-    const echo = asking({ question_id: "q" }, { act: "answer" });
-    expect(play([woken, questionShown, echo, woken], { task, policy }).last).toEqual([poll]);
   });
 
   it("counts apart from failures how often the agent was found still asking", () => {
@@ -219,31 +190,19 @@ describe("an answer", () => {
   });
 });
 
-describe("a question about credentials", () => {
-  it("is followed by whatever else is asked, and the time until then does not count", () => {
-    const task = open({ kind: "auth", question_id: "q1" });
-    const later = nowMs + 2 * hourMs;
-    const next = play([at(asking({ question_id: "q2", prompt: "And that?" }), later)], { task });
-    expect(next.task).toMatchObject({
-      question: { index: 1, id: "q2" },
-      call: { deadlineAtMs: (task.call?.deadlineAtMs ?? 0) + 2 * hourMs },
-    });
-    const gone = play([at({ ...accepted, act: "poll" as const }, later)], { task });
-    expect(gone.task).toMatchObject({
-      state: "waiting",
-      call: { deadlineAtMs: (task.call?.deadlineAtMs ?? 0) + 2 * hourMs },
-    });
-  });
-});
-
 describe("a further question", () => {
   it("is another one, with a message of its own, whether it comes with the answer or with a later poll", () => {
-    for (const act of ["answer", "poll"] as const) {
+    for (const [act, prompt] of [
+      ["answer", "And that?"],
+      ["poll", "And that?"],
+      // The host has an id for each.
+      ["answer", "Shall I?"],
+    ] as const) {
       const first = taken(open({ question_id: "q1" }));
       const between: TaskEvent[] = act === "answer" ? [] : [{ ...accepted, act: "answer" }, woken];
-      const next = asking({ question_id: "q2", prompt: "And that?" }, { act });
+      const next = asking({ question_id: "q2", prompt }, { act });
       const { task, last } = play([woken, questionShown, ...between, next, woken], { task: first });
-      expect(task.question).toMatchObject({ index: 1, id: "q2", prompt: "And that?" });
+      expect(task.question).toMatchObject({ index: 1, id: "q2", prompt });
       expect(task.question).not.toHaveProperty("ts");
       expect(task.question).not.toHaveProperty("answer");
       expect(last).toEqual([{ type: "ask_question", reconcile: false }]);
@@ -315,5 +274,156 @@ describe("a dead letter, or an operator's redrive, of a task that asks", () => {
     const redriven: TaskEvent = { type: "redriven", nowMs, resumed: false };
     expect(play([redriven], { task: play([...sent, asking()]).task }).last).toMatchObject([{ type: "ask_question" }]);
     expect(play([redriven], { task: taken(open()) }).last).toEqual([{ type: "show_question" }]);
+  });
+});
+
+const foreign = samplePolicy({ idempotent: false });
+const poll = { type: "poll", by: "task_id" } as const;
+const doubt = answerCall(failure({ reason: "ambiguous", retryable: false }));
+const away = failure({ reason: "unavailable", retryable: true });
+
+/** Its question was answered. */
+const replied = (question: Parameters<typeof asking>[0] = {}, policy = samplePolicy()) => taken(open(question, policy));
+
+describe("an answer that may have arrived", () => {
+  it("at a peer that would take it for its next question is looked for only, until the peer still asks the same", () => {
+    const task = replied({ question_id: "q1" }, foreign);
+    const inDoubt: (readonly TaskEvent[])[] = [
+      [resumed],
+      [woken, questionShown, doubt],
+      [woken, questionShown, doubt, { ...away, act: "poll" }, woken],
+      [resumed, { ...away, act: "poll" }, woken, { ...away, act: "poll" }, resumed],
+    ];
+    for (const events of inDoubt) {
+      const looking = play(events, { task, policy: foreign });
+      expect(looking.last).toEqual([poll]);
+      const same = (atMs: number) => [asking({ question_id: "q1" }, { atMs }), at(woken, atMs)];
+      // What was given up may arrive a little later.
+      expect(play(same(nowMs + 59_000), { task: looking.task, policy: foreign }).last).toEqual([poll]);
+      expect(play(same(nowMs + 60_000), { task: looking.task, policy: foreign }).last).toEqual([{ type: "answer" }]);
+      const further = play([asking({ question_id: "q2", prompt: "And that?" }), woken], {
+        task: looking.task,
+        policy: foreign,
+      });
+      expect(further.task.question).toMatchObject({ index: 1, id: "q2", prompt: "And that?" });
+      expect(further.last).toMatchObject([{ type: "ask_question", reconcile: false }]);
+      const gone = play([{ ...accepted, act: "poll" }], { task: looking.task, policy: foreign });
+      expect(gone.task.state).toBe("waiting");
+    }
+  });
+});
+
+describe("an answer that has arrived", () => {
+  it("is not asked for again because the peer gives the task as it stood before", () => {
+    for (const policy of [samplePolicy(), foreign]) {
+      const echo = asking({ question_id: "q1" }, { act: "answer" });
+      const told = play([woken, questionShown, echo], { task: replied({ question_id: "q1" }, policy), policy });
+      expect(told.task.question).toMatchObject({ index: 0, answer: { callId: "call-1" } });
+      expect(told.last).toMatchObject([{ type: "wake" }]);
+      const again = play([woken, asking({ question_id: "q1" }), woken], { task: told.task, policy });
+      expect(again.last).toEqual([poll]);
+      expect(again.task.question?.index).toBe(0);
+      expect(play([{ ...accepted, act: "poll" }], { task: again.task, policy }).task.state).toBe("waiting");
+    }
+  });
+
+  it("nor because a peer gives its question another id at every read", () => {
+    const echo = asking({ question_id: "another" }, { act: "answer" });
+    const read = asking({ question_id: "yet another" });
+    const task = replied({ question_id: "q" }, foreign);
+    const told = play([woken, questionShown, echo, woken, read], { task, policy: foreign }).task;
+    expect(told.question).toMatchObject({ index: 0, id: "q", answer: { callId: "call-1" } });
+  });
+
+  it("has an end whatever the peer says after it: the person is asked once more, or reads that the time is over", () => {
+    const says: Record<string, (act: "answer" | "poll", atMs: number) => TaskEvent> = {
+      "the same question for ever": (act, atMs) => asking({ question_id: "q1" }, { act, atMs }),
+      "that it takes no answer, and the same question": (act, atMs) =>
+        act === "poll"
+          ? asking({ question_id: "q1" }, { act, atMs })
+          : { ...answerCall(failure({ reason: "invalid_state", retryable: false })), nowMs: atMs },
+      nothing: (act, atMs) => ({ ...away, act, nowMs: atMs }),
+    };
+    const ends = Object.entries(says).flatMap(([what, say]) =>
+      [true, false].map((idempotent) => {
+        return { what, ...afterAnHour(say, samplePolicy({ idempotent, deadlineMs: 15 * 60_000 })) };
+      }),
+    );
+    expect(ends.map(({ what, index, outcome }) => [what, index, outcome])).toEqual([
+      ["the same question for ever", 1, undefined],
+      ["the same question for ever", 1, undefined],
+      ["that it takes no answer, and the same question", 0, "timeout"],
+      ["that it takes no answer, and the same question", 0, "timeout"],
+      ["nothing", 0, "timeout"],
+      ["nothing", 0, "timeout"],
+    ]);
+  });
+});
+
+/** What has become of an answered question when the host has said the same for an hour. */
+function afterAnHour(
+  say: (act: "answer" | "poll", atMs: number) => TaskEvent,
+  policy: ReturnType<typeof samplePolicy>,
+) {
+  let atMs = nowMs + 6000;
+  let step = play([at(woken, atMs)], { task: replied({ question_id: "q1" }, policy), policy });
+  for (let steps = 0; steps < 1000 && atMs < nowMs + hourMs; steps++) {
+    const { task, last } = step;
+    const [effect] = last;
+    if (effect === undefined || task.question?.index !== 0 || task.outcome !== undefined) break;
+    if (effect.type === "wake") atMs += Math.max(50, effect.delayMs);
+    const isCall = effect.type === "answer" || effect.type === "poll";
+    const following: TaskEvent =
+      effect.type === "wake"
+        ? at(woken, atMs)
+        : effect.type === "cancel"
+          ? { type: "canceled", nowMs: atMs }
+          : isCall
+            ? say(effect.type, atMs)
+            : questionShown;
+    step = play([following], { task, policy });
+  }
+  const { question, outcome } = step.task;
+  return { index: question?.index, outcome: outcome?.type === "failed" ? outcome.reason : undefined };
+}
+
+describe("a question about credentials", () => {
+  it("is not all that a peer may ask: another question that a look finds is shown, and the time until then does not count", () => {
+    const auth = open({ kind: "auth", question_id: "q1", prompt: "Please sign in." });
+    const laterMs = nowMs + 2 * hourMs;
+    for (const id of [{ question_id: "q2" }, {}]) {
+      const next = asking({ ...id, prompt: "Delete it?" }, { atMs: laterMs });
+      const { task, last } = play([woken, next, at(woken, laterMs)], { task: auth });
+      expect(task.question).toMatchObject({ index: 1, prompt: "Delete it?", ...(id.question_id && { id: "q2" }) });
+      expect(task.call?.deadlineAtMs).toBe((auth.call?.deadlineAtMs ?? 0) + 2 * hourMs);
+      expect(last).toMatchObject([{ type: "ask_question", reconcile: false }]);
+    }
+  });
+
+  it("costs the task none of its time, also where it is canceled or goes on long after its deadline", () => {
+    const task = open({ kind: "auth", question_id: "q1", prompt: "Please sign in." });
+    const laterMs = nowMs + 50 * 60_000;
+    const onward = play([at({ ...accepted, act: "poll" as const }, laterMs), at(woken, laterMs + 1000)], { task });
+    expect(onward.task).toMatchObject({
+      state: "waiting",
+      call: { deadlineAtMs: (task.call?.deadlineAtMs ?? 0) + 50 * 60_000 },
+    });
+    expect(onward.last).toEqual([poll]);
+    const cancel: TaskEvent = { type: "cancel_asked", nowMs: laterMs, resumed: false };
+    const hiccup = { ...away, act: "cancel", nowMs: laterMs } as const;
+    const trying = play([cancel, hiccup], { task: open() });
+    expect(trying.task).toMatchObject({ state: "asking", cancelReason: "asked" });
+    expect(trying.last).toMatchObject([{ type: "wake" }]);
+  });
+});
+
+describe("a question of another zone", () => {
+  it("is kept as far as a record holds it and an answer can name it, however large it comes", () => {
+    const many = Array.from({ length: 3000 }, (_, index) => ({ id: `${index}`, label: "y".repeat(2000) }));
+    const { task } = play([woken, announced, woken, asking({ prompt: "x".repeat(300_000), options: many })]);
+    expect(task.call?.params).toBeUndefined();
+    expect(Buffer.byteLength(JSON.stringify(task))).toBeLessThan(50_000);
+    const unnamed = open({ options: [{ id: "z".repeat(129), label: "Yes" }] });
+    expect(unnamed.question?.options).toEqual([{ id: "", label: "Yes" }]);
   });
 });

@@ -7,6 +7,7 @@ import { next } from "../../../lambdas/verification/task/machine.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { mayHaveArrived } from "../../../lambdas/verification/task/routing.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { forAll } from "../../doubles/for-all.ts";
 import { accepted, announced, asking, nowMs, success } from "./play.ts";
 import { samplePolicy, sampleTask } from "./sample.ts";
 
@@ -140,76 +141,70 @@ describe("whatever happens in whatever order", () => {
       ),
       files: fc.constantFrom<Partial<UserMessage>>({}, { files: [file] }),
     });
-    fc.assert(
-      fc.property(fc.gen(), fc.boolean(), messages, (gen, idempotent, { text, threadRef, files }) => {
-        const policy = samplePolicy({ idempotent, threadReplies: gen(fc.boolean) });
-        const message = { ...sampleTask().message, text, ...threadRef, ...files };
-        let task = sampleTask({ message, ...gen(() => fc.constantFrom({}, { retryOf: "older" })) });
-        let clockMs = nowMs;
-        const sends: boolean[] = [];
-        const late: boolean[] = [];
-        const brought: string[] = [];
-        for (let steps = 0; steps < 80 && !task.cleanupDone; steps++) {
-          const type = gen(() =>
-            fc.constantFrom("woken", "woken", "woken", "woken", "woken", "cancel_asked", "redriven" as const),
-          );
-          if (gen(fc.boolean)) task = answeredBySomebody(task, clockMs);
-          let step = next({ task, event: { type, nowMs: clockMs, resumed: gen(fc.boolean) }, policy });
-          for (let acts = 0; ; acts++) {
-            const act = step.effects.find(({ type: name }) => name !== "wake" && name !== "stop_session");
-            if (act === undefined) break;
-            // A step ends within the lease: so many acts one after the other, not without end.
-            expect(acts).toBeLessThan(8);
-            if (act.type === "send") sends.push(mayHaveArrived(step.task));
-            if (act.type === "send") late.push(clockMs >= (step.task.call?.deadlineAtMs ?? 0));
-            if (act.type === "send") expect(step.task.call?.params).toBeDefined();
-            if (act.type === "answer") brought.push(step.task.question?.answer?.callId ?? "nothing");
-            if (act.type === "ask_question") expect(step.task.question?.answer).toBeUndefined();
-            expect(step.effects).toHaveLength(1);
-            const { question: before } = step.task;
-            const event = gen(() => outcomes[act.type as Act]);
-            step = next({ task: step.task, event: "nowMs" in event ? { ...event, nowMs: clockMs } : event, policy });
-            const { question: after } = step.task;
-            // Of several questions one is open, and the next one has the next number.
-            if (after !== before) expect(after?.index).toBeLessThanOrEqual((before?.index ?? -1) + 1);
-          }
-          task = step.task;
-          expect(() => taskSchema.parse(JSON.parse(JSON.stringify(task)))).not.toThrow();
-          const wake = step.effects.filter(({ type: name }) => name === "wake");
-          expect(wake).toHaveLength(task.cleanupDone ? 0 : 1);
-          if (task.state === "delivering") expect(task.outcome).toBeDefined();
-          clockMs += gen(() => fc.constantFrom(0, 1000, 30_000, 1_800_000));
+    forAll(fc.gen(), fc.boolean(), messages).hold((gen, idempotent, { text, threadRef, files }) => {
+      const policy = samplePolicy({ idempotent, threadReplies: gen(fc.boolean) });
+      const message = { ...sampleTask().message, text, ...threadRef, ...files };
+      let task = sampleTask({ message, ...gen(() => fc.constantFrom({}, { retryOf: "older" })) });
+      let clockMs = nowMs;
+      const sends: boolean[] = [];
+      const late: boolean[] = [];
+      const brought: string[] = [];
+      for (let steps = 0; steps < 80 && !task.cleanupDone; steps++) {
+        const type = gen(() =>
+          fc.constantFrom("woken", "woken", "woken", "woken", "woken", "cancel_asked", "redriven" as const),
+        );
+        if (gen(fc.boolean)) task = answeredBySomebody(task, clockMs);
+        let step = next({ task, event: { type, nowMs: clockMs, resumed: gen(fc.boolean) }, policy });
+        for (let acts = 0; ; acts++) {
+          const act = step.effects.find(({ type: name }) => name !== "wake" && name !== "stop_session");
+          if (act === undefined) break;
+          // A step ends within the lease: so many acts one after the other, not without end.
+          expect(acts).toBeLessThan(8);
+          if (act.type === "send") sends.push(mayHaveArrived(step.task));
+          if (act.type === "send") late.push(clockMs >= (step.task.call?.deadlineAtMs ?? 0));
+          if (act.type === "send") expect(step.task.call?.params).toBeDefined();
+          if (act.type === "answer") brought.push(step.task.question?.answer?.callId ?? "nothing");
+          if (act.type === "ask_question") expect(step.task.question?.answer).toBeUndefined();
+          expect(step.effects).toHaveLength(1);
+          const { question: before } = step.task;
+          const event = gen(() => outcomes[act.type as Act]);
+          step = next({ task: step.task, event: "nowMs" in event ? { ...event, nowMs: clockMs } : event, policy });
+          const { question: after } = step.task;
+          // Of several questions one is open, and the next one has the next number.
+          if (after !== before) expect(after?.index).toBeLessThanOrEqual((before?.index ?? -1) + 1);
         }
-        expect(late.filter(Boolean)).toEqual([]);
-        expect(brought).not.toContain("nothing");
-        if (!idempotent) expect(sends.filter(Boolean)).toEqual([]);
-      }),
-      { numRuns: 500 },
-    );
+        task = step.task;
+        expect(() => taskSchema.parse(JSON.parse(JSON.stringify(task)))).not.toThrow();
+        const wake = step.effects.filter(({ type: name }) => name === "wake");
+        expect(wake).toHaveLength(task.cleanupDone ? 0 : 1);
+        if (task.state === "delivering") expect(task.outcome).toBeDefined();
+        clockMs += gen(() => fc.constantFrom(0, 1000, 30_000, 1_800_000));
+      }
+      expect(late.filter(Boolean)).toEqual([]);
+      expect(brought).not.toContain("nothing");
+      if (!idempotent) expect(sends.filter(Boolean)).toEqual([]);
+    }, 500);
   });
 
   it("every task ends, if Slack and the host do not fail for ever", () => {
-    fc.assert(
-      fc.property(fc.gen(), fc.boolean(), fc.nat({ max: 30 }), (gen, idempotent, troubles) => {
-        const policy = samplePolicy({ idempotent });
-        let task = sampleTask({ message: { ...sampleTask().message, threadTs: "1.1" } });
-        let clockMs = nowMs;
-        for (let steps = 0; steps < 400 && !task.cleanupDone; steps++) {
-          let step = next({ task, event: { type: "woken", nowMs: clockMs, resumed: false }, policy });
-          for (;;) {
-            const act = step.effects.find(({ type: name }) => name !== "wake" && name !== "stop_session");
-            if (act === undefined) break;
-            const event = steps < troubles ? gen(() => outcomes[act.type as Act]) : calm(act, step.task);
-            step = next({ task: step.task, event: "nowMs" in event ? { ...event, nowMs: clockMs } : event, policy });
-          }
-          task = step.task;
-          const [wake] = step.effects;
-          clockMs += wake?.type === "wake" ? wake.delayMs : 0;
+    forAll(fc.gen(), fc.boolean(), fc.nat({ max: 30 })).hold((gen, idempotent, troubles) => {
+      const policy = samplePolicy({ idempotent });
+      let task = sampleTask({ message: { ...sampleTask().message, threadTs: "1.1" } });
+      let clockMs = nowMs;
+      for (let steps = 0; steps < 400 && !task.cleanupDone; steps++) {
+        let step = next({ task, event: { type: "woken", nowMs: clockMs, resumed: false }, policy });
+        for (;;) {
+          const act = step.effects.find(({ type: name }) => name !== "wake" && name !== "stop_session");
+          if (act === undefined) break;
+          const event = steps < troubles ? gen(() => outcomes[act.type as Act]) : calm(act, step.task);
+          step = next({ task: step.task, event: "nowMs" in event ? { ...event, nowMs: clockMs } : event, policy });
         }
-        expect(task).toMatchObject({ state: "done", cleanupDone: true, textsErased: true });
-      }),
-      { numRuns: 200 },
-    );
+        task = step.task;
+        const [wake] = step.effects;
+        clockMs += wake?.type === "wake" ? wake.delayMs : 0;
+      }
+      expect(task).toMatchObject({ state: "done", cleanupDone: true, textsErased: true });
+    }, 200);
   });
 });
 

@@ -26,6 +26,11 @@ export function sampleAsk(message: Partial<AskMessage["message"]> = {}): AskMess
   };
 }
 
+/** One of several messages; `n` tells their tasks apart. */
+export function numberedAsk(n: number, message: Partial<AskMessage["message"]> = {}): AskMessage {
+  return { ...sampleAsk(message), requestId: `00000000-0000-5000-8000-${String(n).padStart(12, "0")}` };
+}
+
 export function sampleTask(changes: Partial<Task> = {}): Task {
   return { ...receivedTask(sampleAsk()), ...changes };
 }

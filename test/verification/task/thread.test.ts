@@ -10,6 +10,7 @@ import {
   type Thread,
   threadSchema,
 } from "../../../lambdas/verification/task/thread.ts";
+import { forAll } from "../../doubles/for-all.ts";
 
 const nowMs = 1_760_000_000_000;
 const turnMs = 60_000;
@@ -72,31 +73,26 @@ describe("the order of a thread", () => {
 
   it("has one serial task at work at most, whatever comes, goes and is repeated; and when all have gone, nobody waits", () => {
     const moves = fc.array(fc.record({ n: fc.nat({ max: 5 }), leaves: fc.boolean() }), { maxLength: 40 });
-    fc.assert(
-      fc.property(moves, (list) => {
-        let thread = empty;
-        const atWork = new Set<number>();
-        const over = new Set<number>();
-        for (const { n, leaves } of list) {
-          if (over.has(n)) continue;
-          if (leaves) {
-            thread = removeFromThread({ thread, id: taskOf(n).id, nowMs }).thread;
-            atWork.delete(n);
-            over.add(n);
-          } else {
-            const { position, thread: changed } = enter(thread, n);
-            thread = changed;
-            if (position.queuePosition === 0) atWork.add(n);
-          }
-          expect(atWork.size).toBeLessThanOrEqual(1);
+    forAll(moves).hold((list) => {
+      let thread = empty;
+      const atWork = new Set<number>();
+      const over = new Set<number>();
+      for (const { n, leaves } of list) {
+        if (over.has(n)) continue;
+        if (leaves) {
+          thread = removeFromThread({ thread, id: taskOf(n).id, nowMs }).thread;
+          atWork.delete(n);
+          over.add(n);
+        } else {
+          const { position, thread: changed } = enter(thread, n);
+          thread = changed;
+          if (position.queuePosition === 0) atWork.add(n);
         }
-        const left = thread.tasks.reduce(
-          (rest, { id }) => removeFromThread({ thread: rest, id, nowMs }).thread,
-          thread,
-        );
-        expect(left.tasks).toEqual([]);
-      }),
-    );
+        expect(atWork.size).toBeLessThanOrEqual(1);
+      }
+      const left = thread.tasks.reduce((rest, { id }) => removeFromThread({ thread: rest, id, nowMs }).thread, thread);
+      expect(left.tasks).toEqual([]);
+    });
   });
 });
 

@@ -1,17 +1,21 @@
 /** What becomes of a message before anything is sent: let in, counted, given a thread; or refused in words, or left alone. */
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, it, jest } from "@jest/globals";
 import type { Act, TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
+import { isCancelWord } from "../../../lambdas/verification/task/unsent.ts";
 import { announced, nowMs, play, resumed, success, woken } from "./play.ts";
 import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
 
 const threadTs = `${askedAtMs / 1000 - 60}.000100`;
 const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10, url: "https://files.slack.com/F1" };
 const taskOf = (message: Partial<UserMessage>) => sampleTask({ message: { ...sampleTask().message, ...message } });
+
 const said = (decision: Extract<TaskEvent, { type: "reply_given" }>["decision"]): TaskEvent => {
   return { type: "reply_given", nowMs, decision };
 };
+
 const ignored = { state: "done", cleanupDone: true, message: { text: "" } };
+
 const slack = (act: Act["type"], kind: "gone" | "refused" | "unavailable"): TaskEvent => ({
   type: "slack_failed",
   nowMs,
@@ -252,4 +256,40 @@ describe("the files of an answer", () => {
     expect(uploaded.task).toMatchObject({ mrkdwnFallback: true });
     expect(play([woken], { task: uploaded.task }).last).toEqual([{ type: "deliver", reconcile: true }]);
   });
+});
+
+describe("the word to cancel", () => {
+  it.each([
+    "cancel",
+    "Cancel",
+    "CANCEL!",
+    " cancel. ",
+    "キャンセル",
+    "中止。",
+    "取り消し",
+    "取消",
+    "ｃａｎｃｅｌ",
+    "*cancel*",
+    "`cancel`",
+    ...["cancel…"],
+  ])("is %j", (text) => {
+    expect(isCancelWord(text)).toBe(true);
+  });
+
+  it("is found among blanks, and not in a long text, which is not normalized", () => {
+    const normalize = jest.spyOn(String.prototype, "normalize");
+    expect(isCancelWord(`${" ".repeat(100)}cancel\n`)).toBe(true);
+    const calls = normalize.mock.calls.length;
+    expect(isCancelWord(`cancel${"\u0301".repeat(20_000)}${"\u0323".repeat(20_000)}`)).toBe(false);
+    expect(isCancelWord(`cancel${"*".repeat(100)}`)).toBe(false);
+    expect([calls, normalize.mock.calls.length]).toEqual([1, 1]);
+    normalize.mockRestore();
+  });
+
+  it.each(["", "cancel the deployment", "please cancel", "cancel?", "cancelled", "キャンセルして"])(
+    "is not %j",
+    (text) => {
+      expect(isCancelWord(text)).toBe(false);
+    },
+  );
 });

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { describe, expect, it } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { createTrace, noSpans, noTelemetry, type Spans } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { compose, type RunningCall, type Wrapper } from "../../../lambdas/verification/transport/transport.ts";
-import { clientOver, done, execute, virtualTime } from "./sample.ts";
+import { keptLog } from "../../doubles/kept-log.ts";
+import { recordedMetrics } from "../../shared/telemetry/recorded.ts";
+import { clientOver, done, execute, type Scripted, virtualTime } from "./sample.ts";
 
 function recording() {
   const events: string[] = [];
@@ -105,8 +107,7 @@ describe("a client", () => {
   });
 
   it("logs ids, kinds and durations, and neither texts nor tokens nor what an exception says", async () => {
-    const lines: string[] = [];
-    const log = createLog({ service: "verification", level: "debug", write: (line) => lines.push(line) });
+    const { log, lines, entries } = keptLog({ level: "debug" });
     let count = 0;
     const client = clientOver(
       (request) => {
@@ -119,7 +120,7 @@ describe("a client", () => {
     );
     const requestId = "0e984725-c51c-4bf4-9960-e1c80e27aba0";
     await execute(client, { requestId });
-    const [failed, answered] = lines.map((line) => JSON.parse(line));
+    const [failed, answered] = entries();
     expect(failed).toMatchObject({
       request_id: requestId,
       operation: "execute_task",
@@ -132,22 +133,21 @@ describe("a client", () => {
       request_id: requestId,
       attempt: 2,
       operation: "execute_task",
-      trace_id: failed.trace_id,
+      trace_id: failed?.trace_id,
     });
-    expect(answered.duration_ms).toEqual(expect.any(Number));
+    expect(answered?.duration_ms).toEqual(expect.any(Number));
     expect(lines.join("")).not.toMatch(/text of a|xoxb|done/);
   });
 
   it("logs every call under its task's request id, also where the call itself names only the task id", async () => {
-    const lines: string[] = [];
-    const log = createLog({ service: "verification", write: (line) => lines.push(line) });
+    const { log, entries } = keptLog();
     const requestId = "0e984725-c51c-4bf4-9960-e1c80e27aba0";
     const common = { requestId, sessionId: "s".repeat(33), timeoutMs: 1000, trace: createTrace() };
     const client = clientOver(done, { log });
     await client.call({ method: "get_task", params: { task_id: "t-1" }, id: randomUUID(), ...common });
     const cancel = { method: "cancel_task", params: { task_id: "t-1" }, id: randomUUID() } as const;
     await expect(client.call({ ...cancel, ...common })).rejects.toMatchObject({ reason: "invalid_response" });
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    expect(entries()).toMatchObject([
       { message: "call_answered", operation: "get_task", request_id: requestId, task_id: "t-1" },
       {
         message: "call_failed",
@@ -160,8 +160,7 @@ describe("a client", () => {
   });
 
   it("logs the task id that only the failure names", async () => {
-    const lines: string[] = [];
-    const log = createLog({ service: "verification", write: (line) => lines.push(line) });
+    const { log, entries } = keptLog();
     const client = clientOver(
       () => {
         throw new SekishoError("execution_failed", { details: { task_id: "t-1" } });
@@ -169,8 +168,112 @@ describe("a client", () => {
       { log },
     );
     await expect(execute(client)).rejects.toMatchObject({ reason: "execution_failed" });
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    expect(entries()).toMatchObject([
       { operation: "execute_task", request_id: expect.any(String), task_id: "t-1", reason: "execution_failed" },
     ]);
+  });
+});
+
+describe("the deadline of a call", () => {
+  beforeEach(() => void jest.useFakeTimers());
+
+  afterEach(() => void jest.useRealTimers());
+
+  /** A peer that takes the request and never answers; what the transport is told meanwhile. */
+  function silentPeer() {
+    const signals: AbortSignal[] = [];
+    const client = clientOver(
+      ({ signal }) =>
+        new Promise((_resolve, reject) => {
+          signals.push(signal);
+          signal.addEventListener("abort", () => reject(new Error("given up")));
+        }),
+      // It does not deduplicate: nothing is repeated.
+      { idempotent: false, now: Date.now },
+    );
+    return { client, isGivenUp: () => signals.map(({ aborted }) => aborted) };
+  }
+
+  it.each([
+    ["its own time", { timeoutMs: 12_000 }, 12_000],
+    ["the time of a call to the destination, where its own is longer", { timeoutMs: 8 * 3600_000 }, 30_000],
+  ])("is given up after %s", async (_name, given, afterMs) => {
+    const { client, isGivenUp } = silentPeer();
+    const call = expect(execute(client, given)).rejects.toThrow();
+    await jest.advanceTimersByTimeAsync(afterMs - 1);
+    expect(isGivenUp()).toEqual([false]);
+    await jest.advanceTimersByTimeAsync(1);
+    expect(isGivenUp()).toEqual([true]);
+    await call;
+  });
+
+  it("keeps no timer when it has been answered or its caller has given up", async () => {
+    const { client, isGivenUp } = silentPeer();
+    const caller = new AbortController();
+    const call = expect(execute(client, { signal: caller.signal })).rejects.toThrow();
+    await jest.advanceTimersByTimeAsync(1000);
+    caller.abort();
+    await call;
+    expect(isGivenUp()).toEqual([true]);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
+
+function measured(send: Scripted) {
+  const { metrics, counted } = recordedMetrics();
+  const { now, sleep } = virtualTime();
+  const client = clientOver(send, { telemetry: { metrics, spans: noSpans }, now, sleep, random: () => 1 });
+  const of = (name: string) =>
+    counted.filter(([each]) => each === name).map(([, labels, value]) => ({ ...labels, value }));
+  return { client, of };
+}
+
+const call = { destination: "peer", operation: "execute_task" };
+
+describe("a call to a destination", () => {
+  it("is one call however often it is repeated, with all the time that it took; repetitions are counted apart", async () => {
+    let attempts = 0;
+    const { client, of } = measured((request) => {
+      attempts += 1;
+      if (attempts < 3) throw new SekishoError("unavailable", { details: { retry_after_ms: 1000 } });
+      return done(request);
+    });
+    await execute(client);
+    expect(of("sekisho_calls_total")).toEqual([{ ...call, result: "ok", value: 1 }]);
+    expect(of("sekisho_retries_total")).toEqual([
+      { ...call, value: 1 },
+      { ...call, value: 1 },
+    ]);
+    const [{ value } = { value: 0 }] = of("sekisho_call_seconds");
+    expect(value).toBeGreaterThanOrEqual(2);
+    expect(value).toBeLessThan(10);
+  });
+
+  it("is counted by why it failed", async () => {
+    const { client, of } = measured(() => {
+      throw new SekishoError("permission_denied");
+    });
+    await expect(execute(client)).rejects.toMatchObject({ reason: "permission_denied" });
+    expect(of("sekisho_calls_total")).toEqual([{ ...call, result: "permission_denied", value: 1 }]);
+    expect(of("sekisho_retries_total")).toEqual([]);
+  });
+
+  it("is counted also where an open circuit refuses it; the gauge says when that is, and when it is over", async () => {
+    let isDown = true;
+    const { metrics, counted } = recordedMetrics();
+    const { time, now, sleep } = virtualTime();
+    const send: Scripted = (request) => {
+      if (isDown) throw new SekishoError("unavailable");
+      return done(request);
+    };
+    const client = clientOver(send, { telemetry: { metrics, spans: noSpans }, now, sleep });
+    const states = () => counted.filter(([name]) => name === "sekisho_circuit_open").map(([, , value]) => value);
+    for (let calls = 0; calls < 6; calls += 1) await expect(execute(client)).rejects.toThrow();
+    expect(states()).toEqual([0, 0, 0, 0, 1, 1]);
+    expect(counted.filter(([name]) => name === "sekisho_calls_total")).toHaveLength(6);
+    isDown = false;
+    time.nowMs += 10_000;
+    await execute(client);
+    expect(states().at(-1)).toBe(0);
   });
 });

@@ -1,14 +1,15 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { createLog } from "../../../lambdas/shared/log.ts";
 import { createAgentCoreTransport } from "../../../lambdas/verification/transport/agentcore/transport.ts";
 import { createSigV4Authorizer } from "../../../lambdas/verification/transport/authorizer/sigv4.ts";
 import { createBearerAuthorizer } from "../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
 import { createHttpsTransport } from "../../../lambdas/verification/transport/http/transport.ts";
 import { type TapEntry, tapTransport } from "../../../lambdas/verification/transport/tap.ts";
 import { raw } from "../../doubles/answers.ts";
-import { connectionReset, startWebServer } from "../../doubles/web-server.ts";
+import { keptLog } from "../../doubles/kept-log.ts";
+import { serve } from "../../doubles/serving.ts";
+import { connectionReset } from "../../doubles/web-server.ts";
 import { credentials, runtimeArn } from "./agentcore/sample.ts";
 import { clientOver, execute } from "./sample.ts";
 
@@ -45,18 +46,13 @@ describe.each(Object.keys(transports) as (keyof typeof transports)[])(
   "no secret is in an error, a log or a tap of %s",
   (name) => {
     it.each(Object.keys(peers))("when the peer %s", async (behaviour) => {
-      const server = await startWebServer({ handle: async ({ request }) => peers[behaviour]?.(request) ?? raw("") });
-      const lines: string[] = [];
+      const { url } = await serve(({ request }) => peers[behaviour]?.(request) ?? raw(""));
+      const { log, lines } = keptLog({ level: "debug" });
       const entries: TapEntry[] = [];
-      const transport = tapTransport({ transport: transports[name](server.url), tap: (entry) => entries.push(entry) });
-      const log = createLog({ service: "verification", level: "debug", write: (line) => lines.push(line) });
+      const transport = tapTransport({ transport: transports[name](url), tap: (entry) => entries.push(entry) });
       const call = execute(clientOver((request) => transport.send(request), { log }));
-      const error = await call.then(
-        () => undefined,
-        (thrown: SekishoError) => thrown,
-      );
+      const error = await call.catch((thrown: SekishoError) => thrown);
       await transport.close?.();
-      await server.close();
       const secrets = new RegExp(
         [token, "xoxb-of-nobody", credentials.secretAccessKey, credentials.sessionToken].join("|"),
       );

@@ -1,30 +1,26 @@
 /** A person or an operator wants a task to end. */
 import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { askedAtMs, sampleAsk } from "../task/sample.ts";
+import { askedAtMs, numberedAsk } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
+import { failing } from "./world-fates.ts";
 
 const threadTs = `${askedAtMs / 1000}.000001`;
-const ask = { ...sampleAsk({ threadTs }), requestId: "00000000-0000-5000-8000-000000000001" };
-const wish = {
-  ...sampleAsk({ threadTs, ts: `${askedAtMs / 1000}.000900`, text: "Cancel" }),
-  requestId: "00000000-0000-5000-8000-000000000002",
-};
+const ask = numberedAsk(1, { threadTs });
+const wish = numberedAsk(2, { threadTs, ts: `${askedAtMs / 1000}.000900`, text: "Cancel" });
 const bare = { ...wish, message: { ...wish.message, unaddressed: true as const } };
 
 /** The bot has been asked in the thread before, and nothing is under way. */
 async function afterAnAnswer(options: Parameters<typeof createWorld>[0] = {}) {
   const world = createWorld(options);
-  world.deliver(ask);
-  await world.run();
+  await world.deliver(ask).run();
   return world;
 }
 
 describe("the word to cancel, alone in a thread", () => {
   it("ends the task at the host, and both messages are answered", async () => {
     const world = createWorld({ pollsUntilDone: 1000, cancelable: true });
-    world.deliver(ask);
-    await world.run({ maxSteps: 5 });
+    await world.deliver(ask).run({ maxSteps: 5 });
     expect(world.records.get(ask.requestId)?.state).toBe("waiting");
     for (const said of [wish, bare]) world.deliver(said);
     await world.run();
@@ -38,12 +34,9 @@ describe("the word to cancel, alone in a thread", () => {
 
   it("ends what waits for its turn without asking the host", async () => {
     const world = createWorld({ pollsUntilDone: 1000, cancelable: true });
-    const second = { ...ask, requestId: "00000000-0000-5000-8000-000000000003" };
     world.deliver(ask);
-    world.deliver({ ...second, message: { ...ask.message, ts: `${askedAtMs / 1000}.000200` } });
-    await world.run({ maxSteps: 8 });
-    world.deliver(wish);
-    await world.run();
+    await world.deliver(numberedAsk(3, { threadTs, ts: `${askedAtMs / 1000}.000200` })).run({ maxSteps: 8 });
+    await world.deliver(wish).run();
     expect(world.cancels).toHaveLength(1);
     expect(world.starts).toEqual([ask.requestId]);
     expect(world.answers().filter((text) => text.includes('"canceled"'))).toHaveLength(2);
@@ -52,15 +45,9 @@ describe("the word to cancel, alone in a thread", () => {
 
   it("is answered in the thread once, and then to its writer alone, however often it is said", async () => {
     const world = createWorld({ pollsUntilDone: 1000, cancelable: true });
-    world.deliver(ask);
-    await world.run({ maxSteps: 5 });
-    const idOf = (n: number) => `00000000-0000-5000-8000-${String(n).padStart(12, "0")}`;
+    await world.deliver(ask).run({ maxSteps: 5 });
     for (let n = 100; n < 140; n++) {
-      world.deliver({
-        ...wish,
-        requestId: idOf(n),
-        message: { ...wish.message, ts: `${Number(wish.message.ts) + n / 1000}` },
-      });
+      world.deliver(numberedAsk(n, { threadTs, ts: `${Number(wish.message.ts) + n / 1000}`, text: "Cancel" }));
     }
     await world.run();
     const acknowledged = world.answers().filter((text) => text.includes("canceling"));
@@ -70,10 +57,8 @@ describe("the word to cancel, alone in a thread", () => {
 
   it("ends nobody else's task, said by whoever may ask", async () => {
     const world = createWorld({ pollsUntilDone: 3, cancelable: true });
-    world.deliver(ask);
-    await world.run({ maxSteps: 5 });
-    world.deliver({ ...wish, message: { ...wish.message, user: "USTRANGER" } });
-    await world.run();
+    await world.deliver(ask).run({ maxSteps: 5 });
+    await world.deliver({ ...wish, message: { ...wish.message, user: "USTRANGER" } }).run();
     expect(world.cancels).toEqual([]);
     expect(world.answers()).toEqual(["A checkpoint."]);
     expect(world.ephemeralMessages.map(({ user, text }) => [user, text])).toEqual([
@@ -83,13 +68,11 @@ describe("the word to cancel, alone in a thread", () => {
 
   it("is answered to its writer alone where nothing is under way; but not where it was said to nobody", async () => {
     const world = createWorld();
-    world.deliver(wish);
-    await world.run();
+    await world.deliver(wish).run();
     expect(world.ephemeralMessages.map(({ text }) => text)).toEqual(['{"type":"canceling","count":0}']);
     expect(world.posts).toEqual([]);
     const quiet = await afterAnAnswer();
-    quiet.deliver(bare);
-    await quiet.run();
+    await quiet.deliver(bare).run();
     expect(quiet.answers()).toEqual(["A checkpoint."]);
     expect(quiet.records.get(bare.requestId)).toMatchObject({ state: "done", cleanupDone: true });
   });
@@ -106,8 +89,7 @@ describe("a message that speaks to nobody", () => {
     let isAway = false;
     const buried = await afterAnAnswer({ fate: ({ name }) => (isAway && name === "replace" ? "refused" : "ok") });
     isAway = true;
-    buried.deliver(bare);
-    await buried.run({ maxSteps: 1 });
+    await buried.deliver(bare).run({ maxSteps: 1 });
     expect(buried.records.get(bare.requestId)?.state).toBe("received");
     isAway = false;
     await buried.buryAll();
@@ -116,8 +98,7 @@ describe("a message that speaks to nobody", () => {
       threadReplies: false,
       inSlack: [{ ts: bare.message.ts, text: "Delete everything" }],
     });
-    again.deliver({ ...bare, retryOf: ask.requestId, message: { ...bare.message, text: "" } });
-    await again.run();
+    await again.deliver({ ...bare, retryOf: ask.requestId, message: { ...bare.message, text: "" } }).run();
     for (const world of [old, buried, again]) {
       expect([world.posts.length, world.starts]).toEqual([1, [ask.requestId]]);
       expect(world.records.get(bare.requestId)).toMatchObject({ state: "done", cleanupDone: true });
@@ -130,15 +111,10 @@ describe("canceling", () => {
     const world = createWorld({
       pollsUntilDone: 1,
       story: () => ({ status: "success", response_text: "Just in time." }),
-      fate: ({ name }) => {
-        if (name === "cancel_task") throw new SekishoError("invalid_state");
-        return "ok";
-      },
+      fate: failing(new SekishoError("invalid_state"), ({ name }) => name === "cancel_task"),
     });
-    world.deliver(ask);
-    await world.run({ maxSteps: 2 });
-    world.cancel(ask.requestId);
-    await world.run();
+    await world.deliver(ask).run({ maxSteps: 2 });
+    await world.cancel(ask.requestId).run();
     expect(world.answers()).toEqual(["Just in time."]);
   });
 
@@ -149,31 +125,25 @@ describe("canceling", () => {
       cancelable: true,
       fate: ({ name }) => (name === "cancel_task" && away-- > 0 ? "lost" : "ok"),
     });
-    back.deliver(ask);
-    await back.run({ maxSteps: 4 });
-    back.cancel(ask.requestId);
-    await back.run();
+    await back.deliver(ask).run({ maxSteps: 4 });
+    await back.cancel(ask.requestId).run();
     expect(back.answers()).toEqual(['{"type":"failed","reason":"canceled","lost":false}']);
 
     const gone = createWorld({
       pollsUntilDone: 1000,
       fate: ({ party }) => (party === "host" && gone.starts.length > 0 ? "lost" : "ok"),
     });
-    gone.deliver(ask);
-    await gone.run({ maxSteps: 4 });
-    gone.cancel(ask.requestId);
-    await gone.run();
+    await gone.deliver(ask).run({ maxSteps: 4 });
+    await gone.cancel(ask.requestId).run();
     expect(gone.answers()).toEqual(['{"type":"failed","reason":"ambiguous","lost":false}']);
   });
 
   it("changes nothing for a task that is over or was never there", async () => {
     const world = createWorld();
-    world.deliver(ask);
-    await world.run();
+    await world.deliver(ask).run();
     const before = structuredClone(world.records.get(ask.requestId));
     world.cancel(ask.requestId);
-    world.cancel("00000000-0000-5000-8000-00000000000f");
-    await world.run();
+    await world.cancel("00000000-0000-5000-8000-00000000000f").run();
     expect(world.records.get(ask.requestId)).toEqual(before);
     expect(world.cancels).toEqual([]);
   });
@@ -192,8 +162,7 @@ describe("canceling", () => {
         return "ok";
       },
     });
-    world.deliver(ask);
-    await world.run({ maxSteps: 2 });
+    await world.deliver(ask).run({ maxSteps: 2 });
     const sending = world.handleDue();
     await started.promise;
     world.cancel(ask.requestId);

@@ -3,15 +3,13 @@ import { describe, expect, it } from "@jest/globals";
 import { waitOf } from "../../../lambdas/verification/task/step.ts";
 import { play, woken } from "../task/play.ts";
 import { sampleAsk } from "../task/sample.ts";
-import { createWorld, type Fate } from "./world.ts";
+import { createWorld, type Fate, runWorld } from "./world.ts";
 
 const ask = sampleAsk();
 const pushOf = (requestId: string, taskId = "t-1") => JSON.stringify({ request_id: requestId, task_id: taskId });
 
 async function waitingWorld(pollsUntilDone: number) {
-  const world = createWorld({ pollsUntilDone });
-  world.deliver(ask);
-  await world.run({ maxSteps: 2 });
+  const world = await runWorld({ pollsUntilDone }, { maxSteps: 2 });
   expect(world.records.get(ask.requestId)?.state).toBe("waiting");
   world.pass(5000);
   return world;
@@ -45,12 +43,10 @@ describe("a completion push", () => {
 
   it("does not press a host that could not be asked, nor a task that is being canceled", async () => {
     let isAway = false;
-    const world = createWorld({
-      pollsUntilDone: 1000,
-      fate: ({ party }) => (isAway && party === "host" ? "refused" : "ok"),
-    });
-    world.deliver(ask);
-    await world.run({ maxSteps: 2 });
+    const world = await runWorld(
+      { pollsUntilDone: 1000, fate: ({ party }) => (isAway && party === "host" ? "refused" : "ok") },
+      { maxSteps: 2 },
+    );
     isAway = true;
     await world.run({ maxSteps: 1 });
     world.pass(5000);
@@ -95,8 +91,7 @@ async function oldWorld({ isPushedMeanwhile }: { isPushedMeanwhile: boolean }) {
       return "ok";
     },
   });
-  world.deliver(ask);
-  await world.run({ until: () => isAfter(polls) });
+  await world.deliver(ask).run({ until: () => isAfter(polls) });
   expect(pushedAfterMs).toBe(isPushedMeanwhile ? 0 : undefined);
   expect((recordOf()?.wait?.nextPollAtMs ?? 0) - world.now()).toBeGreaterThan(60_000);
   return { world, push, polledAtMs: world.now(), calls: world.calls() };
@@ -152,8 +147,7 @@ describe("completion pushes to a task that a worker holds", () => {
       fate: ({ party, name }) => (isAway && party === "queue" && name === "send" ? "refused" : "ok"),
     });
     isAway = false;
-    world.deliver(ask);
-    await world.run({ maxSteps: 2 });
+    await world.deliver(ask).run({ maxSteps: 2 });
     const record = world.records.get(ask.requestId);
     if (record === undefined) throw new Error("the task has no record");
     record.lease = { owner: "another", untilMs: world.now() + 60_000 };

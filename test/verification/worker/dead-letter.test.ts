@@ -1,6 +1,11 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
+import { queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
+import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { sampleAsk } from "../task/sample.ts";
-import { createWorld, type Fate } from "./world.ts";
+import { createWorld, type Fate, runWorld } from "./world.ts";
+import { deaths, nthFate } from "./world-fates.ts";
 
 const ask = sampleAsk();
 const failure = '{"type":"failed","reason":"ambiguous","lost":false}';
@@ -17,9 +22,7 @@ async function buriedAfter(
   maxSteps: number,
   { afterMs = tooLateMs, ...options }: Parameters<typeof createWorld>[0] & { afterMs?: number } = {},
 ) {
-  const world = createWorld({ pollsUntilDone: 5, ...options });
-  world.deliver(ask);
-  await world.run({ maxSteps });
+  const world = await runWorld({ pollsUntilDone: 5, ...options }, { maxSteps });
   world.pass(afterMs);
   await world.buryAll();
   return world;
@@ -52,7 +55,7 @@ describe("a dead letter of a task at work", () => {
   });
 
   it("is canceled once, whatever becomes of the worker that does it, and told all the same", async () => {
-    for (const fate of ["dies_before", "dies_after"] as const) {
+    for (const fate of deaths) {
       let left = 1;
       const world = await buriedAfter(polled, {
         fate: ({ name }) => (name === "cancel_task" && left-- > 0 ? fate : "ok"),
@@ -72,13 +75,10 @@ describe("a dead letter of a task at work", () => {
   });
 
   it("is told once, whichever operation the handler dies of", async () => {
-    for (const fate of ["dies_before", "dies_after"] as const) {
+    for (const fate of deaths) {
       for (let nth = 0; nth < 6; nth++) {
-        let seen = 0;
         let isOn = false;
-        const world = createWorld({ pollsUntilDone: 5, fate: () => (isOn && seen++ === nth ? fate : "ok") });
-        world.deliver(ask);
-        await world.run({ maxSteps: polled });
+        const world = await runWorld({ pollsUntilDone: 5, fate: nthFate(nth, fate, () => isOn) }, { maxSteps: polled });
         world.pass(tooLateMs);
         isOn = true;
         await world.buryAll();
@@ -91,9 +91,7 @@ describe("a dead letter of a task at work", () => {
   });
 
   it("is kept before anything is changed: what cannot be kept at once comes again as it was", async () => {
-    const world = createWorld({ pollsUntilDone: 5 });
-    world.deliver(ask);
-    await world.run({ maxSteps: polled });
+    const world = await runWorld({ pollsUntilDone: 5 }, { maxSteps: polled });
     const before = structuredClone(world.records.get(ask.requestId));
     await expect(world.buryOne({ keep: () => Promise.reject(new Error("the archive is away")) })).rejects.toThrow(
       "away",
@@ -127,21 +125,18 @@ describe("a dead letter of a task that asks", () => {
 
   it("costs no answer: a question that was not asked yet is asked later", async () => {
     const world = createWorld({ questions });
-    world.deliver(ask);
-    await world.run({ until: () => world.records.get(ask.requestId)?.state === "asking" });
+    await world.deliver(ask).run({ until: () => world.records.get(ask.requestId)?.state === "asking" });
     await world.buryAll();
     expect(world.questions()).toEqual([]);
     await world.run({ until: () => world.questions().length > 0 });
-    world.clickButton({ ...buttonClick, atMs: world.now(), button });
-    await world.run();
+    await world.clickButton({ ...buttonClick, atMs: world.now(), button }).run();
     expect(world.answers()).toEqual(["A checkpoint."]);
     expect(world.cancels).toEqual([]);
   });
 
   it("of a click is kept, and changes nothing; of a greeting not even that", async () => {
     const world = createWorld({ questions });
-    world.deliver(ask);
-    await world.run({ until: () => world.questions().length > 0 });
+    await world.deliver(ask).run({ until: () => world.questions().length > 0 });
     const wakes = world.loseMessages();
     expect(wakes).toBe(1);
     world.clickButton({ ...buttonClick, atMs: world.now(), button });
@@ -168,9 +163,7 @@ describe("a dead letter", () => {
   });
 
   it("of a wish to cancel is kept, and stays a wish: somebody was told that the task is being canceled", async () => {
-    const world = createWorld({ pollsUntilDone: 10_000, cancelable: true });
-    world.deliver(ask);
-    await world.run({ maxSteps: accepted });
+    const world = await runWorld({ pollsUntilDone: 10_000, cancelable: true }, { maxSteps: accepted });
     world.cancel(ask.requestId);
     await world.buryAll();
     expect(world.cancels).toEqual([]);
@@ -189,17 +182,17 @@ describe("a dead letter", () => {
   it("of a link that is finished is not kept, since nothing was lost with it", async () => {
     const world = createWorld();
     world.deliver(ask);
-    world.deliver(ask);
-    await world.run({ maxSteps: 1 });
+    await world.deliver(ask).run({ maxSteps: 1 });
     await world.buryAll();
     expect(world.archive.map((body) => JSON.parse(body).type)).toEqual(["wake"]);
   });
 
   it("whose task could not even be recorded goes on by itself for a week, and is kept once", async () => {
     let isDown = true;
-    const world = createWorld({ fate: ({ name }) => (isDown && name === "create" ? "refused" : "ok") });
-    world.deliver(ask);
-    await world.run({ maxSteps: 3 });
+    const world = await runWorld(
+      { fate: ({ name }) => (isDown && name === "create" ? "refused" : "ok") },
+      { maxSteps: 3 },
+    );
     for (let round = 0; round < 3; round++) await world.buryAll();
     expect(world.archive).toEqual([JSON.stringify(ask)]);
     isDown = false;
@@ -220,5 +213,206 @@ describe("a dead letter", () => {
     await given.run();
     expect(given.archive).toHaveLength(1);
     expect(given.posts).toEqual([]);
+  });
+});
+
+describe("a redrive", () => {
+  it("lets a task go on whose wake-up is gone, wherever it stands, to one answer from one run", async () => {
+    for (let steps = 1; steps < 9; steps++) {
+      const world = await runWorld({ pollsUntilDone: 3 }, { maxSteps: steps });
+      world.loseMessages();
+      await world.redrive(ask.requestId).run();
+      expect({ steps, answers: world.answers() }).toEqual({ steps, answers: ["A checkpoint."] });
+      expect(world.posts).toHaveLength(1);
+      expect(world.starts).toHaveLength(1);
+      expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", cleanupDone: true });
+    }
+  });
+
+  it("doubles nothing where the task has its wake-up, at whatever moment it comes", async () => {
+    for (let steps = 0; steps < 12; steps++) {
+      const world = await runWorld({ pollsUntilDone: 3 }, { maxSteps: steps });
+      world.redrive(ask.requestId);
+      world.redrive(ask.requestId);
+      await world.runTwiceAtOnce();
+      await world.run();
+      expect({ steps, answers: world.answers() }).toEqual({ steps, answers: ["A checkpoint."] });
+      expect(world.posts).toHaveLength(1);
+      expect(world.starts).toHaveLength(1);
+      expect(world.doubled()).toBe(0);
+    }
+  });
+
+  it("of a task that has ended repeats its delivery: what is missing is posted, nothing is doubled, nothing is run", async () => {
+    const story = () => ({ status: "success", response_text: "one|two" }) as const;
+    for (const isDeleted of [true, false]) {
+      const world = createWorld({ story });
+      world.deliver(ask);
+      while (world.records.get(ask.requestId)?.state !== "done") await world.run({ maxSteps: 1 });
+      if (isDeleted) world.deletePosts();
+      await world.redrive(ask.requestId).run();
+      expect(world.answers()).toEqual(["one", "two"]);
+      expect(world.posts).toHaveLength(2);
+      expect(world.starts).toHaveLength(1);
+    }
+  });
+
+  it("of a failure repeats its delivery also when all is swept", async () => {
+    const world = await runWorld({ pollsUntilDone: 5 }, { maxSteps: 3 });
+    world.pass(16 * 60_000);
+    await world.buryAll();
+    await world.run();
+    expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", cleanupDone: true });
+    const told = world.answers();
+    world.deletePosts();
+    await world.redrive(ask.requestId).run();
+    expect(world.answers()).toEqual(told);
+    expect(world.posts).toHaveLength(1);
+  });
+
+  it("changes nothing once the texts are forgotten", async () => {
+    const world = await runWorld();
+    await world.redrive(ask.requestId).run();
+    expect(world.answers()).toEqual(["A checkpoint."]);
+    expect(world.posts).toHaveLength(1);
+  });
+
+  it("waits while a worker holds the task", async () => {
+    let sends = 0;
+    const world = createWorld({
+      fate: async ({ name }): Promise<Fate> => {
+        if (name !== "execute_task" || sends++ > 0) return "ok";
+        world.redrive(ask.requestId);
+        await world.handleDue();
+        return "ok";
+      },
+    });
+    await world.deliver(ask).run();
+    expect(sends).toBe(1);
+    expect(world.groups).toStrictEqual(new Set([`${ask.message.team}/host`]));
+    expect(world.answers()).toEqual(["A checkpoint."]);
+  });
+
+  it("of an unknown task is dropped; as a dead letter it is kept and changes nothing", async () => {
+    const world = createWorld();
+    await world.redrive(ask.requestId).run();
+    expect(world.posts).toEqual([]);
+
+    await world.deliver(ask).run({ maxSteps: 2 });
+    const before = structuredClone(world.records.get(ask.requestId));
+    world.loseMessages();
+    world.redrive(ask.requestId);
+    await world.buryAll();
+    expect(world.archive).toHaveLength(1);
+    expect(world.records.get(ask.requestId)).toEqual(before);
+  });
+
+  it("of an answer that Slack cannot be given keeps its promise of one answer", async () => {
+    let isDown = true;
+    const world = await runWorld(
+      { fate: ({ party }) => (isDown && party === "slack" ? "refused" : "ok") },
+      { maxSteps: 4 },
+    );
+    world.loseMessages();
+    isDown = false;
+    await world.redrive(ask.requestId).run();
+    expect(world.answers()).toEqual(["A checkpoint."]);
+  });
+
+  it("lets a task go on that asks: before the question is there, while it is open, and once it is answered", async () => {
+    const options = [{ id: "yes", label: "Yes" }];
+    for (let steps = 1; steps < 5; steps++) {
+      const world = await runWorld(
+        { pollsUntilDone: 1, questions: [{ prompt: "Shall I?", options }] },
+        { maxSteps: steps },
+      );
+      world.loseMessages();
+      world.redrive(ask.requestId);
+      const question = () => world.records.get(ask.requestId)?.question;
+      await world.run({ until: () => question()?.ts !== undefined });
+      const button = { type: "answer", question: 0, option: 0 } as const;
+      const { channel, user, team } = ask.message;
+      world.clickButton({
+        type: "button_click",
+        requestId: ask.requestId,
+        team,
+        channel,
+        user,
+        atMs: world.now(),
+        button,
+      });
+      await world.run({ until: () => question()?.answer !== undefined });
+      world.loseMessages();
+      await world.redrive(ask.requestId).run();
+      expect({ steps, texts: world.posts.map(({ text }) => text) }).toEqual({
+        steps,
+        texts: ["Shall I? U1: 0", "A checkpoint."],
+      });
+      expect(world.given).toHaveLength(1);
+      expect(world.doubled()).toBe(0);
+    }
+  });
+});
+
+const longest = 11;
+
+function recordIn(world: ReturnType<typeof createWorld>): Task {
+  const record = world.records.get(ask.requestId);
+  if (record === undefined) throw new Error("There is no record yet.");
+  return structuredClone(record);
+}
+
+/** A task that has taken so many steps, with its record at that moment. */
+async function taskAfter(steps: number, settings: Parameters<typeof createWorld>[0] = {}) {
+  const world = await runWorld({ pollsUntilDone: 3, ...settings }, { maxSteps: steps });
+  return { world, record: recordIn(world) };
+}
+
+describe("a record that is lost and restored as it was", () => {
+  it("goes on with a redrive where its wake-up was dropped, to one answer from one run", async () => {
+    for (let steps = 1; steps < longest; steps++) {
+      const { world, record } = await taskAfter(steps);
+      world.records.delete(ask.requestId);
+      await world.run();
+      expect(world.records.has(ask.requestId)).toBe(false);
+      world.records.set(ask.requestId, record);
+      await world.redrive(ask.requestId).run();
+      expect({ steps, answers: world.answers() }).toEqual({ steps, answers: ["A checkpoint."] });
+      expect(world.posts).toHaveLength(1);
+      expect(world.starts).toHaveLength(1);
+    }
+  });
+});
+
+describe("the message that docs/operations.md shows", () => {
+  it("is a redrive", () => {
+    const page = readFileSync(join(__dirname, "../../../docs/operations.md"), "utf8");
+    const [, body = ""] = /aws sqs send-message .*--message-body '(.+)'/.exec(page) ?? [];
+    const message = queueMessageSchema.parse(JSON.parse(body.replace("REQUEST_ID", ask.requestId)));
+    expect(message).toEqual({ type: "redrive", requestId: ask.requestId });
+  });
+});
+
+describe("a record that is restored as it was earlier, after its answer", () => {
+  const story = () => ({ status: "success", response_text: "one|two" }) as const;
+
+  it("leaves one post of each part after the cleanup, in any order, and runs nothing again at a host that deduplicates", async () => {
+    for (let steps = 1; steps < longest; steps++) {
+      const { world, record } = await taskAfter(steps, { story });
+      await world.run();
+      world.records.set(ask.requestId, record);
+      await world.redrive(ask.requestId).run();
+      expect({ steps, answers: [...world.answers()].sort() }).toEqual({ steps, answers: ["one", "two"] });
+      expect(world.starts).toHaveLength(1);
+    }
+  });
+
+  it("of a task that had not been sent runs its agent again at a host that does not deduplicate", async () => {
+    const { world, record } = await taskAfter(1, { story, idempotent: false });
+    expect(record.state).toBe("announced");
+    await world.run();
+    world.records.set(ask.requestId, record);
+    await world.redrive(ask.requestId).run();
+    expect(world.starts).toHaveLength(2);
   });
 });

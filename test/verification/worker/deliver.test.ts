@@ -1,4 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { FileRefused } from "../../../lambdas/verification/files/files.ts";
 import { type SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import {
   insteadPart,
@@ -10,8 +12,10 @@ import type { SlackErrorKind } from "../../../lambdas/verification/task/events.t
 import type { AgentQuestion, Task } from "../../../lambdas/verification/task/task.ts";
 import { announceTask } from "../../../lambdas/verification/worker/acts.ts";
 import { cleanUpThread, deliver } from "../../../lambdas/verification/worker/deliver.ts";
-import { sampleTask } from "../task/sample.ts";
-import { createFates } from "./world-fates.ts";
+import { forAll } from "../../doubles/for-all.ts";
+import { askedAtMs, numberedAsk, sampleAsk, sampleTask } from "../task/sample.ts";
+import { createWorld, type Fate } from "./world.ts";
+import { createFates, deaths, failing, nthFate, plannedFates, troubles } from "./world-fates.ts";
 import { worldText } from "./world-people.ts";
 import { createWorldSlack, type Post } from "./world-slack.ts";
 
@@ -20,9 +24,11 @@ const task = sampleTask({
   placeholder: { ts: `${Number(sampleTask().message.ts) + 1}`, postedAtMs: sampleTask().receivedAtMs },
   outcome: { type: "answer", text: "A checkpoint." },
 });
+
 const { channel, ts: threadTs } = task.message;
 const signal = new AbortController().signal;
 const reactions = { received: "eyes", done: "check", failed: "cross" };
+
 const request = {
   task,
   text: worldText,
@@ -233,4 +239,205 @@ it("an announcement is made although Slack does not let us look for an earlier o
   const { placeholder: _none, ...received } = task;
   await announceTask({ ...request, task: { ...received, state: "received" }, slack, reconcile: true });
   expect(texts()).toHaveLength(2);
+});
+
+const ask = sampleAsk();
+
+const artifacts = [
+  { name: "a.csv", text: "1,2" },
+  { name: "b.csv", text: "3,4" },
+];
+
+const story = () => ({ status: "success", response_text: "Here they are.", artifacts }) as const;
+
+function shown(world: ReturnType<typeof createWorld>) {
+  return world.posts.map(({ text, fileIds }) => [text, fileIds]);
+}
+
+const allIsWell = [
+  ["Here they are.", []],
+  ["a.csv,b.csv", ["F1", "F2"]],
+];
+
+describe("the files of an answer", () => {
+  it("come in one message below it", async () => {
+    const world = createWorld({ story });
+    await world.deliver(ask).run();
+    expect(shown(world)).toEqual(allIsWell);
+    expect(world.uploads.map(({ index }) => index)).toEqual([0, 1]);
+  });
+
+  it("are shared once whatever becomes of the call that shares them: they are found again by their ids, and a doubled share is swept", async () => {
+    for (const fate of troubles) {
+      const world = createWorld({ story, fate: nthFate(0, fate, ({ name }) => name === "shareUploads") });
+      await world.deliver(ask).run();
+      expect({ fate, shown: shown(world) }).toEqual({ fate, shown: allIsWell });
+      expect(world.uploads).toHaveLength(2);
+    }
+  });
+
+  it("are uploaded once, except where a worker died before it could say so", async () => {
+    for (const fate of ["refused", "lost", "dies_before", "dies_after"] as const) {
+      for (let nth = 0; nth < 2; nth++) {
+        const world = createWorld({ story, fate: nthFate(nth, fate, ({ name }) => name === "upload") });
+        await world.deliver(ask).run();
+        expect(world.uploads.length).toBe(fate === "dies_after" ? 3 : 2);
+        expect(world.posts.filter(({ fileIds }) => fileIds.length > 0)).toHaveLength(1);
+        expect(world.posts.find(({ fileIds }) => fileIds.length > 0)?.fileIds).toHaveLength(2);
+      }
+    }
+  });
+
+  it("that Slack cannot have are told as missing, at once or after some tries; the others come", async () => {
+    for (const error of [new FileRefused({ why: "too_large", name: "a.csv" }), new SlackError("unavailable")]) {
+      const world = createWorld({
+        story,
+        files: { upload: ({ index }) => (index === 0 ? Promise.reject(error) : Promise.resolve({ fileId: "F9" })) },
+      });
+      await world.deliver(ask).run();
+      expect(shown(world)).toEqual([
+        ["Here they are. (1 files are missing)", []],
+        ["b.csv", ["F9"]],
+      ]);
+    }
+  });
+
+  it("that Slack does not let into the thread leave the answer as it is, and are told as missing: no fault, soon or late", async () => {
+    for (const kind of ["refused", "gone", "no_such_message"] as const) {
+      for (const pollsUntilDone of [0, 40]) {
+        const world = createWorld({
+          ...{ deadlineMs: 8 * 3600_000, pollsUntilDone },
+          story: () => ({ ...story(), response_text: "Here|they are." }),
+          fate: failing(new SlackError(kind), ({ name }) => name === "shareUploads"),
+        });
+        await world.deliver(ask).run();
+        expect({ kind, pollsUntilDone, shown: shown(world) }).toEqual({
+          ...{ kind, pollsUntilDone },
+          shown: [
+            ["Here", []],
+            ["they are. (2 files are missing)", []],
+          ],
+        });
+        expect([...world.marks]).toEqual([`${ask.message.ts} check`]);
+        expect(world.uploads).toHaveLength(2);
+      }
+    }
+  });
+
+  it("and their refusal leave one answer whatever a worker dies of", async () => {
+    for (const fate of deaths) {
+      for (let nth = 0; nth < 60; nth++) {
+        let seen = 0;
+        const world = createWorld({
+          story,
+          fate({ name }) {
+            if (seen++ === nth) return fate;
+            if (name === "shareUploads") throw new SlackError("refused");
+            return "ok";
+          },
+        });
+        await world.deliver(ask).run();
+        // A worker that died of sharing has shared: then the files are there.
+        const isThere = world.posts.some(({ fileIds }) => fileIds.length > 0);
+        const wanted = isThere ? allIsWell : [["Here they are. (2 files are missing)", []]];
+        expect({ fate, nth, shown: shown(world) }).toEqual({ fate, nth, shown: wanted });
+      }
+    }
+  });
+
+  it("come also with an answer that Slack took without blocks alone, and not with words instead of it", async () => {
+    const plain = createWorld({
+      story,
+      refuses: ({ text, blocks }) => text === "Here they are." && blocks !== undefined,
+    });
+    const never = createWorld({ story, refuses: ({ text }) => text === "Here they are." });
+    for (const world of [plain, never]) {
+      await world.deliver(ask).run();
+    }
+    expect(shown(plain)).toEqual(allIsWell);
+    expect(shown(never)).toEqual([[expect.stringContaining('"internal"'), []]]);
+    expect(plain.uploads).toHaveLength(2);
+  });
+
+  it("and the answer are there once through faults of every kind at random points", async () => {
+    const fates = fc.constantFrom<Fate>("refused", "lost", "done_unknown", "late", "dies_before", "dies_after");
+    await forAll(fc.array(fc.tuple(fc.nat({ max: 70 }), fates), { maxLength: 5 })).holdAsync(async (faults) => {
+      const world = createWorld({ story, pollsUntilDone: 1, fate: plannedFates(faults) });
+      await world.deliver(ask).run();
+      expect(world.posts.map(({ text }) => text)).toEqual(["Here they are.", "a.csv,b.csv"]);
+    }, 200);
+  });
+});
+
+const parentTs = `${askedAtMs / 1000}.000001`;
+const full = "A checkpoint on an old highway, where travellers were verified.";
+
+function askOf(n: number) {
+  return numberedAsk(n, { ts: `${askedAtMs / 1000}.00010${n}`, threadTs: parentTs });
+}
+
+it("a task that was passed neither edits nor removes the stream of the next one", async () => {
+  const [first, second] = [askOf(1), askOf(2)];
+  let streams = 0;
+  const world: ReturnType<typeof createWorld> = createWorld({
+    streaming: true,
+    tsByClock: true,
+    story: (id) => ({ status: "success", response_text: `${full} ${id.at(-1)}` }),
+    progress: (polls) => ({ partial_text: full.slice(0, polls + 1) }),
+    pollsUntilDone: 50,
+    fate({ party, name }): Fate {
+      if (party !== "slack") return "ok";
+      if (name === "startStream") {
+        streams += 1;
+        return streams === 1 ? "done_unknown" : "ok";
+      }
+      // From the first stream on, until the second task has one, Slack takes nothing else.
+      if (streams === 1) throw new SlackError("unavailable");
+      return "ok";
+    },
+  });
+  const stateOf = ({ requestId }: { requestId: string }) => world.records.get(requestId)?.state;
+  world.deliver(first);
+  await world.deliver(second).run({ until: () => stateOf(first) === "done" });
+  expect(stateOf(second)).toBe("waiting");
+  expect(world.posts.filter(({ streamingSinceMs }) => streamingSinceMs !== undefined)).toHaveLength(1);
+  await world.run();
+  expect(world.posts.map(({ text }) => text).sort()).toEqual([`${full} 1`, `${full} 2`]);
+});
+
+it.each(["And then?", "cancel"])("a record that cannot be read ends no other task of its thread (%s)", async (text) => {
+  const [first, second] = [askOf(1), askOf(2)];
+  let isUnreadable = false;
+  const world = createWorld({ pollsUntilDone: 3, unreadable: ({ id }) => isUnreadable && id === first.requestId });
+  await world.deliver(first).run({ until: () => world.records.get(first.requestId)?.state === "waiting" });
+  isUnreadable = true;
+  await world.deliver({ ...second, message: { ...second.message, text } }).run({ maxSteps: 6 });
+  isUnreadable = false;
+  await world.run();
+  const answers = [...world.answers(), ...world.ephemeralMessages.map((notice) => notice.text)];
+  expect(answers).toHaveLength(2);
+  expect(answers.filter((answer) => answer.includes("failed"))).toEqual([]);
+});
+
+it("an answer that is in the thread stays there, however long what is beside it cannot be removed", async () => {
+  const ask = askOf(1);
+  const dayMs = 24 * 3600_000;
+  const world: ReturnType<typeof createWorld> = createWorld({
+    pollsUntilDone: 20,
+    fate: ({ name }): Fate => (name === "remove" && world.now() < askedAtMs + dayMs + 2 * 3600_000 ? "lost" : "ok"),
+  });
+  await world.deliver(ask).run({ maxSteps: 6000 });
+  expect(world.posts.map(({ key }) => key?.part)).toEqual([1]);
+});
+
+it("an answer is posted once where the thread cannot be looked at and nothing beside it can be removed", async () => {
+  const world = createWorld({
+    pollsUntilDone: 20,
+    fate({ name }): Fate {
+      if (name === "replies") throw new SlackError("refused");
+      return name === "remove" ? "lost" : "ok";
+    },
+  });
+  await world.deliver(askOf(1)).run({ maxSteps: 300 });
+  expect(world.answers()).toHaveLength(1);
 });

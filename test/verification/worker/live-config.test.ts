@@ -1,15 +1,15 @@
 /** The live settings: noticed within a minute, and never in the way. */
 import { describe, expect, it } from "@jest/globals";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { createLog } from "../../../lambdas/shared/log.ts";
 import { createLiveConfig } from "../../../lambdas/verification/worker/live-config.ts";
+import { keptLog } from "../../doubles/kept-log.ts";
 
 const deployed = parseConfig({ json: {} });
 const routesTo = (team: string) => JSON.stringify({ routes: [{ team, destination: "local" }] });
 
 function setUp(first: string | Error = "{}") {
   const state = { stored: first, nowMs: 1000, reads: 0 };
-  const lines: string[] = [];
+  const { log, lines } = keptLog();
   const live = createLiveConfig({
     deployed,
     read: async () => {
@@ -17,7 +17,7 @@ function setUp(first: string | Error = "{}") {
       if (state.stored instanceof Error) throw state.stored;
       return state.stored;
     },
-    log: createLog({ service: "verification", write: (line) => lines.push(line) }),
+    log,
     now: () => state.nowMs,
   });
   /** The teams of the routes that hold in an invocation at that moment. */

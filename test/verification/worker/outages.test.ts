@@ -2,7 +2,8 @@
 import { describe, expect, it } from "@jest/globals";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
-import { askedAtMs, sampleAsk } from "../task/sample.ts";
+import { readMessageText } from "../../../lambdas/verification/worker/acts.ts";
+import { askedAtMs, sampleAsk, sampleTask } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
 
 const threadTs = `${askedAtMs / 1000}.000001`;
@@ -13,6 +14,7 @@ function say(n: number, message: Partial<UserMessage> = {}) {
   const asked = sampleAsk({ threadTs, ts: `${askedAtMs / 1000}.000${n}00`, ...message });
   return { ...asked, requestId: `00000000-0000-5000-8000-00000000000${n}` };
 }
+
 const first = say(1);
 
 describe("a task whose worker died when it had its place and was counted", () => {
@@ -25,32 +27,29 @@ describe("a task whose worker died when it had its place and was counted", () =>
     "of old age": async (world: ReturnType<typeof createWorld>) => world.pass(25 * 3600_000),
   };
 
-  it.each(Object.entries(ends))(
-    "gives both back, also where it ends %s: the next one begins at once",
-    async (_, end) => {
-      let isDying = true;
-      const world = createWorld({
-        // Where it stands in the thread counts for as long as its day and its deadline together.
-        deadlineMs: 8 * 3600_000,
-        fate: ({ name }): Fate => (isDying && name === "post" ? "dies_before" : "ok"),
-      });
-      world.deliver(first);
-      await world.run({ maxSteps: 1 });
-      expect([...world.underWay]).toEqual([first.requestId]);
-      expect(world.threads.get(`thread:C1/${threadTs}`)?.tasks).toHaveLength(1);
-      await end(world);
-      isDying = false;
-      await world.run();
-      expect(world.records.get(first.requestId)?.state).toBe("done");
-      expect([...world.underWay]).toEqual([]);
-      expect(world.threads.get(`thread:C1/${threadTs}`)?.tasks).toEqual([]);
-      const next = say(2, { ts: (world.now() / 1000).toFixed(6) });
-      const beganMs = world.now();
-      world.deliver({ ...next, receivedAtMs: beganMs });
-      await world.run({ until: () => world.records.get(next.requestId)?.state === "done" });
-      expect(world.now() - beganMs).toBeLessThan(60_000);
-    },
-  );
+  it.each(Object.entries(ends))("gives both back where it ends %s: the next one begins at once", async (_, end) => {
+    let isDying = true;
+    const world = createWorld({
+      // Where it stands in the thread counts for as long as its day and its deadline together.
+      deadlineMs: 8 * 3600_000,
+      fate: ({ name }): Fate => (isDying && name === "post" ? "dies_before" : "ok"),
+    });
+    await world.deliver(first).run({ maxSteps: 1 });
+    expect([...world.underWay]).toEqual([first.requestId]);
+    expect(world.threads.get(`thread:C1/${threadTs}`)?.tasks).toHaveLength(1);
+    await end(world);
+    isDying = false;
+    await world.run();
+    expect(world.records.get(first.requestId)?.state).toBe("done");
+    expect([...world.underWay]).toEqual([]);
+    expect(world.threads.get(`thread:C1/${threadTs}`)?.tasks).toEqual([]);
+    const next = say(2, { ts: (world.now() / 1000).toFixed(6) });
+    const beganMs = world.now();
+    await world
+      .deliver({ ...next, receivedAtMs: beganMs })
+      .run({ until: () => world.records.get(next.requestId)?.state === "done" });
+    expect(world.now() - beganMs).toBeLessThan(60_000);
+  });
 
   it("gives both back where it is refused at the next try", async () => {
     let isDying = true;
@@ -58,8 +57,7 @@ describe("a task whose worker died when it had its place and was counted", () =>
       gate: { permit: async () => ({ allowed: isDying, locale: "en" }) },
       fate: ({ name }): Fate => (isDying && name === "post" ? "dies_before" : "ok"),
     });
-    world.deliver(first);
-    await world.run({ maxSteps: 1 });
+    await world.deliver(first).run({ maxSteps: 1 });
     isDying = false;
     await world.run();
     expect(world.answers()).toEqual([]);
@@ -72,8 +70,7 @@ describe("a task whose worker died when it had its place and was counted", () =>
 describe("a message with files in a thread that cannot be read", () => {
   it("is done with its files and without the thread's history", async () => {
     const world = createWorld({ fate: ({ name }): Fate => (name === "replies" ? "lost" : "ok") });
-    world.deliver(say(1, { files: [file] }));
-    await world.run({ until: () => world.answers().length > 0 });
+    await world.deliver(say(1, { files: [file] })).run({ until: () => world.answers().length > 0 });
     expect(world.answers()).toEqual(["A checkpoint."]);
     expect(world.sent).toMatchObject([{ attachments: [{ id: "F1" }] }]);
     expect(world.sent[0]).not.toHaveProperty("history");
@@ -81,8 +78,7 @@ describe("a message with files in a thread that cannot be read", () => {
 
   it("is refused in words where a file cannot be had", async () => {
     const world = createWorld({ fate: ({ name }): Fate => (name === "bringIn" ? "lost" : "ok") });
-    world.deliver(say(1, { files: [file] }));
-    await world.run();
+    await world.deliver(say(1, { files: [file] })).run();
     expect(world.answers()).toEqual(['{"type":"file_refused","why":"not_to_be_had","name":"a.png"}']);
     expect(world.starts).toEqual([]);
   });
@@ -91,8 +87,7 @@ describe("a message with files in a thread that cannot be read", () => {
 describe("an operator's retry of a message that had files", () => {
   it("is told that the message cannot be read any more, since without its files it would be another one", async () => {
     const world = createWorld({ inSlack: [{ ts: first.message.ts, text: "Read this", fileIds: ["F1"] }] });
-    world.deliver({ ...say(1, { text: "" }), retryOf: "00000000-0000-5000-8000-00000000000f" });
-    await world.run();
+    await world.deliver({ ...say(1, { text: "" }), retryOf: "00000000-0000-5000-8000-00000000000f" }).run();
     expect(world.answers()).toEqual(['{"type":"unreadable"}']);
     expect(world.starts).toEqual([]);
   });
@@ -107,8 +102,7 @@ describe("what people say to each other while the table is away", () => {
       isAway = false;
       await world.run();
       isAway = true;
-      world.deliver(say(2, unaddressed ? { unaddressed } : {}));
-      await world.run({ maxSteps: 1 });
+      await world.deliver(say(2, unaddressed ? { unaddressed } : {})).run({ maxSteps: 1 });
       await world.buryAll();
       expect(world.archive).toHaveLength(unaddressed ? 0 : 1);
       // It is no less a task when the table is there again.
@@ -131,11 +125,56 @@ describe("a thread with more, or larger, messages than can be read", () => {
           return "dies_before";
         },
       });
-      world.deliver(first);
-      await world.run();
+      await world.deliver(first).run();
       expect({ dying, answers: world.answers() }).toEqual({ dying, answers: ["A checkpoint."] });
       expect(world.records.get(first.requestId)).toMatchObject({ state: "done", cleanupDone: true });
       expect(world.sent).toHaveLength(1);
     }
+  });
+});
+
+const requestId = "00000000-0000-5000-8000-000000000009";
+const original = sampleAsk();
+const retry = { ...original, requestId, retryOf: original.requestId, message: { ...original.message, text: "" } };
+
+describe("a retry", () => {
+  it("is a task of its own, with the text that Slack has, however old the message is", async () => {
+    const later = { ...retry, receivedAtMs: askedAtMs + 20 * 24 * 3600_000 };
+    const world = createWorld({ inSlack: [{ ts: original.message.ts, text: "<@U0BOT> What is it?" }] });
+    world.deliver({ ...later, message: { ...later.message, botUsers: ["U0BOT"] } });
+    world.pass(20 * 24 * 3600_000);
+    await world.run();
+    expect(world.answers()).toEqual(["A checkpoint."]);
+    expect(world.sent.map(({ text }) => text)).toEqual(["What is it?"]);
+    expect(world.records.get(requestId)).toMatchObject({
+      retryOf: original.requestId,
+      state: "done",
+      message: { text: "" },
+    });
+  });
+
+  it("says so where the message is gone, and waits where Slack is away", async () => {
+    const gone = createWorld();
+    await gone.deliver(retry).run();
+    expect(gone.answers()).toEqual(['{"type":"unreadable"}']);
+    let away = 2;
+    const back = createWorld({
+      inSlack: [{ ts: original.message.ts, text: "What is it?" }],
+      fate: ({ name }) => (name === "replies" && away-- > 0 ? "refused" : "ok"),
+    });
+    await back.deliver(retry).run();
+    expect(back.answers()).toEqual(["A checkpoint."]);
+  });
+
+  it("rejects as Slack does", async () => {
+    const slack = { replies: () => Promise.reject(new SlackError("gone")) };
+    const task = sampleTask();
+    const signal = new AbortController().signal;
+    const reading = readMessageText({
+      slack: slack as unknown as Parameters<typeof readMessageText>[0]["slack"],
+      task,
+      signal,
+    });
+    await expect(reading).rejects.toMatchObject({ kind: "gone" });
   });
 });

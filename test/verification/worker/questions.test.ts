@@ -1,14 +1,21 @@
 /** The agent asks a person: by button or in words, answered once, and never lost. */
 import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { SekishoError } from "../../../contracts/errors.ts";
+import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import type { AskMessage, ButtonClick } from "../../../lambdas/verification/task/messages.ts";
-import { askedAtMs, sampleAsk } from "../task/sample.ts";
-import { createWorld } from "./world.ts";
+import { forAll } from "../../doubles/for-all.ts";
+import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
+import { createWorld, type Fate, runWorld } from "./world.ts";
+import { deaths, failing, nthFate, plannedFates } from "./world-fates.ts";
 
 const ask = sampleAsk();
+
 const options = [
   { id: "yes", label: "Yes" },
   { id: "no", label: "No" },
 ];
+
 const question = { prompt: "Shall I?", options };
 type World = ReturnType<typeof createWorld>;
 
@@ -26,15 +33,6 @@ function buttonClick(changes: Partial<ButtonClick> = {}, option = 0, index = 0):
   };
 }
 
-/** A message in the thread of the task; `n` tells them apart. */
-function reply(text: string, n = 1, message: Partial<AskMessage["message"]> = {}): AskMessage {
-  const place = { threadTs: ask.message.ts, ts: `${askedAtMs / 1000 + 100 + n}`, unaddressed: true as const };
-  return {
-    ...sampleAsk({ ...place, text, ...message }),
-    requestId: `00000000-0000-5000-8000-${String(n).padStart(12, "0")}`,
-  };
-}
-
 /** The agent has asked, and waits. */
 async function askingWorld(options: Parameters<typeof createWorld>[0] = {}): Promise<World> {
   const world = createWorld({ questions: [question], ...options });
@@ -43,20 +41,17 @@ async function askingWorld(options: Parameters<typeof createWorld>[0] = {}): Pro
   return world;
 }
 
-async function untilAsked(world: World, index = 0): Promise<void> {
-  const known = () => world.records.get(ask.requestId)?.question;
-  await world.run({ until: () => known()?.index === index && known()?.ts !== undefined && isFree(world) });
-}
-
-function isFree(world: World): boolean {
-  return world.records.get(ask.requestId)?.lease === undefined;
+/** The question of that index is shown, and no worker holds its task. */
+function untilAsked(world: World, index = 0): Promise<void> {
+  const record = () => world.records.get(ask.requestId);
+  const isAsked = () => record()?.question?.index === index && record()?.question?.ts !== undefined;
+  return world.run({ until: () => isAsked() && record()?.lease === undefined });
 }
 
 describe("a question", () => {
   it("is answered by a button: the agent gets the option, and its answer comes below the question", async () => {
     const world = await askingWorld();
-    world.clickButton(buttonClick());
-    await world.run();
+    await world.clickButton(buttonClick()).run();
     expect(world.given).toMatchObject([
       { question: 0, params: { task_id: "t-1", option_id: "yes", user_id: "U1", question_id: "q-0" } },
     ]);
@@ -67,21 +62,19 @@ describe("a question", () => {
 
   it("is answered by a reply without a mention, which gets a mark and no answer of its own", async () => {
     const world = await askingWorld();
-    world.deliver(reply("Only on Tuesday"));
-    await world.run();
+    await world.deliver(reply(1, { text: "Only on Tuesday" })).run();
     expect(world.given).toMatchObject([{ params: { text: "Only on Tuesday", user_id: "U1" } }]);
     expect(world.given[0]?.params).not.toHaveProperty("option_id");
     expect(world.answers()).toEqual(["A checkpoint."]);
     expect(world.starts).toEqual([ask.requestId]);
-    expect([...world.marks]).toContain(`${reply("").message.ts} check`);
-    expect(world.records.get(reply("").requestId)).toMatchObject({ state: "done", message: { text: "" } });
+    expect([...world.marks]).toContain(`${reply(1, { text: "" }).message.ts} check`);
+    expect(world.records.get(reply(1, { text: "" }).requestId)).toMatchObject({ state: "done", message: { text: "" } });
   });
 
   it("is answered by a reply with a mention too, and in a direct message by what is said in the thread", async () => {
     for (const changes of [{ unaddressed: undefined }, { unaddressed: undefined, direct: true }]) {
       const world = await askingWorld();
-      world.deliver(reply("Yes", 1, changes));
-      await world.run();
+      await world.deliver(reply(1, { text: "Yes", ...changes })).run();
       expect(world.given).toMatchObject([{ params: { text: "Yes" } }]);
       expect(world.starts).toHaveLength(1);
     }
@@ -89,16 +82,14 @@ describe("a question", () => {
 
   it("is answered also where replies in threads are otherwise not for the bot", async () => {
     const world = await askingWorld({ threadReplies: false });
-    world.deliver(reply("Yes"));
-    await world.run();
+    await world.deliver(reply(1, { text: "Yes" })).run();
     expect(world.given).toHaveLength(1);
   });
 
   it("is answered once: the second click is told by whom and when, and nobody else hears of it", async () => {
     const world = await askingWorld({ pollsUntilDone: 2, gate: { mayAnswer: async () => true } });
     world.clickButton(buttonClick({ user: "U2" }));
-    world.clickButton(buttonClick({ user: "U3", atMs: askedAtMs + 61_000 }, 1));
-    await world.run();
+    await world.clickButton(buttonClick({ user: "U3", atMs: askedAtMs + 61_000 }, 1)).run();
     expect(world.given).toMatchObject([{ params: { option_id: "yes", user_id: "U2" } }]);
     const words = JSON.stringify({ type: "answered", by: "U2", atMs: askedAtMs + 60_000 });
     expect(world.ephemeralMessages).toEqual([{ user: "U3", channel: "C1", threadTs: ask.message.ts, text: words }]);
@@ -109,7 +100,7 @@ describe("a question", () => {
     for (let times = 0; times < 3; times++) clicked.clickButton(buttonClick());
     await clicked.run();
     const written = await askingWorld();
-    for (let times = 0; times < 3; times++) written.deliver(reply("Yes"));
+    for (let times = 0; times < 3; times++) written.deliver(reply(1, { text: "Yes" }));
     await written.run();
     for (const world of [clicked, written]) {
       expect(world.given).toHaveLength(1);
@@ -121,9 +112,10 @@ describe("a question", () => {
   it("is not for everyone: whoever may not answer it is told alone, by a click or by a message to the bot", async () => {
     const world = await askingWorld();
     world.clickButton(buttonClick({ user: "U2" }));
-    world.deliver(reply("Do it", 1, { user: "U2" }));
-    world.deliver(reply("Do it now", 2, { user: "U2", unaddressed: undefined }));
-    await world.run({ until: () => world.ephemeralMessages.length > 1 });
+    world.deliver(reply(1, { text: "Do it", user: "U2" }));
+    await world
+      .deliver(reply(2, { text: "Do it now", user: "U2", unaddressed: undefined }))
+      .run({ until: () => world.ephemeralMessages.length > 1 });
     expect(world.given).toEqual([]);
     const words = '{"type":"not_yours"}';
     // The message that did not speak to the bot is left alone; none is a task behind the question.
@@ -137,9 +129,9 @@ describe("a question", () => {
 
   it("takes no empty reply for an answer", async () => {
     const world = await askingWorld();
-    world.deliver(reply("", 1, { unaddressed: undefined }));
-    world.deliver(reply("", 2));
-    const isOver = (n: number) => world.records.get(reply("", n).requestId)?.state === "done";
+    world.deliver(reply(1, { text: "", unaddressed: undefined }));
+    world.deliver(reply(2, { text: "" }));
+    const isOver = (n: number) => world.records.get(reply(n, { text: "" }).requestId)?.state === "done";
     await world.run({ until: () => isOver(1) && isOver(2) });
     expect(world.given).toEqual([]);
     expect(world.ephemeralMessages.map(({ text }) => text)).toEqual([
@@ -162,27 +154,23 @@ describe("a question", () => {
 
   it("of a task that is over, or that was never asked, is over", async () => {
     const world = await askingWorld();
-    world.clickButton(buttonClick());
-    await world.run();
+    await world.clickButton(buttonClick()).run();
     world.clickButton(buttonClick({ atMs: askedAtMs + 900_000 }, 1));
     world.clickButton(buttonClick({}, 0, 7));
-    world.clickButton(buttonClick({}, 9));
-    await world.run();
+    await world.clickButton(buttonClick({}, 9)).run();
     expect(world.ephemeralMessages.map(({ text }) => JSON.parse(text).type)).toEqual(["answered", "past", "answered"]);
     expect(world.given).toHaveLength(1);
   });
 
   it("is followed by another one, which a reply that answered is never taken for", async () => {
     const world = await askingWorld({ questions: [question, { prompt: "Are you sure?", options }] });
-    world.deliver(reply("Yes", 1));
+    world.deliver(reply(1, { text: "Yes" }));
     await untilAsked(world, 1);
-    world.deliver(reply("Yes", 1));
-    world.clickButton(buttonClick({}, 0, 0));
-    await world.run({ until: () => world.ephemeralMessages.length > 0 });
+    world.deliver(reply(1, { text: "Yes" }));
+    await world.clickButton(buttonClick({}, 0, 0)).run({ until: () => world.ephemeralMessages.length > 0 });
     expect(world.given).toHaveLength(1);
     expect(world.ephemeralMessages.map(({ text }) => text)).toEqual(['{"type":"past"}']);
-    world.clickButton(buttonClick({}, 1, 1));
-    await world.run();
+    await world.clickButton(buttonClick({}, 1, 1)).run();
     expect(world.given).toMatchObject([
       { question: 0, params: { text: "Yes", question_id: "q-0" } },
       { question: 1, params: { option_id: "no", question_id: "q-1" } },
@@ -193,8 +181,7 @@ describe("a question", () => {
   it("may stay open far longer than the task may run: the time of the person is not the task's", async () => {
     const world = await askingWorld({ questionMs: 5 * 3600_000, deadlineMs: 60_000, pollsUntilDone: 3 });
     world.pass(4 * 3600_000);
-    world.clickButton(buttonClick());
-    await world.run();
+    await world.clickButton(buttonClick()).run();
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
 
@@ -204,11 +191,11 @@ describe("a question", () => {
       gate: { mayAnswer: async ({ user }) => user === "U1" },
     });
     world.pass(4 * 3600_000);
-    world.deliver(reply("And what about me?", 1, { user: "U2", unaddressed: undefined }));
-    await world.run({ until: () => world.ephemeralMessages.length > 0 });
+    await world
+      .deliver(reply(1, { text: "And what about me?", user: "U2", unaddressed: undefined }))
+      .run({ until: () => world.ephemeralMessages.length > 0 });
     expect(world.ephemeralMessages.map(({ text }) => text)).toEqual(['{"type":"not_yours"}']);
-    world.clickButton(buttonClick());
-    await world.run();
+    await world.clickButton(buttonClick()).run();
     expect(world.answers()).toEqual(["A checkpoint."]);
     expect(world.starts).toHaveLength(1);
     expect(world.threads.get(`thread:C1/${ask.message.ts}`)?.tasks).toEqual([]);
@@ -218,7 +205,7 @@ describe("a question", () => {
     for (const how of ["button", "word"] as const) {
       const world = await askingWorld({ cancelable: true });
       if (how === "button") world.clickButton(buttonClick({ button: { type: "cancel" } }));
-      else world.deliver(reply("cancel"));
+      else world.deliver(reply(1, { text: "cancel" }));
       await world.run();
       expect(world.cancels).toMatchObject([{ params: { task_id: "t-1", reason: "asked" } }]);
       expect(world.answers()).toContain('{"type":"failed","reason":"canceled","lost":false}');
@@ -227,9 +214,7 @@ describe("a question", () => {
   });
 
   it("for credentials is over as soon as they are there, without anybody's answer", async () => {
-    const world = createWorld({ questions: [{ prompt: "Please sign in.", kind: "auth", solvedAfterPolls: 3 }] });
-    world.deliver(ask);
-    await world.run();
+    const world = await runWorld({ questions: [{ prompt: "Please sign in.", kind: "auth", solvedAfterPolls: 3 }] });
     expect(world.given).toEqual([]);
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
@@ -246,11 +231,358 @@ describe("a question", () => {
     const record = world.records.get(ask.requestId);
     if (record === undefined) throw new Error("no record");
     world.records.set(ask.requestId, { ...record, lease: { owner: "w", untilMs: world.now() + 5000 } });
-    world.clickButton(buttonClick());
-    await world.run({ maxSteps: 2 });
+    await world.clickButton(buttonClick()).run({ maxSteps: 2 });
     expect(world.records.get(ask.requestId)?.question?.answer).toBeUndefined();
     await world.run();
     expect(world.given).toMatchObject([{ params: { option_id: "yes" } }]);
     expect(world.answers()).toEqual(["A checkpoint."]);
+  });
+});
+
+const staging = { prompt: "Deploy to staging?", options };
+const production = { prompt: "Deploy to production?", options };
+const file = { id: "F1", name: "a.png", mimetype: "image/png", size: 3, url: "https://files.slack.com/F1" };
+
+/** So many seconds after Slack showed the first message. */
+const tsAfter = (seconds: number) => (askedAtMs / 1000 + seconds).toFixed(6);
+
+/** Somebody's message in the thread; `n` tells them apart. */
+function reply(n: number, message: Partial<AskMessage["message"]>): AskMessage {
+  const place = { threadTs: ask.message.ts, ts: tsAfter(100 + n), unaddressed: true as const };
+  return numberedAsk(n, { ...place, ...message });
+}
+
+describe("a reply that was written before the question was shown", () => {
+  it("is no answer to it, whenever it is handled, but a task of its own when its turn comes", async () => {
+    const world = await askingWorld({ questions: [production] });
+    await world
+      .deliver(reply(1, { ts: tsAfter(0.5), text: "yes, and please hurry" }))
+      .run({ until: () => world.records.get(reply(1, {}).requestId)?.state === "queued" });
+    expect(world.given).toEqual([]);
+    await world.clickButton(buttonClick({ atMs: world.now() })).run();
+    expect(world.given).toMatchObject([{ question: 0, params: { option_id: "yes" } }]);
+    expect(world.sent.map(({ text }) => text)).toEqual([ask.message.text, "yes, and please hurry"]);
+  });
+
+  it("is none either where Slack would not take the question at once: it waits until that is there", async () => {
+    let isBusy = true;
+    const world: World = createWorld({
+      questions: [production],
+      fate({ name }) {
+        if (!isBusy || name !== "post" || world.records.get(ask.requestId)?.state !== "asking") return "ok";
+        isBusy = false;
+        throw new SlackError("rate_limited", { retryAfterMs: 30_000 });
+      },
+    });
+    await world.deliver(ask).run({ until: () => !isBusy && world.records.get(ask.requestId)?.lease === undefined });
+    const question = world.records.get(ask.requestId)?.question;
+    expect(question?.ts).toBeUndefined();
+    // In the world the question will have a later one.
+    const ts = tsAfter(1);
+    expect(Number(ts)).toBeGreaterThan((question?.askedAtMs ?? 0) / 1000);
+    world.deliver(reply(1, { ts, text: "yes, and please hurry" }));
+    await untilAsked(world);
+    expect(Number(world.records.get(ask.requestId)?.question?.ts)).toBeGreaterThan(Number(ts));
+    await world.run({ until: () => world.records.get(reply(1, {}).requestId)?.state === "queued" });
+    expect(world.given).toEqual([]);
+    expect(world.questions()).toEqual([production.prompt]);
+  });
+
+  it.each(deaths)(
+    "is done when its turn comes, and the question is answered once, whichever operation a worker dies of (%s)",
+    async (death) => {
+      const early = reply(1, { ts: tsAfter(0.5), text: "yes, and please hurry" });
+      for (let nth = 0; nth < 100; nth++) {
+        const world = createWorld({ questions: [production], fate: nthFate(nth, death) });
+        await world.deliver(ask).run({ until: () => world.threads.size > 0 });
+        world.deliver(early);
+        await untilAsked(world);
+        await world.clickButton(buttonClick({ atMs: world.now() })).run();
+        const [ofQuestion, ...others] = world.given.map(({ params }) => params.option_id);
+        expect({ nth, ofQuestion, others }).toEqual({ nth, ofQuestion: "yes", others: [] });
+        expect({ nth, starts: world.starts }).toEqual({ nth, starts: [ask.requestId, early.requestId] });
+        // The agent asks whoever it works for; that second question nobody answers.
+        expect({ nth, answers: world.answers() }).toEqual({ nth, answers: ["A checkpoint.", '{"type":"unanswered"}'] });
+      }
+    },
+  );
+
+  it("is no answer to the second question, because it came too late to be one to the first", async () => {
+    const world = await askingWorld({ questions: [staging, production] });
+    world.deliver(reply(1, { text: "yes" }));
+    await untilAsked(world, 1);
+    const shown = world.posts.find(({ text }) => text.startsWith("Deploy to production"));
+    await world
+      .deliver(reply(2, { ts: (Number(shown?.ts) - 0.0005).toFixed(6), text: "ok go" }))
+      .run({ until: () => world.records.get(reply(2, {}).requestId)?.state === "queued" });
+    expect(world.given).toMatchObject([{ question: 0, params: { text: "yes" } }]);
+    expect(world.records.get(ask.requestId)?.question).toMatchObject({ index: 1, prompt: production.prompt });
+  });
+});
+
+describe("a click", () => {
+  it("on the question before is told that it is answered, not that the task is over, however often Slack tells of it", async () => {
+    const world = await askingWorld({ questions: [staging, production] });
+    const click = buttonClick({ atMs: world.now() });
+    world.clickButton(click);
+    await untilAsked(world, 1);
+    for (let times = 0; times < 2; times++) world.clickButton(click);
+    await world.run({ maxSteps: 2 });
+    expect(world.ephemeralMessages.map(({ text }) => JSON.parse(text).type)).toEqual(["past", "past"]);
+    expect(world.given).toHaveLength(1);
+    expect(world.records.get(ask.requestId)?.question?.answer).toBeUndefined();
+  });
+});
+
+describe("a reply with files", () => {
+  it("answers with its words, and whoever wrote it is told that the files stay behind", async () => {
+    const world = await askingWorld();
+    await world.deliver(reply(1, { text: "see the picture", files: [file] })).run();
+    expect(world.given).toMatchObject([{ params: { text: "see the picture" } }]);
+    expect(world.ephemeralMessages).toMatchObject([
+      { user: "U1", threadTs: ask.message.ts, text: '{"type":"files_left"}' },
+    ]);
+  });
+
+  it("and without words is no answer, which is not passed over in silence either", async () => {
+    const world = await askingWorld();
+    await world
+      .deliver(reply(1, { text: "", files: [file] }))
+      .run({ until: () => world.records.get(reply(1, {}).requestId)?.state === "done" });
+    expect(world.given).toEqual([]);
+    expect(world.ephemeralMessages).toMatchObject([{ user: "U1", text: '{"type":"files_left"}' }]);
+    expect(world.records.get(ask.requestId)?.state).toBe("asking");
+  });
+});
+
+const hourMs = 3600_000;
+const deletions = ["Delete staging?", "Delete production?"].map((prompt) => ({ prompt, options }));
+
+async function answer(world: World, index = 0): Promise<void> {
+  await untilAsked(world, index);
+  world.clickButton(buttonClick({ atMs: world.now() }, 0, index));
+}
+
+describe("a yes to a peer that does not know the repetition of a call", () => {
+  it.each(["dies_after", "done_unknown"] as const)(
+    "is never taken for the answer to the next question, which nobody saw (%s)",
+    async (fate) => {
+      for (const questionIds of [true, false]) {
+        let answers = 0;
+        let looks = 0;
+        const world = createWorld({
+          idempotent: false,
+          questionIds,
+          questions: deletions,
+          fate({ name }): Fate {
+            if (name === "answer_task" && answers++ === 0) return fate;
+            // The look for whether it arrived fails, too.
+            return name === "get_task" && answers === 1 && looks++ === 0 ? "refused" : "ok";
+          },
+        });
+        world.deliver(ask);
+        await answer(world);
+        await world.run({ until: () => world.questions().length === 2 || world.answers().length > 0 });
+        expect(world.given.map(({ question }) => question)).toEqual([0]);
+        expect(world.questions()).toEqual(["Delete staging? U1: 0", "Delete production?"]);
+        await answer(world, 1);
+        await world.run();
+        expect(world.given.map(({ question }) => question)).toEqual([0, 1]);
+        expect(world.answers()).toEqual(["A checkpoint."]);
+      }
+    },
+  );
+
+  it("may arrive long after it was given up: until then nobody is asked anew, and nothing is sent again", async () => {
+    for (const questionIds of [true, false]) {
+      let answers = 0;
+      const world = createWorld({
+        idempotent: false,
+        questionIds,
+        questions: deletions,
+        fate: ({ name }): Fate => (name === "answer_task" && answers++ === 0 ? "late" : "ok"),
+      });
+      world.deliver(ask);
+      await answer(world);
+      await answer(world, 1);
+      expect(world.questions()).toEqual(["Delete staging? U1: 0", "Delete production?"]);
+      expect(world.given.map(({ question }) => question)).toEqual([0]);
+      expect(answers).toBe(1);
+    }
+  });
+});
+
+describe("an approval", () => {
+  it("is brought when the host is there again, or lets us in again", async () => {
+    for (const minutes of [3, 30]) {
+      let fromMs = Number.POSITIVE_INFINITY;
+      const world: World = createWorld({
+        deadlineMs: 8 * hourMs,
+        questions: [question],
+        fate({ party }): Fate {
+          return party === "host" && world.now() > fromMs && world.now() < fromMs + minutes * 60_000 ? "refused" : "ok";
+        },
+      });
+      world.deliver(ask);
+      await answer(world);
+      fromMs = world.now();
+      await world.run();
+      expect({ minutes, answers: world.answers() }).toEqual({ minutes, answers: ["A checkpoint."] });
+      expect(world.given).toHaveLength(1);
+    }
+    let refusals = 3;
+    const shut = createWorld({
+      questions: [question],
+      fate: failing(new SekishoError("unauthenticated"), ({ name }) => name === "answer_task" && refusals-- > 0),
+    });
+    shut.deliver(ask);
+    await answer(shut);
+    await shut.run();
+    expect(shut.given).toHaveLength(1);
+    expect(shut.answers()).toEqual(["A checkpoint."]);
+  });
+
+  it("that is given up is told, and the host is asked not to go on waiting for it", async () => {
+    const world = createWorld({
+      questions: [question],
+      cancelable: true,
+      fate: failing(new SekishoError("permission_denied"), ({ name }) => name === "answer_task"),
+    });
+    world.deliver(ask);
+    await answer(world);
+    await world.run();
+    expect(world.answers()).toEqual(['{"type":"failed","reason":"permission_denied","lost":false}']);
+    expect(world.cancels).toMatchObject([{ params: { task_id: "t-1" } }]);
+  });
+
+  it("by a button whose option has no id that can be sent is told by what the button says", async () => {
+    for (const id of ["", "x".repeat(129)]) {
+      const world = createWorld({ questions: [{ prompt: "Shall I?", options: [{ id, label: "Yes, do" }] }] });
+      world.deliver(ask);
+      await answer(world);
+      await world.run();
+      expect(world.given).toMatchObject([{ params: { text: "Yes, do" } }]);
+      expect(world.given[0]?.params).not.toHaveProperty("option_id");
+      expect(world.answers()).toEqual(["A checkpoint."]);
+    }
+  });
+});
+
+const questions = [question, { prompt: "Are you sure?", options }];
+
+/** A person who answers each question as soon as it is there, by button or in words, and whose click Slack may deliver twice. */
+async function play(world: World, { times = 1, inText = false } = {}): Promise<void> {
+  world.deliver(ask);
+  const answered = new Set<number>();
+  const current = () => world.records.get(ask.requestId)?.question;
+  for (let round = 0; round < 4; round++) {
+    await world.run({
+      until() {
+        const question = current();
+        return question?.ts !== undefined && question.answer === undefined && !answered.has(question.index);
+      },
+    });
+    const question = current();
+    if (question === undefined || answered.has(question.index)) break;
+    answered.add(question.index);
+    const { index } = question;
+    for (let time = 0; time < times; time++) {
+      if (inText) world.deliver(reply(index, { text: "Yes", unaddressed: undefined }));
+      else world.clickButton(buttonClick({ atMs: askedAtMs + index }, 0, index));
+    }
+  }
+  await world.run();
+}
+
+/** What the thread and the host have to show for it in the end. */
+function shown(world: World) {
+  return {
+    answers: world.answers(),
+    posts: world.posts.length,
+    questions: world.posts.filter(({ key }) => (key?.part ?? 0) > 2000).map(({ text }) => text.split("?")[0]),
+    given: world.given.map(({ question }) => question),
+    starts: world.starts.length,
+    underWay: world.underWay.size,
+    threadIsFree: [...world.threads.values()].every(({ tasks }) => tasks.length === 0),
+  };
+}
+
+const allIsWell = {
+  answers: ["A checkpoint."],
+  posts: 3,
+  questions: ["Shall I", "Are you sure"],
+  given: [0, 1],
+  starts: 1,
+  underWay: 0,
+  threadIsFree: true,
+};
+
+describe("a task that asks twice", () => {
+  it.each(deaths)("goes on after a crash at any single point (%s)", async (fate) => {
+    for (let nth = 0; nth < 110; nth++) {
+      const world = createWorld({ questions, pollsUntilDone: 1, fate: nthFate(nth, fate) });
+      await play(world);
+      expect({ nth, ...shown(world) }).toEqual({ nth, ...allIsWell });
+      // Not even for the two minutes until the sweep was it there twice.
+      expect(world.doubled()).toBe(0);
+    }
+  });
+
+  it.each(deaths)("goes on after a crash while a reply is taken for the answer (%s)", async (fate) => {
+    for (let nth = 0; nth < 110; nth += 1) {
+      const world = createWorld({ questions, fate: nthFate(nth, fate) });
+      await play(world, { inText: true });
+      expect({ nth, ...shown(world) }).toEqual({ nth, ...allIsWell });
+    }
+  });
+
+  it("brings an answer under one id, however often it must be brought", async () => {
+    for (const fate of ["refused", "lost", "done_unknown", ...deaths] as const) {
+      const world = createWorld({ questions, fate: nthFate(0, fate, ({ name }) => name === "answer_task") });
+      await play(world);
+      expect({ fate, ...shown(world) }).toEqual({ fate, ...allIsWell });
+    }
+  });
+
+  it("finds the question again whose post was not answered, and removes one that came late", async () => {
+    for (const fate of ["lost", "done_unknown", "late"] as const) {
+      const world = createWorld({ questions, fate: nthFate(1, fate, ({ name }) => name === "post") });
+      await play(world);
+      expect({ fate, ...shown(world) }).toEqual({ fate, ...allIsWell });
+    }
+  });
+
+  it("keeps its promise through faults of every kind at random points, and repeated clicks and replies", async () => {
+    const fates = fc.constantFrom<Fate>("refused", "lost", "done_unknown", "late", "dies_before", "dies_after");
+    await forAll(
+      fc.array(fc.tuple(fc.nat({ max: 120 }), fates), { maxLength: 6 }),
+      fc.integer({ min: 1, max: 3 }),
+      fc.nat({ max: 2 }),
+      fc.boolean(),
+    ).holdAsync(async (faults, times, pollsUntilDone, inText) => {
+      const world = createWorld({ questions, pollsUntilDone, fate: plannedFates(faults) });
+      await play(world, { times, inText });
+      expect(shown(world)).toEqual(allIsWell);
+    }, 200);
+  });
+});
+
+describe("at a peer that does not deduplicate", () => {
+  it.each([true, false])("an answer is given once to one question (questions have ids: %s)", async (questionIds) => {
+    for (const fate of ["refused", "lost", "done_unknown", "late", ...deaths] as const) {
+      for (let nth = 0; nth < 2; nth++) {
+        const world = createWorld({
+          questions,
+          questionIds,
+          idempotent: false,
+          fate: nthFate(nth, fate, ({ name }) => name === "answer_task"),
+        });
+        await play(world);
+        expect({ fate, nth, answers: world.answers().length }).toEqual({ fate, nth, answers: 1 });
+        expect(world.starts).toHaveLength(1);
+        const given = world.given.map(({ question }) => question);
+        expect(given).toEqual([...new Set(given)]);
+      }
+    }
   });
 });

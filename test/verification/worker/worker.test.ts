@@ -1,23 +1,31 @@
-import { describe, expect, it } from "@jest/globals";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { afterEach, describe, expect, it, jest } from "@jest/globals";
 import fc from "fast-check";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { sampleAsk } from "../task/sample.ts";
-import { createWorld, type Fate, type Operation } from "./world.ts";
+import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
+import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
+import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import { silentLog } from "../../../lambdas/shared/log.ts";
+import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
+import type { RunAct } from "../../../lambdas/verification/worker/run-step.ts";
+import { createWorker } from "../../../lambdas/verification/worker/worker.ts";
+import { forAll } from "../../doubles/for-all.ts";
+import { keptLog } from "../../doubles/kept-log.ts";
+import { askedAtMs, sampleAsk, sampleCall, samplePolicy, sampleTask } from "../task/sample.ts";
+import { createWorld, type Fate, runWorld } from "./world.ts";
+import { deaths, nthFate, plannedFates, troubles } from "./world-fates.ts";
 
 const ask = sampleAsk();
 
-/** The fate of the `nth` operation that fits; all others are ok. */
-function once({ party, name, nth = 0 }: { party: Operation["party"]; name?: string; nth?: number }, fate: Fate) {
-  let seen = 0;
-  return (operation: Operation): Fate =>
-    operation.party === party && (name === undefined || operation.name === name) && seen++ === nth ? fate : "ok";
-}
-
 describe("the worker", () => {
   it("brings one message to one answer and leaves nothing else in the thread", async () => {
-    const world = createWorld();
-    world.deliver(ask);
-    await world.run();
+    const world = await runWorld();
     expect(world.posts.map(({ text, key }) => [key?.part, text])).toEqual([[1, "A checkpoint."]]);
     expect(world.starts).toHaveLength(1);
     expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", cleanupDone: true });
@@ -48,28 +56,25 @@ describe("the worker", () => {
         throw new SekishoError("execution_failed", { details: { lost: true } });
       },
     });
-    world.deliver(ask);
-    await world.run();
+    await world.deliver(ask).run();
     expect(world.answers()).toEqual(['{"type":"failed","reason":"execution_failed","lost":true}']);
   });
 
   it("posts only part 2 again when the post of part 2 failed", async () => {
     const story = () => ({ status: "success", response_text: "one|two|three" }) as const;
-    for (const fate of ["refused", "lost", "done_unknown", "late", "dies_before", "dies_after"] as const) {
-      const world = createWorld({ story, fate: once({ party: "slack", name: "post", nth: 1 }, fate) });
-      world.deliver(ask);
-      await world.run();
+    for (const fate of troubles) {
+      const world = await runWorld({
+        story,
+        fate: nthFate(1, fate, ({ party, name }) => party === "slack" && name === "post"),
+      });
       expect(world.answers().sort()).toEqual(["one", "three", "two"]);
     }
   });
 
   it("goes on after a crash at any single point, and each message still gets one answer from one run", async () => {
-    for (const fate of ["dies_before", "dies_after"] as const) {
+    for (const fate of deaths) {
       for (let nth = 0; nth < 60; nth++) {
-        let seen = 0;
-        const world = createWorld({ pollsUntilDone: 2, fate: () => (seen++ === nth ? fate : "ok") });
-        world.deliver(ask);
-        await world.run();
+        const world = await runWorld({ pollsUntilDone: 2, fate: nthFate(nth, fate) });
         expect({ fate, nth, answers: world.answers(), posts: world.posts.length }).toEqual({
           fate,
           nth,
@@ -95,8 +100,7 @@ describe("the worker", () => {
           return "ok";
         },
       });
-      world.deliver(ask);
-      await world.run();
+      await world.deliver(ask).run();
       expect(calls.filter((call) => call === during)).toEqual([during]);
       expect(world.answers()).toEqual(["A checkpoint."]);
     }
@@ -104,71 +108,52 @@ describe("the worker", () => {
 
   it("keeps its promise through faults of every kind at random points, on a host that deduplicates", async () => {
     const fates = fc.constantFrom<Fate>("refused", "lost", "done_unknown", "late", "dies_before", "dies_after");
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.tuple(fc.nat({ max: 60 }), fates), { maxLength: 6 }),
-        fc.nat({ max: 3 }),
-        fc.nat({ max: 3 }),
-        async (faults, pollsUntilDone, redeliveries) => {
-          const plan = new Map(faults);
-          let seen = 0;
-          const world = createWorld({ pollsUntilDone, fate: () => plan.get(seen++) ?? "ok" });
-          for (let i = 0; i <= redeliveries; i++) world.deliver(ask);
-          await world.run();
-          expect(world.answers()).toEqual(["A checkpoint."]);
-          expect(world.posts).toHaveLength(1);
-          expect(world.starts).toHaveLength(1);
-        },
-      ),
-      { numRuns: 400 },
-    );
+    await forAll(
+      fc.array(fc.tuple(fc.nat({ max: 60 }), fates), { maxLength: 6 }),
+      fc.nat({ max: 3 }),
+      fc.nat({ max: 3 }),
+    ).holdAsync(async (faults, pollsUntilDone, redeliveries) => {
+      const world = createWorld({ pollsUntilDone, fate: plannedFates(faults) });
+      for (let i = 0; i <= redeliveries; i++) world.deliver(ask);
+      await world.run();
+      expect(world.answers()).toEqual(["A checkpoint."]);
+      expect(world.posts).toHaveLength(1);
+      expect(world.starts).toHaveLength(1);
+    }, 400);
   });
 
   it("never starts the agent twice at a peer that does not deduplicate, and never stays silent", async () => {
     const fates = fc.constantFrom<Fate>("refused", "lost", "done_unknown", "dies_before", "dies_after");
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.tuple(fc.nat({ max: 40 }), fates), { maxLength: 5 }),
-        fc.nat({ max: 2 }),
-        async (faults, pollsUntilDone) => {
-          const plan = new Map(faults);
-          let seen = 0;
-          const world = createWorld({ pollsUntilDone, idempotent: false, fate: () => plan.get(seen++) ?? "ok" });
-          world.deliver(ask);
-          await world.run();
-          expect(world.answers()).toHaveLength(1);
-          expect(world.starts.length).toBeLessThanOrEqual(1);
-        },
-      ),
-      { numRuns: 400 },
+    await forAll(fc.array(fc.tuple(fc.nat({ max: 40 }), fates), { maxLength: 5 }), fc.nat({ max: 2 })).holdAsync(
+      async (faults, pollsUntilDone) => {
+        const world = await runWorld({ pollsUntilDone, idempotent: false, fate: plannedFates(faults) });
+        expect(world.answers()).toHaveLength(1);
+        expect(world.starts.length).toBeLessThanOrEqual(1);
+      },
+      400,
     );
   });
 
   it("gives back a queue message that is none of ours, so that it becomes a dead letter that somebody sees", async () => {
     const world = createWorld();
-    world.deliver({ nonsense: true } as never);
-    await world.run({ maxSteps: 3 });
+    await world.deliver({ nonsense: true } as never).run({ maxSteps: 3 });
     expect(world.loseMessages()).toBe(1);
   });
 
   it("leaves no part of an answer in the thread whose rest Slack refuses: words of its own are the answer", async () => {
-    const world = createWorld({
+    const world = await runWorld({
       story: () => ({ status: "success", response_text: "one|two" }),
       refuses: ({ text }) => text === "two",
     });
-    world.deliver(ask);
-    await world.run();
     expect(world.answers()).toEqual([expect.stringContaining('"reason":"internal"')]);
     expect(world.posts).toHaveLength(1);
   });
 
   it("gives the answer without blocks where Slack takes none, and leaves nothing of the first try", async () => {
-    const world = createWorld({
+    const world = await runWorld({
       story: () => ({ status: "success", response_text: "one|two" }),
       refuses: ({ text, blocks }) => text === "two" && blocks !== undefined,
     });
-    world.deliver(ask);
-    await world.run();
     expect(world.posts.map(({ text, hasBlocks }) => [text, hasBlocks])).toEqual([
       ["one", false],
       ["two", false],
@@ -177,16 +162,13 @@ describe("the worker", () => {
 
   it("drops a wake-up whose task is gone", async () => {
     const world = createWorld();
-    world.deliver({ type: "wake", requestId: ask.requestId, seq: 3 } as never);
-    await world.run();
+    await world.deliver({ type: "wake", requestId: ask.requestId, seq: 3 } as never).run();
     expect(world.posts).toEqual([]);
   });
 
   it("turns a dead letter into a failure in words, and never replaces an outcome that is known", async () => {
     const buriedAt = async (maxSteps: number) => {
-      const world = createWorld({ pollsUntilDone: 5 });
-      world.deliver(ask);
-      await world.run({ maxSteps });
+      const world = await runWorld({ pollsUntilDone: 5 }, { maxSteps });
       await world.buryAll();
       await world.run();
       expect(world.posts).toHaveLength(1);
@@ -205,4 +187,203 @@ describe("the worker", () => {
     await world.run();
     expect(world.groups).toStrictEqual(new Set([ask.message.team, `${ask.message.team}/host`]));
   });
+});
+
+const nowMs = askedAtMs + 20_000;
+const now = () => nowMs;
+const leaseMs = 60_000;
+const inDoubt = { reason: "ambiguous", retryable: false, undelivered: false, lost: false } as const;
+type Worker = Parameters<typeof createWorker>[0];
+
+/** A worker of which only the acts and the engine matter. */
+function workerWith(given: Pick<Worker, "store" | "runAct" | "queue"> & Partial<Worker>) {
+  return createWorker({
+    policy: samplePolicy(),
+    isKnownThread: async () => "unknown",
+    handleButtonClick: async () => {},
+    handleConversationOpened: async () => {},
+    isIgnored: async () => false,
+    zoneSecret: async () => "secret",
+    leaseMs,
+    log: silentLog,
+    newId: () => "second",
+    ...given,
+  });
+}
+
+/** A task that a worker has held for 20 s of its lease of 60 s; and a second worker. */
+async function heldTask() {
+  const store = createMemoryTaskStore<Task>({ parse: (json) => taskSchema.parse(json), now });
+  const task = sampleTask({ state: "sent", wakeSeq: 2, lease: { owner: "first", untilMs: nowMs + 40_000 } });
+  await store.create({ item: task });
+  const sent: { body: string; delayMs?: number }[] = [];
+  const acts: string[] = [];
+  const runAct = Object.assign(
+    async ({ act, signal }: { act: { type: string }; signal: AbortSignal }): Promise<TaskEvent> => {
+      acts.push(act.type);
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      return { type: "call_failed", nowMs, act: "send", error: inDoubt };
+    },
+    { stopSession: async () => {} },
+  );
+  const worker = workerWith({ store, runAct, now, queue: { send: async (message) => void sent.push(message) } });
+  return { store, task, sent, acts, worker };
+}
+
+const wake = (requestId: string, seq: number) => JSON.stringify({ type: "wake", requestId, seq });
+
+describe("a wake-up that meets a held lease", () => {
+  it("comes again when the lease is over, if the worker that holds it is in the act", async () => {
+    const { task, sent, acts, worker } = await heldTask();
+    await worker.handle({ body: wake(task.id, 2) });
+    expect(acts).toEqual([]);
+    expect(sent).toHaveLength(1);
+    expect(sent[0]?.delayMs).toBeGreaterThan(40_000);
+  });
+
+  it("comes again soon, and later each time, if that worker is only about to save", async () => {
+    const { task, sent, worker } = await heldTask();
+    await worker.handle({ body: wake(task.id, 3) });
+    for (let i = 0; i < 12; i++) await worker.handle({ body: sent.at(-1)?.body ?? "" });
+    const delays = sent.map(({ delayMs }) => delayMs ?? 0);
+    expect(delays[0]).toBeLessThan(1000);
+    expect(delays).toEqual([...delays].sort((a, b) => a - b));
+    expect(Math.max(...delays)).toBeGreaterThan(40_000);
+    expect(delays.length).toBeLessThan(20);
+  });
+});
+
+describe("a dead letter", () => {
+  it("of a link that is finished already changes nothing", async () => {
+    const { store, task, sent, worker } = await heldTask();
+    await worker.deadLetter({ body: wake(task.id, 1) });
+    expect(sent).toEqual([]);
+    expect((await store.get({ id: task.id }))?.state).toBe("sent");
+  });
+
+  it("of a task that a worker holds waits until the lease is over", async () => {
+    const { store, task, sent, worker } = await heldTask();
+    await worker.deadLetter({ body: wake(task.id, 2) });
+    expect(sent[0]?.delayMs).toBeGreaterThan(40_000);
+    expect((await store.get({ id: task.id }))?.state).toBe("sent");
+  });
+});
+
+describe("a worker that is told to stop", () => {
+  it("ends its call, writes down that it is in doubt, and leaves neither a lease nor a silent task", async () => {
+    const { store, task, sent, acts, worker } = await heldTask();
+    const stored = await store.get({ id: task.id });
+    if (stored === undefined) throw new Error("no task");
+    const { lease: _lease, ...free } = stored;
+    await store.replace({ item: free });
+    const stop = new AbortController();
+    const handled = worker.handle({ body: wake(task.id, 2), signal: stop.signal });
+    while (acts.length === 0) await setImmediate();
+    stop.abort();
+    await handled;
+    const left = await store.get({ id: task.id });
+    expect(left).toMatchObject({ state: "sent", call: { arrival: "in_doubt" }, wakeSeq: 3 });
+    expect(left?.lease).toBeUndefined();
+    expect(sent).toHaveLength(1);
+  });
+});
+
+afterEach(() => void jest.restoreAllMocks());
+
+it("ends an act by its signal a good while before the lease is over, and not much earlier than it must", async () => {
+  const limits: { ms: number; controller: AbortController }[] = [];
+  jest.spyOn(AbortSignal, "timeout").mockImplementation((ms) => {
+    const controller = new AbortController();
+    limits.push({ ms, controller });
+    return controller.signal;
+  });
+  const store = createMemoryTaskStore<Task>({ parse: (json) => taskSchema.parse(json), now });
+  await store.create({ item: sampleTask({ state: "sent", call: sampleCall({ arrival: "in_doubt" }), wakeSeq: 2 }) });
+  const started = Promise.withResolvers<void>();
+  let ended = false;
+  const hangs: RunAct = Object.assign(
+    async ({ signal }: Parameters<RunAct>[0]) => {
+      const aborted = new Promise((resolve) => signal.addEventListener("abort", resolve));
+      started.resolve();
+      await aborted;
+      ended = true;
+      return { type: "call_failed", nowMs, act: "poll", error: inDoubt } as const;
+    },
+    { stopSession: async () => {} },
+  );
+  const worker = workerWith({ store, runAct: hangs, now, queue: { send: async () => {} } });
+  const handled = worker.handle({ body: JSON.stringify({ type: "wake", requestId: sampleTask().id, seq: 2 }) });
+  await started.promise;
+  const passUntil = async (ms: number) => {
+    for (const limit of limits) if (limit.ms <= ms) limit.controller.abort();
+    await setImmediate();
+  };
+  await passUntil(0.8 * leaseMs);
+  expect(ended).toBe(false);
+  // A tenth of the lease is left for the wake-up and the record.
+  await passUntil(0.9 * leaseMs);
+  expect(ended).toBe(true);
+  await handled;
+  expect((await store.get({ id: sampleTask().id }))?.lease).toBeUndefined();
+});
+
+const tasks = 60;
+
+const outcomes: Record<string, (nowMs: number) => TaskEvent> = {
+  permit: (nowMs) => ({ type: "permitted", nowMs, allowed: true, locale: "en" }),
+  charge: () => ({ type: "charged", over: undefined }),
+  announce: (nowMs) => ({ type: "announced", nowMs, ts: "1.1" }),
+  send: (nowMs) => ({ type: "answered", nowMs, act: "send", result: { status: "success", response_text: "done" } }),
+  join_thread: (nowMs) => ({ type: "thread_joined", nowMs, queuePosition: 0, freeAtMs: nowMs }),
+  leave_thread: () => ({ type: "thread_left" }),
+  deliver: () => ({ type: "delivered" }),
+};
+
+it("two workers on one queue share the work without waiting for each other's leases", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-workers-"));
+  const file = join(folder, "verification.db");
+  const stop = new AbortController();
+  const acts: string[] = [];
+  const { log, entries } = keptLog({ level: "debug" });
+  const over = Promise.withResolvers<void>();
+  let left = 0;
+  const zones = [1, 2].map(() => {
+    const database = openDatabase({ file });
+    const queue = createSqliteQueue({ database, name: "tasks" });
+    const runAct = Object.assign(
+      async ({ act, task }: { act: { type: string }; task: { id: string } }) => {
+        acts.push(`${task.id} ${act.type}`);
+        const outcome = outcomes[act.type];
+        if (outcome === undefined) throw new Error(`unexpected ${act.type}`);
+        if (act.type === "leave_thread" && ++left === tasks) over.resolve();
+        return outcome(Date.now());
+      },
+      { stopSession: async () => {} },
+    );
+    const store = createSqliteTaskStore({ database, parse: (json) => taskSchema.parse(json) });
+    const worker = workerWith({ store, runAct, queue, log, newId: randomUUID });
+    const loop = runQueueLoop({
+      consumer: queue,
+      handle: ({ body }) => worker.handle({ body }),
+      concurrency: 8,
+      visibilityTimeoutMs: 90_000,
+      signal: stop.signal,
+      log,
+    });
+    return { database, queue, loop };
+  });
+  for (let i = 0; i < tasks; i++) {
+    const ask = { ...sampleAsk({ ts: `${Date.now() / 1000}` }), requestId: randomUUID(), receivedAtMs: Date.now() };
+    await zones[i % 2]?.queue.send({ body: JSON.stringify(ask) });
+  }
+  await over.promise;
+  stop.abort();
+  await Promise.all(zones.map(({ loop }) => loop));
+  await Promise.all(zones.map(({ database }) => database.close()));
+  rmSync(folder, { recursive: true, force: true });
+  expect(acts).toHaveLength(tasks * 7);
+  expect(new Set(acts).size).toBe(tasks * 7);
+  expect(entries().filter(({ message, delay_ms }) => message === "lease_held" && Number(delay_ms) > 30_000)).toEqual(
+    [],
+  );
 });

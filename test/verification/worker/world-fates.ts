@@ -3,6 +3,31 @@
 /** `refused`: certainly not done. `lost`: not done, nobody knows. `done_unknown`: done, nobody knows. `late`: done within a minute, nobody knows. */
 export type Fate = "ok" | "refused" | "lost" | "done_unknown" | "late" | "dies_before" | "dies_after";
 export type Operation = { party: "store" | "queue" | "slack" | "host" | "gate"; name: string };
+/** Everything that may go wrong with an operation. */
+export const troubles = ["refused", "lost", "done_unknown", "late", "dies_before", "dies_after"] as const;
+export const deaths = ["dies_before", "dies_after"] as const;
+
+/** The `nth` of the operations that fit has this fate, counted from 0; all others go well. */
+export function nthFate(nth: number, fate: Fate, fits: (operation: Operation) => boolean = () => true) {
+  let seen = 0;
+  return (operation: Operation): Fate => (fits(operation) && seen++ === nth ? fate : "ok");
+}
+
+/** The operations that fit fail with an error; all others go well. */
+export function failing(error: Error, fits: (operation: Operation) => boolean) {
+  return (operation: Operation): Fate => {
+    if (fits(operation)) throw error;
+    return "ok";
+  };
+}
+
+/** The operations have the fates of a plan, by their number; all others go well. */
+export function plannedFates(plan: readonly (readonly [nth: number, fate: Fate])[]) {
+  const fates = new Map(plan);
+  let seen = 0;
+  return (): Fate => fates.get(seen++) ?? "ok";
+}
+
 /** A worker that died does nothing more. */
 export type Alive = { yes: boolean };
 /** How a party says that it did not do it, and how it looks when nobody knows. */
@@ -17,13 +42,12 @@ export type Operate = <T>(request: {
 
 const lateMs = 45_000;
 
-export function createFates({
-  fate,
-  now,
-}: {
-  fate: (operation: Operation) => Fate | Promise<Fate>;
-  now: () => number;
-}): { operate: Operate /** What was to come late comes: all of it, or what is due. */; land(all: boolean): void } {
+type CreateFatesOptions = { fate: (operation: Operation) => Fate | Promise<Fate>; now: () => number };
+
+export function createFates({ fate, now }: CreateFatesOptions): {
+  operate: Operate /** What was to come late comes: all of it, or what is due. */;
+  land(all: boolean): void;
+} {
   const landings: { atMs: number; land: () => void }[] = [];
 
   const operate: Operate = async ({ alive, operation, errors, effect }) => {

@@ -8,18 +8,10 @@ import type { Alive, Operate } from "./world-fates.ts";
 const gateErrors = { refused: () => new Error("gate out of reach"), unknown: () => new Error("gate out of reach") };
 const slackErrors = { refused: () => new SlackError("unavailable"), unknown: () => new SlackError("ambiguous") };
 
+type WorldGateOptions = { operate: Operate; alive: Alive; underWay: Set<string>; rules: Partial<Gate> };
+
 /** Everybody may ask; whoever asked may answer and cancel. `underWay` has what is charged and not released. */
-export function worldGate({
-  operate,
-  alive,
-  underWay,
-  rules,
-}: {
-  operate: Operate;
-  alive: Alive;
-  underWay: Set<string>;
-  rules: Partial<Gate>;
-}): Gate {
+export function worldGate({ operate, alive, underWay, rules }: WorldGateOptions): Gate {
   const gate: Gate = {
     permit: async () => ({ allowed: true, locale: "en" }),
     isIgnored: async () => false,

@@ -19,7 +19,7 @@ import {
   openWorkerStores,
 } from "../../../lambdas/verification/worker/verification-worker.ts";
 import { parseZoneSecret } from "../../../lambdas/verification/zone-secret.ts";
-import { askedAtMs, samplePolicy } from "../task/sample.ts";
+import { askedAtMs, sampleAsk, samplePolicy } from "../task/sample.ts";
 import { type QueuedMessage, worldQueue, worldStore } from "./world-engine.ts";
 import { type Alive, createFates, type Fate, type Operation } from "./world-fates.ts";
 import { type Asked, createWorldHost } from "./world-host.ts";
@@ -32,6 +32,16 @@ const defaults = parseConfig({ json: {} });
 const leaseMs = 60_000;
 const visibilityTimeoutMs = 90_000;
 const idPrefix = "00000000-0000-4000-8000-";
+
+/** A world in which the sample's message was delivered, and handled as `run` says. */
+export async function runWorld(
+  options: Parameters<typeof createWorld>[0] = {},
+  run: Parameters<ReturnType<typeof createWorld>["run"]>[0] = {},
+) {
+  const world = createWorld(options);
+  await world.deliver(sampleAsk()).run(run);
+  return world;
+}
 
 export function createWorld({
   fate = () => "ok",
@@ -164,7 +174,18 @@ export function createWorld({
     });
   }
 
-  const enqueue = (message: object) => messages.push({ body: JSON.stringify(message), visibleAtMs: clockMs });
+  /** `run` lets the workers handle it at once. */
+  function enqueue(message: object) {
+    messages.push({ body: JSON.stringify(message), visibleAtMs: clockMs });
+    return { run };
+  }
+
+  /** Lets the workers work until nothing is left to do, `maxSteps` messages were handled, or it is as `until` says. */
+  async function run({ maxSteps = 2000, until = () => false }: { maxSteps?: number; until?: () => boolean } = {}) {
+    for (let steps = 0; steps < maxSteps; steps++) if (until() || !(await step())) break;
+    if (!until() && messages.length === 0) land(true);
+  }
+
   const alone = () => workerOf({ yes: true });
 
   async function step(): Promise<boolean> {
@@ -209,11 +230,7 @@ export function createWorld({
     cancel: (requestId: string) => enqueue({ type: "cancel", requestId }),
     /** An operator's wish. */
     redrive: (requestId: string) => enqueue({ type: "redrive", requestId }),
-    /** Lets the workers work until nothing is left to do, `maxSteps` messages were handled, or it is as `until` says. */
-    async run({ maxSteps = 2000, until = () => false }: { maxSteps?: number; until?: () => boolean } = {}) {
-      for (let steps = 0; steps < maxSteps; steps++) if (until() || !(await step())) break;
-      if (!until() && messages.length === 0) land(true);
-    },
+    run,
     /** The queue gives up on every message that is in it. Where burying one fails, it comes again. */
     async buryAll(): Promise<void> {
       for (const { body, visibleAtMs } of messages.splice(0)) {

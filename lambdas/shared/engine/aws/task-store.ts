@@ -29,9 +29,8 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
   hasPrincipals?: boolean;
   signal?: AbortSignal;
   now?: () => number;
-  newId?: () => string;
 }): ErasableStore<T> {
-  const { client, table, parse, hasPrincipals = false, signal, now = Date.now, newId = randomUUID } = options;
+  const { client, table, parse, hasPrincipals = false, signal, now = Date.now } = options;
   let created = 0;
 
   async function read(id: string): Promise<RecordAttributes | undefined> {
@@ -103,7 +102,7 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
 
     async create({ item }) {
       const stored = { ...item, revision: 1 };
-      const writer = newId();
+      const writer = randomUUID();
       created += 1;
       const position = formatPosition({ nowMs: now(), count: created, id: writer });
       const command = new PutItemCommand({
@@ -120,7 +119,7 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
 
     async replace({ item }) {
       const stored = { ...item, revision: item.revision + 1 };
-      const writer = newId();
+      const writer = randomUUID();
       const command = new UpdateItemCommand({
         TableName: table,
         Key: { id: { S: item.id } },
@@ -278,7 +277,7 @@ const sortKeyPatterns: Record<StoreIndex, RegExp> = {
   state: positionPattern,
 };
 
-/** Whether the text has the form of the index's sort key, so that a cursor of another store is refused. */
+/** True if the text has the form of the index's sort key, so that a cursor of another store is refused. */
 function isSortKey({ index, text }: { index: StoreIndex; text: string }): boolean {
   return sortKeyPatterns[index].test(text);
 }

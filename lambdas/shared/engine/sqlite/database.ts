@@ -23,7 +23,7 @@ export function openDatabase({ file, busyTimeoutMs = 5000 }: { file: string; bus
   const database = openFile({ file, busyTimeoutMs });
   const { write, flush } = createGroupCommit({ database });
   const prepare = (sql: string) => database.prepare(sql);
-  const expired = removeExpiredTasks({ database: { prepare, write } });
+  const expired = removeExpiredTasks({ prepare, write });
   return {
     prepare,
     write,
@@ -69,22 +69,17 @@ export function createQueueSignal(): QueueSignal {
 
 /** A limit for each run, so that its transaction stays short. */
 const removedPerLook = 1000;
+const removeEveryMs = 60_000;
 
 /** Runs every minute until `stop` is called. A failure, such as a lock or a full disk, is made up for by the next run. */
-function removeExpiredTasks(request: {
-  database: Pick<Database, "prepare" | "write">;
-  now?: () => number;
-  everyMs?: number;
-}): { stop(): void } {
-  const { now = Date.now, everyMs = 60_000 } = request;
-  const { prepare, write } = request.database;
+function removeExpiredTasks({ prepare, write }: Pick<Database, "prepare" | "write">): { stop(): void } {
   const anyExpired = prepare("SELECT 1 FROM tasks WHERE expires_at_ms <= ? LIMIT 1");
   const remove = prepare(
     `DELETE FROM tasks WHERE seq IN
      (SELECT seq FROM tasks WHERE expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ${removedPerLook})`,
   );
   async function look(): Promise<void> {
-    const nowMs = now();
+    const nowMs = Date.now();
     if (anyExpired.get(nowMs) !== undefined) await write(() => remove.run(nowMs));
     emptyWriteAheadLog();
   }
@@ -101,7 +96,7 @@ function removeExpiredTasks(request: {
     }
   }
 
-  const timer = setInterval(() => look().catch(() => {}), everyMs);
+  const timer = setInterval(() => look().catch(() => {}), removeEveryMs);
   timer.unref();
   return { stop: () => clearInterval(timer) };
 }

@@ -222,17 +222,13 @@ export function createSqliteQueue(options: {
 }
 
 /** Counts due messages. A message that was received or is delayed does not count. */
-export function createQueueDepths(options: {
-  database: Database;
-  names: readonly string[];
-  now?: () => number;
-}): () => QueueDepth[] {
-  const { database, names, now = Date.now } = options;
+export function createQueueDepths(options: { database: Database; names: readonly string[] }): () => QueueDepth[] {
+  const { database, names } = options;
   const due = database.prepare(
     "SELECT COUNT(*) AS messages, MIN(visible_at_ms) AS since_ms FROM messages WHERE queue = ? AND visible_at_ms <= ?",
   );
   return () => {
-    const nowMs = now();
+    const nowMs = Date.now();
     return names.map((queue) => {
       const { messages, since_ms } = due.get(queue, nowMs) as { messages: number; since_ms: number | null };
       return { queue, messages, oldestMs: nowMs - (since_ms ?? nowMs) };

@@ -27,17 +27,13 @@ export type SlackCall = (request: {
   refusals?: readonly string[];
 }) => Promise<unknown>;
 
-export function createSlackCall({
-  tokens,
-  apiUrl,
-  timeoutMs,
-  repeating,
-}: {
+export function createSlackCall(options: {
   tokens: BotTokens;
   apiUrl: string;
   timeoutMs: number;
   repeating: RepeatCall;
 }): SlackCall {
+  const { tokens, apiUrl, timeoutMs, repeating } = options;
   return ({ method, args, installation, signal, requestId, repeatable, fine = [], refusals = [] }) => {
     const callWith = (token: () => Promise<string>) => callWebApi({ token, apiUrl, method, args, timeoutMs, signal });
 
@@ -94,14 +90,7 @@ const headerValue = /^[\x21-\x7e]+$/;
  * Rejects with the library's error, or with a SlackError if nothing was sent: `unavailable` without a token, `gone` for a
  * token that does not fit into a header, `refused` for arguments that cannot be encoded.
  */
-export async function callWebApi({
-  token,
-  apiUrl,
-  method,
-  args,
-  timeoutMs,
-  signal,
-}: {
+export async function callWebApi(request: {
   token: () => Promise<string>;
   apiUrl: string;
   method: string;
@@ -109,6 +98,7 @@ export async function callWebApi({
   timeoutMs: number;
   signal: AbortSignal;
 }): Promise<unknown> {
+  const { token, apiUrl, method, args, timeoutMs, signal } = request;
   const { WebClient } = await import("@slack/web-api");
   // The time-out starts after the library has loaded, which can take seconds on a busy machine.
   const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
@@ -164,24 +154,19 @@ export type RepeatCall = <T>(request: {
 }) => Promise<T>;
 
 /** The returned function rejects with a SlackError. If Slack asks to wait longer than `maxDelayMs`, the caller gets the error. */
-export function createRepeatCall({
-  log,
-  telemetry: { metrics, spans },
-  maxDelayMs,
-  now = Date.now,
-  sleep = (ms, signal) => wait(ms, undefined, { signal }),
-  random = Math.random,
-}: {
+export function createRepeatCall(options: {
   log: Log;
   telemetry: Telemetry;
   maxDelayMs: number;
-  now?: (() => number) | undefined;
   sleep?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined;
   random?: (() => number) | undefined;
 }): RepeatCall {
+  const { log, maxDelayMs, sleep = (ms, signal) => wait(ms, undefined, { signal }) } = options;
+  const { random = Math.random } = options;
+  const { metrics, spans } = options.telemetry;
   return async ({ method, requestId, repeatable, signal, exchange }) => {
     for (let attempt = 0; ; attempt++) {
-      const startedAtMs = now();
+      const startedAtMs = Date.now();
       try {
         const call = { "rpc.system.name": "slack", "rpc.method": method };
         const attributes = { ...call, "sekisho.request_id": requestId, "sekisho.attempt": attempt + 1 };
@@ -193,7 +178,12 @@ export function createRepeatCall({
         metrics.add("sekisho_slack_calls_total", { method, result: error.kind });
         const delayMs = slackRetryDelayMs({ error, attempt, repeatable, maxDelayMs, random });
         const fields = { reason: error.kind, slack_error: error.slackError, attempt, delay_ms: delayMs };
-        log.warn("slack_call_failed", { request_id: requestId, method, ...fields, duration_ms: now() - startedAtMs });
+        log.warn("slack_call_failed", {
+          request_id: requestId,
+          method,
+          ...fields,
+          duration_ms: Date.now() - startedAtMs,
+        });
         if (delayMs === undefined) throw error;
         await sleep(delayMs, signal).catch(() => {});
         if (signal.aborted) throw error;
@@ -211,19 +201,15 @@ const capMs = 3000;
  * call is `repeatable`: a post is not, because the first one may already be in the thread. Slack's `Retry-After` is obeyed
  * exactly, or not at all if it is longer than `maxDelayMs`.
  */
-export function slackRetryDelayMs({
-  error: { kind, retryAfterMs, tooLarge },
-  attempt,
-  repeatable,
-  maxDelayMs,
-  random,
-}: {
+export function slackRetryDelayMs(request: {
   error: Pick<SlackError, "kind" | "retryAfterMs"> & Partial<Pick<SlackError, "tooLarge">>;
   attempt: number;
   repeatable: boolean;
   maxDelayMs: number;
   random: () => number;
 }): number | undefined {
+  const { attempt, repeatable, maxDelayMs, random } = request;
+  const { kind, retryAfterMs, tooLarge } = request.error;
   if (tooLarge) return undefined;
   const mayRepeat = kind === "rate_limited" || kind === "unavailable" || (kind === "ambiguous" && repeatable);
   if (!mayRepeat || attempt + 1 >= maxAttempts) return undefined;
@@ -297,13 +283,8 @@ class ResponseTooLarge extends Error {
  * Returns a `fetch` that also reads the body, so that the signal and the size limit apply to the body as well. It passes on only
  * the headers that are used.
  */
-export function boundedFetch({
-  signal,
-  maxBytes = maxResponseBytes,
-}: {
-  signal: AbortSignal;
-  maxBytes?: number;
-}): typeof globalThis.fetch {
+export function boundedFetch(options: { signal: AbortSignal; maxBytes?: number }): typeof globalThis.fetch {
+  const { signal, maxBytes = maxResponseBytes } = options;
   return async (input, init) => {
     const response = await fetch(input, { ...init, signal }).catch((cause: unknown) => {
       // Under a test runner, an error of another realm would reach the caller as plain text, without its cause.

@@ -10,17 +10,13 @@ import { type SlackApi, SlackError } from "./slack.ts";
 const ticketSchema = z.object({ file_id: z.string(), upload_url: z.string() });
 
 /** `uploadTimeoutMs` bounds the transfer of the bytes, which takes longer than a call. */
-export function createFileCalls({
-  call,
-  repeating,
-  apiUrl,
-  uploadTimeoutMs,
-}: {
+export function createFileCalls(options: {
   call: SlackCall;
   repeating: RepeatCall;
   apiUrl: string;
   uploadTimeoutMs: number;
 }): Pick<SlackApi, "startUpload" | "sendUpload" | "shareUploads"> {
+  const { call, repeating, apiUrl, uploadTimeoutMs } = options;
   return {
     async startUpload({ name, length, ...common }) {
       const args = { filename: name, length };
@@ -51,19 +47,14 @@ const maxAnswerBytes = 64 * 1024;
  * Sends the bytes without a token, because the URL itself grants access. Rejects with a SlackError. After any failure, the caller
  * may start again with a new URL, because nobody sees an upload that is not shared.
  */
-async function sendUpload({
-  url,
-  bytes,
-  apiUrl,
-  timeoutMs,
-  signal,
-}: {
+async function sendUpload(request: {
   url: string;
   bytes: Uint8Array;
   apiUrl: string;
   timeoutMs: number;
   signal: AbortSignal;
 }): Promise<void> {
+  const { url, bytes, apiUrl, timeoutMs, signal } = request;
   if (!isUploadUrl({ url, apiUrl })) throw new SlackError("refused");
   const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const send = boundedFetch({ signal: bounded, maxBytes: maxAnswerBytes });

@@ -7,17 +7,8 @@ const description = "Takes tasks to the agents that do the work elsewhere";
  * `name` is the display name of the app, at most 35 characters. Slack sends events, commands and button clicks to `eventsUrl`,
  * the public URL of `/slack/events`. With `socket` they come over Socket Mode, and the URL serves only the installation flow.
  */
-export function slackManifest({
-  name,
-  config,
-  eventsUrl,
-  socket = false,
-}: {
-  name: string;
-  config: ScopeConfig;
-  eventsUrl: string;
-  socket?: boolean;
-}) {
+export function slackManifest(request: { name: string; config: ScopeConfig; eventsUrl: string; socket?: boolean }) {
+  const { name, config, eventsUrl, socket = false } = request;
   const { command, assistant, install } = config.slack;
   return {
     display_information: { name, description },

@@ -18,15 +18,8 @@ const tooLarge = Symbol("too large");
 type PostsRequest = Parameters<SlackApi["posts"]>[0];
 
 export function createMessageReads(call: SlackCall): Pick<SlackApi, "replies" | "posts"> {
-  async function readAll({
-    method,
-    target,
-    request: { oldestTs, appId, channel, ...common },
-  }: {
-    method: string;
-    target: { ts?: string };
-    request: PostsRequest;
-  }): Promise<PostedMessage[]> {
+  async function readAll(method: string, target: { ts?: string }, posts: PostsRequest): Promise<PostedMessage[]> {
+    const { oldestTs, appId, channel, ...common } = posts;
     const args = { channel, ...target, oldest: oldestTs, inclusive: true, include_all_metadata: true };
     const found = new Map<string, PostedMessage>();
     let [size, ...smaller]: readonly (number | undefined)[] = pageSizes;
@@ -52,9 +45,8 @@ export function createMessageReads(call: SlackCall): Pick<SlackApi, "replies" | 
   }
 
   return {
-    replies: ({ threadTs, ...request }) =>
-      readAll({ method: "conversations.replies", target: { ts: threadTs }, request }),
-    posts: (request) => readAll({ method: "conversations.history", target: {}, request }),
+    replies: ({ threadTs, ...request }) => readAll("conversations.replies", { ts: threadTs }, request),
+    posts: (request) => readAll("conversations.history", {}, request),
   };
 }
 

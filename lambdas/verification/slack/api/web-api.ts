@@ -1,7 +1,7 @@
 /** Implements the Slack interface with the Web API (https://docs.slack.dev/reference/methods). */
 
 import * as z from "zod";
-import { isLoopbackHost } from "../../../../contracts/loopback.ts";
+import { isSecureUrl } from "../../../../contracts/loopback.ts";
 import type { Log } from "../../../shared/log.ts";
 import { noTelemetry, type Telemetry } from "../../../shared/telemetry/telemetry.ts";
 import { createRepeatCall, createSlackCall, type SlackCall } from "./call.ts";
@@ -15,29 +15,20 @@ import type { BotTokens, SlackApi } from "./slack.ts";
  * newer token. `timeoutMs` bounds each exchange and each wait before a retry, and `uploadTimeoutMs` the transfer of a file's
  * bytes. The caller's signal bounds everything together. `apiUrl` must be https, or http on loopback.
  */
-export function createSlackApi({
-  tokens,
-  apiUrl = "https://slack.com/api/",
-  log,
-  telemetry = noTelemetry,
-  now,
-  sleep,
-  random,
-  timeoutMs = 10_000,
-  uploadTimeoutMs = 60_000,
-}: {
+export function createSlackApi(options: {
   tokens: BotTokens;
   apiUrl?: string;
   log: Log;
   telemetry?: Telemetry | undefined;
-  now?: () => number;
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
   random?: () => number;
   timeoutMs?: number;
   uploadTimeoutMs?: number;
 }): SlackApi {
+  const { tokens, apiUrl = "https://slack.com/api/", log, telemetry = noTelemetry, sleep, random } = options;
+  const { timeoutMs = 10_000, uploadTimeoutMs = 60_000 } = options;
   requireSafeUrl(apiUrl);
-  const repeating = createRepeatCall({ log, telemetry, maxDelayMs: timeoutMs, now, sleep, random });
+  const repeating = createRepeatCall({ log, telemetry, maxDelayMs: timeoutMs, sleep, random });
   const call = createSlackCall({ tokens, apiUrl, timeoutMs, repeating });
   return {
     ...createPosts(call),
@@ -51,7 +42,7 @@ export function createSlackApi({
 
 function requireSafeUrl(apiUrl: string): void {
   const url = URL.parse(apiUrl);
-  if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackHost(url.hostname))) return;
+  if (url !== null && isSecureUrl(url)) return;
   throw new Error("The Slack API URL must be https (http only on loopback).");
 }
 

@@ -62,15 +62,12 @@ function hasFailed({ answer, index }: { answer: Answer; index: number }): boolea
 }
 
 /** Appends `after` and the reference to the last message, or puts them into a message of their own if that one is full. */
-function plainContents({
-  texts,
-  after,
-  reference,
-}: {
+function plainContents(request: {
   texts: readonly string[];
   after: readonly string[];
   reference: string;
 }): MessageContent[] {
+  const { texts, after, reference } = request;
   const parts = [...texts];
   const end = plainLast({ text: after.join("\n"), reference }).text;
   const last = parts.pop() ?? "";
@@ -248,7 +245,7 @@ function readContent(artifact: Artifact): Omit<OutgoingFile, "name"> | undefined
 }
 
 const maxNameLength = 120;
-/** Of a longer name, only the beginning and the end are read. */
+/** Reads only the beginning and the end of a longer name. */
 const maxRead = 1000;
 const ending = /\.[\p{L}\p{N}]{1,10}$/u;
 
@@ -282,11 +279,8 @@ const endings: Record<string, string> = {
 };
 
 /** Chooses a file name that is safe on every operating system, with an extension that fits the content. */
-export function chooseFileName({
-  artifact,
-  mimetype,
-  content,
-}: Omit<OutgoingFile, "name"> & { artifact: Artifact }): string {
+export function chooseFileName(request: Omit<OutgoingFile, "name"> & { artifact: Artifact }): string {
+  const { artifact, mimetype, content } = request;
   const fromUrl = "url" in content ? lastSegment(content.url) : "";
   const name = safe(artifact.name ?? "") || safe(fromUrl) || "file";
   if (ending.test(name)) return name;

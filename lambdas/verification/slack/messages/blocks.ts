@@ -3,7 +3,7 @@
  * our own messages: the values of buttons and the part numbers of posts.
  */
 
-import { sanitizeLine } from "../../../shared/untrusted-input.ts";
+import { parseJson, sanitizeLine } from "../../../shared/untrusted-input.ts";
 import type { Locale } from "../../task/task.ts";
 import type { SlackBlock } from "../api/slack.ts";
 import { splitAnswer } from "./split.ts";
@@ -110,8 +110,8 @@ const maxValueLength = 200;
 
 /** Returns undefined for a button that is not ours: the value must be exactly what `encodeButton` writes. */
 export function decodeButton({ action_id, value }: { action_id: string; value: string }): Button | undefined {
-  const fields = parse(value);
-  if (fields === undefined) return undefined;
+  if (value.length > maxValueLength) return undefined;
+  const fields = Object(parseJson(value)) as { r?: unknown; q?: unknown; o?: unknown };
   const { r: requestId, q: question, o: option } = fields;
   if (typeof requestId !== "string" || !uuid.test(requestId)) return undefined;
   const clicked: Button | undefined =
@@ -130,16 +130,6 @@ export function encodeButton({ requestId, button }: Button): { action_id: string
   if (button.type === "cancel") return { action_id: cancelAction, value: JSON.stringify({ r: requestId }) };
   const { question, option } = button;
   return { action_id: `${answerAction}${option}`, value: JSON.stringify({ r: requestId, q: question, o: option }) };
-}
-
-function parse(value: string): { r?: unknown; q?: unknown; o?: unknown } | undefined {
-  if (value.length > maxValueLength) return undefined;
-  try {
-    const fields: unknown = JSON.parse(value);
-    return typeof fields === "object" && fields !== null ? fields : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function isCount(value: unknown): value is number {

@@ -62,11 +62,8 @@ function formatPrompt({ question, locale }: { question: AgentQuestion; locale: L
   return safePart({ part: cut({ text: prompt, maxLength: maxPromptLength }), maxLength: maxPromptLength });
 }
 
-function toQuestionStatus({
-  task,
-  question,
-  nowMs,
-}: Omit<ShownQuestion, "locale"> & { nowMs: number }): QuestionStatus {
+function toQuestionStatus(request: Omit<ShownQuestion, "locale"> & { nowMs: number }): QuestionStatus {
+  const { task, question, nowMs } = request;
   if (task.cancelReason === "unanswered" || task.outcome?.type === "unanswered") return "expired";
   if (task.cancelReason !== undefined || task.outcome !== undefined) return "over";
   return nowMs >= question.expiresAtMs ? "expired" : "open";
@@ -86,15 +83,8 @@ function createButtons({ task, question }: Omit<ShownQuestion, "locale">): Slack
   return [buttons(looks)];
 }
 
-function createHint({
-  question,
-  locale,
-  isPlain,
-}: {
-  question: AgentQuestion;
-  locale: Locale;
-  isPlain: boolean;
-}): string {
+function createHint(options: { question: AgentQuestion; locale: Locale; isPlain: boolean }): string {
+  const { question, locale, isPlain } = options;
   if (question.kind === "auth") return hints.auth[locale];
   const until = untilText[locale](slackDate({ atMs: question.expiresAtMs, locale }));
   const labels = question.options.map((_, index) => escapeMrkdwn(formatLabel({ question, index })));

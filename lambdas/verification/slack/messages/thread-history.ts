@@ -17,14 +17,12 @@ type HistoryItem = NonNullable<ExecuteTaskParams["history"]>[number];
  * Includes the messages that people wrote before `message`, and the agents' answers. Leaves out placeholders, questions, refusals
  * and the posts of other bots, which are not part of this conversation.
  */
-export function createThreadHistory({
-  messages,
-  message,
-}: {
+export function createThreadHistory(options: {
   /** All messages of the thread, in any order. */
   messages: readonly PostedMessage[];
   message: Pick<UserMessage, "ts" | "botUsers">;
 }): HistoryItem[] {
+  const { messages, message } = options;
   const earlier = messages
     .filter(({ ts }) => Number(ts) < Number(message.ts))
     .sort((a, b) => Number(a.ts) - Number(b.ts))

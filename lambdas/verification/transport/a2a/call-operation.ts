@@ -23,17 +23,13 @@ export type CallOperation = <O extends CalledOperation>(request: {
 }) => Promise<OperationAnswer<O>>;
 
 /** `interfacesOf` returns the usable interfaces of a card, best first. */
-export function createCallOperation({
-  cards,
-  interfacesOf,
-  http,
-  maxResponseBytes,
-}: {
+export function createCallOperation(options: {
   cards: CardSource;
   interfacesOf: (card: ReadCard) => readonly [UsableInterface, ...UsableInterface[]];
   http: AuthorizedSend;
   maxResponseBytes: number;
 }): CallOperation {
+  const { cards, interfacesOf, http, maxResponseBytes } = options;
   /** The last interface that refused the version that its card names. It is tried last from then on. */
   let refused: string | undefined;
   const sent = createSentMessages();
@@ -68,18 +64,11 @@ const versionNotSupported = -32009;
 const methodNotFound = -32601;
 
 /**
- * Whether the agent refused the version, so that nothing was processed. Every agent of a version has its `SendMessage`, so "method not
+ * True if the agent refused the version, so that nothing was processed. Every agent of a version has its `SendMessage`, so "method not
  * found" for it means a wrong version. Other methods may be missing in any version.
  */
-function isVersionRefused({
-  answer,
-  operation,
-  id,
-}: {
-  answer: TransportResponse;
-  operation: CalledOperation;
-  id: string;
-}): boolean {
+function isVersionRefused(request: { answer: TransportResponse; operation: CalledOperation; id: string }): boolean {
+  const { answer, operation, id } = request;
   const envelope = parseEnvelope(answer.body);
   if (envelope === undefined || !("error" in envelope)) return false;
   const { code } = envelope.error;
@@ -102,15 +91,12 @@ const historyLength = 20;
  * Finds a task by the id of its first message. Rejects with `unsupported_operation` if it is not listed. `task_not_found` would be wrong,
  * because it means that the task does not exist, but agents may list a task late, drop its history, or answer without a task.
  */
-export async function findTaskByMessage({
-  messageId,
-  ask,
-  call,
-}: {
+export async function findTaskByMessage(request: {
   messageId: string;
   ask: CallOperation;
   call: PeerCall;
 }): Promise<{ taskId: string } | PassedResponse> {
+  const { messageId, ask, call } = request;
   let pageToken: string | undefined;
   for (let page = 0; page < maxPages; page += 1) {
     const params = { contextId: call.sessionId, pageSize, pageToken, historyLength };

@@ -7,7 +7,7 @@ import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { createCachedCredential } from "../../../shared/async/cached-credential.ts";
 import { abortable } from "../../../shared/async/waiting.ts";
-import { parseUrl } from "../../../shared/untrusted-input.ts";
+import { parseJson, parseUrl } from "../../../shared/untrusted-input.ts";
 import { parseCheckedUrl } from "../authorizer/authorizer.ts";
 import type { AuthorizedSend, HttpResponse } from "../http/transport.ts";
 import { type CheckResponseHead, checkResponseHead, isRedirection, statusToReason } from "../read-response.ts";
@@ -28,19 +28,14 @@ export type CardSource = {
 };
 
 /** Callers share one fetch. There are no timers: the first caller after the card's expiry renews it. */
-export function createCardSource({
-  cardUrl,
-  version,
-  http,
-  now,
-  random,
-}: {
+export function createCardSource(options: {
   cardUrl: URL;
   version: A2aVersion;
   http: AuthorizedSend;
   now: () => number;
   random: () => number;
 }): CardSource {
+  const { cardUrl, version, http, now, random } = options;
   let latest: { card: ReadCard; etag: string | undefined } | undefined;
 
   const cached = createCachedCredential<ReadCard>({
@@ -73,8 +68,6 @@ export function createCardSource({
   };
 }
 
-const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
-
 function read({ status, retryAfterMs: retry_after_ms, body }: HttpResponse): ReadCard {
   if (status < 200 || status >= 300) {
     const cause = Object.assign(new Error("the card's URL returned an error"), { status });
@@ -83,36 +76,23 @@ function read({ status, retryAfterMs: retry_after_ms, body }: HttpResponse): Rea
       cause,
     });
   }
-  const card = readCardSchema.safeParse(parse(body)).data;
+  const card = readCardSchema.safeParse(parseJson(body)).data;
   if (card === undefined) throw createUnusableCardError("the card's URL does not return an agent card");
   return card;
-}
-
-function parse(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(strictUtf8.decode(body));
-  } catch {
-    return undefined;
-  }
 }
 
 const maxCardBytes = 256 * 1024;
 const maxRedirects = 3;
 
 /** Resolves to any status except a redirect. Resolves to 304 only if `etag` was sent. */
-async function fetchCard({
-  cardUrl,
-  version,
-  etag,
-  http,
-  signal,
-}: {
+async function fetchCard(options: {
   cardUrl: URL;
   version: A2aVersion;
   etag: string | undefined;
   http: AuthorizedSend;
   signal: AbortSignal;
 }): Promise<HttpResponse> {
+  const { cardUrl, version, etag, http, signal } = options;
   const headers = {
     accept: "application/json",
     "a2a-version": version,

@@ -15,17 +15,13 @@ export type UsableInterface = { url: URL; version: A2aVersion; tenant: string | 
  * origin, because credentials must not go there, and interfaces of another tenant than the first one's. `url` replaces all addresses.
  * Throws `version_not_supported` without a common version, and `invalid_response` without a usable address.
  */
-export function listUsableInterfaces({
-  card,
-  cardUrl,
-  url,
-  version: pinned,
-}: {
+export function listUsableInterfaces(request: {
   card: ReadCard;
   cardUrl: URL;
   url: URL | undefined;
   version: A2aVersion | undefined;
 }): readonly [UsableInterface, ...UsableInterface[]] {
+  const { card, cardUrl, url, version: pinned } = request;
   const spoken = listInterfaces(card).flatMap(({ url: address, protocolBinding, protocolVersion, tenant }) => {
     const version = readVersion(protocolVersion);
     const isSpoken = protocolBinding.toUpperCase() === "JSONRPC" && version !== undefined;

@@ -11,15 +11,14 @@ type SendParams = OperationParams<"SendMessage">;
 export const historyLength = 5;
 
 /** `messageId` is the request id, `contextId` the session id. The params' `bot_token` is never sent over A2A. */
-export function createTaskMessage({
-  messageId,
-  contextId,
-  params: { text, attachments = [], channel, thread_ts, team_id, user_id, correlation_id, history, timeout_ms },
-}: {
+export function createTaskMessage(options: {
   messageId: string;
   contextId: string;
   params: ExecuteTaskParams;
 }): SendParams {
+  const { messageId, contextId } = options;
+  const { text, attachments = [], timeout_ms } = options.params;
+  const { channel, thread_ts, team_id, user_id, correlation_id, history } = options.params;
   const files = attachments.map(({ url, mimetype, name }) => ({
     url,
     mediaType: mimetype || undefined,
@@ -34,13 +33,9 @@ export function createTaskMessage({
 }
 
 /** Sends no context id, because the agent knows the task's own. */
-export function createAnswerParams({
-  messageId,
-  params: { task_id: taskId, option_id, text, user_id },
-}: {
-  messageId: string;
-  params: ParamsOf<"answer_task">;
-}): SendParams {
+export function createAnswerParams(options: { messageId: string; params: ParamsOf<"answer_task"> }): SendParams {
+  const { messageId } = options;
+  const { task_id: taskId, option_id, text, user_id } = options.params;
   const metadata = {
     ...(user_id !== undefined && { [slackMessageKey]: { user_id } }),
     ...(option_id !== undefined && { [questionKey]: { option_id } }),

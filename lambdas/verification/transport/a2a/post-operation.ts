@@ -27,14 +27,7 @@ export type OperationAnswer<O extends CalledOperation> =
   | PassedResponse;
 
 /** Adds the interface's tenant to `params`. Throws `unsupported_operation` if the version lacks the operation. */
-export async function postOperation<O extends CalledOperation>({
-  to: { url, version, tenant },
-  operation,
-  params,
-  call: { id, sessionId, trace, signal },
-  http,
-  maxResponseBytes,
-}: {
+export async function postOperation<O extends CalledOperation>(request: {
   to: UsableInterface;
   operation: O;
   params: OperationParams<O>;
@@ -42,6 +35,9 @@ export async function postOperation<O extends CalledOperation>({
   http: AuthorizedSend;
   maxResponseBytes: number;
 }): Promise<OperationAnswer<O>> {
+  const { operation, params, http, maxResponseBytes } = request;
+  const { url, version, tenant } = request.to;
+  const { id, sessionId, trace, signal } = request.call;
   const method = toA2aMethod({ operation, version });
   if (method === undefined) throw new SekishoError("unsupported_operation");
   // Version 0.3 has no `ListTasks`; `method` was undefined for it.
@@ -105,15 +101,12 @@ type OperationResult<O extends CalledOperation> = z.output<(typeof schemas)["1.0
  * Throws `invalid_response` for a wrong shape or an unknown state. If the task is completed, the error ends it, because a retry would
  * return the same.
  */
-export function readResult<O extends CalledOperation>({
-  operation,
-  version,
-  result,
-}: {
+export function readResult<O extends CalledOperation>(request: {
   operation: O;
   version: A2aVersion;
   result: unknown;
 }): OperationResult<O> {
+  const { operation, version, result } = request;
   const parsed = hasTooManyEntries(result) ? undefined : schemas[version][operation].safeParse(result);
   if (parsed?.success) return parsed.data as OperationResult<O>;
   throw new SekishoError("invalid_response", { cause: parsed?.error, endsTask: isCompleted(result) });

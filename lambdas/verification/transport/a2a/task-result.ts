@@ -36,13 +36,11 @@ const questionSchema = z
   .catch({ options: undefined });
 
 /** `retryAfterMs` is the response's delay. It counts only if the task names none. */
-export function toZoneResult({
-  result,
-  retryAfterMs,
-}: {
+export function toZoneResult(request: {
   result: ReadAnswer;
   retryAfterMs: number | undefined;
 }): TaskResult | SekishoError {
+  const { result, retryAfterMs } = request;
   if ("task" in result) return toTaskResult(result.task, retryAfterMs);
   const { parts } = result.message;
   return { status: "success", response_text: readAnswerText(parts), ...readArtifacts([{ parts }]) };

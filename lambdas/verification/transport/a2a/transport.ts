@@ -21,16 +21,7 @@ import { toCancelResult, toZoneResult } from "./task-result.ts";
  * `version` the highest common version. A problem with the card fails the call before anything is sent. A task that ended in failure
  * becomes an error object of the zone contract. The peer's own errors pass unchanged.
  */
-export function createA2aTransport({
-  cardUrl: cardAddress,
-  url: address,
-  version,
-  authorizer,
-  maxResponseBytes = defaultMaxResponseBytes,
-  connectTimeoutMs,
-  now = Date.now,
-  random = Math.random,
-}: {
+export function createA2aTransport(options: {
   cardUrl: string;
   url?: string | undefined;
   version?: A2aVersion | undefined;
@@ -40,6 +31,9 @@ export function createA2aTransport({
   now?: () => number;
   random?: () => number;
 }): Transport {
+  const { cardUrl: cardAddress, url: address, version, authorizer } = options;
+  const { maxResponseBytes = defaultMaxResponseBytes, connectTimeoutMs, now = Date.now } = options;
+  const { random = Math.random } = options;
   const cardUrl = parseCheckedUrl(cardAddress);
   const url = address === undefined ? undefined : parseCheckedUrl(address);
   const http = createAuthorizedSend({ authorizer, connectTimeoutMs, now });
@@ -117,15 +111,13 @@ function requireSameTask(asked: string | undefined, answered: string | undefined
 }
 
 /** Throws `invalid_response` for an outcome that is not valid JSON. The agent has answered, so the call must not look unsent. */
-export function respond({
-  call: { id },
-  outcome,
-  shortened,
-}: {
+export function respond(request: {
   call: { id: string };
   outcome: TaskResult | ResultOf<"cancel_task"> | SekishoError;
   shortened?: true | undefined;
 }): TransportResponse {
+  const { outcome, shortened } = request;
+  const { id } = request.call;
   const member =
     outcome instanceof SekishoError ? { error: encodeError({ error: outcome, dialect: "zone" }) } : { result: outcome };
   try {

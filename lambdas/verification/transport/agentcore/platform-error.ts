@@ -6,6 +6,7 @@ import * as z from "zod";
 import { errorObjectSchema } from "../../../../contracts/envelope.ts";
 import { type ClientReason, SekishoError } from "../../../../contracts/errors.ts";
 import { parseRetryAfter } from "../../../shared/async/waiting.ts";
+import { parseJson } from "../../../shared/untrusted-input.ts";
 
 /** The used parts of an SDK error. `error` is the JSON-RPC error of a body in A2A mode. */
 const sdkErrorSchema = z.object({
@@ -21,15 +22,8 @@ const sdkErrorSchema = z.object({
 });
 
 /** `wasSent`: the request was handed to the network. Before that, it cannot have arrived. */
-export function classify({
-  thrown,
-  wasSent,
-  nowMs,
-}: {
-  thrown: unknown;
-  wasSent: boolean;
-  nowMs: number;
-}): SekishoError {
+export function classify(request: { thrown: unknown; wasSent: boolean; nowMs: number }): SekishoError {
+  const { thrown, wasSent, nowMs } = request;
   const { data } = sdkErrorSchema.safeParse(thrown);
   const status = data?.$metadata.httpStatusCode;
   if (data === undefined || status === undefined) {
@@ -106,15 +100,7 @@ function platformReason({ code, message }: { code: number; message: string }): C
 /** Finds a platform error in a body with HTTP 200. No dialect uses these codes, so an agent's own error never matches. */
 export function findPlatformError(body: Uint8Array): SekishoError | undefined {
   if (body.byteLength > maxPlatformErrorBytes) return undefined;
-  const error = bodySchema.safeParse(parseJson(body)).data?.error;
+  const error = bodySchema.safeParse(parseJson(Buffer.from(body).toString())).data?.error;
   const reason = error && platformReason(error);
   return reason && new SekishoError(reason, { code: error.code });
-}
-
-function parseJson(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(body).toString());
-  } catch {
-    return undefined;
-  }
 }

@@ -26,17 +26,13 @@ export type RuntimeClient = {
   close(): Promise<void>;
 };
 
-export function createRuntimeClient({
-  region,
-  endpoint,
-  credentials,
-  now,
-}: {
+export function createRuntimeClient(options: {
   region: string;
   endpoint: string | undefined;
   credentials: AwsCredentialsProvider;
   now: () => number;
 }): RuntimeClient {
+  const { region, endpoint, credentials, now } = options;
   let loading: Promise<{ sdk: Sdk; client: BedrockAgentCoreClient }> | undefined;
 
   async function load() {

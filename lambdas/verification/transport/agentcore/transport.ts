@@ -14,16 +14,7 @@ import { createRuntimeClient } from "./runtime-client.ts";
  * `stopSession` is present only with `stopAfterResult`; the caller then makes one session id per task.
  * `endpoint` replaces the region's own address.
  */
-export function createAgentCoreTransport({
-  runtimeArn: agentRuntimeArn,
-  qualifier = "DEFAULT",
-  region = agentRuntimeArn.split(":")[3] ?? "",
-  endpoint,
-  credentials = defaultAwsCredentials(),
-  maxResponseBytes = defaultMaxResponseBytes,
-  stopAfterResult = false,
-  now = Date.now,
-}: {
+export function createAgentCoreTransport(options: {
   runtimeArn: string;
   qualifier?: string;
   region?: string;
@@ -33,6 +24,9 @@ export function createAgentCoreTransport({
   stopAfterResult?: boolean;
   now?: () => number;
 }): Transport {
+  const { runtimeArn: agentRuntimeArn, qualifier = "DEFAULT", region = agentRuntimeArn.split(":")[3] ?? "" } = options;
+  const { endpoint, credentials = defaultAwsCredentials(), maxResponseBytes = defaultMaxResponseBytes } = options;
+  const { stopAfterResult = false, now = Date.now } = options;
   const client = createRuntimeClient({ region, endpoint, credentials, now });
   const target = { agentRuntimeArn, qualifier };
 

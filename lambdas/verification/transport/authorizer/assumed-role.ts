@@ -16,12 +16,8 @@ export type AssumedRole = { sts: Pick<Sts, "assumeRole">; roleArn: string; exter
 /** Every role allows one hour, and role chaining allows no more. */
 const durationSeconds = 3600;
 
-export function cacheAssumedRole({
-  sts,
-  roleArn,
-  externalId,
-  ...cacheOptions
-}: CredentialCacheOptions & AssumedRole): CachedCredential<AwsCredentials> {
+export function cacheAssumedRole(options: CredentialCacheOptions & AssumedRole): CachedCredential<AwsCredentials> {
+  const { sts, roleArn, externalId, ...cacheOptions } = options;
   return createCachedCredential({
     ...cacheOptions,
     async fetch({ signal }) {

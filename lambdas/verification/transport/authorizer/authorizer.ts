@@ -1,6 +1,6 @@
 /** The authorizer of the HTTP transports: adds credentials to one outgoing request. The check of its URL and its errors are here too. */
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { isLoopbackHost } from "../../../../contracts/loopback.ts";
+import { isLoopbackHost, isSecureUrl } from "../../../../contracts/loopback.ts";
 import { parseUrl } from "../../../shared/untrusted-input.ts";
 
 export type AuthorizableRequest = {
@@ -44,8 +44,7 @@ export const noAuthorizer: Authorizer = {
 export function parseCheckedUrl(address: string): URL {
   const url = parseUrl(address);
   if (url === null) throw new Error("The url must be an absolute URL.");
-  const isAllowed = url.protocol === "https:" || (url.protocol === "http:" && isLoopbackHost(url.hostname));
-  if (!isAllowed) throw new Error(`The url must be https (http only on loopback), not ${url.protocol}//.`);
+  if (!isSecureUrl(url)) throw new Error(`The url must be https (http only on loopback), not ${url.protocol}//.`);
   if (url.username !== "" || url.password !== "") throw new Error("The url must not hold credentials.");
   return url;
 }
@@ -62,15 +61,12 @@ export class CredentialError extends Error {
 }
 
 /** Returns `unauthenticated` if the issuer refused for good (a 4xx other than 408 and 429), else `unavailable`. */
-export function createCredentialError({
-  status = 0,
-  code,
-  retryAfterMs,
-}: {
+export function createCredentialError(options: {
   status?: number;
   code: string;
   retryAfterMs?: number | undefined;
 }): SekishoError {
+  const { status = 0, code, retryAfterMs } = options;
   const isFinal = status >= 400 && status < 500 && status !== 408 && status !== 429;
   return new SekishoError(isFinal ? "unauthenticated" : "unavailable", {
     details: isFinal || retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs },

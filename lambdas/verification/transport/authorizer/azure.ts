@@ -12,25 +12,21 @@ import { postToIssuer } from "./post-to-issuer.ts";
 import { createTokenAuthorizer, readTokenResponse } from "./token-authorizer.ts";
 
 /** `tokenAudience` is the audience of the AWS token. `loginBase` replaces Microsoft's own address. */
-export function createAzureAuthorizer({
-  sts,
-  tenantId,
-  clientId,
-  scope,
-  tokenAudience,
-  loginBase = new URL("https://login.microsoftonline.com"),
-  ...cacheOptions
-}: CredentialCacheOptions & {
-  sts: Pick<Sts, "getWebIdentityToken">;
-  tenantId: string;
-  clientId: string;
-  scope: string;
-  tokenAudience: string;
-  loginBase?: URL;
-}): Authorizer {
+export function createAzureAuthorizer(
+  options: CredentialCacheOptions & {
+    sts: Pick<Sts, "getWebIdentityToken">;
+    tenantId: string;
+    clientId: string;
+    scope: string;
+    tokenAudience: string;
+    loginBase?: URL;
+  },
+): Authorizer {
+  const { sts, tenantId, clientId, scope, tokenAudience } = options;
+  const { loginBase = new URL("https://login.microsoftonline.com") } = options;
   const url = new URL(`/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`, loginBase);
   return createTokenAuthorizer({
-    ...cacheOptions,
+    ...options,
     async fetchToken({ signal }) {
       const assertion = await sts.getWebIdentityToken({ audience: tokenAudience, signal }).catch(throwStsFailure);
       const body = new URLSearchParams({

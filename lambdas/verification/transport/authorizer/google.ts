@@ -11,25 +11,21 @@ import { postToIssuer } from "./post-to-issuer.ts";
 import { createTokenAuthorizer, type FreshToken, isToken, readTokenResponse } from "./token-authorizer.ts";
 
 /** `audience` is for the ID token, `tokenAudience` for the AWS token. The bases replace Google's own addresses. */
-export function createGoogleAuthorizer({
-  sts,
-  workloadIdentityProvider,
-  serviceAccount,
-  audience,
-  tokenAudience,
-  stsBase = new URL("https://sts.googleapis.com"),
-  iamCredentialsBase = new URL("https://iamcredentials.googleapis.com"),
-  ...cacheOptions
-}: CredentialCacheOptions & {
-  sts: Pick<Sts, "getWebIdentityToken">;
-  /** `projects/NUMBER/locations/global/workloadIdentityPools/POOL/providers/PROVIDER`. */
-  workloadIdentityProvider: string;
-  serviceAccount: string;
-  audience: string;
-  tokenAudience: string;
-  stsBase?: URL;
-  iamCredentialsBase?: URL;
-}): Authorizer {
+export function createGoogleAuthorizer(
+  options: CredentialCacheOptions & {
+    sts: Pick<Sts, "getWebIdentityToken">;
+    /** `projects/NUMBER/locations/global/workloadIdentityPools/POOL/providers/PROVIDER`. */
+    workloadIdentityProvider: string;
+    serviceAccount: string;
+    audience: string;
+    tokenAudience: string;
+    stsBase?: URL;
+    iamCredentialsBase?: URL;
+  },
+): Authorizer {
+  const { sts, workloadIdentityProvider, serviceAccount, audience, tokenAudience } = options;
+  const { stsBase = new URL("https://sts.googleapis.com") } = options;
+  const { iamCredentialsBase = new URL("https://iamcredentials.googleapis.com") } = options;
   const account = `/v1/projects/-/serviceAccounts/${encodeURIComponent(serviceAccount)}:generateIdToken`;
 
   /** Token exchange, RFC 8693, section 2.1. */
@@ -46,7 +42,7 @@ export function createGoogleAuthorizer({
   }
 
   return createTokenAuthorizer({
-    ...cacheOptions,
+    ...options,
     async fetchToken({ signal }) {
       const subjectToken = await sts.getWebIdentityToken({ audience: tokenAudience, signal }).catch(throwStsFailure);
       const headers = { authorization: `Bearer ${await fetchFederatedToken(subjectToken, signal)}` };

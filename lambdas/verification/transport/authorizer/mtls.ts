@@ -10,16 +10,14 @@ const rereadAfterMs = 5 * 60_000;
  * The certificate, key and CA are in PEM. They are read again after five minutes, or as soon as the peer refuses them, so that a rotated
  * certificate is used. The peer decides whether one has expired. An unusable pair and a URL without TLS are `unauthenticated`.
  */
-export function createMtlsAuthorizer({
-  readCertificate,
-  readKey,
-  readCa,
-  ...cacheOptions
-}: CredentialCacheOptions & {
-  readCertificate: () => Promise<string>;
-  readKey: () => Promise<string>;
-  readCa?: (() => Promise<string>) | undefined;
-}): Authorizer {
+export function createMtlsAuthorizer(
+  options: CredentialCacheOptions & {
+    readCertificate: () => Promise<string>;
+    readKey: () => Promise<string>;
+    readCa?: (() => Promise<string>) | undefined;
+  },
+): Authorizer {
+  const { readCertificate, readKey, readCa, ...cacheOptions } = options;
   const cached = createCachedCredential<AddedCredentials>({
     ...cacheOptions,
     async fetch() {

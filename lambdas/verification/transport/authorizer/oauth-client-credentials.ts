@@ -6,22 +6,17 @@ import { postToIssuer } from "./post-to-issuer.ts";
 import { createTokenAuthorizer, readTokenResponse } from "./token-authorizer.ts";
 
 /** Reads the secret for each token, so that a rotated one is used. Some issuers require `audience`. */
-export function createOAuthClientCredentialsAuthorizer({
-  tokenUrl,
-  clientId,
-  readClientSecret,
-  scope,
-  audience,
-  clientAuthentication,
-  ...cacheOptions
-}: CredentialCacheOptions & {
-  tokenUrl: string;
-  clientId: string;
-  readClientSecret: () => Promise<string>;
-  scope?: string | undefined;
-  audience?: string | undefined;
-  clientAuthentication: "basic" | "post";
-}): Authorizer {
+export function createOAuthClientCredentialsAuthorizer(
+  options: CredentialCacheOptions & {
+    tokenUrl: string;
+    clientId: string;
+    readClientSecret: () => Promise<string>;
+    scope?: string | undefined;
+    audience?: string | undefined;
+    clientAuthentication: "basic" | "post";
+  },
+): Authorizer {
+  const { tokenUrl, clientId, readClientSecret, scope, audience, clientAuthentication, ...cacheOptions } = options;
   return createTokenAuthorizer({
     ...cacheOptions,
     async fetchToken({ signal }) {

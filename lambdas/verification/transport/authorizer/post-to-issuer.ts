@@ -3,6 +3,7 @@ import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { urlToHttpOptions } from "node:url";
 import { SekishoError } from "../../../../contracts/errors.ts";
+import { isJsonObject, parseJson } from "../../../shared/untrusted-input.ts";
 import { sendOnce } from "../http/transport.ts";
 import type { TransportResponse } from "../transport.ts";
 import { codeOf, createCredentialError, parseCheckedUrl } from "./authorizer.ts";
@@ -13,17 +14,13 @@ const maxResponseBytes = 64 * 1024;
  * Sends a form, or an object as JSON. Resolves to the JSON object of a 2xx. Rejects with `unauthenticated` or `unavailable`. The
  * connection is not kept alive, because the peer would have closed it before the next token is needed.
  */
-export async function postToIssuer({
-  url: address,
-  body,
-  headers = {},
-  signal,
-}: {
+export async function postToIssuer(request: {
   url: string | URL;
   body: URLSearchParams | Readonly<Record<string, unknown>>;
   headers?: Readonly<Record<string, string>>;
   signal: AbortSignal;
 }): Promise<Record<string, unknown>> {
+  const { url: address, body, headers = {}, signal } = request;
   const url = parseCheckedUrl(String(address));
   const isForm = body instanceof URLSearchParams;
   const agent = new (url.protocol === "https:" ? HttpsAgent : HttpAgent)({ keepAlive: false });
@@ -52,30 +49,17 @@ function readFailureCode(thrown: unknown): string {
 }
 
 function readAnswer({ status, body, retryAfterMs }: TransportResponse & { status: number }): Record<string, unknown> {
-  const answer = parse(body);
-  if (status < 300 && answer !== undefined) return answer;
+  const answer = parseJson(Buffer.from(body).toString());
+  if (status < 300 && isJsonObject(answer)) return answer;
   throw createCredentialError({ status, code: readRefusal(answer) ?? `Http${status}`, retryAfterMs });
-}
-
-function parse(body: Uint8Array): Record<string, unknown> | undefined {
-  try {
-    const json: unknown = JSON.parse(Buffer.from(body).toString());
-    return isObject(json) ? json : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /**
  * Reads `error` of OAuth 2 (RFC 6749, section 5.2), or `error.status` of Google's APIs. Accepts only the form of such a code, because an
  * issuer may repeat a secret that was sent to it.
  */
-function readRefusal(answer: Record<string, unknown> | undefined): string | undefined {
-  const error = answer?.error;
-  const [code, form] = isObject(error) ? [error.status, /^[A-Z]+(_[A-Z]+)*$/] : [error, /^[a-z]+(_[a-z]+)+$/];
+function readRefusal(answer: unknown): string | undefined {
+  const error = isJsonObject(answer) ? answer.error : undefined;
+  const [code, form] = isJsonObject(error) ? [error.status, /^[A-Z]+(_[A-Z]+)*$/] : [error, /^[a-z]+(_[a-z]+)+$/];
   return typeof code === "string" && code.length <= 40 && form.test(code) ? code : undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

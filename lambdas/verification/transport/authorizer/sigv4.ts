@@ -11,20 +11,17 @@ import type { Authorizer } from "./authorizer.ts";
 const unsigned = ["traceparent", "tracestate"];
 
 /** `service` is the signing name, such as `lambda`, `execute-api` or `bedrock-agentcore`. `assumeRole` signs as another role. */
-export function createSigV4Authorizer({
-  service,
-  region,
-  credentials = defaultAwsCredentials(),
-  assumeRole,
-  now = Date.now,
-  ...cacheOptions
-}: CredentialCacheOptions & {
-  service: string;
-  region: string;
-  credentials?: AwsCredentialsProvider;
-  assumeRole?: AssumedRole | undefined;
-}): Authorizer {
-  const role = assumeRole && cacheAssumedRole({ ...assumeRole, ...cacheOptions, now });
+export function createSigV4Authorizer(
+  options: CredentialCacheOptions & {
+    service: string;
+    region: string;
+    credentials?: AwsCredentialsProvider;
+    assumeRole?: AssumedRole | undefined;
+  },
+): Authorizer {
+  const { service, region, credentials = defaultAwsCredentials(), assumeRole, ...cacheOptions } = options;
+  const { now = Date.now } = options;
+  const role = assumeRole && cacheAssumedRole({ ...assumeRole, ...cacheOptions });
   const provider = role === undefined ? credentials : async () => role.current();
   const sign = createSigner({ service, region, credentials: provider, unsigned, now });
   return {

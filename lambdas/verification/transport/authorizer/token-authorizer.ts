@@ -6,10 +6,8 @@ import { type AddedCredentials, type Authorizer, createCredentialError } from ".
 type FetchToken = (request: { signal: AbortSignal }) => Promise<FreshToken>;
 
 /** `fetchToken` rejects like `authorize`. A malformed token is `unauthenticated`. No error message contains the token. */
-export function createTokenAuthorizer({
-  fetchToken,
-  ...cacheOptions
-}: CredentialCacheOptions & { fetchToken: FetchToken }): Authorizer {
+export function createTokenAuthorizer(options: CredentialCacheOptions & { fetchToken: FetchToken }): Authorizer {
+  const { fetchToken, ...cacheOptions } = options;
   const cached = createCachedCredential<AddedCredentials>({
     ...cacheOptions,
     async fetch({ signal }) {

@@ -7,18 +7,15 @@ import type { Authorizer } from "./authorizer.ts";
 import { createTokenAuthorizer } from "./token-authorizer.ts";
 
 /** The receiver verifies the token with the keys that the account's issuer publishes. `sub` is the role's ARN. */
-export function createWebIdentityAuthorizer({
-  sts,
-  audience,
-  signingAlgorithm = "RS256",
-  durationSeconds = 300,
-  ...cacheOptions
-}: CredentialCacheOptions & {
-  sts: Pick<Sts, "getWebIdentityToken">;
-  audience: string;
-  signingAlgorithm?: "RS256" | "ES384";
-  durationSeconds?: number;
-}): Authorizer {
+export function createWebIdentityAuthorizer(
+  options: CredentialCacheOptions & {
+    sts: Pick<Sts, "getWebIdentityToken">;
+    audience: string;
+    signingAlgorithm?: "RS256" | "ES384";
+    durationSeconds?: number;
+  },
+): Authorizer {
+  const { sts, audience, signingAlgorithm = "RS256", durationSeconds = 300, ...cacheOptions } = options;
   return createTokenAuthorizer({
     ...cacheOptions,
     async fetchToken({ signal }) {

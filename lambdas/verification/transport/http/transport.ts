@@ -32,21 +32,15 @@ import {
 import type { Transport, TransportRequest, TransportResponse } from "../transport.ts";
 
 /** Throws for a URL that is not https (http on loopback) or that holds credentials. */
-export function createHttpsTransport({
-  url: address,
-  authorizer,
-  maxResponseBytes = defaultMaxResponseBytes,
-  connectTimeoutMs,
-  now = Date.now,
-}: {
+export function createHttpsTransport(options: {
   url: string;
   authorizer: Authorizer;
   maxResponseBytes?: number;
   connectTimeoutMs?: number;
-  now?: () => number;
 }): Transport {
+  const { url: address, authorizer, maxResponseBytes = defaultMaxResponseBytes, connectTimeoutMs } = options;
   const url = parseCheckedUrl(address);
-  const http = createAuthorizedSend({ authorizer, connectTimeoutMs, now });
+  const http = createAuthorizedSend({ authorizer, connectTimeoutMs, now: Date.now });
   return {
     async send({ body, sessionId, signal, trace }) {
       const headers = requestHeaders({ sessionId, trace });
@@ -89,17 +83,9 @@ const certificateRefusal = /^ERR_SSL_.+_ALERT_(\w*CERTIFICATE\w*|UNKNOWN_CA|ACCE
  * the peer closes at that moment. The exception is a peer that refuses the client certificate: it says so only after the request may be
  * written (RFC 8446, section 4.4.2.4), but it has read nothing. A response that is not HTTP is `invalid_response`.
  */
-export async function sendOnce({
-  target,
-  headers,
-  body,
-  signal,
-  maxResponseBytes,
-  shortens = false,
-  nowMs,
-  connectTimeoutMs = 5000,
-  refuse = checkResponseHead,
-}: SendOnceRequest): Promise<HttpResponse> {
+export async function sendOnce(options: SendOnceRequest): Promise<HttpResponse> {
+  const { target, headers, body, signal, maxResponseBytes, shortens = false, nowMs, connectTimeoutMs = 5000 } = options;
+  const { refuse = checkResponseHead } = options;
   if (signal.aborted) throw new SekishoError("unavailable", { cause: signal.reason, undelivered: true });
   const send = target.protocol === "https:" ? httpsRequest : httpRequest;
   const length = target.method === "GET" ? {} : { "content-length": body.byteLength };
@@ -202,17 +188,14 @@ export type AuthorizedSend = {
  * because a 401 means that nothing was processed. A 403 drops them too, because AWS returns it for an expired session and other peers for
  * a certificate, but the request is not repeated.
  */
-export function createAuthorizedSend({
-  authorizer,
-  connectTimeoutMs,
-  now,
-}: {
+export function createAuthorizedSend(options: {
   authorizer: Authorizer;
   connectTimeoutMs: number | undefined;
   now: () => number;
 }): AuthorizedSend {
-  const options = { keepAlive: true, timeout: idleMs };
-  const agents = { http: new HttpAgent(options), https: new HttpsAgent(options) };
+  const { authorizer, connectTimeoutMs, now } = options;
+  const kept = { keepAlive: true, timeout: idleMs };
+  const agents = { http: new HttpAgent(kept), https: new HttpsAgent(kept) };
 
   async function attempt({ method, url, headers: given, body, signal, refuse, ...reading }: AuthorizedRequest) {
     const headers = { ...given, "accept-encoding": "identity" };
@@ -269,10 +252,8 @@ async function authorize(authorizer: Authorizer, request: AuthorizableRequest): 
 const sessionHeader = "x-amzn-bedrock-agentcore-runtime-session-id";
 
 /** The headers that every HTTP transport sends. */
-export function requestHeaders({
-  sessionId,
-  trace,
-}: Pick<TransportRequest, "sessionId" | "trace">): Record<string, string> {
+export function requestHeaders(request: Pick<TransportRequest, "sessionId" | "trace">): Record<string, string> {
+  const { sessionId, trace } = request;
   return {
     "content-type": "application/json",
     accept: "application/json",

@@ -7,17 +7,11 @@ import { defaultMaxResponseBytes, readShortened } from "../read-response.ts";
 import type { Transport } from "../transport.ts";
 
 /** Rejects with `ambiguous` if `handle` throws, or is not done when the signal aborts, because the request had arrived. */
-export function createInProcessTransport({
-  handle,
-
-  maxResponseBytes = defaultMaxResponseBytes,
-  now = Date.now,
-}: {
+export function createInProcessTransport(options: {
   handle: (request: Request) => Promise<Response>;
-
   maxResponseBytes?: number;
-  now?: () => number;
 }): Transport {
+  const { handle, maxResponseBytes = defaultMaxResponseBytes } = options;
   return {
     async send({ body, sessionId, signal, trace }) {
       if (signal.aborted) throw new SekishoError("unavailable", { cause: signal.reason, undelivered: true });
@@ -32,7 +26,7 @@ export function createInProcessTransport({
         const response = await abortable({ promise: handle(request), signal });
         return {
           status: response.status,
-          retryAfterMs: parseRetryAfter({ header: response.headers.get("retry-after"), nowMs: now() }),
+          retryAfterMs: parseRetryAfter({ header: response.headers.get("retry-after"), nowMs: Date.now() }),
           ...(await readShortened(streamOf(response, signal), maxResponseBytes)),
         };
       } catch (thrown) {

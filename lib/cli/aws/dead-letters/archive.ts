@@ -6,7 +6,7 @@ import {
   ReceiveMessageCommand,
   SQSClient,
 } from "@aws-sdk/client-sqs";
-import { type QueueMessage, queueMessageSchema } from "../../../../lambdas/verification/task/messages.ts";
+import { parseQueueMessage, type QueueMessage } from "../../../../lambdas/verification/task/messages.ts";
 import { type AwsCall, callAws } from "../aws-failure.ts";
 
 /** Nobody else receives a message for that long. Afterwards it is there again, whatever happens. */
@@ -28,10 +28,10 @@ export type DeadLetter = {
  */
 export async function withDeadLetters(
   { queueUrl, region, signal }: AwsCall & { queueUrl: string },
-  work: (letters: readonly DeadLetter[], remove: (letter: DeadLetter) => Promise<void>) => Promise<void>,
+  work: (deadLetters: readonly DeadLetter[], remove: (deadLetter: DeadLetter) => Promise<void>) => Promise<void>,
 ): Promise<void> {
   const sqs = new SQSClient({ region, useQueueUrlAsEndpoint: false });
-  const letters = new Map<string, DeadLetter>();
+  const deadLetters = new Map<string, DeadLetter>();
 
   async function receiveAll(): Promise<void> {
     const command = new ReceiveMessageCommand({
@@ -47,16 +47,16 @@ export async function withDeadLetters(
         signal,
         call: (options) => sqs.send(command, options),
       });
-      const known = letters.size;
-      for (const message of Messages) letters.set(message.MessageId ?? "", toDeadLetter(message));
+      const known = deadLetters.size;
+      for (const message of Messages) deadLetters.set(message.MessageId ?? "", toDeadLetter(message));
       // The queue is empty, or its first messages have become visible again.
-      if (letters.size === known) return;
+      if (deadLetters.size === known) return;
     }
   }
 
   /** Also runs after an interrupt. Where it fails, the messages are visible again after `hiddenSeconds`. */
   async function release(): Promise<void> {
-    const receipts = [...letters.values()].map(({ receipt }) => receipt);
+    const receipts = [...deadLetters.values()].map(({ receipt }) => receipt);
     for (let from = 0; from < receipts.length; from += batchSize) {
       const Entries = receipts.slice(from, from + batchSize).map((receipt, index) => {
         return { Id: String(index), ReceiptHandle: receipt, VisibilityTimeout: 0 };
@@ -72,13 +72,13 @@ export async function withDeadLetters(
 
   try {
     await receiveAll();
-    await work([...letters.values()], async ({ messageId, receipt }) => {
+    await work([...deadLetters.values()], async ({ messageId, receipt }) => {
       await callAws({
         doing: "remove a message from the archive of dead letters",
         signal,
         call: (options) => sqs.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle: receipt }), options),
       });
-      letters.delete(messageId);
+      deadLetters.delete(messageId);
     });
   } finally {
     await release();
@@ -90,13 +90,9 @@ function toDeadLetter({ MessageId = "", ReceiptHandle = "", Body = "", Attribute
   return { messageId: MessageId, receipt: ReceiptHandle, body: Body, group, archivedAtMs: Number(SentTimestamp) };
 }
 
-export type ReadLetter = DeadLetter & { message: QueueMessage | undefined };
+export type ParsedDeadLetter = DeadLetter & { message: QueueMessage | undefined };
 
 /** `message` is undefined where the body is none of ours. */
-export function readLetter(letter: DeadLetter): ReadLetter {
-  try {
-    return { ...letter, message: queueMessageSchema.parse(JSON.parse(letter.body)) };
-  } catch {
-    return { ...letter, message: undefined };
-  }
+export function parseDeadLetter(deadLetter: DeadLetter): ParsedDeadLetter {
+  return { ...deadLetter, message: parseQueueMessage(deadLetter.body) };
 }

@@ -1,25 +1,25 @@
-/** Sends dead letters on their way again, and removes each from the archive once its message is in the queue. */
+/** Sends dead letters to the queue again, and removes each from the archive once its message is there. */
 import { DynamoDBClient, GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { taskTable } from "../../../../lambdas/shared/engine/aws/table.ts";
 import { type AwsCall, callAws } from "../aws-failure.ts";
-import type { ReadLetter } from "./archive.ts";
+import type { ParsedDeadLetter } from "./archive.ts";
 
 /** Resolves to undefined where the task was never begun, or its record has expired. */
 export type ReadTaskState = (request: { requestId: string }) => Promise<string | undefined>;
 
 type Redrive = {
-  letters: readonly ReadLetter[];
+  deadLetters: readonly ParsedDeadLetter[];
   stateOfTask: ReadTaskState;
   send(request: { body: string; group: string | undefined }): Promise<void>;
-  remove(letter: ReadLetter): Promise<void>;
+  remove(deadLetter: ParsedDeadLetter): Promise<void>;
   /** Called for each request id whose message is in the queue. */
   done(request: { requestId: string; state: string | undefined }): void;
 };
 
-/** Sends one message per task, however many letters the task has. */
-export async function redrive({ letters, stateOfTask, send, remove, done }: Redrive): Promise<void> {
-  const byRequestId = Map.groupBy(letters, ({ message }) => message?.requestId);
+/** Sends one message per task, however many dead letters the task has. */
+export async function redrive({ deadLetters, stateOfTask, send, remove, done }: Redrive): Promise<void> {
+  const byRequestId = Map.groupBy(deadLetters, ({ message }) => message?.requestId);
   for (const [requestId, ofTask] of byRequestId) {
     if (requestId === undefined) continue;
     const state = await stateOfTask({ requestId });
@@ -27,13 +27,13 @@ export async function redrive({ letters, stateOfTask, send, remove, done }: Redr
     // A task that was never begun starts with its own message. Any other continues from its record.
     const body = ask !== undefined && state === undefined ? ask.body : JSON.stringify({ type: "redrive", requestId });
     await send({ body, group: ofTask.map(readTenant).find((group) => group !== undefined) });
-    for (const letter of ofTask) await remove(letter);
+    for (const deadLetter of ofTask) await remove(deadLetter);
     done({ requestId, state });
   }
 }
 
 /** The message group, which is the tenant. */
-function readTenant({ group, message }: ReadLetter): string | undefined {
+function readTenant({ group, message }: ParsedDeadLetter): string | undefined {
   return group ?? (message?.type === "ask" ? message.message.team : undefined);
 }
 

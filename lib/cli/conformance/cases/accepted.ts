@@ -3,7 +3,15 @@ import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { maxPartialTextLength } from "../../../../contracts/limits.ts";
 import type { TaskResult } from "../../../../contracts/methods.ts";
-import { type AcceptedTask, type CaseRun, type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
+import {
+  type AcceptedTask,
+  type CaseRun,
+  type ConformanceCase,
+  Deviation,
+  NotApplicable,
+  optional,
+  required,
+} from "../case.ts";
 import { expectError, expectResult, readPeerError } from "../expect.ts";
 import type { PeerAnswer } from "../peer.ts";
 import { followTask, runTask } from "../run-task.ts";
@@ -15,30 +23,26 @@ export const taskCases: readonly ConformanceCase[] = [
 ];
 
 function unknownTask(method: string, params: object): ConformanceCase {
-  return {
-    name: `tasks/unknown-${method.replace("_task", "")}`,
-    level: "required",
-    expects: `${method} of an unknown task: task_not_found, error -32061; or -32601 where there is no such method`,
-    async check({ peer }) {
+  return required(
+    `tasks/unknown-${method.replace("_task", "")}`,
+    `${method} of an unknown task: task_not_found, error -32061; or -32601 where there is no such method`,
+    async ({ peer }) => {
       const answer = await peer.call({ method, params: { ...params, task_id: randomUUID() } });
       return expectError(answer, ["task_not_found", "method_not_found"]);
     },
-  };
+  );
 }
 
 export const questionCases: readonly ConformanceCase[] = [
-  {
-    name: "tasks/question",
-    level: "required",
-    expects: "answer_task of a task that asks: a result as of get_task, and the same for the same answer again",
-    check: async (run) => answerTwice(run, (await startQuestion(run)).question),
-  },
-  {
-    name: "tasks/question-id",
-    level: "required",
-    expects:
-      "a question with a question_id: an answer to another one, and another answer to this one, are invalid_state, error -32063",
-    async check(run) {
+  required(
+    "tasks/question",
+    "answer_task of a task that asks: a result as of get_task, and the same for the same answer again",
+    async (run) => answerTwice(run, (await startQuestion(run)).question),
+  ),
+  required(
+    "tasks/question-id",
+    "a question with a question_id: an answer to another one, and another answer to this one, are invalid_state, error -32063",
+    async (run) => {
       const { question, came } = await startQuestion(run);
       const { task_id, question_id } = question;
       // A peer need not name its questions.
@@ -50,7 +54,7 @@ export const questionCases: readonly ConformanceCase[] = [
       await answerTwice(run, question);
       return expectError(await reply(run, question, { text: "something else altogether" }), ["invalid_state"]);
     },
-  },
+  ),
 ];
 
 type Question = Extract<TaskResult, { status: "input_required" }>;
@@ -83,50 +87,40 @@ function reply({ peer }: CaseRun, { task_id, question_id, options: [option] = []
 }
 
 export const acceptedCases: readonly ConformanceCase[] = [
-  {
-    name: "accepted/in-time",
-    level: "required",
-    expects: "a slow task: a result, or timeout, error -32001, within the time that a call is given",
+  required(
+    "accepted/in-time",
+    "a slow task: a result, or timeout, error -32001, within the time that a call is given",
     /**
      * A peer that answers everything at once may give up in time, if it says so. Any other error says nothing about slow tasks, as
      * when the agent fails at `--slow-text`. The cases after this one are skipped then, so this one must fail.
      */
-    async check({ slowTasks }) {
+    async ({ slowTasks }) => {
       const { answer } = await slowTasks.first();
       if (answer.response === undefined) throw new Deviation(answer.came);
       return readPeerError(answer) === undefined ? answer.came : expectError(answer, ["timeout"]);
     },
-  },
-  {
-    name: "accepted/result",
-    level: "required",
-    expects: "a slow task: status accepted with a task_id",
-    check: async ({ slowTasks }) => (await slowTasks.awaited()).answer.came,
-  },
-  {
-    name: "accepted/by-task-id",
-    level: "required",
-    expects: "get_task by task_id: the same task, accepted until it is over",
-    check: (run) => getTask(run, ({ result: { task_id } }) => ({ task_id })),
-  },
-  {
-    name: "accepted/by-request-id",
-    level: "required",
-    expects: "get_task by request_id, for an accepted that was lost: the same task",
-    check: (run) => getTask(run, ({ requestId }) => ({ request_id: requestId })),
-  },
-  {
-    name: "accepted/long-poll",
-    level: "optional",
-    expects: "get_task with wait_ms: the same task, at once or when something changes",
+  ),
+  required(
+    "accepted/result",
+    "a slow task: status accepted with a task_id",
+    async ({ slowTasks }) => (await slowTasks.awaited()).answer.came,
+  ),
+  required("accepted/by-task-id", "get_task by task_id: the same task, accepted until it is over", (run) =>
+    getTask(run, ({ result: { task_id } }) => ({ task_id })),
+  ),
+  required("accepted/by-request-id", "get_task by request_id, for an accepted that was lost: the same task", (run) =>
+    getTask(run, ({ requestId }) => ({ request_id: requestId })),
+  ),
+  optional(
+    "accepted/long-poll",
+    "get_task with wait_ms: the same task, at once or when something changes",
     // The peer decides whether it holds the answer, so the time is short.
-    check: (run) => getTask(run, ({ result: { task_id } }) => ({ task_id, wait_ms: 100 })),
-  },
-  {
-    name: "accepted/partial-text",
-    level: "optional",
-    expects: "partial_text in the progress of a slow task: a text of at most 12,000 characters",
-    async check({ peer, slowTasks }) {
+    (run) => getTask(run, ({ result: { task_id } }) => ({ task_id, wait_ms: 100 })),
+  ),
+  optional(
+    "accepted/partial-text",
+    "partial_text in the progress of a slow task: a text of at most 12,000 characters",
+    async ({ peer, slowTasks }) => {
       const { task_id } = (await slowTasks.awaited()).result;
       // A peer that knows long polls answers within this time, when there is progress.
       const { response, came } = await peer.call({ method: "get_task", params: { task_id, wait_ms: 1000 } });
@@ -136,16 +130,15 @@ export const acceptedCases: readonly ConformanceCase[] = [
       if (typeof text !== "string" || text.length > maxPartialTextLength) throw new Deviation(came);
       return came;
     },
-  },
-  {
-    name: "accepted/no-key",
-    level: "optional",
-    expects: "get_task with neither task_id nor request_id: error -32602",
-    async check({ peer, slowTasks }) {
+  ),
+  optional(
+    "accepted/no-key",
+    "get_task with neither task_id nor request_id: error -32602",
+    async ({ peer, slowTasks }) => {
       await slowTasks.awaited();
       return expectError(await peer.call({ method: "get_task", params: {} }), ["invalid_params"]);
     },
-  },
+  ),
 ];
 
 async function getTask({ peer, slowTasks }: CaseRun, key: (task: AcceptedTask) => object): Promise<string> {
@@ -161,22 +154,12 @@ export function expectSameTask(answer: PeerAnswer, taskId: string): string {
 }
 
 export const cancelCases: readonly ConformanceCase[] = [
-  {
-    name: "cancel/running",
-    level: "required",
-    expects: "cancel_task of a task under way: status canceled with its task_id",
-    check: cancel,
-  },
-  { name: "cancel/again", level: "required", expects: "cancel_task once more: the same answer", check: cancel },
-  {
-    name: "cancel/then-asked",
-    level: "required",
-    expects: "get_task of a canceled task: canceled, error -32076",
-    async check({ peer, slowTasks }) {
-      const { task_id } = (await slowTasks.canceled()).result;
-      return expectError(await peer.call({ method: "get_task", params: { task_id } }), ["canceled"]);
-    },
-  },
+  required("cancel/running", "cancel_task of a task under way: status canceled with its task_id", cancel),
+  required("cancel/again", "cancel_task once more: the same answer", cancel),
+  required("cancel/then-asked", "get_task of a canceled task: canceled, error -32076", async ({ peer, slowTasks }) => {
+    const { task_id } = (await slowTasks.canceled()).result;
+    return expectError(await peer.call({ method: "get_task", params: { task_id } }), ["canceled"]);
+  }),
 ];
 
 async function cancel({ peer, slowTasks }: CaseRun): Promise<string> {
@@ -188,36 +171,25 @@ async function cancel({ peer, slowTasks }: CaseRun): Promise<string> {
 
 /** These wait for the task's end, so they run after the cases of `cancel_task`, which need a task under way. */
 export const completedTaskCases: readonly ConformanceCase[] = [
-  {
-    name: "ended/success",
-    level: "required",
-    expects: "a slow task polled to its end: status success",
-    check: async (run) => (await readTaskEnd(run)).came,
-  },
-  {
-    name: "ended/stays",
-    level: "required",
-    expects: "a task that is over, asked again by both ids: the same result",
-    async check(run) {
-      const { taskId, requestId, result, came } = await readTaskEnd(run);
-      for (const params of [{ task_id: taskId }, { request_id: requestId }]) {
-        const answer = await run.peer.call({ method: "get_task", params });
-        const again = expectResult(answer, "get_task");
-        if (JSON.stringify(again) !== JSON.stringify(result)) throw new Deviation(answer.came);
-      }
-      return came;
-    },
-  },
-  {
-    name: "ended/cancel",
-    level: "required",
-    expects: "cancel_task of a task that is over: invalid_state, error -32063",
-    async check(run) {
-      const { taskId } = await readTaskEnd(run);
-      const answer = await run.peer.call({ method: "cancel_task", params: { task_id: taskId } });
-      return expectError(answer, ["invalid_state"]);
-    },
-  },
+  required(
+    "ended/success",
+    "a slow task polled to its end: status success",
+    async (run) => (await readTaskEnd(run)).came,
+  ),
+  required("ended/stays", "a task that is over, asked again by both ids: the same result", async (run) => {
+    const { taskId, requestId, result, came } = await readTaskEnd(run);
+    for (const params of [{ task_id: taskId }, { request_id: requestId }]) {
+      const answer = await run.peer.call({ method: "get_task", params });
+      const again = expectResult(answer, "get_task");
+      if (JSON.stringify(again) !== JSON.stringify(result)) throw new Deviation(answer.came);
+    }
+    return came;
+  }),
+  required("ended/cancel", "cancel_task of a task that is over: invalid_state, error -32063", async (run) => {
+    const { taskId } = await readTaskEnd(run);
+    const answer = await run.peer.call({ method: "cancel_task", params: { task_id: taskId } });
+    return expectError(answer, ["invalid_state"]);
+  }),
 ];
 
 async function readTaskEnd(run: CaseRun) {

@@ -1,7 +1,7 @@
-/** Cases of what comes with a request: headers and credentials. And of what a peer says about itself. */
+/** Cases of headers and credentials, and of the document in which a peer describes itself. */
 import { randomUUID } from "node:crypto";
 import * as z from "zod";
-import { type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
+import { type ConformanceCase, Deviation, NotApplicable, optional } from "../case.ts";
 import { expectError, expectResult, hasReason } from "../expect.ts";
 import type { PeerRequest } from "../peer.ts";
 
@@ -54,16 +54,11 @@ export const authenticationCases = strangers.map(([name, level, what, sent]): Co
 const documentSchema = z.object({ methods: z.array(z.object({ name: z.string() })) });
 
 export const discoverCases: readonly ConformanceCase[] = [
-  {
-    name: "discover/document",
-    level: "optional",
-    expects: "rpc.discover: an OpenRPC document that names execute_task",
-    async check({ peer }) {
-      const answer = await peer.call({ method: "rpc.discover" });
-      if (hasReason(answer, ["method_not_found"])) throw new NotApplicable("the peer has no rpc.discover");
-      const { methods } = documentSchema.safeParse(expectResult(answer, "rpc.discover")).data ?? {};
-      if (methods?.some(({ name }) => name === "execute_task")) return answer.came;
-      throw new Deviation(answer.came);
-    },
-  },
+  optional("discover/document", "rpc.discover: an OpenRPC document that names execute_task", async ({ peer }) => {
+    const answer = await peer.call({ method: "rpc.discover" });
+    if (hasReason(answer, ["method_not_found"])) throw new NotApplicable("the peer has no rpc.discover");
+    const { methods } = documentSchema.safeParse(expectResult(answer, "rpc.discover")).data ?? {};
+    if (methods?.some(({ name }) => name === "execute_task")) return answer.came;
+    throw new Deviation(answer.came);
+  }),
 ];

@@ -1,9 +1,9 @@
-/** Cases of one body that the peer has to refuse: what is a Request, which error it gets, and which id the answer has. */
+/** Cases of a body that the peer must refuse, with the right error and the right id. */
 import { randomUUID } from "node:crypto";
 import type { RequestId } from "../../../../contracts/envelope.ts";
 import type { Reason } from "../../../../contracts/errors.ts";
 import { maxRequestBytes } from "../../../../contracts/methods.ts";
-import { type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
+import { type ConformanceCase, Deviation, NotApplicable, optional, required } from "../case.ts";
 import { expectError, expectResult, hasReason, readPeerError } from "../expect.ts";
 import type { PeerRequest } from "../peer.ts";
 import { channel, runTask } from "../run-task.ts";
@@ -30,7 +30,7 @@ function ownId(reason: Reason, says: string): Expected {
   return { reasons: [reason], says, ids: ["own"] };
 }
 
-/** What is refused, for a person, then the body that is sent, and the id in it. */
+/** Each row: a description for a person, the body that is sent, and the id in it. */
 type Refusal = readonly [
   name: string,
   level: ConformanceCase["level"],
@@ -117,26 +117,20 @@ const marker = "a-value-of-the-sender";
 
 export const errorCases: readonly ConformanceCase[] = [
   ...errorRefusals.map(toCase),
-  {
-    name: "errors/issues",
-    level: "optional",
-    expects: "data.issues of bad params names each path, and no value",
-    async check({ peer }) {
-      const answer = await peer.call({ method: "execute_task", params: { channel, text: [marker] } });
-      const came = expectError(answer, ["invalid_params"]);
-      const error = readPeerError(answer);
-      if (JSON.stringify(error).includes(marker)) throw new Deviation(`${came}; the value came back`);
-      const { issues } = Object(error?.data);
-      const isNamed = Array.isArray(issues) && issues.some(({ path }) => String(path).includes("text"));
-      if (!isNamed) throw new Deviation(came);
-      return came;
-    },
-  },
-  {
-    name: "errors/failed-task",
-    level: "required",
-    expects: "an agent that fails: a JSON-RPC error such as -32064, or a result whose status is error",
-    async check(run) {
+  optional("errors/issues", "data.issues of bad params names each path, and no value", async ({ peer }) => {
+    const answer = await peer.call({ method: "execute_task", params: { channel, text: [marker] } });
+    const came = expectError(answer, ["invalid_params"]);
+    const error = readPeerError(answer);
+    if (JSON.stringify(error).includes(marker)) throw new Deviation(`${came}; the value came back`);
+    const { issues } = Object(error?.data);
+    const isNamed = Array.isArray(issues) && issues.some(({ path }) => String(path).includes("text"));
+    if (!isNamed) throw new Deviation(came);
+    return came;
+  }),
+  required(
+    "errors/failed-task",
+    "an agent that fails: a JSON-RPC error such as -32064, or a result whose status is error",
+    async (run) => {
       const text = run.texts.fail;
       const answer = await runTask(run, { text });
       const { response, came, id } = answer;
@@ -149,48 +143,45 @@ export const errorCases: readonly ConformanceCase[] = [
       const { status } = expectResult(answer, "execute_task");
       throw new NotApplicable(`the agent did not fail at "${text}" (${status})`);
     },
-  },
-  {
-    name: "errors/status",
-    level: "optional",
-    expects: "HTTP 200 for errors of the application (AgentCore replaces the body of any other status)",
-    async check({ peer }) {
+  ),
+  optional(
+    "errors/status",
+    "HTTP 200 for errors of the application (AgentCore replaces the body of any other status)",
+    async ({ peer }) => {
       const { status, came } = await peer.call({ method });
       if (status !== undefined && status !== 200) throw new Deviation(came);
       return came;
     },
-  },
+  ),
 ];
 
 export const limitCases: readonly ConformanceCase[] = [
-  {
-    name: "limits/too-large",
-    level: "required",
-    expects: "300 KiB that are no JSON: refused for their size before they are parsed, by HTTP 413 or error -32075",
-    async check({ peer }) {
+  required(
+    "limits/too-large",
+    "300 KiB that are no JSON: refused for their size before they are parsed, by HTTP 413 or error -32075",
+    async ({ peer }) => {
       const answer = await peer.send({ body: "x".repeat(maxRequestBytes + 44 * 1024) });
       if (answer.status !== 413 && !hasReason(answer, ["payload_too_large"])) throw new Deviation(answer.came);
       return answer.came;
     },
-  },
+  ),
 ];
 
-/** What stack traces, paths and exceptions of common languages look like. */
+/** Patterns of stack traces, paths and exceptions in common languages. */
 const innards =
   /Traceback|^\s+at .+:\d+|File "[^"]+", line \d+|\b[A-Z][A-Za-z]+(Error|Exception)\b|goroutine \d+|node_modules|site-packages|\/(home|usr|var|app|opt)\/|\barn:aws/m;
 
 /** Looks at the errors of all other cases, so it runs last. */
-export const internalsCase: ConformanceCase = {
-  name: "errors/innards",
-  level: "optional",
-  expects: "no error holds a stack trace, a path or an exception's text",
-  async check({ peer: { errors } }) {
+export const internalsCase = optional(
+  "errors/innards",
+  "no error holds a stack trace, a path or an exception's text",
+  async ({ peer: { errors } }) => {
     if (errors.length === 0) throw new NotApplicable("no error came");
     const telling = errors.find((error) => listTexts(error).some((text) => innards.test(text)));
     if (telling !== undefined) throw new Deviation(`error ${telling.code} tells of its cause`);
     return `${errors.length} errors, none of which tells of its cause`;
   },
-};
+);
 
 function listTexts(value: unknown): string[] {
   if (typeof value === "string") return [value];

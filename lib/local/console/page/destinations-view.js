@@ -61,12 +61,12 @@ export function destinationsView({ box, say, left }) {
 }
 
 function factsOf({ authorizer, idempotent, deadlineMs, routes, needsDeploy }) {
-  const places = routes.map(({ place, choice }) => `route ${place}${choice > 1 ? ` (choice ${choice})` : ""}`);
+  const leading = routes.map(({ place, choice }) => `route ${place}${choice > 1 ? ` (choice ${choice})` : ""}`);
   return [
     `authorizer ${authorizer}`,
     idempotent ? "idempotent" : "not idempotent",
     `deadline ${durationText(deadlineMs)}`,
-    places.join(", ") || "no route leads here",
+    leading.join(", ") || "no route leads here",
     ...(needsDeploy ? ["not deployed so"] : []),
   ].join(" · ");
 }

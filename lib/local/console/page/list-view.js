@@ -66,9 +66,9 @@ export function listView({ box, live, say, left }) {
 
   function draw() {
     const rows = listAll();
-    const words = kept.text.toLowerCase().split(/\s+/).filter(Boolean);
+    const terms = kept.text.toLowerCase().split(/\s+/).filter(Boolean);
     const shown = rows.filter((row) => {
-      return shows[kept.show].fits(row) && words.every((word) => searchText(row).includes(word));
+      return shows[kept.show].fits(row) && terms.every((term) => searchText(row).includes(term));
     });
     whose.hidden = kept.show !== "mine";
     redraw(

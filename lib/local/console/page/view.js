@@ -1,4 +1,4 @@
-/** What the views of the operators' page share: requests to the server, times, and dialogs. */
+/** Shared by the views of the operators' page: requests to the server, times, and dialogs. */
 import { $, h } from "../../web/dom.js";
 import { read as get, act as post } from "../../web/server.js";
 import { durationText } from "../../web/timeline.js";

@@ -7,8 +7,8 @@ export const oauthMethods: Methods<"oauth" | "auth"> = {
   "auth.test": ({ caller, bot }) => {
     const { id, name, is_enterprise_install } = homeOf(caller);
     const enterprise = is_enterprise_install ? { enterprise_id: id } : {};
-    const place = { team: name, team_id: id, ...enterprise, is_enterprise_install };
-    return { user: "sekisho", user_id: bot, bot_id: workspace.bot, ...place };
+    const home = { team: name, team_id: id, ...enterprise, is_enterprise_install };
+    return { user: "sekisho", user_id: bot, bot_id: workspace.bot, ...home };
   },
 
   "oauth.v2.access": ({ args: { client_id, client_secret, code = "" }, state: { rules, tokens } }) => {

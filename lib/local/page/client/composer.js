@@ -1,4 +1,4 @@
-/** What somebody types, attaches and sends. */
+/** The message form: text, attached files, send button. */
 import { $, h } from "../../web/dom.js";
 import { act, errorBox, upload } from "../../web/server.js";
 import { sizeOf } from "./draw-thread.js";

@@ -6,7 +6,7 @@ import { Ajv } from "ajv";
 import { type AgentCard, agentCardSchema, readCardSchema } from "../../../../contracts/a2a/card.ts";
 import { cardToV03, listInterfaces } from "../../../../contracts/a2a/v03/card.ts";
 import published from "../../../fixtures/a2a/v0.3.0-schema.json" with { type: "json" };
-import { wire } from "../wire.ts";
+import { wire } from "../arbitraries.ts";
 
 const url = "https://agent.test/a2a";
 const jsonRpc = { url, protocolBinding: "JSONRPC" };

@@ -3,9 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { operations } from "../../../../contracts/a2a/operations.ts";
 import { paramsToV03, type V03OperationName, v03Operations } from "../../../../contracts/a2a/v03/params.ts";
-import { params } from "../arbitraries.ts";
-import { spoilt } from "../spoilt.ts";
-import { issuesOf, wire } from "../wire.ts";
+import { issuesOf, params, spoilt, wire } from "../arbitraries.ts";
 
 /** The example of a message in the specification of 0.3.0, section 9.2, which has no kind. */
 const message = {

@@ -1,16 +1,21 @@
-/** The answers of a peer of A2A 0.3, and those of our host to its clients. */
+/** The answers of a peer of A2A 0.3, those of our host to its clients, and that a value survives the trip. */
 import { describe, expect, it } from "@jest/globals";
+import { Ajv } from "ajv";
 import fc from "fast-check";
+import type { OperationParams } from "../../../../contracts/a2a/operations.ts";
 import { readAnswerSchema } from "../../../../contracts/a2a/read-task.ts";
 import { a2aStateSchema, type StreamEvent } from "../../../../contracts/a2a/task.ts";
+import { paramsToV03, type V03OperationName, v03Operations } from "../../../../contracts/a2a/v03/params.ts";
+import { resultToV03 } from "../../../../contracts/a2a/v03/results.ts";
 import { eventToV03, v03ReadAnswerSchema, v03TaskSchema } from "../../../../contracts/a2a/v03/task.ts";
-import { streamEvent } from "../arbitraries.ts";
-import { spoilt } from "../spoilt.ts";
-import { issuesOf, wire } from "../wire.ts";
+import published from "../../../fixtures/a2a/v0.3.0-schema.json" with { type: "json" };
+
+import { issuesOf, params, spoilt, streamEvent, wire } from "../arbitraries.ts";
 import { v03EventSchema } from "./event-schema.ts";
 
 /** The example of a question in the specification of 0.3.0, section 9.4. */
 const ids = { taskId: "3f36680c-7f37-4a5f-945e-d78981fafd36", contextId: "c295ea44-7543-4f78-b524-7a38915ad6e4" };
+
 const question = {
   id: ids.taskId,
   contextId: ids.contextId,
@@ -119,3 +124,62 @@ describe("an event for a client of 0.3", () => {
     });
   });
 });
+
+const ajv = new Ajv({ strict: false }).addSchema(published, "a2a");
+const numRuns = 40;
+
+describe("the params of each operation", () => {
+  const shapes: Record<Exclude<V03OperationName, "GetExtendedAgentCard">, string> = {
+    SendMessage: "MessageSendParams",
+    SendStreamingMessage: "MessageSendParams",
+    GetTask: "TaskQueryParams",
+    CancelTask: "TaskIdParams",
+    SubscribeToTask: "TaskIdParams",
+    CreateTaskPushNotificationConfig: "TaskPushNotificationConfig",
+    GetTaskPushNotificationConfig: "GetTaskPushNotificationConfigParams",
+    ListTaskPushNotificationConfigs: "TaskIdParams",
+    DeleteTaskPushNotificationConfig: "DeleteTaskPushNotificationConfigParams",
+  };
+
+  it.each(Object.entries(shapes) as [keyof typeof shapes, string][])(
+    "come back from 0.3 as they went, and are %s's %s",
+    <O extends keyof typeof shapes>(operation: O, shape: string) => {
+      fc.assert(
+        fc.property(params[operation] as fc.Arbitrary<OperationParams<O>>, (sent) => {
+          const written = wire(paramsToV03({ operation, params: sent }));
+          expect(problems({ shape, value: written })).toEqual([]);
+          expect(v03Operations[operation].parse(written)).toEqual(sent);
+        }),
+        { numRuns },
+      );
+    },
+  );
+
+  it("are none for the extended card", () => {
+    expect(paramsToV03({ operation: "GetExtendedAgentCard", params: {} })).toBeUndefined();
+    expect(v03Operations.GetExtendedAgentCard.parse(undefined)).toEqual({});
+  });
+});
+
+describe("results", () => {
+  it("of a stream come back as the events that they were", () => {
+    fc.assert(
+      fc.property(streamEvent, (event) => {
+        const result = wire(resultToV03({ operation: "SendStreamingMessage", result: event }));
+        const response = { jsonrpc: "2.0", id: 1, result };
+        expect(problems({ shape: "SendStreamingMessageSuccessResponse", value: response })).toEqual([]);
+        expect(v03EventSchema.parse(result)).toEqual(event);
+      }),
+      { numRuns },
+    );
+  });
+
+  it("of a deletion are null", () => {
+    expect(resultToV03({ operation: "DeleteTaskPushNotificationConfig", result: {} })).toBeNull();
+  });
+});
+
+/** The issues that 0.3.0's own schema finds in a value. */
+function problems({ shape, value }: { shape: string; value: unknown }) {
+  return ajv.validate(`a2a#/definitions/${shape}`, value) ? [] : ajv.errors;
+}

@@ -1,11 +1,11 @@
 /** The Slack client of each test, over a fake Slack of its own; what it called, logged and waited for. */
 import { afterEach, beforeEach } from "@jest/globals";
-import { createLog } from "../../../../lambdas/shared/log.ts";
 import { createBotTokens } from "../../../../lambdas/verification/installations/installations.ts";
 import { type SlackApi, SlackError } from "../../../../lambdas/verification/slack/api/slack.ts";
 import { createSlackApi } from "../../../../lambdas/verification/slack/api/web-api.ts";
 import { type FakeSlack, startFakeSlack } from "../../../../lib/local/fake-slack/fake-slack.ts";
 import { workspace } from "../../../../lib/local/fake-slack/workspace.ts";
+import { keptLog } from "../../../doubles/kept-log.ts";
 
 export const botToken = "xoxb-fake-slack-token";
 export const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
@@ -50,7 +50,7 @@ async function open(options: Partial<Parameters<typeof startFakeSlack>[0]>): Pro
   const asked = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "What is a sekisho?" }).message;
   const calls: string[] = [];
   fakeSlack.onCall(({ method }) => calls.push(method));
-  const lines: string[] = [];
+  const { log, lines } = keptLog({ level: "debug" });
   const waits: number[] = [];
   const installation = { team: workspace.team };
   const common = { installation, channel, requestId, signal: new AbortController().signal };
@@ -58,7 +58,7 @@ async function open(options: Partial<Parameters<typeof startFakeSlack>[0]>): Pro
     createSlackApi({
       tokens: createBotTokens({ botToken: async () => botToken }),
       apiUrl: fakeSlack.apiUrl,
-      log: createLog({ service: "verification", level: "debug", write: (line) => lines.push(line) }),
+      log,
       sleep: async (ms) => void waits.push(ms),
       random: () => 0.5,
       ...changed,

@@ -1,8 +1,12 @@
-import { describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, it, jest } from "@jest/globals";
 import fc from "fast-check";
+import { lexer, walkTokens } from "marked";
 import { decodeEntities, removeJoiners } from "../../../../lambdas/verification/slack/markdown/characters.ts";
 import { toMrkdwn } from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
-import { safeMarkdown } from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
+import { exposeLinkTargets, safeMarkdown } from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
+import { canNameAddress, isNamingOtherAddress } from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
+import { shorten } from "../../../../lambdas/verification/slack/messages/blocks.ts";
+import { forAll } from "../../../doubles/for-all.ts";
 
 /** What Slack takes for more than text, however it is spelled. */
 const live = /(?:<|&lt;|&#60;|&#x3c;)\\?(?:[@#!]\w|https?:[^\s<>]*\|)/i;
@@ -18,13 +22,8 @@ describe("an agent's Markdown", () => {
     "<#C012AB3CD>",
     "<https://evil.example|https://bank.example>",
     "<mailto:a@evil.example|b@bank.example>",
-    "&lt;!channel&gt;",
-    "&#60;!channel>",
-    "&#x3C;@U012AB3CD>",
-    "<\\!channel>",
-    "`<!channel>`",
-    "```\n<!channel>\n```",
-    "> <!here>",
+    ...["&lt;!channel&gt;", "&#60;!channel>", "&#x3C;@U012AB3CD>", "<\\!channel>", "`<!channel>`"],
+    ...["```\n<!channel>\n```", "> <!here>"],
   ])("cannot notify or hide by Slack's own notation: %s", (text) => {
     expect(text).toMatch(live.test(text) ? live : /mailto/);
     expect(safeMarkdown(text)).not.toMatch(live);
@@ -33,15 +32,8 @@ describe("an agent's Markdown", () => {
 
   it.each([
     "<!&#99;hannel>",
-    "<&#33;channel>",
-    "<&excl;here>",
-    "<!&#x68;ere>",
-    "<@&#85;012AB3CD>",
-    "<&#64;U012AB3CD>",
-    "<&commat;U012AB3CD>",
-    "<&num;C012AB3CD>",
-    "<#&#67;012AB3CD>",
-    "&lt;!&#99;hannel&gt;",
+    ..."<&#33;channel> <&excl;here> <!&#x68;ere> <@&#85;012AB3CD> <&#64;U012AB3CD>".split(" "),
+    ..."<&commat;U012AB3CD> <&num;C012AB3CD> <#&#67;012AB3CD> &lt;!&#99;hannel&gt;".split(" "),
     "&#60;&#33;&#99;&#104;annel&#62;",
     "&LT;!channel&GT;",
     "<!\\channel>",
@@ -61,28 +53,12 @@ describe("an agent's Markdown", () => {
 
   it("cannot notify, whatever is around it", () => {
     const piece = fc.constantFrom(
-      "<",
-      "!",
-      "channel",
-      "@U1",
-      "#C1",
-      ">",
-      "|",
-      "&lt;",
-      "\\",
-      "`",
-      "[",
-      "](",
-      ")",
-      " ",
-      "https://a.example",
+      ...["<", "!", "channel", "@U1", "#C1", ">", "|", "&lt;", "\\", "`", "[", "](", ")", " "],
+      ...["https://a.example"],
     );
-    fc.assert(
-      fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
-        expect(safeMarkdown(pieces.join(""))).not.toMatch(live);
-      }),
-      { numRuns: 500 },
-    );
+    forAll(fc.array(piece, { maxLength: 20 })).hold((pieces) => {
+      expect(safeMarkdown(pieces.join(""))).not.toMatch(live);
+    }, 500);
   });
 
   it.each([
@@ -138,4 +114,162 @@ describe("an agent's Markdown", () => {
   it("comes back as it was typed where it is escaped anyway", () => {
     expect(removeJoiners(safeMarkdown("<!channel> <@U1>"))).toBe("<!channel> <@U1>");
   });
+});
+
+/** The labels of all links that lead to the wrong place, as the parser by itself reads them. */
+function labelsToEvil(markdown: string): string[] {
+  const labels: string[] = [];
+  void walkTokens(lexer(markdown), (token) => {
+    const isNamed = (token.type === "link" || token.type === "image") && /^!?\[/.test(token.raw);
+    if (isNamed && token.href.includes("evil.example")) labels.push(token.text);
+  });
+  return labels;
+}
+
+const label = "https://bank.example";
+
+const disguised = [
+  `[${label}](https://evil.example/(a)(b))`,
+  `[${label}](https://evil.example/((a)))`,
+  `[${label} [x [y]]](https://evil.example)`,
+  `[${label}](<https://evil.example/a b>)`,
+  `[${label}](\nhttps://evil.example)`,
+  `[${label}](https://evil.example 'a\nb')`,
+  `[${label}\\]](https://evil.example)`,
+  `[${label}](https://evil.example/${"a".repeat(3000)})`,
+  `[x]:\nhttps://evil.example\n\n[${label}][x]`,
+  `- [x]: https://evil.example\n\n[${label}][x]`,
+  `> see [${label}](\n> https://evil.example)`,
+  `- see [${label}\n  again](https://evil.example)`,
+  `[![${label}](https://a.example/i.png)](https://evil.example)`,
+  `\`[${label}](https://evil.example)\` and [${label}](https://evil.example)`,
+  `a|b\n-|-\n[${label}](https://evil.example)|\\|`,
+  "[https&#58;//bank.example](https://evil.example)",
+  "[bank&#46;example](https://evil.example)",
+  "[bank&period;example](https://evil.example)",
+  "[bank&mldr;example](https://evil.example)",
+  "[bank.exam<b></b>ple](https://evil.example)",
+  "[bank。example](https://evil.example)",
+  "[https:⁄⁄bank.example](https://evil.example)",
+  "[https://evil.example or https://bank.example](https://evil.example)",
+];
+
+const titled = disguised.map((markdown) => [markdown.slice(0, 60), markdown]);
+
+describe("a link whose label is an address of elsewhere", () => {
+  it.each(titled)("is none in Markdown: %s", (_, markdown = "") => {
+    const safe = safeMarkdown(markdown);
+    expect(labelsToEvil(markdown)).not.toEqual([]);
+    expect(labelsToEvil(safe)).toEqual([]);
+    expect(safe).toMatch(/evil\.example/);
+    expect(safeMarkdown(safe)).toBe(safe);
+  });
+
+  it.each(titled)("is none in mrkdwn, whether it was made safe before or not: %s", (_, markdown = "") => {
+    for (const text of [markdown, safeMarkdown(markdown)])
+      expect(toMrkdwn(text)).not.toMatch(/<https:\/\/evil\.example[^<>]*\|[^<>]*(?:bank|again)/);
+  });
+
+  it("is none, whatever stands around it", () => {
+    const piece = fc.constantFrom(
+      ...["[", "]", "(", ")", "](", "![", "][", "]: ", "<", ">", "\\", "`", "```\n", "\n", "\n\n", " ", "> "],
+      ...["- ", "|", "\n-|-\n"],
+      ...["x", "**", "*", "'", '"', "&#58;", "<div>", "<b>"],
+      label,
+      ...["bank.example", "b\u0430nk.example", "user@bank", "bank&#46;example", "~~~\n", "    ", "1. ", "``"],
+      ...["\\[", "<!--", "-->", "</div>", "# ", "\n===\n", "https://evil.example"],
+      "[x]: https://evil.example\n\n",
+      ...[`[${label}](https://evil.example)`, `[${label}][x]`],
+    );
+    forAll(fc.array(piece, { maxLength: 30 })).hold((pieces) => {
+      const labels = labelsToEvil(safeMarkdown(pieces.join("")));
+      expect(labels.filter((said) => isNamingOtherAddress({ label: said, address: "https://evil.example" }))).toEqual(
+        [],
+      );
+    }, 1500);
+  });
+
+  it("has no syntax left where not all links are read, since an address is repeated too often", () => {
+    const definition = `[x]: https://docs.example/${"a".repeat(30_000)}`;
+    const safe = exposeLinkTargets(
+      `[${label}](https://evil.example) ${"[x] ".repeat(10)}[${label}][x]\n\n${definition}`,
+    );
+    expect(safe).toContain(`[${label}] (https://evil.example)`);
+    expect(safe).toContain(`[${label}] [x]`);
+    expect(safe).toContain("[x] : https");
+  });
+});
+
+describe("a link whose label is none of an address of elsewhere", () => {
+  it.each([
+    "[設定の手順。](https://docs.example)",
+    "[AT&amp;T](https://att.example)",
+    "[https://docs.example/a](https://docs.example/a?x=1&y=2)",
+    "see [docs][1]\n\n[1]: https://docs.example",
+    "```\n[https://bank.example](https://evil.example)\n```",
+    "`[https://bank.example](https://evil.example)`",
+    "a[0](b) and a[0][1] and x[1:]: y",
+    "| a | b |\n|---|---|\n| [docs](https://docs.example) | x\\|y |",
+    "\ttabs\tand trailing blanks  \n\n\n- a\n\n  b\n",
+  ])("stays as it is: %s", (markdown) => {
+    expect(exposeLinkTargets(markdown)).toBe(markdown);
+  });
+});
+
+describe("a long label", () => {
+  it("shows the address beside it without being compared word by word", () => {
+    expect(isNamingOtherAddress({ label: "word ".repeat(200), address: "https://x.example/" })).toBe(true);
+    expect(isNamingOtherAddress({ label: "a word", address: "https://x.example/" })).toBe(false);
+    const long = `https://x.example/${"a".repeat(1000)}`;
+    expect(isNamingOtherAddress({ label: long, address: long })).toBe(false);
+  });
+});
+
+describe("the address of a link", () => {
+  const parse = jest.spyOn(URL, "parse");
+  afterEach(() => {
+    parse.mockClear();
+  });
+
+  it("is parsed once, however many words the label has", () => {
+    const address = "https://x.example/";
+    isNamingOtherAddress({ label: "a b ".repeat(100), address: "https://x.example/" });
+    isNamingOtherAddress({ label: "a.b ".repeat(100), address });
+    expect(parse.mock.calls.filter(([given]) => given === address)).toHaveLength(1);
+  });
+
+  it("is shown without being parsed where its host is too long", () => {
+    const host = `${"関".repeat(5000)}.example`;
+    const shown = safeMarkdown(`[${"a.b ".repeat(120)}](https://${host}/)`);
+    expect(shown).toContain(`(https://${encodeURIComponent(host)}/)`);
+    expect(parse.mock.calls.filter(([given]) => String(given).length > 600)).toEqual([]);
+  });
+});
+
+describe("a text with very many marks on a letter", () => {
+  it.each([
+    ["of two kinds", "\u0301".repeat(20_000) + "\u0323".repeat(20_000)],
+    ["that normalization makes", "\u0301\uFF9E".repeat(20_000)],
+  ])("counts as an address without being normalized: %s", (_what, marks) => {
+    const normalize = jest.spyOn(String.prototype, "normalize");
+    expect(canNameAddress(`x${marks}`)).toBe(true);
+    expect(normalize).not.toHaveBeenCalled();
+    normalize.mockRestore();
+    expect(safeMarkdown(`[x${marks}](https://evil.example)`)).toContain("(https://evil.example)");
+  });
+
+  it("stays a label with as many as languages use", () => {
+    expect(canNameAddress(`x${"\u0301\u0323".repeat(14)}`)).toBe(false);
+  });
+});
+
+describe("Slack's own notation", () => {
+  it.each([10, 1990, 5000])("does nothing with an address of %i more characters", (length) => {
+    const written = `<https://evil.example/${"a".repeat(length)}|bank.com>`;
+    expect(safeMarkdown(written)).not.toContain(written);
+  });
+});
+
+it("a shortened text has no character that acts on a screen", () => {
+  expect(shorten({ text: "Delete \u202eeverything\u0007\u009b31m", maxLength: 75 })).toBe("Delete everything31m");
 });

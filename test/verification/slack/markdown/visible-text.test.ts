@@ -1,10 +1,20 @@
 import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { decodeEntities } from "../../../../lambdas/verification/slack/markdown/characters.ts";
+import { toMrkdwn } from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
 import { safeMarkdown } from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
-import { hasVisibleText } from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
+import {
+  hasVisibleText,
+  isNamingOtherAddress,
+  shownAddress,
+} from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
+import { nextStreamPiece } from "../../../../lambdas/verification/slack/messages/stream-piece.ts";
 import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
+import { forAll } from "../../../doubles/for-all.ts";
 import { askedAtMs, sampleTask } from "../../task/sample.ts";
 
 const text = createTaskText({ locale: "en" });
+
 const nothing: readonly (readonly [what: string, text: string])[] = [
   ["a mark that turns the direction", "\u202e"],
   ["zero-width characters", "\u200b\u200d\ufeff\u2060"],
@@ -30,29 +40,11 @@ const nothing: readonly (readonly [what: string, text: string])[] = [
   ["a link of nothing", "[]()"],
   ["an image of nothing", "![]()"],
 ];
+
 const something: readonly string[] = [
-  "a",
-  "関所",
-  "🏯",
-  "42.",
-  "**",
-  "☑",
-  "•",
-  "~",
-  "`",
-  "────",
-  "\\*",
-  "?",
-  "`x`",
-  "```\nx\n```",
-  "- x",
-  "> x",
-  "&amp;",
-  "<b></b>",
-  "https://example.com",
-  "[x](https://example.com)",
-  "| a |\n|-|\n| |",
-  "[](https://example.com)",
+  ...["a", "関所", "🏯", "42.", "**", "☑", "•", "~", "`", "────", "\\*", "?", "`x`", "```\nx\n```", "- x", "> x"],
+  ...["&amp;", "<b></b>", "https://example.com", "[x](https://example.com)", "| a |\n|-|\n| |"],
+  ...["[](https://example.com)"],
   "![](https://example.com/a.png)",
   "[\u200b](https://example.com)",
 ];
@@ -142,3 +134,232 @@ describe("what is asked and told on the way", () => {
     expect(blocks.map(({ type }) => type)).not.toContain("markdown");
   });
 });
+
+const target = "https://evil.example/login";
+
+/** Labels by which a reader would expect another address. */
+const hostile: readonly (readonly [what: string, label: string])[] = [
+  ["an address", "https://bank.example"],
+  ["a host", "bank.example"],
+  ["a host within a sentence", "Please log in at bank.example now"],
+  ["a Cyrillic letter", "https://b\u0430nk.example"],
+  ["a host of Cyrillic letters", "\u0431\u0430\u043d\u043a.\u0440\u0444"],
+  ["a Greek letter", "b\u03b1nk.example"],
+  ["fullwidth letters", "\uff42\uff41\uff4e\uff4b\uff0eexample"],
+  ["mathematical letters", "\u{1d41b}ank.example"],
+  ["a combining mark", "ba\u0301nk.example"],
+  ["a combining mark on the stop", "bank.\u0323example"],
+  ["marks between all letters", [..."bank.example"].join("\u034f")],
+  ["a zero-width space", "bank\u200b.example"],
+  ["a soft hyphen", "bank\u00ad.\u00adexample"],
+  ["a word joiner", "bank.\u2060example"],
+  ["a blank in the scheme", "https ://bank"],
+  ["a blank behind the scheme", "https: //bank"],
+  ["blanks between the slashes", "https:/ /bank"],
+  ["a line break in the scheme", "https:\n//bank"],
+  ["blanks around the stop", "bank . example"],
+  ["a blank before the stop", "bank .example"],
+  ["a blank behind the stop", "bank. example"],
+  ["a blank behind the stop, in capitals", "BANK. EXAMPLE"],
+  ["quotes", '"bank.example"'],
+  ["quotes within", 'bank"."example'],
+  ["typographic quotes", "\u201cbank.example\u201d"],
+  ["brackets around the stop", "bank(.)example"],
+  ["a trailing stop", "bank.example."],
+  ["a trailing colon", "bank.example:"],
+  ["a port", "bank.example:443"],
+  ["a user", "support@bank.example"],
+  ["a user alone", "user@bank"],
+  ["the target as a user", "https://evil.example@bank.example"],
+  ["the target as a user, in capitals", "evil.example@bank"],
+  ["another scheme", "ftp://bank"],
+  ["a scheme of an app", "slack:open"],
+  ["a mail", "mailto:bank"],
+  ["another top-level domain", "bank.zip"],
+  ["a long top-level domain", "bank.technology"],
+  ["a domain of many names", "a.b.c.d.bank.museum"],
+  ["a domain in punycode", "xn--bnk-5cd.example"],
+  ["the target's name in another script", "https://\u0435vil.example/login"],
+  ["the target's name below another", "evil.example.bank.example"],
+  ["an IP address", "192.0.2.10"],
+  ["an ideographic stop", "bank\u3002example"],
+  ["an ideographic stop among capitals", "BANK\u3002COM"],
+  ["a one dot leader", "bank\u2024example"],
+  ["a middle dot", "bank\u00b7example"],
+  ["an Arabic stop", "bank\u06d4example"],
+  ["a Lisu stop", "bank\ua4f8example"],
+  ["a halfwidth stop", "bank\uff61example"],
+  ["a fraction slash", "https:\u2044\u2044bank"],
+  ["a division slash", "bank.example\u2215login"],
+  ["a fullwidth colon", "https\uff1a//bank"],
+  ["fraction slashes without a scheme", "\u2044\u2044bank"],
+  ["a ratio for a colon", "https\u2236//bank"],
+  ["backslashes", "https:\\\\\\\\bank"],
+  ["emphasis within", "**bank**.example"],
+  ["code", "`bank.example`"],
+  ["a tag within", "bank.<b></b>example"],
+  ["numeric entities", "bank&#46;example"],
+  ["a named entity", "bank&period;example"],
+  ["an entity that nobody knows", "bank&centerdot;example"],
+  ["the target and another", "https://evil.example or https://bank.example"],
+  ["another path of the target", "https://evil.example/account"],
+  ["the beginning of a name in the path", "evil.example/log"],
+  ["a file with a stop in its name", "bank.com.pdf"],
+  ["a mention", "@bank"],
+  ["a name with a digit behind the stop", "bank.1com"],
+  ["a currency for a letter", "bank.\u00a2om"],
+  ["a blank behind the stop and a capital", "bank. Com"],
+  ["a blank behind the stop and a long name", "Log in at bank. Online now"],
+  ["two stops", "bank..com"],
+  ["an ellipsis", "bank\u2026com"],
+  ["a two dot leader", "bank\u2025com"],
+  ["a Katakana middle dot", "bank\u30fbcom"],
+  ["a halfwidth middle dot", "bank\uff65com"],
+  ["a sinological dot", "bank\ua78fcom"],
+  ["a Korean middle dot", "bank\u318dcom"],
+  ["a Canadian middle dot", "bank\u1427com"],
+  ["a Canadian letter with a dot", "bank\u147fom"],
+  ["a Kharoshthi dot", "bank\u{10a50}com"],
+  ["a note's dot", "bank\u{1d16d}com"],
+  ["a dot of a script that nobody listed", "bank\u{1bc9f}com"],
+  ["a Tibetan dot", "bank\u0f0bcom"],
+  ["a circle", "bank\u25cfcom"],
+  ["an emoji", "bank\u{1f534}com"],
+  ["a character for private use", "bank\ue000com"],
+  ["a dot above nothing", "bank\u02d9com"],
+  ["a dot below a thin blank", "bank\u200a\u0323com"],
+  ["a dot below nothing", "bank\u200b\u0323com"],
+  ["a Han character for a dot", "bank\u4e36com"],
+  ["a Chinese radical for a dot", "bank\u2f02com"],
+  ["a Chinese radical for a slash", "https:\u2f03\u2f03bank"],
+  ["a Japanese iteration mark for a dot", "bank\u30fdcom"],
+  ["a Korean tone mark for a dot", "bank\u302ecom"],
+  ["a spacing mark of another script", "bank\u0d02com"],
+  ["a spacing mark behind an accent", "ban\u0301\u0d02com"],
+  ["a numeral of another script for a dot", "bank\u{1d2e1}com"],
+  ["a shorthand letter for a dot", "bank\u{1bc00}com"],
+  ["letters in circles", "\u{1f151}\u{1f150}\u{1f15d}\u{1f15a}.\u{1f152}\u{1f15e}\u{1f15c}"],
+  ["an IP address within a sentence", "\u8a73\u7d30\u306f192.0.2.10\u3092"],
+  ["an IP address and a stop", "192.0.2.10."],
+  ["an Arabic digit zero", "bank\u0660com"],
+  ["an invisible note", "bank.\u{1d159}com"],
+  ["an unassigned character", "bank.\u0378com"],
+  ["an invisible vowel", "bank.\u17b4com"],
+  ["a variation selector", "bank.\u{e0100}com"],
+  ["a Hangul filler", "bank.\u3164com"],
+  ["a file whose ending is a domain", "Foo.java"],
+  ["another one", "README.md"],
+  ["a sentence", "Read this first. Then go on"],
+];
+
+describe("a label that may be taken for another address", () => {
+  it.each(hostile)("shows the address beside it, in every place: %s", (_what, label) => {
+    const markdown = `See [${label}](${target}) now`;
+    const shown = /(?<!\]\(|<)https:\/\/evil\.example\/login(?!\|)/;
+    const safe = safeMarkdown(markdown);
+    expect(safe).not.toContain("](");
+    expect(safe).toMatch(shown);
+    expect(toMrkdwn(markdown)).not.toMatch(/\|[^<>]*>/);
+    for (const text of placesOf(markdown)) {
+      expect(text).not.toMatch(/\]\(https:|<https:[^<>]*\|/);
+      expect(text).toContain("https://evil.example/login");
+    }
+  });
+
+  it("is seen through whatever is done to its letters and signs", () => {
+    const host = fc.constantFrom(
+      "bank.example",
+      "www.bank.example",
+      "https://bank",
+      "bank.co.uk/login",
+      "user@bank.example",
+    );
+    const unseen = fc.constantFrom("\u200b", "\u00ad", "\u2060", "\u0301", "\ufe0f", "\u034f", "**", "`");
+    const changes = fc.array(
+      fc.tuple(
+        fc.nat(30),
+        fc.oneof(
+          unseen.map((sign) => (letter: string) => letter + sign),
+          fc.constant((letter: string) => letter.replace(/./gu, (sign) => `&#${sign.codePointAt(0)};`)),
+          fc.constant((letter: string) => letter.replace(".", "\u3002").replace("a", "\u0430").replace(":", "\uff1a")),
+          fc.constant((letter: string) => letter.replace(/[.:/]/, " $&")),
+        ),
+      ),
+      { maxLength: 6 },
+    );
+    forAll(host, changes, fc.constantFrom("", "Go to ", "「"), fc.constantFrom("", ".", ":", " now", "」")).hold(
+      (name, all, before, after) => {
+        const letters = [...name];
+        for (const [at, change] of all) {
+          const index = at % letters.length;
+          letters[index] = change(letters[index] ?? "");
+        }
+        const label = decodeEntities(`${before}${letters.join("")}${after}`);
+        expect(isNamingOtherAddress({ label, address: target })).toBe(true);
+      },
+      1000,
+    );
+  });
+
+  it("hides no address that holds Markdown, a name of a user, or letters of another script", () => {
+    expect(shownAddress("https://b\u0430nk.example/a")).toBe("https://xn--bnk-6cd.example/a");
+    expect(shownAddress("https://bank.example@evil.example/a")).toBe("https://evil.example/a");
+    expect(shownAddress("https://evil.example/[a](b)|`c`*d*<e>")).not.toMatch(/[[\]|`*<>]/);
+    expect(safeMarkdown("[bank.example](https://b\u0430nk.example)")).toBe(
+      "bank.example (https://xn--bnk-6cd.example/)",
+    );
+    expect(toMrkdwn("[bank.example](https://b\u0430nk.example)")).toBe("bank.example (<https://xn--bnk-6cd.example/>)");
+  });
+});
+
+describe("a label that names no other address", () => {
+  it.each([
+    ["the report", target],
+    ["1. Overview", target],
+    ["Step 2. Start", target],
+    ["v1.2.3-rc1", target],
+    ["サーバー・ログ", target],
+    ["설정·관리", target],
+    ["A→B", target],
+    ["\u{1f680} Deploy", target],
+    ["1\ufe0f\u20e3Setup", target],
+    ["don\u2019t", target],
+    ["Vi\u1ec7t Nam \u1ea1", target],
+    ["設定の手順", target],
+    ["学問のすヽめ", target],
+    ["いすヾ自動車", target],
+    ["മലയാളം", target],
+    ["設定の手順。", target],
+    ["v1.2.3 notes", target],
+    ["10:30 meeting", target],
+    ["Note: a change", target],
+    ["AT&T", target],
+    ["index.html", target],
+    ["the file package.json, changed", target],
+    ["evil.example", target],
+    ["https://evil.example", target],
+    ["https://evil.example/login", target],
+    ["www.evil.example/log…", target],
+    ["See https://evil.example/login.", target],
+    ["somebody@evil.example", "mailto:somebody@evil.example"],
+    ["C++ and C#", target],
+    ["1 / 2", target],
+    ["and/or", target],
+  ])("stays a label: %s", (label, address) => {
+    expect(isNamingOtherAddress({ label, address })).toBe(false);
+  });
+});
+
+/** The same Markdown as an answer, with blocks and without, as it is written, streamed, and asked. */
+function placesOf(markdown: string): string[] {
+  const { parts, placeholder, question } = createTaskText({ locale: "en" });
+  const asked = { index: 0, prompt: markdown, options: [], askedAtMs, expiresAtMs: askedAtMs + 1000 };
+  const contents = [{}, { mrkdwnFallback: true as const }].flatMap((form) => [
+    ...parts(sampleTask({ outcome: { type: "answer", text: markdown }, ...form })),
+    placeholder(sampleTask({ state: "waiting", progress: { partialText: markdown, shownAtMs: askedAtMs }, ...form })),
+    question({ task: sampleTask({ state: "asking", question: asked, ...form }), nowMs: askedAtMs }),
+  ]);
+  const piece = nextStreamPiece({ text: `${markdown}\n`, from: 0, shows: undefined });
+  const shown = contents.map(({ text, blocks }) => JSON.stringify(blocks ?? text));
+  return [...shown, ...(piece.type === "piece" ? [piece.markdown] : [])];
+}

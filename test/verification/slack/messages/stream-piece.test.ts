@@ -7,6 +7,7 @@ import {
   type StreamContent,
   type StreamPiece,
 } from "../../../../lambdas/verification/slack/messages/stream-piece.ts";
+import { forAll } from "../../../doubles/for-all.ts";
 
 /** What one message of Slack has in the end, and whether the stream went on to it; `texts` are what the agent tells at each poll. */
 function stream(texts: readonly string[]): { shown: string; pieces: string[]; isBroken: boolean; end: number } {
@@ -82,31 +83,16 @@ describe("a text that is shown as it is written", () => {
 
   it("shows in each message safe Markdown, wherever the agent lets its text end", () => {
     const piece = fc.constantFrom(
-      ...[
-        "<",
-        "!channel>",
-        "@U1>",
-        "[",
-        "](",
-        ")",
-        "https://bank.example",
-        "https://evil.example",
-        "|",
-        "`",
-        "```\n",
-        "**",
-      ],
+      ...["<", "!channel>", "@U1>", "[", "](", ")", "https://bank.example", "https://evil.example", "|", "`"],
+      ...["```\n", "**"],
       ...["\n", "\n\n", " ", "word ", "関所。", "「", "😀", "\ud83d", "- ", "> ", "[1]: https://evil.example\n\n"],
     );
     const texts = fc.tuple(fc.array(piece, { maxLength: 40 }), fc.integer({ min: 1, max: 20 }));
-    fc.assert(
-      fc.property(texts, ([pieces, step]) => {
-        const text = pieces.join("");
-        const { shown, end } = stream(growing(text, step));
-        expect(shown).toBe(safeMarkdown(text.slice(0, end)));
-      }),
-      { numRuns: 500 },
-    );
+    forAll(texts).hold(([pieces, step]) => {
+      const text = pieces.join("");
+      const { shown, end } = stream(growing(text, step));
+      expect(shown).toBe(safeMarkdown(text.slice(0, end)));
+    }, 500);
   });
 
   it("ends in whatever is held back for too long", () => {

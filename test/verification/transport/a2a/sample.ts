@@ -1,6 +1,5 @@
 /** Transports to agents of bare answers, and calls over them. */
 import { randomUUID } from "node:crypto";
-import { afterEach } from "@jest/globals";
 import type { MethodName, ParamsOf, ResultOf } from "../../../../contracts/methods.ts";
 import { silentLog } from "../../../../lambdas/shared/log.ts";
 import { createTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
@@ -8,24 +7,19 @@ import { createA2aTransport } from "../../../../lambdas/verification/transport/a
 import { noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createClient } from "../../../../lambdas/verification/transport/runner.ts";
 import { startAgent } from "../../../doubles/a2a-peer-agent.ts";
+import { closeAfterTest } from "../../../doubles/serving.ts";
 
 export const sessionId = `session-${"0123456789".repeat(4)}`;
 
-const toClose: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of toClose.splice(0).reverse()) await close();
-});
-
+/** `call` is that of a client to it. */
 export async function agentOf(options: Parameters<typeof startAgent>[0]) {
-  const agent = await startAgent(options);
-  toClose.push(agent.close);
-  return agent;
+  const agent = closeAfterTest(await startAgent(options));
+  return { ...agent, call: clientTo(agent.cardUrl).call };
 }
 
 /** A client without repetitions over the transport, so that a failure is that of one attempt. */
 export function clientTo(cardUrl: string, options: Partial<Parameters<typeof createA2aTransport>[0]> = {}) {
-  const transport = createA2aTransport({ cardUrl, authorizer: noAuthorizer, ...options });
-  toClose.push(async () => transport.close?.());
+  const transport = closeAfterTest(createA2aTransport({ cardUrl, authorizer: noAuthorizer, ...options }));
   const client = createClient({
     transport,
     destination: { name: "agent", dialect: "a2a", idempotent: false, callTimeoutMs: 25_000 },

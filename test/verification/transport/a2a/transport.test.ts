@@ -1,9 +1,20 @@
 import { randomUUID } from "node:crypto";
+import { inspect } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import { operations } from "../../../../contracts/a2a/operations.ts";
 import { v03Operations } from "../../../../contracts/a2a/v03/params.ts";
+import { SekishoError } from "../../../../contracts/errors.ts";
+import { createA2aTransport, respond } from "../../../../lambdas/verification/transport/a2a/transport.ts";
+import { noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
+import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
+import { type TapEntry, tapTransport } from "../../../../lambdas/verification/transport/tap.ts";
+import { describeTransport } from "../../../conformance/transport.ts";
+import { startA2aPeer } from "../../../doubles/a2a-peer.ts";
 import { json, raw } from "../../../doubles/answers.ts";
-import { agentOf, clientTo, hello, said, sessionId } from "./sample.ts";
+import { keptLog } from "../../../doubles/kept-log.ts";
+import { connectionReset } from "../../../doubles/web-server.ts";
+import { clientOver, execute } from "../sample.ts";
+import { agentOf, hello, said, sessionId } from "./sample.ts";
 
 const task = (state: string, more: object = {}) => ({ id: "t1", contextId: "c1", status: { state }, ...more });
 const working = { result: { task: task("TASK_STATE_WORKING") } };
@@ -27,7 +38,7 @@ describe("a task over A2A", () => {
       answer: () => (version === "1.0" ? working : { result: { kind: "task", ...task("working") } }),
     });
     const id = randomUUID();
-    await clientTo(agent.cardUrl).call("execute_task", fullTask, { id });
+    await agent.call("execute_task", fullTask, { id });
     const [sent] = agent.calls;
     expect(sent).toMatchObject({ id, method: version === "1.0" ? "SendMessage" : "message/send", path: "/a2a" });
     expect(sent?.headers.get("a2a-version")).toBe(version);
@@ -55,7 +66,7 @@ describe("a task over A2A", () => {
 
   it("of files alone has no text part", async () => {
     const agent = await agentOf({ answer: () => working });
-    await clientTo(agent.cardUrl).call("execute_task", { ...fullTask, text: "" });
+    await agent.call("execute_task", { ...fullTask, text: "" });
     const { message } = operations.SendMessage.parse(agent.calls[0]?.params);
     expect(message.parts.map((part) => Object.keys(part)[0])).toEqual(["url", "url"]);
   });
@@ -63,8 +74,7 @@ describe("a task over A2A", () => {
   it("is the same message when it is sent again", async () => {
     const agent = await agentOf({ answer: () => working });
     const id = randomUUID();
-    const { call } = clientTo(agent.cardUrl);
-    for (const _ of [1, 2]) await call("execute_task", fullTask, { id });
+    for (const _ of [1, 2]) await agent.call("execute_task", fullTask, { id });
     expect(agent.calls[1]?.params).toEqual(agent.calls[0]?.params);
     expect(agent.calls[1]?.id).toBe(id);
   });
@@ -78,15 +88,13 @@ describe("a task over A2A", () => {
       });
       const id = randomUUID();
       const answer = { task_id: "t1", option_id: "yes", user_id: "U1" };
-      const { call } = clientTo(agent.cardUrl);
-      expect(await call("answer_task", { ...answer, question_id: "m1" }, { id })).toMatchObject({ status: "accepted" });
-      await call("answer_task", answer, { id });
+      expect(await agent.call("answer_task", { ...answer, question_id: "m1" }, { id })).toMatchObject({
+        status: "accepted",
+      });
+      await agent.call("answer_task", answer, { id });
       expect(agent.calls[0]?.params).toEqual(agent.calls[1]?.params);
       const schemas = version === "1.0" ? operations : v03Operations;
-      expect(schemas.SendMessage.parse(agent.calls[0]?.params).message).toMatchObject({
-        messageId: id,
-        taskId: "t1",
-      });
+      expect(schemas.SendMessage.parse(agent.calls[0]?.params).message).toMatchObject({ messageId: id, taskId: "t1" });
     },
   );
 
@@ -104,12 +112,13 @@ describe("a task over A2A", () => {
         return method === "ListTasks" ? { result: { tasks: [] } } : { result: task("TASK_STATE_CANCELED") };
       },
     });
-    const { call } = clientTo(agent.cardUrl);
-    await call("execute_task", hello);
-    await call("answer_task", { task_id: "t1", text: "yes" });
-    await call("cancel_task", { task_id: "t1" });
-    await expect(call("get_task", { task_id: "t1" })).rejects.toMatchObject({ reason: "canceled" });
-    await expect(call("get_task", { request_id: "r1" })).rejects.toMatchObject({ reason: "unsupported_operation" });
+    await agent.call("execute_task", hello);
+    await agent.call("answer_task", { task_id: "t1", text: "yes" });
+    await agent.call("cancel_task", { task_id: "t1" });
+    await expect(agent.call("get_task", { task_id: "t1" })).rejects.toMatchObject({ reason: "canceled" });
+    await expect(agent.call("get_task", { request_id: "r1" })).rejects.toMatchObject({
+      reason: "unsupported_operation",
+    });
     expect(agent.calls.map(({ params }) => params.tenant)).toEqual(Array(5).fill("Acme/1"));
   });
 
@@ -126,9 +135,8 @@ describe("a task over A2A", () => {
           { headers },
         ),
     });
-    const { call } = clientTo(agent.cardUrl);
-    expect(await call("get_task", { task_id: "without" })).toMatchObject({ poll_after_ms: 3000 });
-    expect(await call("get_task", { task_id: "with-notes" })).toMatchObject({ poll_after_ms: 250 });
+    expect(await agent.call("get_task", { task_id: "without" })).toMatchObject({ poll_after_ms: 3000 });
+    expect(await agent.call("get_task", { task_id: "with-notes" })).toMatchObject({ poll_after_ms: 250 });
   });
 
   it("is read from an answer of the type that A2A prefers", async () => {
@@ -138,15 +146,17 @@ describe("a task over A2A", () => {
           headers: { "content-type": "application/a2a+json" },
         }),
     });
-    await expect(clientTo(agent.cardUrl).call("execute_task", hello)).resolves.toMatchObject({ status: "accepted" });
+    await expect(agent.call("execute_task", hello)).resolves.toMatchObject({ status: "accepted" });
   });
 });
 
 describe("the other methods over A2A", () => {
   it("ask for a task with the end of its history", async () => {
     const agent = await agentOf({ answer: () => ({ result: task("TASK_STATE_SUBMITTED") }) });
-    const { call } = clientTo(agent.cardUrl);
-    expect(await call("get_task", { task_id: "t1", wait_ms: 10_000 })).toEqual({ status: "accepted", task_id: "t1" });
+    expect(await agent.call("get_task", { task_id: "t1", wait_ms: 10_000 })).toEqual({
+      status: "accepted",
+      task_id: "t1",
+    });
     expect(agent.calls[0]).toMatchObject({ method: "GetTask", params: { id: "t1", historyLength: 5 } });
   });
 
@@ -157,8 +167,7 @@ describe("the other methods over A2A", () => {
   ])("answer a question with a message of its own for the same task: %j", async (given, text, chosen) => {
     const agent = await agentOf({ answer: () => working });
     const id = randomUUID();
-    const { call } = clientTo(agent.cardUrl);
-    expect(await call("answer_task", { task_id: "t1", user_id: "U1", ...given }, { id })).toMatchObject({
+    expect(await agent.call("answer_task", { task_id: "t1", user_id: "U1", ...given }, { id })).toMatchObject({
       status: "accepted",
     });
     const { message, configuration } = operations.SendMessage.parse(agent.calls[0]?.params);
@@ -178,8 +187,7 @@ describe("the other methods over A2A", () => {
   it("cancel a task, and say so only where it is canceled", async () => {
     const states = ["TASK_STATE_CANCELED", "TASK_STATE_WORKING", "TASK_STATE_COMPLETED"];
     const agent = await agentOf({ answer: () => ({ result: task(states.shift() ?? "") }) });
-    const { call } = clientTo(agent.cardUrl);
-    const cancel = () => call("cancel_task", { task_id: "t1" });
+    const cancel = () => agent.call("cancel_task", { task_id: "t1" });
     expect(await cancel()).toEqual({ status: "canceled", task_id: "t1" });
     for (const current of ["working", "completed"]) {
       await expect(cancel()).rejects.toMatchObject({ reason: "invalid_state", details: { current } });
@@ -188,7 +196,7 @@ describe("the other methods over A2A", () => {
 
   it("tell that it is too late to cancel", async () => {
     const agent = await agentOf({ answer: () => ({ error: { code: -32002, message: "TaskNotCancelableError" } }) });
-    await expect(clientTo(agent.cardUrl).call("cancel_task", { task_id: "t1" })).rejects.toMatchObject({
+    await expect(agent.call("cancel_task", { task_id: "t1" })).rejects.toMatchObject({
       reason: "invalid_state",
       exact: true,
     });
@@ -201,23 +209,104 @@ describe("the other methods over A2A", () => {
     [-32602, "invalid_params"],
   ] as const)("hand on what the agent refuses with %i", async (code, reason) => {
     const agent = await agentOf({ answer: () => ({ error: { code, message: "no" } }) });
-    await expect(clientTo(agent.cardUrl).call("get_task", { task_id: "t1" })).rejects.toMatchObject({ reason, code });
+    await expect(agent.call("get_task", { task_id: "t1" })).rejects.toMatchObject({ reason, code });
   });
 
   it("have no document to discover", async () => {
     const agent = await agentOf({});
-    await expect(clientTo(agent.cardUrl).call("rpc.discover", {})).rejects.toMatchObject({
-      reason: "unsupported_operation",
-    });
+    await expect(agent.call("rpc.discover", {})).rejects.toMatchObject({ reason: "unsupported_operation" });
     expect([...agent.gets, ...agent.calls]).toEqual([]);
   });
 
   it("find no result in a stream of events, nor in a message where a task is due", async () => {
     const answers = [raw("data: {}\n\n", { headers: { "content-type": "text/event-stream" } }), said("hi")];
     const agent = await agentOf({ answer: () => answers.shift() ?? {} });
-    const { call } = clientTo(agent.cardUrl);
     for (const _ of [1, 2]) {
-      await expect(call("get_task", { task_id: "t1" })).rejects.toMatchObject({ reason: "invalid_response" });
+      await expect(agent.call("get_task", { task_id: "t1" })).rejects.toMatchObject({ reason: "invalid_response" });
     }
   });
 });
+
+it("what cannot be written down breaks the contract: it must not read as if nothing had come", () => {
+  const endless: Record<string, unknown> = {};
+  endless.data = endless;
+  const outcome = { status: "success" as const, response_text: "done", artifacts: [endless] };
+  expect(() => respond({ call: { id: "r1" }, outcome })).toThrow(
+    expect.objectContaining({ reason: "invalid_response", undelivered: false }),
+  );
+});
+
+const token = "bearer-of-nobody";
+const echo = (headers: Headers) => JSON.stringify([...headers]);
+
+/** Agents that repeat what they got, credentials included, in every unfriendly way. */
+const agents: Record<string, Parameters<typeof agentOf>[0]> = {
+  "echoes headers in place of its card": { card: ({ headers }) => raw(echo(headers)) },
+  "echoes headers in its card": {
+    card: ({ headers }) => raw(JSON.stringify({ name: echo(headers), url: echo(headers) })),
+  },
+  "redirects to where the token is": {
+    card: ({ headers }) =>
+      new Response(null, {
+        status: 302,
+        headers: { location: `https://${headers.get("authorization")?.slice(7)}.example` },
+      }),
+  },
+  "echoes headers as an error page": {
+    answer: ({ headers }) => raw(echo(headers), { status: 500, headers: { "content-type": "text/plain" } }),
+  },
+  "echoes headers as a state": {
+    answer: ({ headers }) => ({ result: { task: { id: "t1", status: { state: echo(headers) } } } }),
+  },
+  "echoes headers as an error": { answer: ({ headers }) => ({ error: { code: -32603, message: echo(headers) } }) },
+  "echoes headers as a failed task": {
+    answer: ({ headers }) => {
+      const message = { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: echo(headers) }] };
+      return { result: { task: { id: "t1", status: { state: "TASK_STATE_FAILED", message } } } };
+    },
+  },
+  "resets the connection": {
+    answer: () => {
+      throw connectionReset;
+    },
+  },
+};
+
+describe("no secret is in an error, a log or a tap of A2A", () => {
+  it.each(Object.keys(agents))("when the agent %s", async (behaviour) => {
+    const agent = await agentOf(agents[behaviour] ?? {});
+    const { log, lines } = keptLog({ level: "debug" });
+    const entries: TapEntry[] = [];
+    const transport = tapTransport({
+      transport: createA2aTransport({
+        cardUrl: agent.cardUrl,
+        authorizer: createBearerAuthorizer({ readToken: async () => token }),
+      }),
+      tap: (entry) => entries.push(entry),
+    });
+    const error = await execute(clientOver((request) => transport.send(request), { log })).catch((thrown) => thrown);
+    await transport.close?.();
+    expect(error).toBeInstanceOf(SekishoError);
+    expect(agent.gets.length + agent.calls.length).toBeGreaterThan(0);
+    // What a peer writes into an error object is shown to whoever watches the wire, as it is by every transport.
+    const shown = behaviour === "echoes headers as an error" ? [] : entries;
+    for (const text of [inspect(error, { depth: 20 }), lines.join(""), JSON.stringify(shown)]) {
+      expect(text).not.toMatch(new RegExp(`${token}|xoxb-of-nobody`));
+    }
+    expect(lines.join("")).not.toContain("the text of a user");
+  });
+});
+
+for (const version of ["1.0", "0.3"] as const) {
+  describeTransport({
+    name: `a2a (${version})`,
+    dialect: "a2a",
+    unsupported: { "extra-fields": "A2A's tasks have no place for a result's fields that nobody knows." },
+    async open({ script, maxResponseBytes, unreachable }) {
+      const { cardUrl, calls, close } = await startA2aPeer({ script, version });
+      if (unreachable) await close();
+      const transport = createA2aTransport({ cardUrl, authorizer: noAuthorizer, maxResponseBytes });
+      return { transport, calls, close: unreachable ? async () => {} : close };
+    },
+  });
+}

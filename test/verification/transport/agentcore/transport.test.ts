@@ -1,16 +1,15 @@
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import type { ClientReason } from "../../../../contracts/errors.ts";
 import { createTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
+import { classify } from "../../../../lambdas/verification/transport/agentcore/platform-error.ts";
 import { createAgentCoreTransport } from "../../../../lambdas/verification/transport/agentcore/transport.ts";
+import { describeTransport } from "../../../conformance/transport.ts";
 import { awsError, startAgentCoreStub } from "../../../doubles/agentcore-stub.ts";
 import { json, raw } from "../../../doubles/answers.ts";
+import { createPeer } from "../../../doubles/execution-peer.ts";
+import { closeAfterTest } from "../../../doubles/serving.ts";
 import { clientOver, execute } from "../sample.ts";
 import { credentials, runtimeArn } from "./sample.ts";
-
-const toClose: (() => Promise<void> | undefined)[] = [];
-afterEach(async () => {
-  for (const close of toClose.splice(0).reverse()) await close();
-});
 
 const sessionId = "session-of-a-conversation-0123456789";
 
@@ -18,21 +17,19 @@ async function open({
   container = () => json({}),
   fault = () => undefined,
   ...options
-}: {
-  container?: () => Response;
-  fault?: () => Response | undefined;
-} & Partial<Parameters<typeof createAgentCoreTransport>[0]> = {}) {
-  let faults = 0;
-  const counted = () => {
-    faults += 1;
-    return fault();
-  };
+}: { container?: () => Response; fault?: () => Response | undefined } & Partial<
+  Parameters<typeof createAgentCoreTransport>[0]
+> = {}) {
+  let requests = 0;
   const stub = await startAgentCoreStub({
     handle: async () => container(),
     runtimeArn,
     credentials,
     qualifier: options.qualifier ?? "DEFAULT",
-    fault: counted,
+    fault: () => {
+      requests += 1;
+      return fault();
+    },
   });
   const transport = createAgentCoreTransport({
     runtimeArn,
@@ -40,10 +37,11 @@ async function open({
     credentials: async () => credentials,
     ...options,
   });
-  toClose.push(stub.close, () => transport.close?.());
+  closeAfterTest(stub);
+  closeAfterTest(transport);
   const send = ({ session = sessionId, signal = AbortSignal.timeout(25_000) } = {}) =>
     transport.send({ body: Buffer.from("{}"), sessionId: session, signal, trace: createTrace() });
-  return { stub, transport, send, requests: () => faults };
+  return { stub, transport, send, requests: () => requests };
 }
 
 describe("the agentcore transport", () => {
@@ -182,4 +180,62 @@ describe("stopping a session", () => {
     const { transport } = await open({ stopAfterResult: true, fault: () => awsError(403, "AccessDeniedException") });
     await expect(transport.stopSession?.({ sessionId, signal })).rejects.toMatchObject({ reason: "permission_denied" });
   });
+});
+
+function reasonOf({ wasSent = true, ...failure }: { wasSent?: boolean; code: string; syscall?: string }) {
+  const thrown = Object.assign(new Error("a failure of the network"), failure);
+  return classify({ thrown, wasSent, nowMs: 0 }).reason;
+}
+
+describe("a failure without an answer", () => {
+  it.each([
+    "ECONNREFUSED",
+    "ENOTFOUND",
+    "EAI_AGAIN",
+    "CERT_NOT_YET_VALID",
+    "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+    "DEPTH_ZERO_SELF_SIGNED_CERT",
+    "ERR_TLS_CERT_ALTNAME_INVALID",
+  ])("is certainly no delivery where it comes before anything is sent: %s", (code) => {
+    expect(reasonOf({ code })).toBe("unavailable");
+  });
+
+  it.each(["EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"])("is judged by what was under way: %s", (code) => {
+    expect(reasonOf({ code, syscall: "connect" })).toBe("unavailable");
+    expect(reasonOf({ code, syscall: "read" })).toBe("ambiguous");
+  });
+
+  it.each(["EPROTO", "ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC", "ECONNRESET", "EPIPE"])(
+    "leaves open whether the request arrived where it also ends connections in use: %s",
+    (code) => {
+      expect(reasonOf({ code })).toBe("ambiguous");
+      expect(reasonOf({ code, wasSent: false })).toBe("unavailable");
+    },
+  );
+});
+
+describeTransport({
+  name: "agentcore",
+  unsupported: {
+    "http-status": "AgentCore answers 424 RuntimeClientError instead of any 4xx or 5xx of the container.",
+  },
+  async open({ script, maxResponseBytes, unreachable }) {
+    const { handle, calls } = createPeer({ script });
+    const stub = await startAgentCoreStub({ handle, runtimeArn, credentials });
+    if (unreachable) await stub.close();
+    const transport = createAgentCoreTransport({
+      runtimeArn,
+      endpoint: stub.endpoint,
+      credentials: async () => credentials,
+      maxResponseBytes,
+    });
+    return {
+      transport,
+      calls,
+      async close() {
+        if (!unreachable) await stub.close();
+        expect(stub.problems).toEqual([]);
+      },
+    };
+  },
 });

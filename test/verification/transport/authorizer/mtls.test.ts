@@ -5,7 +5,8 @@ import { createMtlsAuthorizer } from "../../../../lambdas/verification/transport
 import { createHttpsTransport } from "../../../../lambdas/verification/transport/http/transport.ts";
 import { type Authority, type Certified, createAuthority } from "../../../doubles/issuers/certificates.ts";
 import { startTlsPeer } from "../../../doubles/issuers/tls-peer.ts";
-import { added, closedAfterwards, movableClock } from "./sample.ts";
+import { closeAfterTest } from "../../../doubles/serving.ts";
+import { added, movableClock } from "./sample.ts";
 
 let authority: Authority;
 let alice: Certified;
@@ -32,10 +33,10 @@ function storeOf(certified: Certified) {
 }
 
 async function setUp({ certified = alice, required = true } = {}) {
-  const peer = closedAfterwards(await startTlsPeer({ authority, required }));
+  const peer = closeAfterTest(await startTlsPeer({ authority, required }));
   const { store, clock, authorizer } = storeOf(certified);
   const transport = createHttpsTransport({ url: peer.url, authorizer });
-  closedAfterwards({ close: async () => transport.close?.() });
+  closeAfterTest(transport);
   const send = () =>
     transport.send({
       body: Buffer.from("{}"),

@@ -1,17 +1,5 @@
 /** What the tests of authorizers ask of them, and how they await a refusal. */
-import { afterEach } from "@jest/globals";
 import type { AddedCredentials, Authorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
-
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
-/** Closed after the test. */
-export function closedAfterwards<T extends { close(): Promise<void> }>(opened: T): T {
-  closing.push(() => opened.close());
-  return opened;
-}
 
 export async function added(authorizer: Authorizer, url = "https://agent.example/"): Promise<AddedCredentials> {
   return authorizer.authorize({

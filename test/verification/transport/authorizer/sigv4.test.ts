@@ -5,23 +5,18 @@ import { createSigV4Authorizer } from "../../../../lambdas/verification/transpor
 import { createHttpsTransport } from "../../../../lambdas/verification/transport/http/transport.ts";
 import { json } from "../../../doubles/answers.ts";
 import { assumableRoleArn, externalId, startAwsSts } from "../../../doubles/issuers/aws-sts.ts";
+import { closeAfterTest } from "../../../doubles/serving.ts";
 import { sigv4Problem } from "../../../doubles/sigv4-check.ts";
 import { type Received, startWebServer } from "../../../doubles/web-server.ts";
 import { credentials, runtimeArn } from "../agentcore/sample.ts";
-import { added, closedAfterwards, movableClock } from "./sample.ts";
+import { added, movableClock } from "./sample.ts";
 
 const scope = { service: "bedrock-agentcore", region: "eu-central-1" };
 
+type ReceivedOptions = { path: string; service?: string; now?: () => number };
+
 /** What arrives at a real server when the https transport signs. */
-async function received({
-  path,
-  service = scope.service,
-  now = Date.now,
-}: {
-  path: string;
-  service?: string;
-  now?: () => number;
-}) {
+async function received({ path, service = scope.service, now = Date.now }: ReceivedOptions) {
   const arrived: Received[] = [];
   const server = await startWebServer({
     handle: async (request) => {
@@ -100,7 +95,7 @@ describe("the sigv4 authorizer with another role", () => {
   const agent = { url: "https://abc.execute-api.eu-central-1.amazonaws.com/tasks", region: "eu-central-1" };
 
   async function setUp(role: { externalId?: string } = { externalId }) {
-    const aws = closedAfterwards(await startAwsSts({ credentials, region: agent.region }));
+    const aws = closeAfterTest(await startAwsSts({ credentials, region: agent.region }));
     const sts = createSts({ region: agent.region, credentials: async () => credentials, endpoint: aws.url });
     const { clock, cacheOptions } = movableClock();
     const assumeRole = { sts, roleArn: assumableRoleArn, ...role };

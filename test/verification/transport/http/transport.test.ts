@@ -1,54 +1,41 @@
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import { afterEach, describe, expect, it, jest } from "@jest/globals";
+import { Agent } from "node:https";
+import { createServer, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { createTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
 import { type Authorizer, noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
-import { createHttpsTransport } from "../../../../lambdas/verification/transport/http/transport.ts";
+import { createHttpsTransport, sendOnce } from "../../../../lambdas/verification/transport/http/transport.ts";
 import type { Transport } from "../../../../lambdas/verification/transport/transport.ts";
+import { describeTransport } from "../../../conformance/transport.ts";
 import { json, raw } from "../../../doubles/answers.ts";
-import { startWebServer } from "../../../doubles/web-server.ts";
-
-const toClose: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of toClose.splice(0).reverse()) await close();
-});
+import { startExecutionPeer } from "../../../doubles/execution-peer.ts";
+import { type Authority, createAuthority } from "../../../doubles/issuers/certificates.ts";
+import { startTlsPeer, type TlsPeer } from "../../../doubles/issuers/tls-peer.ts";
+import { closeAfterTest, listen, serve } from "../../../doubles/serving.ts";
 
 /** All but `setTimeout`. */
 const realTimeButTimers = ["Date", "hrtime", "nextTick", "performance", "queueMicrotask", "setImmediate"] as const;
 
 function transportTo(url: string, authorizer: Authorizer = noAuthorizer): Transport {
-  const transport = createHttpsTransport({ url, authorizer, maxResponseBytes: 4096 });
-  toClose.push(async () => transport.close?.());
-  return transport;
+  return closeAfterTest(createHttpsTransport({ url, authorizer, maxResponseBytes: 4096 }));
 }
 
 /** A server that answers each request by `handle`, and what it received. */
 async function peer(handle: (request: Request) => Response | Promise<Response>, authorizer?: Authorizer) {
-  const requests: Request[] = [];
-  const { url, close } = await startWebServer({
-    handle: async ({ request }) => {
-      requests.push(request);
-      return handle(request);
-    },
-  });
-  toClose.push(close);
+  const { url, received } = await serve(({ request }) => handle(request));
+  const requests = () => received.map(({ request }) => request);
   return { transport: transportTo(url, authorizer), url, requests };
 }
 
 /** A server of bare bytes: `serve` gets each connection once its first bytes have come. */
 async function socketPeer(serve: (socket: Socket) => void, protocol = "http") {
   let connections = 0;
-  const server: Server = createServer((socket) => {
+  const server = createServer((socket) => {
     connections += 1;
     socket.on("error", () => {});
     socket.on("data", () => serve(socket));
   });
-  const listening = Promise.withResolvers<void>();
-  server.listen(0, "127.0.0.1", listening.resolve);
-  await listening.promise;
-  toClose.push(async () => void server.close());
-  const { port } = server.address() as AddressInfo;
-  const url = `${protocol}://127.0.0.1:${port}`;
+  const url = `${protocol}://127.0.0.1:${await listen(server)}`;
   return { url, transport: transportTo(url), connections: () => connections };
 }
 
@@ -72,7 +59,7 @@ describe("the https transport", () => {
   it("sends JSON, wants JSON back uncompressed, and names the session", async () => {
     const { transport, requests } = await peer(() => json({}));
     await send(transport);
-    const headers = Object.fromEntries(requests[0]?.headers ?? []);
+    const headers = Object.fromEntries(requests()[0]?.headers ?? []);
     expect(headers).toMatchObject({
       "content-type": "application/json",
       "content-length": "2",
@@ -89,15 +76,12 @@ describe("the https transport", () => {
     expect(connections()).toBe(1);
   });
 
-  it.each([301, 302, 303, 307, 308])(
-    "does not follow a redirect (%i), so that credentials go nowhere else",
-    async (status) => {
-      const elsewhere = await peer(() => json({}));
-      const { transport } = await peer(() => new Response(null, { status, headers: { location: elsewhere.url } }));
-      await expect(send(transport)).rejects.toMatchObject({ reason: "invalid_response" });
-      expect(elsewhere.requests).toHaveLength(0);
-    },
-  );
+  it.each([301, 302, 303, 307, 308])("follows no redirect (%i): credentials go nowhere else", async (status) => {
+    const elsewhere = await peer(() => json({}));
+    const { transport } = await peer(() => new Response(null, { status, headers: { location: elsewhere.url } }));
+    await expect(send(transport)).rejects.toMatchObject({ reason: "invalid_response" });
+    expect(elsewhere.requests()).toHaveLength(0);
+  });
 
   it.each([
     "text/html",
@@ -125,13 +109,10 @@ describe("the https transport", () => {
     await expect(send(transport)).resolves.toMatchObject({ status: 200, body: Buffer.from("{}") });
   });
 
-  it.each(["gzip", "br", "x-unknown"])(
-    "refuses a body encoded as %s, which would defeat the limit",
-    async (encoding) => {
-      const { transport } = await peer(() => raw("{}", { headers: { "content-encoding": encoding } }));
-      await expect(send(transport)).rejects.toMatchObject({ reason: "invalid_response" });
-    },
-  );
+  it.each(["gzip", "br", "x-unknown"])("refuses a body encoded as %s, which defeats the limit", async (encoding) => {
+    const { transport } = await peer(() => raw("{}", { headers: { "content-encoding": encoding } }));
+    await expect(send(transport)).rejects.toMatchObject({ reason: "invalid_response" });
+  });
 
   it("hands over the status and the delay asked for, where the body tells nothing", async () => {
     const { transport } = await peer(() =>
@@ -157,8 +138,7 @@ describe("the https transport", () => {
 
   it("does not wait longer for a handshake than a connection may take, and says that nothing was sent", async () => {
     const { url } = await socketPeer(() => {}, "https");
-    const transport = createHttpsTransport({ url, authorizer: noAuthorizer, connectTimeoutMs: 50 });
-    toClose.push(async () => transport.close?.());
+    const transport = closeAfterTest(createHttpsTransport({ url, authorizer: noAuthorizer, connectTimeoutMs: 50 }));
     const patient = new AbortController().signal;
     await expect(send(transport, { signal: patient })).rejects.toMatchObject({
       reason: "unavailable",
@@ -168,14 +148,13 @@ describe("the https transport", () => {
 
   it("waits for the answer as long as the call may take, however soon it must be connected", async () => {
     jest.useFakeTimers({ doNotFake: [...realTimeButTimers] });
-    toClose.push(async () => void jest.useRealTimers());
+    closeAfterTest({ close: () => jest.useRealTimers() });
     const connectTimeoutMs = 1000;
     const { url } = await peer(() => {
       jest.advanceTimersByTime(2 * connectTimeoutMs);
       return json({});
     });
-    const transport = createHttpsTransport({ url, authorizer: noAuthorizer, connectTimeoutMs });
-    toClose.push(async () => transport.close?.());
+    const transport = closeAfterTest(createHttpsTransport({ url, authorizer: noAuthorizer, connectTimeoutMs }));
     for (const _connection of ["new", "kept"]) await expect(send(transport)).resolves.toMatchObject({ status: 200 });
   });
 
@@ -226,7 +205,7 @@ describe("authorization of the https transport", () => {
     );
     expect(await send(transport)).toMatchObject({ status: 200 });
     expect(await send(transport)).toMatchObject({ status: 200 });
-    expect(requests.map(({ headers }) => headers.get("authorization"))).toEqual([
+    expect(requests().map(({ headers }) => headers.get("authorization"))).toEqual([
       "Bearer old",
       "Bearer new",
       "Bearer new",
@@ -239,7 +218,7 @@ describe("authorization of the https transport", () => {
       createBearerAuthorizer({ readToken: async () => "t" }),
     );
     expect(await send(transport)).toMatchObject({ status: 401 });
-    expect(requests).toHaveLength(2);
+    expect(requests()).toHaveLength(2);
   });
 
   it("renews once what many calls at once were refused", async () => {
@@ -259,13 +238,13 @@ describe("authorization of the https transport", () => {
     const authorizer = createBearerAuthorizer({ readToken: async () => `t${++reads}` });
     const { transport, requests } = await peer(() => raw("", { status: 403 }), authorizer);
     expect([await send(transport), await send(transport)]).toMatchObject([{ status: 403 }, { status: 403 }]);
-    expect(requests.map(({ headers }) => headers.get("authorization"))).toEqual(["Bearer t1", "Bearer t2"]);
+    expect(requests().map(({ headers }) => headers.get("authorization"))).toEqual(["Bearer t1", "Bearer t2"]);
   });
 
   it("does not repeat a 401 where there is nothing to renew", async () => {
     const { transport, requests } = await peer(() => raw("", { status: 401 }));
     expect(await send(transport)).toMatchObject({ status: 401 });
-    expect(requests).toHaveLength(1);
+    expect(requests()).toHaveLength(1);
   });
 
   it("sends nothing when the credentials cannot be had, or not in time", async () => {
@@ -276,6 +255,68 @@ describe("authorization of the https transport", () => {
     await expect(send(hanging.transport, { signal: AbortSignal.timeout(30) })).rejects.toMatchObject({
       reason: "unavailable",
     });
-    expect([...requests, ...hanging.requests]).toHaveLength(0);
+    expect([...requests(), ...hanging.requests()]).toHaveLength(0);
   });
+});
+
+describe("one POST to a peer that asks for a certificate", () => {
+  let authority: Authority;
+
+  let peer: TlsPeer;
+
+  beforeAll(async () => {
+    authority = await createAuthority("an authority");
+    peer = await startTlsPeer({ authority });
+  });
+
+  afterAll(() => peer.close());
+
+  function send({ tls, agent = new Agent() }: { tls: { cert?: string; key?: string }; agent?: Agent }) {
+    return sendOnce({
+      target: {
+        protocol: "https:",
+        hostname: "127.0.0.1",
+        port: peer.port,
+        method: "POST",
+        agent,
+        ca: authority.ca,
+        ...tls,
+      },
+      headers: {},
+      body: Buffer.from("{}"),
+      signal: AbortSignal.timeout(25_000),
+      maxResponseBytes: 1000,
+      nowMs: 0,
+    });
+  }
+
+  it("is certainly not delivered where the peer says that it took none, although that comes after we may write", async () => {
+    // An alert of the handshake's end in TLS 1.3, and of its midst in TLS 1.2.
+    for (const maxVersion of ["TLSv1.3", "TLSv1.2"] as const) {
+      const agent = new Agent({ maxVersion });
+      await expect(send({ tls: {}, agent })).rejects.toMatchObject({ reason: "unavailable", undelivered: true });
+    }
+    expect(peer.clients).toEqual([]);
+  });
+
+  it("gets through with one of the peer's authority", async () => {
+    expect(await send({ tls: await authority.issue({ name: "alice" }) })).toMatchObject({ status: 200 });
+    expect(peer.clients).toEqual(["alice"]);
+  });
+
+  it("is in doubt where the peer ends the connection without a word", async () => {
+    const expired = await authority.issue({ name: "bob", notAfter: new Date(Date.now() - 1000) });
+    await expect(send({ tls: expired })).rejects.toMatchObject({ reason: "ambiguous", undelivered: false });
+  });
+});
+
+describeTransport({
+  name: "https",
+  unsupported: {},
+  async open({ script, maxResponseBytes, unreachable }) {
+    const { url, calls, close } = await startExecutionPeer({ script });
+    if (unreachable) await close();
+    const transport = createHttpsTransport({ url, authorizer: noAuthorizer, maxResponseBytes });
+    return { transport, calls, close: unreachable ? async () => {} : close };
+  },
 });

@@ -1,0 +1,65 @@
+/** The tasks of a zone, for the commands and the operators' page: of a file on this machine, or of a stage. */
+import { dirname } from "node:path";
+import { isFolderLocked } from "../../local/engine.ts";
+import { listItems } from "../zone/list-items.ts";
+import type { LocalZone } from "../zone/local-zone.ts";
+import type { OpenZone } from "../zone/open-zone.ts";
+import { atZone, type ZoneRun, type ZoneValues } from "../zone/zone.ts";
+import { mergeOldestFirst, openStates, parseStored, type TaskZone } from "./stored-task.ts";
+
+/** Runs `work` on the tasks of the zone that the options name, and closes it. */
+export async function withTaskZone<T>(run: ZoneRun, values: ZoneValues, work: (zone: TaskZone) => Promise<T>) {
+  return atZone(run, values, async (zone) => {
+    const tasks = await openTaskZone({ zone, signal: run.signal });
+    return work({ ...tasks, sampleRatio: () => zone.config().telemetry.traces.sampleRatio });
+  });
+}
+
+/** Closing it closes the zone. */
+export async function openTaskZone({ zone, signal }: { zone: OpenZone; signal: AbortSignal }): Promise<TaskZone> {
+  const { at } = zone;
+  if ("file" in at) return openLocalTaskZone({ zone: { ...zone, at }, signal });
+  const { listStageTasks } = await import("./stage-tasks.ts");
+  const common = openTaskStore(zone);
+  return { ...common, ...listStageTasks({ ...at, store: common.store, signal }) };
+}
+
+/** Closing it closes the zone. */
+export function openLocalTaskZone({ zone, signal }: { zone: LocalZone; signal: AbortSignal }): TaskZone {
+  const { file, database } = zone.at;
+  const common = openTaskStore(zone);
+  const listState = (key: string) => listItems({ store: common.store, index: "state", key, signal });
+  // A listing of the store is oldest first, and would reach the newest tasks last.
+  const newestFirst = database.prepare(
+    "SELECT seq, id FROM tasks WHERE state = ? AND seq < ? AND expires_at_ms > ? ORDER BY seq DESC LIMIT ?",
+  );
+  return {
+    ...common,
+    openTasks: () => mergeOldestFirst(openStates.map(listState)),
+    async newestIds({ state, cursor = String(Number.MAX_SAFE_INTEGER), limit }) {
+      if (!/^\d{1,16}$/.test(cursor)) throw new RangeError("not a cursor of this listing");
+      const rows = newestFirst.all(state, Number(cursor), Date.now(), limit) as { seq: number; id: string }[];
+      const last = rows.at(-1);
+      const ids = rows.map(({ id }) => id);
+      return rows.length < limit || last === undefined ? { ids } : { ids, cursor: String(last.seq) };
+    },
+    async idsLike(prefix) {
+      const ids: string[] = [];
+      // In the order in which tasks pass the states, so that a task that moves during the search is not missed.
+      for (const state of [...openStates, "done"]) {
+        for await (const { id } of listState(state)) if (id.startsWith(prefix)) ids.push(id);
+      }
+      return ids;
+    },
+    costOfSearch: undefined,
+    whyLater() {
+      if (isFolderLocked({ folder: dirname(file) })) return undefined;
+      return "No `sekisho start` runs here. Unless `sekisho verification` does, this is handled at the next start.";
+    },
+  };
+}
+
+function openTaskStore({ where, queue, close, store }: OpenZone) {
+  const doing = { read: "read a task's record", list: "list tasks" };
+  return { where, queue, close, store: store({ parse: parseStored, doing }) };
+}

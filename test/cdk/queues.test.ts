@@ -1,0 +1,333 @@
+/** The completion queue in the templates: who may send to it, and who consumes it. */
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { App, Stack } from "aws-cdk-lib";
+import { Template } from "aws-cdk-lib/assertions";
+import { Role } from "aws-cdk-lib/aws-iam";
+import { createFileBucket, createTaskTable, createZoneKey, permitFiles } from "../../lib/cdk/constructs/storage.ts";
+import { a, b, configWith, type Resource, type Synthesized, synthAll, variants } from "./synth.ts";
+
+const chosen = {
+  "agentcore in two accounts": variants["agentcore in two accounts"],
+  "lambda in one account": variants["lambda in one account"],
+  external: variants.external,
+};
+
+type Variant = keyof typeof chosen;
+type Statement = { Effect: string; Action: unknown; Resource: unknown; Principal?: unknown; Condition?: unknown };
+let made = new Map<Variant, Synthesized>();
+
+beforeAll(async () => {
+  made = await synthAll(chosen);
+});
+
+function resourcesOf(name: Variant, zone: string, type: string): Resource[] {
+  return made.get(name)?.resources(type, zone) ?? [];
+}
+
+function statementsOf(policies: unknown[]): Statement[] {
+  return policies.flatMap((policy) => (policy as { Statement: Statement[] }).Statement);
+}
+
+/** Resolves joins and the pseudo parameters of the standard partition. */
+function plain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== "object" || value === null) return value;
+  if ("Fn::Join" in value) return (value["Fn::Join"] as [string, unknown[]])[1].map(plain).join("");
+  if ("Ref" in value) return { "AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com" }[String(value.Ref)] ?? value;
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, plain(entry)]));
+}
+
+const queueArn = `arn:aws:sqs:eu-central-1:${a}:sekisho-dev-completions`;
+const throughSqs = { "kms:ViaService": "sqs.eu-central-1.amazonaws.com" };
+
+describe.each([
+  ["agentcore in two accounts", b],
+  ["lambda in one account", a],
+] as const)("%s", (name, account) => {
+  const role = `arn:aws:iam::${account}:role/sekisho-dev-execution`;
+  const root = { AWS: `arn:aws:iam::${account}:root` };
+  const isRole = { ArnEquals: { "aws:PrincipalArn": role } };
+
+  it("has a queue that only the Execution role may send to, encrypted by a key that this role may use through SQS only", () => {
+    const queues = resourcesOf(name, "Verification", "AWS::SQS::Queue").filter((one) => one.properties.QueueName);
+    expect(queues.map(({ properties }) => properties)).toMatchObject([
+      { QueueName: "sekisho-dev-completions", KmsMasterKeyId: expect.anything() },
+    ]);
+    const [queue] = queues;
+    const policies = resourcesOf(name, "Verification", "AWS::SQS::QueuePolicy").filter(({ properties }) =>
+      JSON.stringify(properties.Queues).includes(`"${queue?.id}"`),
+    );
+    const allowed = statementsOf(policies.map(({ properties }) => properties.PolicyDocument)).filter(
+      ({ Effect }) => Effect === "Allow",
+    );
+    expect(allowed.map(plain)).toEqual([
+      {
+        Action: "sqs:SendMessage",
+        Condition: isRole,
+        Effect: "Allow",
+        Principal: root,
+        Resource: { "Fn::GetAtt": [queue?.id, "Arn"] },
+      },
+    ]);
+    const [key] = resourcesOf(name, "Verification", "AWS::KMS::Key");
+    const ofRole = statementsOf([key?.properties.KeyPolicy])
+      .map(plain)
+      .filter((statement) => JSON.stringify(statement).includes(role));
+    expect(ofRole).toEqual([
+      {
+        Action: ["kms:Decrypt", "kms:GenerateDataKey"],
+        Condition: { StringEquals: throughSqs, ...isRole },
+        Effect: "Allow",
+        Principal: root,
+        Resource: "*",
+      },
+    ]);
+  });
+
+  it("permits the Execution role to send there, and to use a key of that account through SQS only; nobody else of its stack", () => {
+    const policies = resourcesOf(name, "Execution", "AWS::IAM::Policy");
+    const toOther = policies.filter((policy) => JSON.stringify(plain(policy.properties)).includes(queueArn));
+    expect(toOther.map(({ properties }) => properties.Roles)).toEqual([
+      [{ Ref: expect.stringMatching(/^ExecutionRole/) }],
+    ]);
+    const statements = statementsOf(toOther.map(({ properties }) => properties.PolicyDocument)).map(plain);
+    expect(statements).toContainEqual({ Action: "sqs:SendMessage", Effect: "Allow", Resource: queueArn });
+    const anyKey = `arn:aws:kms:eu-central-1:${a}:key/*`;
+    expect(policies.filter((policy) => JSON.stringify(plain(policy.properties)).includes(anyKey))).toEqual(toOther);
+    expect(statements).toContainEqual({
+      Action: ["kms:Decrypt", "kms:GenerateDataKey"],
+      Condition: { StringEquals: throughSqs },
+      Effect: "Allow",
+      Resource: anyKey,
+    });
+  });
+
+  it("tells what runs agents the queue's address, and nobody else", () => {
+    const places = ["AWS::Lambda::Function", "AWS::BedrockAgentCore::Runtime"].flatMap((type) =>
+      ["Execution", "Verification"].flatMap((zone) => resourcesOf(name, zone, type)),
+    );
+    const told = places.filter(({ properties }) => JSON.stringify(properties).includes("SEKISHO_COMPLETIONS_URL"));
+    expect(told.map(({ id }) => id)).toEqual([expect.stringMatching(/^(Worker|Runtime)/)]);
+    expect(JSON.stringify(plain(told[0]?.properties))).toContain(
+      `"https://sqs.eu-central-1.amazonaws.com/${a}/sekisho-dev-completions"`,
+    );
+  });
+
+  it("wakes the worker from it with two invocations at most, and forgets what could not be handled three times", () => {
+    const [queue] = resourcesOf(name, "Verification", "AWS::SQS::Queue").filter((one) => one.properties.QueueName);
+    const sources = resourcesOf(name, "Verification", "AWS::Lambda::EventSourceMapping").filter(({ properties }) =>
+      JSON.stringify(properties.EventSourceArn).includes(`"${queue?.id}"`),
+    );
+    expect(sources.map(({ properties }) => properties)).toMatchObject([
+      { FunctionName: { Ref: expect.stringMatching(/^Worker/) }, ScalingConfig: { MaximumConcurrency: 2 } },
+    ]);
+    const { MessageRetentionPeriod: kept, VisibilityTimeout: hidden } = queue?.properties ?? {};
+    expect(Number(kept)).toBe(3 * Number(hidden));
+  });
+
+  it("lets the queue go with its stack, so that its name is free again", () => {
+    const [queue] = resourcesOf(name, "Verification", "AWS::SQS::Queue").filter((one) => one.properties.QueueName);
+    expect(queue?.deletionPolicy).toBe("Delete");
+  });
+});
+
+describe("a stage whose tasks are executed elsewhere", () => {
+  it("has no completion queue: nobody could push to it", () => {
+    expect(made.get("external")?.stacks.get("Verification")?.text).not.toContain("completions");
+  });
+});
+
+const far = { transport: "https", url: "https://far.example/", authorizer: { type: "bearer", token: { env: "FAR" } } };
+const external = { destinations: { far }, routes: [{ destination: "far" }] };
+const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
+const given = { workerConcurrency: 8, eventsPerSecond: 120, eventBurst: 400, reservedIngress: 30 };
+
+const configs = {
+  agentcore: configWith({ stage: {} }),
+  lambda: configWith({ stage: { execution: { kind: "lambda" } } }),
+  external: configWith({ stage: { execution: { kind: "external" } }, ...external, slack: { install } }),
+  scaled: configWith({ stage: { execution: { kind: "lambda" }, scale: { ...given, agentConcurrency: 24 } } }),
+};
+
+type Name = keyof typeof configs;
+let scaled = new Map<Name, Synthesized>();
+
+beforeAll(async () => {
+  scaled = await synthAll(configs);
+}, 200_000);
+
+function scaledResources(name: Name, type: string): Resource[] {
+  const all = [...(scaled.get(name)?.stacks.values() ?? [])].flatMap(({ resources }) => resources);
+  return all.filter((resource) => resource.type === type);
+}
+
+/** Returns the concurrent invocations of all event sources of the stage together. */
+function sourcesOf(name: Name): number[] {
+  const sources = scaledResources(name, "AWS::Lambda::EventSourceMapping");
+  return sources.map(({ properties }) => Number(having(properties, "MaximumConcurrency")));
+}
+
+function having({ ScalingConfig }: Record<string, unknown>, field: string): unknown {
+  return (ScalingConfig as Record<string, unknown> | undefined)?.[field];
+}
+
+function reservedOf(name: Name): unknown[] {
+  const functions = scaledResources(name, "AWS::Lambda::Function");
+  return functions.flatMap(({ id, properties }) =>
+    properties.ReservedConcurrentExecutions === undefined
+      ? []
+      : [[id.replace(/[0-9A-F]{8}$/, ""), properties.ReservedConcurrentExecutions]],
+  );
+}
+
+describe("by default, where the account allows ten invocations,", () => {
+  it.each([
+    ["external", 6],
+    ["agentcore", 4],
+    ["lambda", 2],
+  ] as const)("%s leaves %i of them to what no queue feeds while all its queues are busy", (name, left) => {
+    const most = sourcesOf(name).reduce((sum, one) => sum + one, 0);
+    expect(10 - most).toBe(left);
+  });
+
+  it.each(["agentcore", "lambda", "external"] as const)(
+    "%s reserves nothing, which such an account refuses",
+    (name) => {
+      expect(reservedOf(name)).toEqual([]);
+    },
+  );
+
+  it("lambda sends no more tasks at once than its agents run", () => {
+    const [worker] = scaledResources("lambda", "AWS::Lambda::Function").filter(({ properties }) =>
+      JSON.stringify(properties).includes("SEKISHO_EXECUTION_ADDRESS"),
+    );
+    expect(JSON.stringify(worker?.properties)).toContain('\\"sendsAtOnce\\":1');
+  });
+});
+
+describe("the scale of a stage", () => {
+  it("sets how many workers and agents run at once, and what only the ingress has", () => {
+    expect(sourcesOf("scaled").sort((one, other) => one - other)).toEqual([2, 2, 8, 24]);
+    expect(reservedOf("scaled")).toEqual([["Ingress", 30]]);
+    expect(JSON.stringify(scaledResources("scaled", "AWS::Lambda::Function"))).toContain('\\"sendsAtOnce\\":3');
+  });
+
+  it("sets how many requests of Slack are let through", () => {
+    const limitOf = (name: Name) =>
+      scaledResources(name, "AWS::ApiGatewayV2::Stage")[0]?.properties.DefaultRouteSettings;
+    expect(limitOf("agentcore")).toEqual({ ThrottlingRateLimit: 50, ThrottlingBurstLimit: 200 });
+    expect(limitOf("scaled")).toEqual({ ThrottlingRateLimit: 120, ThrottlingBurstLimit: 400 });
+  });
+
+  it("lets installations have a limit of their own, beside that of events", () => {
+    const [stage] = scaledResources("external", "AWS::ApiGatewayV2::Stage");
+    const own = { ThrottlingRateLimit: 2, ThrottlingBurstLimit: 5 };
+    expect(stage?.properties.RouteSettings).toEqual({ "GET /slack/install": own, "GET /slack/oauth_redirect": own });
+    expect(scaledResources("agentcore", "AWS::ApiGatewayV2::Stage")[0]?.properties.RouteSettings).toBeUndefined();
+    // AWS refuses a stage that is created before its routes.
+    const { Resources } = JSON.parse(scaled.get("external")?.stacks.get("Verification")?.text ?? "{}");
+    const routes = scaledResources("external", "AWS::ApiGatewayV2::Route").filter(({ properties }) =>
+      String(properties.RouteKey).startsWith("GET "),
+    );
+    expect(routes).toHaveLength(2);
+    expect(Resources[stage?.id ?? ""].DependsOn).toEqual(expect.arrayContaining(routes.map(({ id }) => id)));
+  });
+});
+
+const templates = new Map<boolean, Template>();
+
+beforeAll(() => {
+  for (const production of [false, true]) {
+    const app = new App({ analyticsReporting: false });
+    const stack = new Stack(app, "Zone", { env: { account: "111111111111", region: "eu-central-1" } });
+    const key = createZoneKey(stack, "Key", { production });
+    permitFiles(Role.fromRoleName(stack, "Role", "theRole"), createFileBucket(stack, "Files", { key, production }));
+    templates.set(production, Template.fromStack(stack));
+  }
+});
+
+function onlyResource(type: string, { production = false } = {}) {
+  const [only, ...others] = Object.values(templates.get(production)?.findResources(type) ?? {});
+  expect(others).toEqual([]);
+  return only ?? {};
+}
+
+describe("the bucket of files", () => {
+  it("is private, encrypted by the zone's own key, without versions, and forgets after a day", () => {
+    const { Properties: properties } = onlyResource("AWS::S3::Bucket");
+    expect(properties).toEqual({
+      BucketEncryption: {
+        ServerSideEncryptionConfiguration: [
+          {
+            BucketKeyEnabled: true,
+            ServerSideEncryptionByDefault: {
+              SSEAlgorithm: "aws:kms",
+              KMSMasterKeyID: { "Fn::GetAtt": [expect.stringMatching(/^Key/), "Arn"] },
+            },
+          },
+        ],
+      },
+      LifecycleConfiguration: {
+        Rules: [{ ExpirationInDays: 1, AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 }, Status: "Enabled" }],
+      },
+      OwnershipControls: { Rules: [{ ObjectOwnership: "BucketOwnerEnforced" }] },
+      PublicAccessBlockConfiguration: {
+        BlockPublicAcls: true,
+        BlockPublicPolicy: true,
+        IgnorePublicAcls: true,
+        RestrictPublicBuckets: true,
+      },
+    });
+  });
+
+  it("refuses everybody who comes without TLS, and its policy lets nobody in", () => {
+    const { Properties: properties } = onlyResource("AWS::S3::BucketPolicy");
+    expect(properties?.PolicyDocument.Statement).toEqual([
+      expect.objectContaining({
+        Effect: "Deny",
+        Action: "s3:*",
+        Principal: { AWS: "*" },
+        Condition: { Bool: { "aws:SecureTransport": "false" } },
+      }),
+    ]);
+  });
+
+  it("lets the role put files and read them, and neither list nor delete any", () => {
+    const { Properties: properties } = onlyResource("AWS::IAM::Policy");
+    expect(properties?.PolicyDocument.Statement).toEqual([
+      {
+        Effect: "Allow",
+        Action: ["s3:PutObject", "s3:GetObject"],
+        Resource: { "Fn::Join": ["", [{ "Fn::GetAtt": [expect.stringMatching(/^Files/), "Arn"] }, "/*"]] },
+      },
+    ]);
+  });
+
+  it("is kept in production when its stack is deleted, and goes with it elsewhere", () => {
+    expect(onlyResource("AWS::S3::Bucket", { production: true }).DeletionPolicy).toBe("Retain");
+    expect(onlyResource("AWS::S3::Bucket").DeletionPolicy).toBe("Delete");
+  });
+});
+
+describe("the table of tasks", () => {
+  const indexesOf = (options: { hasPrincipals?: boolean }) => {
+    const stack = new Stack(new App(), "Zone");
+    const key = createZoneKey(stack, "Key", { production: false });
+    createTaskTable(stack, "Tasks", { key, production: false, ...options });
+    const [table] = Object.values(Template.fromStack(stack).findResources("AWS::DynamoDB::Table"));
+    return table?.Properties.GlobalSecondaryIndexes;
+  };
+  const index = (name: string, sortKey: string) => ({
+    IndexName: `by-${name}`,
+    KeySchema: [
+      { AttributeName: name, KeyType: "HASH" },
+      { AttributeName: sortKey, KeyType: "RANGE" },
+    ],
+    Projection: { ProjectionType: "KEYS_ONLY" },
+  });
+
+  it("has one index, which spreads items over shards, and one of principals only where the zone lists them", () => {
+    expect(indexesOf({})).toEqual([index("shard", "position")]);
+    expect(indexesOf({ hasPrincipals: true })).toEqual([index("shard", "position"), index("principal", "listed")]);
+  });
+});

@@ -1,0 +1,253 @@
+/** The zones' own metrics on AWS: alarms and dashboards ask for exactly what the functions write. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { App, Stack } from "aws-cdk-lib";
+import { Role } from "aws-cdk-lib/aws-iam";
+import { parseConfig } from "../../lambdas/shared/config/load.ts";
+import { createEmfMetrics } from "../../lambdas/shared/telemetry/emf-metrics.ts";
+import { metricTable } from "../../lambdas/shared/telemetry/metric-table.ts";
+import type { Metric } from "../../lambdas/shared/telemetry/metric-table-entry.ts";
+import { createPrometheusMetrics } from "../../lambdas/shared/telemetry/prometheus-metrics.ts";
+import { permitSpans } from "../../lib/cdk/constructs/permissions.ts";
+import { createZoneMetrics } from "../../lib/cdk/constructs/zone-metrics.ts";
+import { alarmStates, watchedBy } from "../rehearsal/aws/alarms.ts";
+import { createMetrics } from "../rehearsal/aws/metrics.ts";
+import { createResolver, type Resource as ResolvedResource } from "../rehearsal/template/resolve.ts";
+import { a, configWith, type Resource, type Synthesized, synthAll, variants } from "./synth.ts";
+
+const metricVariants = {
+  on: configWith({ stage: { execution: { kind: "lambda" } } }),
+  off: configWith({ stage: { execution: { kind: "lambda" } }, telemetry: { metrics: false } }),
+} as const;
+
+let made = new Map<keyof typeof metricVariants, Synthesized>();
+
+beforeAll(async () => {
+  made = await synthAll(metricVariants);
+}, 200_000);
+
+function resourcesOf(variant: keyof typeof metricVariants, type: string): Resource[] {
+  return made.get(variant)?.resources(type) ?? [];
+}
+
+/** Returns our own metrics, wherever they stand in an alarm. */
+function alarmedMetrics(value: unknown): { MetricName: string; Dimensions: { Name: string; Value: string }[] }[] {
+  if (typeof value !== "object" || value === null) return [];
+  const own = "Namespace" in value && value.Namespace === "Sekisho/dev" ? [value as never] : [];
+  return [...own, ...Object.values(value).flatMap(alarmedMetrics)];
+}
+
+const rows = Object.entries<Metric>(metricTable);
+const names = rows.map(([name]) => name).sort();
+const kept = rows.filter(([, { dimensions }]) => dimensions !== undefined).map(([name]) => name);
+
+const isKept = (name: string, labels: string[]) =>
+  rows.some(([each, { dimensions = [] }]) => each === name && dimensions.some((set) => same(set, labels)));
+
+const same = (one: readonly string[], other: readonly string[]) => [...one].sort().join() === [...other].sort().join();
+
+describe("the names of the metrics", () => {
+  it("are the same in the table, for Prometheus, and in the documentation", async () => {
+    const { exposition, close } = createPrometheusMetrics();
+    const { body } = await exposition();
+    close();
+    const shown = [...body.matchAll(/^# TYPE (sekisho_\w+) /gm)].map(([, name]) => name).sort();
+    expect(shown).toEqual(names);
+    const page = readFileSync(join(__dirname, "../../docs/operations.md"), "utf8");
+    for (const [name, { kind, labels, help }] of Object.entries(metricTable)) {
+      const listed = labels.map((label) => `\`${label}\``).join(", ") || "–";
+      expect(page).toContain(`| \`${name}\` | ${kind} | ${listed} | ${help} |`);
+    }
+    expect([...new Set(page.match(/^\| `sekisho_\w+/gm))].map((row) => row.slice(3)).sort()).toEqual(names);
+  });
+
+  it("are those of the log lines for CloudWatch, but for what SQS counts itself and what one process alone has", () => {
+    const lines: string[] = [];
+    const write = (line: string) => lines.push(line);
+    const { metrics, flush } = createEmfMetrics({
+      table: metricTable,
+      namespace: "Sekisho/dev",
+      zone: "execution",
+      write,
+    });
+    for (const [name, { labels }] of Object.entries(metricTable)) {
+      const given = Object.fromEntries(labels.map((label) => [label, "x"])) as { outcome: string };
+      metrics.add(name as "sekisho_answers_delivered_total", given);
+    }
+    flush();
+    const written = lines.flatMap((line) => JSON.parse(line)._aws.CloudWatchMetrics[0].Metrics[0].Name);
+    expect(written.sort()).toEqual([...kept].sort());
+    const left = names.filter((name) => !kept.includes(name));
+    expect(left).toEqual(["sekisho_queue_messages", "sekisho_queue_oldest_seconds", "sekisho_runs_under_way"]);
+  });
+
+  it("are on the dashboards, each by dimensions that are written", () => {
+    const text = JSON.stringify(resourcesOf("on", "AWS::CloudWatch::Dashboard").map(({ properties }) => properties));
+    const plain = text.replaceAll(/\\+"/g, '"');
+    const asked = [...plain.matchAll(/SEARCH\('\{"Sekisho\/dev",zone,?([a-z,]*)\} MetricName="(\w+)" zone="(\w+)"'/g)];
+    const wrong = asked.filter(([, labels = "", name = ""]) => !isKept(name, labels.split(",").filter(Boolean)));
+    expect(wrong).toEqual([]);
+    expect([...new Set(asked.map(([, , name]) => name))].sort()).toEqual([...kept].sort());
+  });
+
+  it("are asked for by the alarms only as they are written", () => {
+    const alarms = resourcesOf("on", "AWS::CloudWatch::Alarm");
+    const asked = alarms.flatMap(({ properties }) => alarmedMetrics(properties));
+    expect(asked.length).toBeGreaterThanOrEqual(6);
+    for (const { MetricName, Dimensions } of asked) {
+      const labels = Dimensions.map(({ Name }) => Name).filter((label) => label !== "zone");
+      expect([MetricName, labels, isKept(MetricName, labels)]).toEqual([MetricName, labels, true]);
+    }
+    const { metric } = createZoneMetrics({ stageName: "dev", zone: "execution" });
+    expect(() => metric("sekisho_calls_total", "Sum")).toThrow(/has no dimensions \[\]/);
+  });
+});
+
+describe("a stage", () => {
+  const told = (variant: keyof typeof metricVariants) =>
+    resourcesOf(variant, "AWS::Lambda::Function").flatMap(({ properties }) => {
+      const { Variables = {} } = (properties.Environment ?? {}) as { Variables?: Record<string, unknown> };
+      return "SEKISHO_TABLE" in Variables || "SEKISHO_SIGNING_SECRET" in Variables
+        ? [Variables.SEKISHO_METRICS_NAMESPACE]
+        : [];
+    });
+  const alarmsOf = (variant: keyof typeof metricVariants) =>
+    resourcesOf(variant, "AWS::CloudWatch::Alarm").map(({ id }) => id.replace(/[0-9A-F]{8}$/, ""));
+  const own = ["TasksFail", "DestinationDown", "AnswersUndelivered", "QueueWaits", "AgentFails"];
+
+  it("has its own namespace, which all of its functions write to", () => {
+    expect(told("on")).toEqual(Array.from({ length: 5 }, () => "Sekisho/dev"));
+    expect(alarmsOf("on")).toEqual(expect.arrayContaining(own));
+  });
+
+  it("without metrics has functions that write none, and no alarm that would wait for them", () => {
+    expect(told("off")).toEqual(Array.from({ length: 5 }, () => undefined));
+    expect(alarmsOf("off").filter((id) => own.includes(id))).toEqual([]);
+    const dashboards = JSON.stringify(
+      resourcesOf("off", "AWS::CloudWatch::Dashboard").map(({ properties }) => properties),
+    );
+    expect(dashboards).not.toContain("sekisho_");
+  });
+});
+
+const region = "eu-central-1";
+const layer = (account: string) => `arn:aws:lambda:${region}:${account}:layer:collector-arm64:3`;
+const [here, there] = [layer("333333333333"), layer("444444444444")];
+const headers = { "x-key": { env: "OTLP_KEY" } };
+const collector = { type: "otlp", url: "https://collector.example/v1/traces", headers };
+
+const configs = {
+  xray: configWith({
+    stage: { execution: { kind: "agentcore" } },
+    telemetry: { traces: { exporter: { type: "xray" }, sampleRatio: 0.1 } },
+  }),
+  collector: configWith({
+    stage: {
+      verification: { account: a, region, telemetryLayer: here },
+      execution: { kind: "lambda", telemetryLayer: there },
+    },
+    telemetry: { traces: { exporter: collector } },
+  }),
+};
+
+let traced: Map<keyof typeof configs, Synthesized>;
+
+beforeAll(async () => {
+  traced = await synthAll(configs);
+}, 200_000);
+
+function tracedResources(name: keyof typeof configs, type: string): Resource[] {
+  return traced.get(name)?.resources(type) ?? [];
+}
+
+function policiesWith(name: keyof typeof configs, word: string): Resource[] {
+  const policies = tracedResources(name, "AWS::IAM::Policy");
+  return policies.filter(({ properties }) => JSON.stringify(properties).includes(word));
+}
+
+describe("who sends spans", () => {
+  it("may tell X-Ray: the roles of the worker, the handler of dead letters and the runtime, not the ingress", () => {
+    expect(policiesWith("xray", "xray:PutSpans")).toHaveLength(3);
+  });
+
+  it("may read a collector's secrets: the roles of both workers, the handler of dead letters and the function behind the URL", () => {
+    expect(policiesWith("collector", "sekisho/dev/OTLP_KEY")).toHaveLength(4);
+  });
+
+  it("has the collector of its zone's layer beside it, which tells X-Ray in its name", () => {
+    const functions = tracedResources("collector", "AWS::Lambda::Function");
+    expect(functions.flatMap(({ properties }) => properties.Layers ?? []).sort()).toEqual([here, here, there, there]);
+    const ingress = functions.find(({ id }) => id.startsWith("Ingress"));
+    expect(ingress?.properties).not.toHaveProperty("Layers");
+    expect(policiesWith("collector", "xray:PutTraceSegments")).toHaveLength(4);
+  });
+
+  it("may do nothing more where no spans are sent", () => {
+    const stack = new Stack(new App({ analyticsReporting: false }), "Zone");
+    const added: unknown[] = [];
+    const role = Object.assign(Role.fromRoleName(stack, "Role", "caller"), {
+      addToPrincipalPolicy: (statement: unknown) => ({ statementAdded: added.push(statement) > 0 }),
+    });
+    const configOf = (telemetry: object) => parseConfig({ json: { telemetry } });
+    permitSpans(role, { config: configOf({}) });
+    permitSpans(role, { config: configOf({ traces: { exporter: { type: "otlp" } } }) });
+    expect(added).toEqual([]);
+    permitSpans(role, { config: configOf({ traces: { exporter: { type: "xray" } } }) });
+    expect(added).toHaveLength(1);
+  });
+});
+
+describe("the ingress", () => {
+  it("is told which share of traces is kept, and it alone", () => {
+    const told = tracedResources("xray", "AWS::Lambda::Function").flatMap(({ id, properties }) => {
+      const { Variables } = properties.Environment as { Variables: Record<string, string> };
+      return Variables.SEKISHO_TRACE_RATIO === undefined ? [] : [[id.slice(0, 7), Variables.SEKISHO_TRACE_RATIO]];
+    });
+    expect(told).toEqual([["Ingress", "0.1"]]);
+  });
+});
+
+const minuteMs = 60_000;
+const minutes = 30;
+let alarm: ResolvedResource;
+
+beforeAll(async () => {
+  const made = await synthAll({ only: variants.external });
+  const assembly = made.get("only")?.assembly;
+  if (assembly === undefined) throw new Error("nothing was synthesized");
+  const [found] = createResolver({ assembly })
+    .resources("AWS::CloudWatch::Alarm")
+    .filter(({ logicalId }) => logicalId.startsWith("DeadLettersStuck"));
+  if (found === undefined) throw new Error("there is no such alarm");
+  alarm = found;
+});
+
+/** Returns the state at the end. The functions return the value of a minute, or undefined where SQS has none. */
+function lastState(values: { visible: (minute: number) => number | undefined; hidden: (minute: number) => number }) {
+  const metrics = createMetrics();
+  for (const { id } of watchedBy(alarm)) {
+    const isHidden = id.name === "ApproximateNumberOfMessagesNotVisible";
+    for (let minute = 0; minute < minutes; minute++) {
+      // SQS reports hidden messages only if there are some.
+      const value = isHidden ? values.hidden(minute) || undefined : values.visible(minute);
+      if (value !== undefined) metrics.record({ ...id, value, atMs: minute * minuteMs });
+    }
+  }
+  return alarmStates({ alarm, metrics, window: { fromMs: 0, toMs: minutes * minuteMs - 1 } }).at(-1);
+}
+
+describe("the alarm DeadLettersStuck", () => {
+  it.each([
+    ["rings for a message that nobody receives, and none is hidden", () => 1, () => 0, "ALARM"],
+    ["rings for a message that is always hidden", () => 0, () => 1, "ALARM"],
+    ["rings for a message that is hidden at times", (at: number) => at % 2, (at: number) => 1 - (at % 2), "ALARM"],
+    ["rings where the latest value of hidden messages is late", () => 0, (at: number) => Number(at < 29), "ALARM"],
+    ["rings where the latest values are all late", (at: number) => (at < 29 ? 1 : undefined), () => 0, "ALARM"],
+    ["does not ring for an empty queue", () => 0, () => 0, "OK"],
+    ["does not ring for a message that is handled", (at: number) => Number(at > 20), () => 0, "OK"],
+    ["does not ring for a queue without values", () => undefined, () => 0, "OK"],
+  ])("%s", (_title, visible, hidden, state) => {
+    expect(lastState({ visible, hidden })).toBe(state);
+  });
+});

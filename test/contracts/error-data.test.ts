@@ -1,0 +1,363 @@
+/** Errors encoded and decoded again: what survives with data, what a bare number may mean, and what is never sent. */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { type Dialect, dialectSchema, listErrorCodes, listReasons, toHttpStatus } from "../../contracts/dialects.ts";
+import { errorObjectSchema, type JsonRpcErrorObject, responseSchema } from "../../contracts/envelope.ts";
+import { createErrorResponse, decodeError, encodeError, errorDataSchema } from "../../contracts/error-data.ts";
+import { type ErrorDetails, isRetryable, type Reason, reasons, SekishoError } from "../../contracts/errors.ts";
+import { errorTable } from "./error-table.ts";
+
+const dialects = dialectSchema.options;
+const everyCell = reasons.flatMap((reason) => dialects.map((dialect) => ({ reason, dialect })));
+const anyReason = fc.constantFrom(...reasons);
+const anyDialect = fc.constantFrom(...dialects);
+
+const anyDetails: fc.Arbitrary<ErrorDetails> = fc.record(
+  {
+    retry_after_ms: fc.maxSafeNat(),
+    task_id: fc.string({ maxLength: 256 }),
+    correlation_id: fc.string({ maxLength: 128 }),
+    issues: fc.array(fc.record({ path: fc.string(), message: fc.string() })),
+    current: fc.string(),
+    target: fc.oneof(fc.constantFrom("canceled", "working"), fc.string()),
+    lost: fc.boolean(),
+  },
+  { requiredKeys: [] },
+);
+
+const allDetails: ErrorDetails = {
+  retry_after_ms: 1500,
+  task_id: "t-1",
+  correlation_id: "c-1",
+  issues: [{ path: "text", message: "too long" }],
+  current: "working",
+  target: "canceled",
+  lost: true,
+};
+
+function overTheWire(error: JsonRpcErrorObject): JsonRpcErrorObject {
+  return errorObjectSchema.parse(JSON.parse(JSON.stringify(error)));
+}
+
+describe("an error with its data", () => {
+  it.each(everyCell)("$reason comes back through $dialect as it was", ({ reason, dialect }) => {
+    fc.assert(
+      fc.property(anyDetails, (details) => {
+        const wire = overTheWire(encodeError({ error: new SekishoError(reason, { details }), dialect }));
+        const decoded = decodeError({ error: wire, dialect });
+        expect(decoded).toMatchObject({ reason, exact: true, code: wire.code });
+        expect(decoded.details).toEqual(details);
+        expect(listErrorCodes({ reason, dialect })).toContain(wire.code);
+      }),
+      { numRuns: 8 },
+    );
+  });
+
+  it.each(dialects.flatMap((first) => dialects.map((second) => ({ first, second }))))(
+    "of every reason is the same after a hop through $first and one through $second",
+    ({ first, second }) => {
+      for (const reason of reasons) {
+        const last = [first, second].reduce(
+          (error, dialect) => decodeError({ error: overTheWire(encodeError({ error, dialect })), dialect }),
+          new SekishoError(reason, { details: allDetails }),
+        );
+        const told = { reason: last.reason, details: last.details, exact: last.exact, retryable: last.retryable };
+        expect(told).toEqual({ reason, details: allDetails, exact: true, retryable: isRetryable(reason) });
+      }
+    },
+  );
+
+  it("survives any chain of dialects", () => {
+    fc.assert(
+      fc.property(
+        anyReason,
+        anyDetails,
+        fc.array(anyDialect, { minLength: 2, maxLength: 5 }),
+        (reason, details, hops) => {
+          const last = hops.reduce(
+            (error, dialect) => decodeError({ error: overTheWire(encodeError({ error, dialect })), dialect }),
+            new SekishoError(reason, { details }),
+          );
+          expect({ reason: last.reason, details: last.details, exact: last.exact }).toEqual({
+            reason,
+            details,
+            exact: true,
+          });
+        },
+      ),
+    );
+  });
+
+  it("is believed by its data even where the number says otherwise in the reader's dialect", () => {
+    fc.assert(
+      fc.property(anyReason, anyDialect, anyDialect, fc.integer(), (reason, spoken, understood, status) => {
+        const wire = overTheWire(encodeError({ error: new SekishoError(reason), dialect: spoken }));
+        expect(decodeError({ error: wire, dialect: understood, status })).toMatchObject({ reason, exact: true });
+      }),
+    );
+  });
+
+  it("stays a guess when a guess is passed on, so that no hop makes it a reason to re-send", () => {
+    for (const dialect of dialects) {
+      const guess = new SekishoError("rate_limited", { exact: false });
+      const decoded = decodeError({ error: overTheWire(encodeError({ error: guess, dialect })), dialect });
+      expect(decoded).toMatchObject({ reason: "rate_limited", exact: false, retryable: false });
+    }
+  });
+});
+
+describe("an error without data", () => {
+  it.each(everyCell)("$reason of $dialect is among what its number may mean", ({ reason, dialect }) => {
+    for (const code of listErrorCodes({ reason, dialect })) {
+      const candidates = listReasons({ code, dialect });
+      const decoded = decodeError({ error: { code, message: "" }, dialect });
+      expect(candidates).toContain(reason);
+      expect(decoded.reason).toBe(candidates[0]);
+      expect(decoded.exact).toBe(candidates.length === 1);
+      expect(decoded.code).toBe(code);
+    }
+  });
+
+  it.each(everyCell)(
+    "$reason of $dialect with its HTTP status is itself, or a guess among its equals",
+    ({ reason, dialect }) => {
+      const status = toHttpStatus(reason);
+      for (const code of listErrorCodes({ reason, dialect })) {
+        const equals = listReasons({ code, dialect }).filter((candidate) => toHttpStatus(candidate) === status);
+        const decoded = decodeError({ error: { code, message: "" }, dialect, status });
+        expect(equals).toContain(decoded.reason);
+        expect(decoded.exact).toBe(equals.length === 1);
+      }
+    },
+  );
+
+  it("keeps its meaning where the HTTP status fits none of the candidates", () => {
+    expect(decodeError({ error: { code: -32070, message: "" }, dialect: "zone", status: 500 })).toMatchObject({
+      reason: "rate_limited",
+      exact: true,
+    });
+    expect(decodeError({ error: { code: -32000, message: "" }, dialect: "vapora", status: 200 })).toMatchObject({
+      reason: "task_not_found",
+      exact: false,
+    });
+  });
+
+  it("with an unknown number is read from the HTTP status, and else is internal with the number kept", () => {
+    const unknown = { code: -32042, message: "" };
+    const read = (status?: number) => decodeError({ error: unknown, dialect: "zone", status });
+    expect(read(429)).toMatchObject({ reason: "rate_limited", exact: true, code: -32042 });
+    expect(read(404)).toMatchObject({ exact: false });
+    expect(read(200)).toMatchObject({ reason: "internal", exact: false, code: -32042 });
+    expect(read()).toMatchObject({ reason: "internal", exact: false, code: -32042 });
+  });
+
+  it("is never a reason to re-send when it was a guess", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: -32800, max: -31900 }),
+        anyDialect,
+        fc.integer({ min: 200, max: 599 }),
+        (code, dialect, status) => {
+          const decoded = decodeError({ error: { code, message: "" }, dialect, status });
+          if (!decoded.exact) expect(decoded.retryable).toBe(false);
+        },
+      ),
+    );
+  });
+});
+
+describe("encoding", () => {
+  it("says the fixed text of the reason and nothing of the cause, in every dialect", () => {
+    fc.assert(
+      fc.property(anyReason, anyDialect, fc.string({ minLength: 1 }), (reason, dialect, text) => {
+        const cause = new Error(`cause-of-it ${text}`);
+        const wire = encodeError({ error: new SekishoError(reason, { cause }), dialect });
+        expect(wire.message).toBe(new SekishoError(reason).message);
+        expect(JSON.stringify(wire)).not.toContain("cause-of-it");
+      }),
+    );
+  });
+
+  it.each(dialects)("never says ambiguous: in %s it is internal, with the ids kept", (dialect) => {
+    const error = new SekishoError("ambiguous", { details: { task_id: "t-1" }, cause: new Error("ECONNRESET") });
+    const wire = overTheWire(encodeError({ error, dialect }));
+    expect(wire).toMatchObject({ code: -32603, message: new SekishoError("internal").message });
+    expect(JSON.stringify(wire)).not.toMatch(/ambiguous|ECONNRESET/i);
+    expect(decodeError({ error: wire, dialect })).toMatchObject({ reason: "internal", details: { task_id: "t-1" } });
+  });
+
+  it.each(dialects.filter((dialect) => dialect !== "a2a"))(
+    "gives %s an object as data that the schema accepts",
+    (dialect) => {
+      const error = new SekishoError("rate_limited", { details: { retry_after_ms: 1500 } });
+      const { data } = encodeError({ error, dialect });
+      expect(errorDataSchema.parse(data)).toEqual({ reason: "rate_limited", retryable: true, retry_after_ms: 1500 });
+    },
+  );
+
+  it("gives A2A 1.x its own reason first, then ours, then the delay and the issues in Google's shapes", () => {
+    const details = { retry_after_ms: 1500, issues: [{ path: "text", message: "too long" }], task_id: "t-1" };
+    const { code, data } = encodeError({ error: new SekishoError("task_not_found", { details }), dialect: "a2a" });
+    expect(code).toBe(-32001);
+    expect(data).toEqual([
+      {
+        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        reason: "TASK_NOT_FOUND",
+        domain: "a2a-protocol.org",
+        metadata: { taskId: "t-1" },
+      },
+      {
+        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        reason: "TASK_NOT_FOUND",
+        domain: "sekisho",
+        metadata: { retryable: "false", task_id: "t-1" },
+      },
+      { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "1.500s" },
+      {
+        "@type": "type.googleapis.com/google.rpc.BadRequest",
+        fieldViolations: [{ field: "text", description: "too long" }],
+      },
+    ]);
+  });
+
+  it("gives A2A a name of its own for each of its nine numbers, and none for ours", () => {
+    const named = reasons.flatMap((reason) =>
+      ["canceled", "working"].map((target) => {
+        const error = new SekishoError(reason, { details: { target } });
+        const { code, data } = encodeError({ error, dialect: "a2a" });
+        const [first] = data as [{ domain: string; reason: string }];
+        return { code, name: first.domain === "a2a-protocol.org" ? first.reason : undefined };
+      }),
+    );
+    const byCode = new Map(named.map(({ code, name }) => [code, name] as const));
+    const nine = [...byCode].filter(([code]) => code >= -32009 && code <= -32001).sort(([a], [b]) => b - a);
+    expect(nine).toEqual([
+      [-32001, "TASK_NOT_FOUND"],
+      [-32002, "TASK_NOT_CANCELABLE"],
+      [-32003, "PUSH_NOTIFICATION_NOT_SUPPORTED"],
+      [-32004, "UNSUPPORTED_OPERATION"],
+      [-32005, "CONTENT_TYPE_NOT_SUPPORTED"],
+      [-32006, "INVALID_AGENT_RESPONSE"],
+      [-32007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED"],
+      [-32008, "EXTENSION_SUPPORT_REQUIRED"],
+      [-32009, "VERSION_NOT_SUPPORTED"],
+    ]);
+    expect([...byCode].filter(([code, name]) => name !== undefined && (code < -32009 || code > -32001))).toEqual([]);
+  });
+});
+
+describe("decoding hostile data", () => {
+  const almostA2a = fc.array(
+    fc.record(
+      {
+        "@type": fc.constantFrom(
+          "type.googleapis.com/google.rpc.ErrorInfo",
+          "type.googleapis.com/google.rpc.RetryInfo",
+          "type.googleapis.com/google.rpc.BadRequest",
+        ),
+        domain: fc.oneof(fc.constantFrom("sekisho", "a2a-protocol.org"), fc.anything()),
+        reason: fc.oneof(fc.constantFrom<string>("TIMEOUT", "TASK_NOT_FOUND", "AMBIGUOUS", "__PROTO__"), fc.anything()),
+        metadata: fc.anything(),
+        retryDelay: fc.oneof(fc.constantFrom("9999999999999.999999999s", "1s", "-1s", "1.5"), fc.anything()),
+        fieldViolations: fc.anything(),
+      },
+      { requiredKeys: ["@type"] },
+    ),
+  );
+  const almostObject = fc.record(
+    Object.fromEntries(
+      [...Object.keys(errorDataSchema.shape), "missing", "__proto__"].map((name) => [name, fc.anything()] as const),
+    ),
+    { requiredKeys: [] },
+  );
+  const hostile = fc.oneof(fc.anything({ withNullPrototype: true, withBigInt: true }), almostA2a, almostObject);
+
+  it("never throws, and yields only reasons of the list and well-formed details", () => {
+    fc.assert(
+      fc.property(
+        hostile,
+        fc.integer(),
+        anyDialect,
+        fc.option(fc.integer(), { nil: undefined }),
+        (data, code, dialect, status) => {
+          const decoded = decodeError({ error: { code, message: "", data }, dialect, status });
+          expect(reasons).toContain(decoded.reason as Reason);
+          expect(errorDataSchema.omit({ reason: true, retryable: true }).parse(decoded.details)).toEqual(
+            decoded.details,
+          );
+          expect(decoded.code).toBe(code);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
+
+const id = "0e984725-c51c-4bf4-9960-e1c80e27aba0";
+const everyDialect = fc.constantFrom(...dialectSchema.options);
+const ownHost: Partial<Record<string, number>> = { unauthenticated: 401, permission_denied: 403, rate_limited: 429 };
+
+const statedCells = errorTable.flatMap(({ reason, http }) =>
+  dialectSchema.options.map((dialect) => ({ reason: reason as Reason, dialect, http })),
+);
+
+function answer({ reason, dialect, retryAfterMs }: { reason: Reason; dialect: Dialect; retryAfterMs?: number }) {
+  const details = retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs };
+  return createErrorResponse({ error: new SekishoError(reason, { details }), id, dialect });
+}
+
+describe("the answer of a host to an error", () => {
+  it.each(statedCells)(
+    "has in $dialect the status that docs/contract.md states for $reason",
+    ({ reason, dialect, http }) => {
+      const isA2aOutage = dialect.startsWith("a2a") && reason === "unavailable";
+      const stated = dialect === "vapora" || isA2aOutage ? http : (ownHost[reason] ?? 200);
+      expect(answer({ reason, dialect }).status).toBe(stated);
+    },
+  );
+
+  it("keeps the id, save in VAPORA's dialect, where errors have none", () => {
+    for (const dialect of dialectSchema.options) {
+      const { body } = answer({ reason: "task_not_found", dialect });
+      expect({ dialect, id: body.id }).toEqual({ dialect, id: dialect === "vapora" ? undefined : id });
+      expect("id" in JSON.parse(JSON.stringify(body))).toBe(dialect !== "vapora");
+    }
+  });
+
+  it("says by 429 and 503 when to come again, in whole seconds and never at once", () => {
+    const headersAfter = (reason: Reason, retryAfterMs?: number) =>
+      answer({ reason, dialect: "a2a", ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }).headers;
+    expect(headersAfter("rate_limited", 1500)).toEqual({ "retry-after": "2" });
+    expect(headersAfter("unavailable", 0)).toEqual({ "retry-after": "1" });
+    expect(headersAfter("unavailable")).toEqual({ "retry-after": "1" });
+    expect(headersAfter("task_not_found", 1500)).toEqual({});
+  });
+
+  it("is 413 for a body that was refused before its id was read, and not for a result that was too large", () => {
+    const error = new SekishoError("payload_too_large");
+    expect(createErrorResponse({ error, id: null, dialect: "zone" }).status).toBe(413);
+    expect(createErrorResponse({ error, id, dialect: "zone" }).status).toBe(200);
+  });
+
+  it("never says ambiguous, and of an unknown failure nothing but that it is internal", () => {
+    for (const dialect of dialectSchema.options) {
+      const error = new SekishoError("ambiguous", { cause: new Error("ECONNRESET") });
+      const { status, body } = createErrorResponse({ error, id, dialect });
+      expect({ dialect, status }).toEqual({ dialect, status: dialect === "vapora" ? 500 : 200 });
+      expect(body.error).toEqual(encodeError({ error: new SekishoError("internal"), dialect }));
+    }
+  });
+
+  it("is read back as it was, through every dialect and whatever the id", () => {
+    const anyId = fc.oneof(fc.string({ minLength: 1, maxLength: 128 }), fc.integer(), fc.constant(null));
+    fc.assert(
+      fc.property(anyReason, everyDialect, anyId, (reason, dialect, anId) => {
+        const { status, body } = createErrorResponse({ error: new SekishoError(reason), id: anId, dialect });
+        const response = responseSchema.parse(JSON.parse(JSON.stringify(body)));
+        if (!("error" in response)) throw new Error("no error in the response");
+        expect(response.id).toBe(dialect === "vapora" ? null : anId);
+        expect(decodeError({ error: response.error, dialect, status })).toMatchObject({ reason, exact: true });
+      }),
+    );
+  });
+});

@@ -1,0 +1,436 @@
+/** The agent card: what it says, who signed it, and how clients of each version and caches get it. */
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
+import { canonicalizeAgentCard, AgentCard as SdkAgentCard, verifyAgentCardSignature } from "@a2a-js/sdk";
+import {
+  AgentCardResolver,
+  ClientFactory,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+} from "@a2a-js/sdk/client";
+import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
+import fc from "fast-check";
+import { decodeProtectedHeader, flattenedVerify } from "jose";
+import { type AgentCard, agentCardSchema } from "../../../contracts/a2a/card.ts";
+import { type Cards, createCard, createCardEndpoint, createCards } from "../../../lambdas/execution/a2a/cards.ts";
+import { cardPaths } from "../../../lambdas/execution/http/routes.ts";
+import { ConfigError, parseConfig } from "../../../lambdas/shared/config/load.ts";
+import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
+
+const url = "https://agents.example/a2a";
+const skill = { id: "reports", name: "Reports", description: "Writes reports.", tags: ["report"] };
+const extendedSkill = { ...skill, id: "ledgers", name: "Ledgers" };
+const bearer = { type: "bearer", tokens: [{ env: "TOKEN" }] } as const;
+
+/** The rest of what a card is made of. */
+function settingsOf({
+  a2a = {},
+  authenticator = bearer,
+}: {
+  a2a?: object;
+  authenticator?: object;
+} = {}): Pick<Config["execution"], "a2a" | "authenticator"> & { url: string; streaming: boolean; push: boolean } {
+  const { execution } = parseConfig({ json: { execution: { a2a, authenticator }, destinations: {}, routes: [] } });
+  return { a2a: execution.a2a, authenticator: execution.authenticator, url, streaming: true, push: true };
+}
+
+const issuer = { issuer: "https://issuer.example/", audience: "sekisho", subjects: ["secret-subject"] };
+
+/** By the authenticator's type, what the card asks for. */
+function securityOf(authenticator: object) {
+  const card = createCard({ ...settingsOf({ authenticator }), extended: false });
+  const { securitySchemes = {}, securityRequirements = [] } = card;
+  return { card, securitySchemes, wanted: securityRequirements.map(({ schemes }) => Object.keys(schemes)) };
+}
+
+describe("the agent card", () => {
+  it("names the agent, its skills and one address for both versions of the protocol", () => {
+    const a2a = { name: "Clerk", description: "Writes.", version: "2.1.0", tenant: "acme", skills: [skill] };
+    const card = createCard({ ...settingsOf({ a2a }), extended: false });
+    expect(card).toMatchObject({ name: "Clerk", description: "Writes.", version: "2.1.0", skills: [skill] });
+    const common = { url, protocolBinding: "JSONRPC", tenant: "acme" };
+    expect(card.supportedInterfaces).toEqual([
+      { ...common, protocolVersion: "1.0" },
+      { ...common, protocolVersion: "0.3" },
+    ]);
+  });
+
+  it("says what the host can do, as it is told", () => {
+    const { capabilities } = createCard({ ...settingsOf(), streaming: false, extended: false });
+    expect(capabilities).toMatchObject({ streaming: false, pushNotifications: true, extendedAgentCard: false });
+    expect(capabilities.extensions?.map(({ uri, required }) => [uri, required])).toEqual([
+      ["urn:sekisho:slack-message:v1", undefined],
+      ["urn:sekisho:question:v1", undefined],
+      ["urn:sekisho:task:v1", undefined],
+    ]);
+  });
+
+  it("keeps the extended skills to the extended card, and says that there is one", () => {
+    const settings = settingsOf({ a2a: { skills: [skill], extendedSkills: [extendedSkill] } });
+    const [open, extended] = [false, true].map((each) => createCard({ ...settings, extended: each }));
+    expect(open?.skills).toEqual([skill]);
+    expect(extended?.skills).toEqual([skill, extendedSkill]);
+    expect(open?.capabilities.extendedAgentCard).toBe(true);
+    expect({ ...extended, skills: [] }).toEqual({ ...open, skills: [] });
+  });
+
+  it("never names where secrets are, who is let in, or what only the host has to know", () => {
+    const { card } = securityOf({ type: "jwt", issuers: [issuer] });
+    const a2a = { signature: { key: { env: "SIGNING_KEY" }, keyId: "k" }, push: { allowLoopback: true } };
+    const all = JSON.stringify([card, createCard({ ...settingsOf({ a2a }), extended: true })]);
+    expect(all).not.toMatch(/secret-subject|SIGNING_KEY|TOKEN|allowLoopback/);
+  });
+});
+
+describe("the security of the card", () => {
+  it.each(["none", "platform"])("is not there where the authenticator is %s", (type) => {
+    const card = createCard({ ...settingsOf({ authenticator: { type } }), extended: false });
+    expect([card.securitySchemes, card.securityRequirements]).toEqual([undefined, undefined]);
+  });
+
+  it("is a bearer token for the authenticator bearer", () => {
+    const { securitySchemes, wanted } = securityOf({ type: "bearer", tokens: [{ env: "TOKEN" }] });
+    expect(securitySchemes).toEqual({
+      bearer: { httpAuthSecurityScheme: { scheme: "Bearer", description: expect.any(String) } },
+    });
+    expect(wanted).toEqual([["bearer"]]);
+  });
+
+  it("is a JSON Web Token of any issuer for the authenticator jwt, with the discovery documents that there are", () => {
+    const issuers = [
+      issuer,
+      { ...issuer, issuer: "https://second.example/tenant", audience: "other" },
+      { ...issuer, issuer: "https://keys.example", jwksUrl: "https://keys.example/jwks" },
+    ];
+    const { securitySchemes, wanted } = securityOf({ type: "jwt", issuers });
+    expect(securitySchemes).toMatchObject({
+      openid: {
+        openIdConnectSecurityScheme: {
+          openIdConnectUrl: "https://issuer.example/.well-known/openid-configuration",
+          description: expect.stringContaining("https://issuer.example/ for the audience sekisho"),
+        },
+      },
+      openid2: {
+        openIdConnectSecurityScheme: {
+          openIdConnectUrl: "https://second.example/tenant/.well-known/openid-configuration",
+        },
+      },
+      bearer: {
+        httpAuthSecurityScheme: {
+          scheme: "Bearer",
+          bearerFormat: "JWT",
+          description: expect.stringContaining("https://keys.example for the audience sekisho"),
+        },
+      },
+    });
+    expect(wanted).toEqual([["openid"], ["openid2"], ["bearer"]]);
+  });
+
+  it("is a token of the account's issuer for the authenticator web-identity, without the roles", () => {
+    const arn = "arn:aws:iam::111111111111:role/verification";
+    const authenticator = { type: "web-identity", issuer: "https://sts.example", audience: "sekisho", roles: [arn] };
+    const { card, wanted } = securityOf(authenticator);
+    expect(wanted).toEqual([["openid"], ["bearer"]]);
+    expect(JSON.stringify(card)).not.toContain("111111111111");
+  });
+});
+
+const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 }).filter((each) => each.trim() !== "");
+const address = fc.webUrl({ validSchemes: ["https"] });
+
+const skillOf = (id: string) =>
+  fc.record(
+    {
+      ...{ id: fc.constant(id), name: text, description: text, tags: fc.array(text, { minLength: 1, maxLength: 3 }) },
+      examples: fc.array(text, { minLength: 1, maxLength: 3 }),
+    },
+    { requiredKeys: ["id", "name", "description", "tags"] },
+  );
+
+const a2aConfig = fc.record(
+  {
+    ...{ name: text, description: text, version: text, tenant: text, documentationUrl: address, iconUrl: address },
+    provider: fc.record({ organization: text, url: address }),
+    skills: fc.tuple(skillOf("a"), skillOf("b")),
+    extendedSkills: fc.tuple(skillOf("c")),
+  },
+  { requiredKeys: [] },
+);
+
+const authenticatorConfig = fc.oneof(
+  fc.constant({ type: "bearer", tokens: [{ env: "TOKEN" }] }),
+  fc.constant({ type: "platform" }),
+  fc.record({ ...issuer, issuer: address, audience: text, subjects: fc.constant(["s"]) }).map((each) => ({
+    type: "jwt",
+    issuers: [each],
+  })),
+);
+
+describe("any card", () => {
+  it("has all that A2A requires and nothing that is empty, and the official SDK reads and writes it without loss", () => {
+    const cards = fc
+      .record({ a2a: a2aConfig, authenticator: authenticatorConfig, extended: fc.boolean(), streaming: fc.boolean() })
+      .map(({ extended, streaming, ...config }) => createCard({ ...settingsOf(config), streaming, extended }));
+    fc.assert(
+      fc.property(cards, (card) => {
+        agentCardSchema.parse(card);
+        expect(emptyPaths(card)).toEqual([]);
+        expect(SdkAgentCard.toJSON(SdkAgentCard.fromJSON(card))).toEqual(card);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+/** Where a text, a list or an object is empty, or a value is null. */
+function emptyPaths(value: unknown, path = "card"): string[] {
+  if (value === null || value === "") return [path];
+  if (typeof value !== "object") return [];
+  const entries = Object.entries(value);
+  return entries.length === 0 ? [path] : entries.flatMap(([key, each]) => emptyPaths(each, `${path}.${key}`));
+}
+
+const keys = {
+  ES256: generateKeyPairSync("ec", { namedCurve: "P-256" }),
+  RS256: generateKeyPairSync("rsa", { modulusLength: 2048 }),
+  EdDSA: generateKeyPairSync("ed25519"),
+};
+
+type Algorithm = keyof typeof keys;
+
+function pemOf(key: KeyObject): string {
+  return key.export({ type: "pkcs8", format: "pem" }).toString();
+}
+
+async function signedCards({
+  algorithm = "ES256",
+  secret = pemOf(keys[algorithm].privateKey),
+  extendedSkills = [extendedSkill],
+  ...signature
+}: {
+  algorithm?: Algorithm;
+  secret?: string;
+  extendedSkills?: object[] | undefined;
+  jku?: string;
+} = {}): Promise<Cards> {
+  const a2a = { extendedSkills, signature: { key: { env: "KEY" }, keyId: "key-1", algorithm, ...signature } };
+  const readSecret = async (reference: object) => ("env" in reference && reference.env === "KEY" ? secret : "");
+  return createCards({ ...settingsOf({ a2a }), readSecret, lastModifiedAtMs: 0 });
+}
+
+function publicCard({ endpoint }: Cards, version = "1.0"): AgentCard {
+  return JSON.parse(endpoint({ version, header: () => undefined }).body);
+}
+
+/** With the official SDK; rejects where no signature fits. */
+function verify({ card, algorithm = "ES256" }: { card: AgentCard; algorithm?: Algorithm }): Promise<void> {
+  const check = verifyAgentCardSignature(async () => keys[algorithm].publicKey);
+  return check(card as unknown as Parameters<typeof check>[0]);
+}
+
+// The SDK says there which signature did not fit.
+beforeAll(() => {
+  jest.spyOn(console, "debug").mockImplementation(() => {});
+});
+
+afterAll(() => {
+  jest.restoreAllMocks();
+});
+
+describe("a signed card", () => {
+  it.each(["ES256", "RS256", "EdDSA"] as const)("with %s is taken by the official SDK", async (algorithm) => {
+    const cards = await signedCards({ algorithm });
+    for (const card of [publicCard(cards), cards.extended({ version: "1.0" })]) {
+      expect(card.signatures).toHaveLength(1);
+      await verify({ card, algorithm });
+    }
+  });
+
+  it("is refused by it as soon as a word of it is another", async () => {
+    const card = publicCard(await signedCards());
+    await expect(verify({ card: { ...card, name: "Another" } })).rejects.toThrow("No valid signatures");
+    const url = "https://elsewhere.example/";
+    const supportedInterfaces = card.supportedInterfaces.map((each) => ({ ...each, url }));
+    await expect(verify({ card: { ...card, supportedInterfaces } })).rejects.toThrow("No valid signatures");
+  });
+
+  it("says in its protected header which key it is and, where configured, where that is", async () => {
+    const jku = "https://agents.example/keys.json";
+    const [plain, located] = await Promise.all([signedCards(), signedCards({ jku })]);
+    const headerOf = (cards: Cards) => decodeProtectedHeader(publicCard(cards).signatures?.[0] ?? {});
+    expect(headerOf(plain)).toEqual({ alg: "ES256", kid: "key-1", typ: "JOSE" });
+    expect(headerOf(located)).toEqual({ alg: "ES256", kid: "key-1", typ: "JOSE", jku });
+  });
+
+  it("is signed over what is served, sorted and without the signatures", async () => {
+    const { signatures: [signature] = [], ...card } = publicCard(await signedCards());
+    const payload = Buffer.from(sorted(card)).toString("base64url");
+    const { protected: header = "", signature: value = "" } = signature ?? {};
+    await flattenedVerify({ payload, protected: header, signature: value }, keys.ES256.publicKey);
+    const sdkForm = canonicalizeAgentCard(card as unknown as Parameters<typeof canonicalizeAgentCard>[0]);
+    expect(sdkForm).toBe(sorted(card));
+  });
+
+  it("carries no signature in the form of 0.3, which it would not fit", async () => {
+    expect(publicCard(await signedCards(), "0.3")).not.toHaveProperty("signatures");
+  });
+
+  it("has the same entity tag on every instance where the algorithm gives the same signature again", async () => {
+    const tagOf = async (algorithm: Algorithm) =>
+      (await signedCards({ algorithm })).endpoint({ version: "1.0", header: () => undefined }).headers.etag;
+    expect(await tagOf("EdDSA")).toBe(await tagOf("EdDSA"));
+    expect(await tagOf("RS256")).toBe(await tagOf("RS256"));
+  });
+});
+
+describe("a key", () => {
+  it.each([
+    ["is no PEM", "not a key"],
+    ["is of another algorithm", pemOf(keys.RS256.privateKey)],
+    ["is of another curve", pemOf(generateKeyPairSync("ec", { namedCurve: "P-384" }).privateKey)],
+    ["is the public one", keys.ES256.publicKey.export({ type: "spki", format: "pem" }).toString()],
+    ["is in the older form", keys.ES256.privateKey.export({ type: "sec1", format: "pem" }).toString()],
+  ])("that %s is refused at the start, in words for a person and without the key", async (_name, secret) => {
+    const thrown = await signedCards({ secret }).catch((error: unknown) => error);
+    expect(thrown).toBeInstanceOf(ConfigError);
+    expect((thrown as ConfigError).problems).toEqual([
+      "execution.a2a.signature.key: it must be a private key for ES256, in PEM (PKCS#8)",
+    ]);
+    expect((thrown as ConfigError).message).not.toContain(secret.slice(0, 40));
+  });
+
+  it("that is too short to sign with is refused at the start, too", async () => {
+    const secret = pemOf(generateKeyPairSync("rsa", { modulusLength: 1024 }).privateKey);
+    await expect(signedCards({ algorithm: "RS256", secret })).rejects.toThrow("a private key for RS256");
+  });
+
+  it("that cannot be read is told by whoever reads it", async () => {
+    const a2a = { signature: { key: { env: "KEY" }, keyId: "key-1" } };
+    const readSecret = async () => Promise.reject(new Error("KEY is not set"));
+    await expect(createCards({ ...settingsOf({ a2a }), readSecret })).rejects.toThrow("KEY is not set");
+  });
+});
+
+/** RFC 8785, by other means than the code under test. */
+function sorted(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(sorted).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([key, each]) => `${JSON.stringify(key)}:${sorted(each)}`).join(",")}}`;
+}
+
+const card = createCard({ ...settingsOf({ a2a: { tenant: "acme", skills: [skill] } }), extended: false });
+const lastModifiedAtMs = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
+const endpoint = createCardEndpoint({ card, lastModifiedAtMs });
+let server: WebServer;
+
+beforeAll(async () => {
+  server = await startWebServer({
+    async handle({ request }) {
+      if (!cardPaths.includes(new URL(request.url).pathname)) return new Response(null, { status: 404 });
+      const header = (name: string) => request.headers.get(name) ?? undefined;
+      const { status, headers, body } = endpoint({ version: header("a2a-version"), header });
+      return new Response(body || null, { status, headers });
+    },
+  });
+});
+
+afterAll(() => server.close());
+
+/** `version` as a client would send it. */
+async function get({ version, path = cardPaths[0], headers = {} }: GetOptions = {}) {
+  return fetch(`${server.url}${path}`, { headers: { ...headers, ...(version && { "A2A-Version": version }) } });
+}
+
+type GetOptions = { version?: string; path?: string | undefined; headers?: Record<string, string> };
+
+describe("who asks for the card", () => {
+  it.each(["1.0", "1", "1.1", "2.0"])("with A2A-Version %s gets it as it is", async (version) => {
+    expect(await (await get({ version })).json()).toEqual(card);
+  });
+
+  it.each([undefined, "0.3", "0.2", "unknown"])(
+    "with A2A-Version %s gets what clients of 0.3 read",
+    async (version) => {
+      const body = await (await get(version === undefined ? {} : { version })).json();
+      expect(body).toMatchObject({ url, protocolVersion: "0.3.0", preferredTransport: "JSONRPC", skills: [skill] });
+      expect(body).toMatchObject({ securitySchemes: { bearer: { type: "http", scheme: "Bearer" } } });
+      expect(body).toMatchObject({ supportedInterfaces: card.supportedInterfaces });
+    },
+  );
+
+  it("finds the same at the address of old clients", async () => {
+    expect(cardPaths).toContain("/.well-known/agent.json");
+    const [today, old] = await Promise.all(cardPaths.map(async (path) => (await get({ path })).text()));
+    expect(old).toBe(today);
+  });
+});
+
+describe("the official SDK", () => {
+  it.each([
+    ["of 1.0", AgentCardResolver.default],
+    ["with its compatibility switched on", new DefaultAgentCardResolver({ legacyCompat: { enabled: true } })],
+  ])("%s reads the card and takes the interface of 1.0 with its tenant", async (_name, cardResolver) => {
+    const sent: { version: string | null; body: { method?: string; params?: { tenant?: string } } }[] = [];
+    const fetchImpl: typeof fetch = async (_input, init) => {
+      const body = JSON.parse(String(init?.body));
+      sent.push({ version: new Headers(init?.headers).get("a2a-version"), body });
+      return Response.json({ jsonrpc: "2.0", id: body.id, result: { id: "t", status: {} } });
+    };
+    const transports = [new JsonRpcTransportFactory({ fetchImpl })];
+    const client = await new ClientFactory({ transports, cardResolver }).createFromUrl(server.url);
+    await client.getTask({ tenant: "", id: "t" });
+    expect(sent).toMatchObject([{ version: "1.0", body: { method: "GetTask", params: { tenant: "acme" } } }]);
+  });
+});
+
+describe("a cache", () => {
+  it("is told how long, of what kind and since when", async () => {
+    const { status, headers } = await get({ version: "1.0" });
+    expect([status, headers.get("content-type"), headers.get("vary")]).toEqual([
+      200,
+      "application/json",
+      "A2A-Version",
+    ]);
+    expect(headers.get("cache-control")).toMatch(/^public, max-age=\d+$/);
+    expect(headers.get("last-modified")).toBe("Fri, 02 Jan 2026 03:04:05 GMT");
+    expect(headers.get("etag")).toMatch(/^"[\w-]{43}"$/);
+  });
+
+  it("has another entity tag for each form, and the same one on another instance", async () => {
+    const [first, old] = await Promise.all([get({ version: "1.0" }), get()]);
+    expect(old.headers.get("etag")).not.toBe(first.headers.get("etag"));
+    const other = createCardEndpoint({ card: structuredClone(card), lastModifiedAtMs: lastModifiedAtMs + 5000 });
+    expect(other({ version: "1.0", header: () => undefined }).headers.etag).toBe(first.headers.get("etag"));
+  });
+
+  it.each<[string, (etag: string) => Record<string, string>]>([
+    ["the entity tag", (etag) => ({ "If-None-Match": etag })],
+    ["the entity tag, weakened on the way", (etag) => ({ "If-None-Match": `W/${etag}` })],
+    ["the entity tag among others", (etag) => ({ "If-None-Match": `"a", ${etag} , W/"b"` })],
+    ["any", () => ({ "If-None-Match": "*" })],
+    ["a card of the same second", () => ({ "If-Modified-Since": "Fri, 02 Jan 2026 03:04:05 GMT" })],
+    ["a newer card", () => ({ "If-Modified-Since": "Sat, 03 Jan 2026 00:00:00 GMT" })],
+  ])("that has %s is told that nothing changed", async (_name, conditionOf) => {
+    const { headers } = await get();
+    const response = await get({ headers: conditionOf(headers.get("etag") ?? "") });
+    expect([response.status, await response.text()]).toEqual([304, ""]);
+    for (const name of ["etag", "cache-control", "vary", "last-modified"]) {
+      expect([name, response.headers.get(name)]).toEqual([name, headers.get(name)]);
+    }
+  });
+
+  it.each([
+    ["another entity tag", { "If-None-Match": '"other"' }],
+    ["an entity tag that cannot be read", { "If-None-Match": "other" }],
+    ["an older card", { "If-Modified-Since": "Fri, 02 Jan 2026 03:04:04 GMT" }],
+    ["a date that cannot be read", { "If-Modified-Since": "yesterday" }],
+    [
+      "another entity tag, whatever its date",
+      { "If-None-Match": '"x"', "If-Modified-Since": "Sat, 03 Jan 2026 00:00:00 GMT" },
+    ],
+  ])("that has %s gets the card", async (_name, headers) => {
+    const response = await get({ version: "1.0", headers });
+    expect([response.status, await response.json()]).toEqual([200, card]);
+  });
+});

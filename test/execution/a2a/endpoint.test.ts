@@ -1,0 +1,613 @@
+/** The A2A endpoint: streams over sockets, and requests that are refused. */
+import { connect, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import type { A2aTask, StreamEvent } from "../../../contracts/a2a/task.ts";
+import { serverSentEvents } from "../../../lambdas/execution/a2a/endpoint.ts";
+import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+import { createGate, eventually, memoryStore, post, yielding } from "../test-host.ts";
+import {
+  type A2aAnswer,
+  type A2aHost,
+  type CallOptions,
+  dataOf,
+  serveA2a,
+  startA2aHost,
+  userMessage,
+} from "./a2a-host.ts";
+
+/** Says `said`, then nothing more; `ended` tells whether it was returned. */
+function source(said: readonly string[], { isEndless = false } = {}) {
+  const seen = { isReturned: false };
+  async function* messages(): AsyncGenerator<string> {
+    try {
+      yield* said;
+      if (isEndless) await new Promise(() => {});
+    } finally {
+      seen.isReturned = true;
+    }
+  }
+  return { messages: messages(), seen };
+}
+
+describe("a stream of events", () => {
+  it("frames each message, and ends with them", async () => {
+    const frames: string[] = [];
+    const { messages } = source(['{"a":1}', '{"b":"\\n"}']);
+    for await (const frame of serverSentEvents({ messages, keepAliveMs: 10_000 })) frames.push(frame);
+    expect(frames).toEqual(['data: {"a":1}\n\n', 'data: {"b":"\\n"}\n\n']);
+  });
+
+  it("says that it is there where nothing else is to be said, and can be left then", async () => {
+    const { messages } = source(["1"], { isEndless: true });
+    const frames = serverSentEvents({ messages, keepAliveMs: 1 });
+    const seen = [await frames.next(), await frames.next(), await frames.next()].map(({ value }) => value);
+    expect(seen).toEqual(["data: 1\n\n", ": still here\n\n", ": still here\n\n"]);
+    expect(await frames.return(undefined)).toMatchObject({ done: true });
+  });
+
+  it("left early leaves its messages too", async () => {
+    const { messages, seen } = source(["1", "2"]);
+    const frames = serverSentEvents({ messages, keepAliveMs: 10_000 });
+    await frames.next();
+    await frames.return(undefined);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(seen.isReturned).toBe(true);
+  });
+
+  it("fails as its messages do", async () => {
+    async function* broken(): AsyncGenerator<string> {
+      yield "1";
+      throw new Error("broken");
+    }
+    const frames = serverSentEvents({ messages: broken(), keepAliveMs: 10_000 });
+    await frames.next();
+    await expect(frames.next()).rejects.toThrow("broken");
+  });
+});
+
+/** An event in few words. */
+function told(event: StreamEvent): string {
+  if ("task" in event) return `task ${event.task.status.state.slice(11)}`;
+  if ("message" in event) return `message ${event.message.parts[0]?.text}`;
+  if ("artifactUpdate" in event) return `artifact ${event.artifactUpdate.artifact.artifactId}`;
+  const { state, message } = event.statusUpdate.status;
+  return `status ${state.slice(11)}${message ? ` ${message.parts[0]?.text}` : ""}`;
+}
+
+async function allTold(stream: AsyncIterable<StreamEvent>): Promise<string[]> {
+  const all: string[] = [];
+  for await (const event of stream) all.push(told(event));
+  return all;
+}
+
+/** Tells of its steps one by one, each when it is let on. */
+function stepping() {
+  const steps: (() => void)[] = [];
+  const pause = () => new Promise<void>((resolve) => void steps.push(resolve));
+  const agent: Agent = async function* () {
+    await pause();
+    yield { type: "progress", text: "reading", percent: 10 };
+    await pause();
+    yield { type: "artifact", artifact: { text: "made" } };
+    await pause();
+    yield { type: "answer", text: "done" };
+  };
+  return {
+    agent,
+    async next() {
+      await eventually(() => steps.length > 0);
+      steps.shift()?.();
+    },
+  };
+}
+
+const greeting = () => ({ message: userMessage("hi") });
+
+async function begin(host: A2aHost): Promise<A2aTask> {
+  const configuration = { returnImmediately: true };
+  return (await host.result<{ task: A2aTask }>("SendMessage", { ...greeting(), configuration })).task;
+}
+
+describe("a stream", () => {
+  it("begins with the task, tells progress, artifacts and the end in their order, and closes", async () => {
+    const { agent, next } = stepping();
+    const host = await serveA2a({ agent });
+    const stream = host.stream("SendStreamingMessage", greeting());
+    const first = (await stream.next()).value as StreamEvent;
+    expect(told(first)).toBe("task WORKING");
+    const events = [];
+    for (let count = 0; count < 2; count += 1) {
+      await next();
+      events.push(told((await stream.next()).value as StreamEvent));
+    }
+    await next();
+    expect([...events, ...(await allTold(stream))]).toEqual([
+      "status WORKING reading",
+      "artifact artifact-1",
+      "artifact answer",
+      "status COMPLETED done",
+    ]);
+  });
+
+  it("of 0.3 says by its last event that it is the last", async () => {
+    const host = await serveA2a({ agent: yielding({ type: "question", prompt: "Which?" }) });
+    const said = { messageId: "m", role: "user", parts: [{ kind: "text", text: "hi" }] };
+    const events: { kind: string; final?: boolean }[] = [];
+    const stream = host.stream<(typeof events)[0]>("message/stream", { message: said }, { version: "0.3" });
+    for await (const event of stream) events.push(event);
+    expect(events.map(({ kind, final }) => [kind, final])).toEqual([
+      ["task", undefined],
+      ["status-update", true],
+    ]);
+    expect(events[1]).toMatchObject({ status: { state: "input-required", message: { parts: [{ text: "Which?" }] } } });
+  });
+
+  it("is one message where the answer needs no task", async () => {
+    const host = await serveA2a({
+      agent: yielding({ type: "answer", text: "Hello.", direct: true }),
+      a2a: { firstSignMs: 5000 },
+    });
+    expect(await allTold(host.stream("SendStreamingMessage", greeting()))).toEqual(["message Hello."]);
+  });
+
+  it("ends where a question is asked, and another one goes on with its answer", async () => {
+    const agent: Agent = async function* ({ answers }) {
+      yield answers.length === 0 ? { type: "question", prompt: "Which?" } : { type: "answer", text: "done" };
+    };
+    const host = await serveA2a({ agent });
+    const events: StreamEvent[] = [];
+    for await (const event of host.stream("SendStreamingMessage", greeting())) events.push(event);
+    expect(events.map(told)).toEqual(["task WORKING", "status INPUT_REQUIRED Which?"]);
+    const [first] = events;
+    const taskId = first && "task" in first ? first.task.id : "";
+    const answer = { message: userMessage("this", { taskId }) };
+    expect(await allTold(host.stream("SendStreamingMessage", answer))).toEqual([
+      "task WORKING",
+      "artifact answer",
+      "status COMPLETED done",
+    ]);
+  });
+
+  it("tells all who subscribe the same, on the instance that runs the task and on any other", async () => {
+    const { agent, next } = stepping();
+    const store = memoryStore();
+    const [runner, other] = [await serveA2a({ store, agent }), await serveA2a({ store })];
+    const { id } = await begin(runner);
+    const streams = [runner, runner, other].map((host) => host.stream("SubscribeToTask", { id }));
+    for (const stream of streams) expect(told((await stream.next()).value as StreamEvent)).toBe("task WORKING");
+    const seen = streams.map(() => [] as string[]);
+    for (let count = 0; count < 2; count += 1) {
+      await next();
+      for (const [index, stream] of streams.entries())
+        seen[index]?.push(told((await stream.next()).value as StreamEvent));
+    }
+    await next();
+    for (const [index, stream] of streams.entries()) seen[index]?.push(...(await allTold(stream)));
+    for (const events of seen) {
+      expect(events).toEqual([
+        "status WORKING reading",
+        "artifact artifact-1",
+        "artifact answer",
+        "status COMPLETED done",
+      ]);
+    }
+  });
+
+  it("of who subscribes in 1.0 goes on over a question to the end, in 0.3 to the question", async () => {
+    const agent: Agent = async function* ({ answers }) {
+      yield answers.length === 0 ? { type: "question", prompt: "Which?" } : { type: "answer", text: "done" };
+    };
+    const store = memoryStore();
+    const [one, other] = [await serveA2a({ store, agent }), await serveA2a({ store, agent })];
+    const { task } = await one.result<{ task: A2aTask }>("SendMessage", greeting());
+    const { id } = task;
+    const older: unknown[] = [];
+    for await (const event of one.stream("tasks/resubscribe", { id }, { version: "0.3" })) older.push(event);
+    expect(older).toMatchObject([{ kind: "task", status: { state: "input-required" } }]);
+    const streams = [one, other].map((host) => host.stream("SubscribeToTask", { id }));
+    for (const stream of streams) expect(told((await stream.next()).value as StreamEvent)).toBe("task INPUT_REQUIRED");
+    await other.result("SendMessage", { message: userMessage("this", { taskId: id }) });
+    for (const stream of streams)
+      expect((await allTold(stream)).slice(-2)).toEqual(["artifact answer", "status COMPLETED done"]);
+  });
+
+  it("ends with the cancel that another instance took", async () => {
+    const store = memoryStore();
+    const gate = createGate();
+    const [runner, other] = [await serveA2a({ store, agent: gate.agent, leaseMs: 40 }), await serveA2a({ store })];
+    const { id } = await begin(runner);
+    const stream = runner.stream("SubscribeToTask", { id });
+    await stream.next();
+    await other.result("CancelTask", { id });
+    expect(await allTold(stream)).toEqual(["status CANCELED The task was canceled."]);
+  });
+
+  it("is refused in one piece of JSON where it cannot begin", async () => {
+    const host = await serveA2a();
+    for (const [method, params, code] of [
+      ["SubscribeToTask", { id: "nothing" }, -32001],
+      ["SendStreamingMessage", { message: userMessage("hi", { taskId: "nothing" }) }, -32001],
+      ["SendStreamingMessage", {}, -32602],
+    ] as const) {
+      const { headers, error } = await host.ask(method, params);
+      expect([headers.get("content-type"), error?.code]).toEqual(["application/json", code]);
+    }
+  });
+
+  it("ends with an error where the task can no longer be read, and without a word of the cause", async () => {
+    const kept = memoryStore();
+    let isAway = false;
+    const get: typeof kept.get = (request) =>
+      isAway ? Promise.reject(new Error("db at 10.0.0.7")) : kept.get(request);
+    const gate = createGate();
+    const [runner, other] = [
+      await serveA2a({ store: kept, agent: gate.agent }),
+      await serveA2a({ store: { ...kept, get } }),
+    ];
+    const { id } = await begin(runner);
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SubscribeToTask", params: { id } });
+    const response = await other.post(body, { version: "1.0" });
+    expect(response.headers.get("content-type")).toBe("text/event-stream");
+    isAway = true;
+    const all: string[] = [];
+    for await (const data of dataOf(response)) all.push(data);
+    expect(JSON.parse(all.at(-1) ?? "")).toMatchObject({ id: 1, error: { code: -32603 } });
+    expect(all.join("") + other.lines.join("")).not.toContain("10.0.0.7");
+    gate.letGo();
+  });
+});
+
+/** A client of its own socket, which reads only when it is told to. */
+function subscribe(host: A2aHost, id: string): { socket: Socket; received: () => string } {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SubscribeToTask", params: { id } });
+  const socket = connect(host.port, "127.0.0.1");
+  let received = "";
+  socket.on("data", (chunk) => {
+    received += chunk.toString();
+  });
+  socket.on("error", () => {});
+  const head = `POST /a2a HTTP/1.1\r\nHost: 127.0.0.1\r\nA2A-Version: 1.0\r\nContent-Length: ${body.length}\r\n\r\n`;
+  socket.write(head + body);
+  return { socket, received: () => received };
+}
+
+describe("a client of a stream", () => {
+  it("that says nothing for long is told that the stream is there", async () => {
+    const gate = createGate();
+    const host = await serveA2a({ agent: gate.agent, a2a: { keepAliveMs: 10 } });
+    const { socket, received } = subscribe(host, (await begin(host)).id);
+    await eventually(() => received().split(": still here\n\n").length > 3);
+    expect(received()).toContain('data: {"jsonrpc":"2.0","id":1,"result":{"task"');
+    socket.destroy();
+    gate.letGo();
+  });
+
+  it("that hangs up ends its own stream and nothing else", async () => {
+    const { agent, next } = stepping();
+    const store = memoryStore();
+    let reads = 0;
+    const get: typeof store.get = (request) => {
+      reads += 1;
+      return store.get(request);
+    };
+    const [runner, other] = [await serveA2a({ store, agent }), await serveA2a({ store: { ...store, get } })];
+    const { id } = await begin(runner);
+    const staying = runner.stream("SubscribeToTask", { id });
+    await staying.next();
+    const { socket, received } = subscribe(other, id);
+    await eventually(() => received().includes("data: "));
+    socket.destroy();
+    // Whoever still followed would read the store once in that time.
+    await eventually(async () => {
+      const readsThen = reads;
+      await new Promise((resolve) => setTimeout(resolve, 450));
+      return reads === readsThen;
+    });
+    for (let count = 0; count < 3; count += 1) await next();
+    expect((await allTold(staying)).at(-1)).toBe("status COMPLETED done");
+  });
+
+  it("hears the end when the server closes, at once", async () => {
+    const gate = createGate();
+    const host = await startA2aHost({ agent: gate.agent });
+    const stream = host.stream("SubscribeToTask", { id: (await begin(host)).id });
+    await stream.next();
+    const rest = allTold(stream);
+    await host.close();
+    expect(await rest).toEqual(["status FAILED The agent ran and failed."]);
+  });
+});
+
+async function open(openCallsPerCaller: number) {
+  const gate = createGate();
+  const host = await serveA2a({ agent: gate.agent, limits: { runsPerCaller: 100, openCallsPerCaller } });
+  return { ...gate, host };
+}
+
+describe("a stream beyond the limit of its caller", () => {
+  it("is refused with a time, and no task is begun for it", async () => {
+    const { host, started, letGo } = await open(1);
+    const first = host.stream("SendStreamingMessage", greeting());
+    await first.next();
+    const refused = await host.ask("SendStreamingMessage", greeting());
+    expect([refused.status, refused.error?.message]).toEqual([429, "Too many requests; try again later."]);
+    expect(JSON.stringify(refused.error)).toMatch(/rate_limited/i);
+    expect(started).toHaveLength(1);
+    letGo();
+    for await (const _event of first);
+    const again = host.stream("SendStreamingMessage", greeting());
+    expect((await again.next()).value).toBeDefined();
+    for await (const _event of again);
+  });
+
+  it("finds room when a client has gone away that read nothing", async () => {
+    const { host, letGo } = await open(1);
+    const configuration = { returnImmediately: true };
+    const { task } = await host.result<{ task: A2aTask }>("SendMessage", { ...greeting(), configuration });
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SubscribeToTask", params: { id: task.id } });
+    const subscribe = async ({ signal }: AbortController) => {
+      const response = await host.post(body, { version: "1.0", signal });
+      if (response.status !== 200) await response.text();
+      return response.status;
+    };
+    const [leaving, staying] = [new AbortController(), new AbortController()];
+    expect(await subscribe(leaving)).toBe(200);
+    expect(await subscribe(staying)).toBe(429);
+    leaving.abort();
+    await eventually(async () => (await subscribe(staying)) === 200);
+    expect(await subscribe(staying)).toBe(429);
+    staying.abort();
+    letGo();
+  });
+
+  it("finds room after streams that were refused or failed", async () => {
+    const { host, letGo } = await open(1);
+    for (let i = 0; i < 3; i++) {
+      expect((await host.ask("SubscribeToTask", { id: "no-such-task" })).error?.message).toMatch(/never known/);
+    }
+    letGo();
+    const stream = host.stream("SendStreamingMessage", greeting());
+    expect((await stream.next()).value).toBeDefined();
+    for await (const _event of stream);
+  });
+});
+
+const secret = "hunter2-do-not-tell";
+let host: A2aHost;
+let closed: A2aHost;
+
+beforeAll(async () => {
+  host = await startA2aHost({ config: { tenant: "acme" } });
+  const authenticator = createBearerAuthenticator({ readTokens: async () => ["token"] });
+  closed = await startA2aHost({ authenticator });
+});
+
+afterAll(async () => {
+  await host.close();
+  await closed.close();
+});
+
+const request = (more: object) => JSON.stringify({ jsonrpc: "2.0", id: "1", method: "GetTask", params: {}, ...more });
+const sending = (params: object) => request({ method: "SendMessage", params: { tenant: "acme", ...params } });
+const message = userMessage("hi");
+
+async function answerTo(body: string, options: CallOptions = {}) {
+  const response = await host.post(body, { version: "1.0", ...options });
+  const text = await response.text();
+  expect(response.headers.get("content-type")).toBe("application/json");
+  expect(text).not.toMatch(/hunter2|Error:|at .*\.ts|\[object/);
+  return { status: response.status, ...(JSON.parse(text) as A2aAnswer<unknown>) };
+}
+
+describe("a body that is no request", () => {
+  it.each<[string, string, number]>([
+    ["nothing", "", -32700],
+    ["half of one", request({}).slice(0, -1), -32700],
+    ["a batch", `[${request({})}]`, -32600],
+    ["a number", "7", -32600],
+    ["another protocol", request({ jsonrpc: "1.0" }), -32600],
+    ["a notification", request({ id: undefined }), -32600],
+    ["an id with a fraction", request({ id: 1.5 }), -32600],
+    ["a method that is none", request({ method: 7 }), -32600],
+  ])("(%s) is refused without an id, in 1.0 and in 0.3", async (_name, body, code) => {
+    const first = await answerTo(body);
+    expect([first.status, first.id, first.error?.code, Array.isArray(first.error?.data)]).toEqual([
+      200,
+      null,
+      code,
+      true,
+    ]);
+    for (const version of ["0.3", undefined]) {
+      const { id, error } = await answerTo(body, { version });
+      expect([id, error?.code, Array.isArray(error?.data)]).toEqual([null, code, false]);
+    }
+  });
+});
+
+describe("a method", () => {
+  it.each([
+    ["1.0", "message/send"],
+    ["1.0", "execute_task"],
+    ["0.3", "SendMessage"],
+    [undefined, "GetTasks"],
+    ["1.0", "__proto__"],
+  ])("that %s does not have is not found (%s)", async (version, method) => {
+    const { id, error } = await answerTo(request({ method, id: 7 }), { version });
+    expect([id, error?.code]).toEqual([7, -32601]);
+  });
+
+  it.each(["2.0", "0.2", "1", secret])("in version %s is refused with A2A's own reason first", async (version) => {
+    const { id, error } = await answerTo(request({}), { version });
+    expect([id, error?.code]).toEqual(["1", -32009]);
+    expect(error?.data[0]).toEqual({
+      "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+      reason: "VERSION_NOT_SUPPORTED",
+      domain: "a2a-protocol.org",
+    });
+  });
+
+  it("may have its version in the query", async () => {
+    const { error } = await answerTo(request({}), { version: undefined, path: "/a2a?A2A-Version=2.0" });
+    expect(error?.code).toBe(-32009);
+  });
+});
+
+describe("params", () => {
+  it.each<[string, string, string]>([
+    ["by position", request({ method: "SendMessage", params: ["a"] }), ""],
+    ["that are missing", request({ method: "SendMessage", params: undefined }), "message"],
+    ["without a message", sending({}), "message"],
+    ["with no parts", sending({ message: { ...message, parts: [] } }), "message.parts"],
+    ["with a part of nothing", sending({ message: { ...message, parts: [{}] } }), "message.parts.0"],
+    ["with a part of two", sending({ message: { ...message, parts: [{ text: secret, data: 1 }] } }), "message.parts.0"],
+    ["with a part of 0.3", sending({ message: { ...message, parts: [{ kind: "text" }] } }), "message.parts.0"],
+    [
+      "with bytes that are none",
+      sending({ message: { ...message, parts: [{ raw: `${secret}!` }] } }),
+      "message.parts.0.raw",
+    ],
+    ["with the role of the agent", sending({ message: { ...message, role: "ROLE_AGENT" } }), "message.role"],
+    ["with a role that nobody has", sending({ message: { ...message, role: secret } }), "message.role"],
+    ["with the role's number", sending({ message: { ...message, role: 1 } }), "message.role"],
+    ["without a message id", sending({ message: { ...message, messageId: "" } }), "message.messageId"],
+    ["with a length below zero", request({ params: { tenant: "acme", id: "a", historyLength: -1 } }), "historyLength"],
+    [
+      "with a state that nobody knows",
+      request({ method: "ListTasks", params: { tenant: "acme", status: secret } }),
+      "status",
+    ],
+    [
+      "with a page that is too large",
+      request({ method: "ListTasks", params: { tenant: "acme", pageSize: 101 } }),
+      "pageSize",
+    ],
+    ["of another tenant", request({ params: { tenant: "other", id: "a" } }), "tenant"],
+    ["of no tenant", request({ params: { id: "a" } }), "tenant"],
+    ["of an empty tenant", request({ params: { tenant: "", id: "a" } }), "tenant"],
+    [
+      "without a tenant and of no operation's own",
+      request({ method: "GetExtendedAgentCard", params: undefined }),
+      "tenant",
+    ],
+  ])("%s are refused, and told where they are wrong", async (_name, body, field) => {
+    const { id, error } = await answerTo(body);
+    expect([id, error?.code]).toEqual(["1", -32602]);
+    const [own, badRequest] = error?.data ?? [];
+    expect(own).toMatchObject({ reason: "INVALID_PARAMS", domain: "sekisho" });
+    expect(badRequest).toMatchObject({ "@type": "type.googleapis.com/google.rpc.BadRequest" });
+    const violation = expect.objectContaining({ field, description: expect.any(String) });
+    expect(badRequest?.fieldViolations).toEqual(expect.arrayContaining([violation]));
+  });
+
+  it("of 0.3 are told of by their names there, and have no tenant", async () => {
+    const parts = [{ kind: "file", file: { bytes: "!", name: secret } }];
+    const params = { message: { messageId: "m", role: "user", parts } };
+    const { error } = await answerTo(request({ method: "message/send", params }), { version: "0.3" });
+    expect([error?.code, error?.data.reason]).toEqual([-32602, "invalid_params"]);
+    expect(error?.data.issues).toEqual([{ path: "message.parts.0.file.bytes", message: "must be base64" }]);
+  });
+
+  it("with a tenant are refused where there is none", async () => {
+    const headers = { authorization: "Bearer token" };
+    const { error } = await closed.ask("GetTask", { tenant: "acme", id: "a" }, { headers });
+    expect(error?.code).toBe(-32602);
+    expect((await closed.ask("GetTask", { tenant: "", id: "a" }, { headers })).error?.code).toBe(-32001);
+  });
+});
+
+describe("a content type", () => {
+  it.each(["text/plain", "application/jsonp", "application/x-a2a+json"])("%s is refused", async (type) => {
+    for (const version of ["1.0", undefined]) {
+      const { id, error } = await answerTo(request({}), { version, headers: { "content-type": type } });
+      expect([id, error?.code]).toEqual([null, -32005]);
+    }
+  });
+
+  it.each(["application/a2a+json", "Application/A2A+JSON; charset=utf-8"])("%s is taken", async (type) => {
+    const { error } = await answerTo(request({ params: { tenant: "acme", id: "a" } }), {
+      headers: { "content-type": type },
+    });
+    expect(error?.code).toBe(-32001);
+  });
+});
+
+describe("a refusal with a status", () => {
+  it("is 413 for what is too large, whatever is said of the version", async () => {
+    const body = " ".repeat(256 * 1024 + 1);
+    const { status, id, error } = await answerTo(body);
+    expect([status, id, error?.code, error?.data[0]?.reason]).toEqual([413, null, -32602, "PAYLOAD_TOO_LARGE"]);
+    expect((await answerTo(body, { version: undefined })).error?.data.reason).toBe("payload_too_large");
+  });
+
+  it.each([
+    ["1.0", "GetTask"],
+    ["0.3", "tasks/get"],
+    ["0.3", "message/stream"],
+  ])("is 401 in %s for who cannot be known, and says how one would be let in", async (version, method) => {
+    const { status, headers, error } = await closed.ask(method, { id: "a" }, { version });
+    expect([status, headers.get("www-authenticate"), error?.code]).toEqual([401, "Bearer", -32066]);
+  });
+
+  it("is 405 for another HTTP method, and 404 where no A2A is served", async () => {
+    const got = await fetch(`${host.url}/a2a`);
+    expect([got.status, got.headers.get("allow")]).toEqual([405, "POST"]);
+    expect((await host.post(request({}), { path: "/a2a/more" })).status).toBe(404);
+  });
+});
+
+describe("hostile params", () => {
+  it("of any JSON, for any operation in any version, are answered by the book", async () => {
+    const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(secret, "acme", message, [message]));
+    const names = "tenant id message configuration metadata taskId url pageToken status __proto__".split(" ");
+    const params = fc.dictionary(fc.constantFrom(...names), value);
+    const methods = "SendMessage GetTask ListTasks CancelTask SubscribeToTask CreateTaskPushNotificationConfig";
+    const older = "message/send tasks/get tasks/cancel tasks/resubscribe tasks/pushNotificationConfig/set";
+    const method = fc.constantFrom(...methods.split(" "), ...older.split(" "));
+    const version = fc.constantFrom("1.0", "0.3", "");
+    await fc.assert(
+      fc.asyncProperty(method, version, fc.oneof(params, value), async (name, asked, sent) => {
+        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: name, params: sent });
+        const response = await host.host.handle(post(body, { path: "/a2a", headers: { "a2a-version": asked } }));
+        const { error } = (await response.json()) as A2aAnswer<unknown>;
+        if (error === undefined) return;
+        expect([-32601, -32602, -32001, -32003]).toContain(error.code);
+        expect(JSON.stringify(error)).not.toContain(secret);
+      }),
+      { numRuns: 400 },
+    );
+    expect(host.lines.join("")).not.toContain(secret);
+  });
+});
+
+describe("a refusal", () => {
+  it("leaves one line: the operation in 1.0's words, the version, the reason, and ids that are UUIDs", async () => {
+    const logged = await serveA2a({ store: memoryStore() });
+    const taskId = "6f1d4a3e-7b52-8c1f-9a55-2a6d3c0f7e11";
+    await logged.ask("tasks/get", { id: taskId }, { version: "0.3" });
+    const sent = userMessage(secret, { taskId: secret });
+    await logged.ask("SendMessage", { message: sent });
+    const lines = logged.lines.map((line) => JSON.parse(line));
+    const common = { level: "info", message: "request_refused", reason: "task_not_found" };
+    expect(lines).toEqual([
+      expect.objectContaining({ ...common, operation: "GetTask", version: "0.3", task_id: taskId }),
+      expect.objectContaining({ ...common, operation: "SendMessage", version: "1.0", request_id: sent.messageId }),
+    ]);
+    expect(logged.lines.join("")).not.toContain(secret);
+  });
+
+  it("of what a task's state forbids names the request that began it", async () => {
+    const logged = await serveA2a({ store: memoryStore() });
+    const message = userMessage("hi");
+    const { task } = await logged.result<{ task: A2aTask }>("SendMessage", { message });
+    await logged.ask("CancelTask", { id: task.id });
+    await logged.ask("SendMessage", { message: userMessage("more", { taskId: task.id }) });
+    const refused = logged.lines.map((line) => JSON.parse(line)).filter(({ message }) => message === "request_refused");
+    const ids = { task_id: task.id, request_id: message.messageId, reason: "invalid_state" };
+    expect(refused).toMatchObject([
+      { ...ids, operation: "CancelTask" },
+      { ...ids, operation: "SendMessage" },
+    ]);
+  });
+});

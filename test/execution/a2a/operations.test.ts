@@ -1,0 +1,375 @@
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { type OperationParams, operations } from "../../../contracts/a2a/operations.ts";
+import type { A2aTask } from "../../../contracts/a2a/task.ts";
+import { listTasks } from "../../../lambdas/execution/a2a/list-tasks.ts";
+import type { TaskPage } from "../../../lambdas/execution/a2a/operation.ts";
+import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
+import { type ExecutionTask, parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
+import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import { folderOfTest } from "../../tooling/cleanup.ts";
+import { recordOf } from "../tasks/records.ts";
+import { createGate, eventually, memoryStore, yielding } from "../test-host.ts";
+import { type A2aHost, serveA2a, startA2aHost, userMessage } from "./a2a-host.ts";
+
+type Page = { tasks: A2aTask[]; nextPageToken: string; pageSize: number; totalSize: number };
+
+async function begin(host: A2aHost, message = {}): Promise<A2aTask> {
+  const configuration = { returnImmediately: true };
+  const params = { message: userMessage("hi", message), configuration };
+  return (await host.result<{ task: A2aTask }>("SendMessage", params)).task;
+}
+
+async function finish(host: A2aHost, message = {}): Promise<A2aTask> {
+  return (await host.result<{ task: A2aTask }>("SendMessage", { message: userMessage("hi", message) })).task;
+}
+
+describe("a canceled task", () => {
+  it.each([
+    ["1.0", "CancelTask", "TASK_STATE_CANCELED"],
+    ["0.3", "tasks/cancel", "canceled"],
+  ])(
+    "in %s stays canceled though its agent ends later, and may be canceled again anywhere",
+    async (version, method, state) => {
+      const store = memoryStore();
+      const gate = createGate({ heedsSignal: false });
+      const times = { leaseMs: 40, lostAfterMs: 10_000 };
+      const [runner, other] = [
+        await serveA2a({ store, agent: gate.agent, ...times }),
+        await serveA2a({ store, ...times }),
+      ];
+      const { id } = await begin(runner);
+      const canceled = await other.result(method, { id }, { version });
+      expect(canceled.status.state).toBe(state);
+      await eventually(() => gate.started[0]?.context.signal.aborted === true);
+      gate.letGo();
+      await eventually(() => !runner.host.busy());
+      expect(await runner.result(method, { id }, { version })).toEqual(canceled);
+    },
+  );
+});
+
+describe("a task that the caller does not have", () => {
+  /** Whoever says who they are is believed. */
+  const authenticator: Authenticator = {
+    kind: "platform",
+    authenticate: async ({ header }) => header("x-caller") ?? "nobody",
+  };
+  const by = (caller: string) => ({ headers: { "x-caller": caller } });
+  const nobodys = "6f1d4a3e-7b52-8c1f-9a55-2a6d3c0f7e11";
+  const push = { url: "https://hooks.example/", id: "c" };
+
+  it.each([
+    ["GetTask", (id: string) => ({ id })],
+    ["CancelTask", (id: string) => ({ id })],
+    ["SubscribeToTask", (id: string) => ({ id })],
+    ["SendMessage", (taskId: string) => ({ message: userMessage("yes", { taskId }) })],
+    ["CreateTaskPushNotificationConfig", (taskId: string) => ({ ...push, taskId })],
+    ["GetTaskPushNotificationConfig", (taskId: string) => ({ taskId, id: "c" })],
+    ["ListTaskPushNotificationConfigs", (taskId: string) => ({ taskId })],
+    ["DeleteTaskPushNotificationConfig", (taskId: string) => ({ taskId, id: "c" })],
+  ])("is not found by %s, whether it is another's or nobody's", async (method, paramsOf) => {
+    const agent = yielding({ type: "question", prompt: "Which?" });
+    const host = await serveA2a({ agent, authenticator, a2a: { notifications: { send: async () => {} } } });
+    const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message: userMessage("hi") }, by("mine"));
+    await host.result("CreateTaskPushNotificationConfig", { ...push, taskId: task.id }, by("mine"));
+    for (const [id, caller] of [
+      [task.id, "theirs"],
+      [nobodys, "mine"],
+    ] as const) {
+      const { error } = await host.ask(method, paramsOf(id), by(caller));
+      expect(error).toMatchObject({
+        code: -32001,
+        data: [{ reason: "TASK_NOT_FOUND", domain: "a2a-protocol.org" }, {}],
+      });
+    }
+    const { status } = await host.result("GetTask", { id: task.id }, by("mine"));
+    expect(status.state).toBe("TASK_STATE_INPUT_REQUIRED");
+  });
+
+  it.each(["tasks/get", "tasks/cancel", "tasks/resubscribe"])("is not found by %s in 0.3", async (method) => {
+    const { error } = await (await serveA2a()).ask(method, { id: nobodys }, { version: "0.3" });
+    expect(error?.code).toBe(-32001);
+  });
+});
+
+describe("the listing", () => {
+  it("has the newest change first, page by page, each task once, and ends with an empty token", async () => {
+    let nowMs = 1_800_000_000_000;
+    const store = memoryStore(() => nowMs);
+    const host = await serveA2a({ store, now: () => nowMs++ });
+    const ids: string[] = [];
+    for (let count = 0; count < 5; count += 1) ids.unshift((await finish(host)).id);
+    const seen: A2aTask[] = [];
+    let pageToken = "";
+    const sizes: number[] = [];
+    do {
+      const page: Page = await host.result<Page>("ListTasks", { pageSize: 2, pageToken });
+      seen.push(...page.tasks);
+      sizes.push(page.tasks.length);
+      expect([page.pageSize, page.totalSize]).toEqual([2, 5]);
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+    expect(sizes).toEqual([2, 2, 1]);
+    expect(seen.map(({ id }) => id)).toEqual(ids);
+    expect(seen[0]).toEqual({
+      id: ids[0],
+      contextId: expect.any(String),
+      status: { state: "TASK_STATE_COMPLETED", timestamp: expect.any(String) },
+    });
+  });
+
+  it("can be narrowed by context, state and time, and says how many match", async () => {
+    const gate = createGate();
+    const host = await serveA2a({ agent: gate.agent });
+    const running = await begin(host, { contextId: "a" });
+    const canceled = await begin(host, { contextId: "b" });
+    const { status } = await host.result("CancelTask", { id: canceled.id });
+    const list = async (params: object) => {
+      const { tasks, totalSize, nextPageToken } = await host.result<Page>("ListTasks", params);
+      expect([tasks.length, nextPageToken]).toEqual([totalSize, ""]);
+      return tasks.map(({ id }) => id);
+    };
+    expect(await list({ contextId: "a" })).toEqual([running.id]);
+    expect(await list({ status: "TASK_STATE_CANCELED" })).toEqual([canceled.id]);
+    expect(await list({ status: "TASK_STATE_CANCELED", contextId: "a" })).toEqual([]);
+    expect(await list({ statusTimestampAfter: status.timestamp })).toContain(canceled.id);
+    expect(await list({ statusTimestampAfter: "2999-01-01T00:00:00+02:00" })).toEqual([]);
+    gate.letGo();
+  });
+
+  it("has artifacts and history only where they are asked for", async () => {
+    const host = await serveA2a({ agent: yielding({ type: "answer", text: "done" }) });
+    await finish(host);
+    const { tasks } = await host.result<Page>("ListTasks", { includeArtifacts: true, historyLength: 5 });
+    expect(tasks[0]).toMatchObject({
+      artifacts: [{}],
+      history: [{}],
+      status: { message: { parts: [{ text: "done" }] } },
+    });
+  });
+
+  it("has no task of another caller, nor of the zone contract", async () => {
+    const store = memoryStore();
+    const host = await serveA2a({ store });
+    await host.call("execute_task", { channel: "C1", text: "hi" });
+    await finish(host);
+    const item = await store.get({ id: (await host.result<Page>("ListTasks")).tasks[0]?.id ?? "" });
+    if (item) await store.create({ item: { ...item, id: "theirs", principal: "another" } });
+    expect((await host.result<Page>("ListTasks")).totalSize).toBe(1);
+  });
+
+  it("ends a page before it grows too large, and goes on after it", async () => {
+    const text = "x".repeat(250_000);
+    const host = await serveA2a({
+      agent: yielding({ type: "artifact", artifact: { text } }, { type: "answer", text: "" }),
+    });
+    for (let count = 0; count < 18; count += 1) await finish(host);
+    const first = await host.result<Page>("ListTasks", { includeArtifacts: true });
+    expect([first.tasks.length, first.totalSize]).toEqual([9, 18]);
+    const { nextPageToken: pageToken } = first;
+    const second = await host.result<Page>("ListTasks", { includeArtifacts: true, pageToken });
+    expect([second.tasks.length, second.totalSize, second.nextPageToken]).toEqual([9, 18, ""]);
+  });
+
+  it.each([
+    ["no token", "nonsense"],
+    ["another listing's", Buffer.from(JSON.stringify({ cursor: "1", total: 3 })).toString("base64url")],
+    [
+      "one with a cursor of another store",
+      Buffer.from(JSON.stringify({ cursor: "zz", lastAtMs: 1, lastId: "a", total: 3 })).toString("base64url"),
+    ],
+  ])("refuses %s, and says where", async (_name, pageToken) => {
+    const host = await serveA2a();
+    const { error } = await host.ask("ListTasks", { pageToken });
+    expect([error?.code, error?.data[1]?.fieldViolations]).toEqual([
+      -32602,
+      [{ field: "pageToken", description: expect.any(String) }],
+    ]);
+    expect(host.lines.join("")).not.toContain("store_failed");
+  });
+
+  it("does not exist in 0.3", async () => {
+    const host = await serveA2a();
+    for (const method of ["ListTasks", "tasks/list"]) {
+      expect((await host.ask(method, {}, { version: "0.3" })).error?.code).toBe(-32601);
+    }
+  });
+});
+
+describe("a restart", () => {
+  it("loses no task: it is read, listed and gone on with as before", async () => {
+    const file = join(folderOfTest(), "tasks.db");
+    const agent = yielding({ type: "question", prompt: "Which?" });
+    const openHost = async () => {
+      const database = openDatabase({ file });
+      const store = createSqliteTaskStore({ database, parse: parseExecutionTask });
+      return { database, host: await startA2aHost({ store, agent }) };
+    };
+    const before = await openHost();
+    const task = await finish(before.host);
+    await before.host.close();
+    await before.database.close();
+    const after = await openHost();
+    expect(await after.host.result("GetTask", { id: task.id })).toEqual(task);
+    expect((await after.host.result<Page>("ListTasks")).tasks[0]?.id).toBe(task.id);
+    const next = await finish(after.host, { taskId: task.id });
+    expect([next.id, next.status.state]).toEqual([task.id, "TASK_STATE_INPUT_REQUIRED"]);
+    await after.host.close();
+    await after.database.close();
+  });
+});
+
+describe("what is not there", () => {
+  it.each([
+    ["CreateTaskPushNotificationConfig", { taskId: "t", url: "https://a.example" }, -32003],
+    ["GetTaskPushNotificationConfig", { taskId: "t", id: "c" }, -32003],
+    ["ListTaskPushNotificationConfigs", { taskId: "t" }, -32003],
+    ["DeleteTaskPushNotificationConfig", { taskId: "t", id: "c" }, -32003],
+    ["GetExtendedAgentCard", undefined, -32004],
+  ])("%s is told by A2A's code", async (method, params, code) => {
+    const host = await serveA2a();
+    expect((await host.ask(method, params)).error?.code).toBe(code);
+  });
+
+  it.each([
+    ["tasks/pushNotificationConfig/set", { taskId: "t", pushNotificationConfig: { url: "https://a.example" } }, -32003],
+    ["tasks/pushNotificationConfig/get", { id: "t" }, -32003],
+    ["tasks/pushNotificationConfig/list", { id: "t" }, -32003],
+    ["tasks/pushNotificationConfig/delete", { id: "t", pushNotificationConfigId: "c" }, -32003],
+    ["agent/getAuthenticatedExtendedCard", undefined, -32007],
+  ])("%s of 0.3 likewise", async (method, params, code) => {
+    const host = await serveA2a();
+    expect((await host.ask(method, params, { version: "0.3" })).error?.code).toBe(code);
+  });
+
+  it("becomes the extended card where the configuration has one", async () => {
+    const skill = { id: "more", name: "More", description: "More than that.", tags: ["more"] };
+    const host = await serveA2a({ config: { extendedSkills: [skill] } });
+    expect(await host.result("GetExtendedAgentCard")).toMatchObject({ skills: [{}, skill] });
+    const method = "agent/getAuthenticatedExtendedCard";
+    expect(await host.result(method, undefined, { version: "0.3" })).toMatchObject({
+      protocolVersion: "0.3.0",
+      skills: [{}, skill],
+    });
+  });
+});
+
+type Params = Partial<OperationParams<"ListTasks">>;
+type Told = Pick<ExecutionTask, "state"> & { contextId: string; changedAtMs: number };
+const nowMs = 1_762_750_300_000;
+
+async function listing(told: readonly Told[], now = () => nowMs) {
+  const store = memoryStore(() => nowMs);
+  const records = told.map(({ contextId, ...rest }, index) =>
+    recordOf({ ...rest, listedAtMs: rest.changedAtMs, id: `t${index}`, a2a: { contextId, messages: [] } }),
+  );
+  for (const item of records) await store.create({ item });
+  const list = listTasks({
+    tasks: {
+      advanceIfDue: async (task) => task,
+      list: ({ principal: key, cursor, limit }) =>
+        store.list({ index: "principal", key, limit, ...(cursor && { cursor }) }),
+    },
+    pollAfterMs: 1000,
+    now,
+  });
+  const page = (params: Params): Promise<TaskPage> => {
+    const caller = { principal: "p", trace: undefined, receivedAtMs: 0 };
+    const client = { signal: new AbortController().signal };
+    return list({ params: operations.ListTasks.parse(params), version: "1.0", caller, client });
+  };
+  return { records, page };
+}
+
+const told = fc.record({
+  state: fc.constantFrom("working" as const, "completed" as const),
+  contextId: fc.constantFrom("a", "b"),
+  changedAtMs: fc.integer({ min: nowMs - 20, max: nowMs }),
+});
+
+const filter = fc.record(
+  { contextId: fc.constantFrom("a", "b"), status: fc.constantFrom("TASK_STATE_WORKING", "TASK_STATE_FAILED") },
+  { requiredKeys: [] },
+);
+
+describe("all pages of a listing", () => {
+  it("together are what matches, the newest first", async () => {
+    const many = fc.array(told, { maxLength: 130, size: "max" });
+    await fc.assert(
+      fc.asyncProperty(many, filter, fc.integer({ min: 1, max: 60 }), async (all, narrowed, pageSize) => {
+        const { records, page } = await listing(all);
+        const matching = records
+          .filter(({ a2a }) => a2a?.contextId === (narrowed.contextId ?? a2a?.contextId))
+          .filter(({ state }) => narrowed.status === undefined || narrowed.status.endsWith(state.toUpperCase()))
+          .sort((a, b) => b.changedAtMs - a.changedAtMs || (a.id < b.id ? 1 : -1));
+        const seen: string[] = [];
+        let pageToken: string | undefined;
+        do {
+          const { tasks, nextPageToken, totalSize } = await page({ ...narrowed, pageSize, pageToken } as Params);
+          expect(totalSize).toBe(matching.length);
+          seen.push(...tasks.map(({ id }) => id));
+          pageToken = nextPageToken;
+        } while (pageToken !== "");
+        expect(seen).toEqual(matching.map(({ id }) => id));
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it("take bounded time: a full page is counted on for a moment, and the next one goes on where it ended", async () => {
+    const many = Array.from({ length: 100 }, () => ({ state: "working" as const, contextId: "a", changedAtMs: nowMs }));
+    let readAtMs = nowMs;
+    const { page } = await listing(many, () => readAtMs++);
+    const first = await page({ pageSize: 2 });
+    expect([first.tasks.length, first.totalSize]).toEqual([2, 100]);
+    const slow = await listing(many, () => {
+      readAtMs += 60;
+      return readAtMs;
+    });
+    const some = await slow.page({ pageSize: 5 });
+    expect(some.tasks).toHaveLength(5);
+    expect(some.totalSize).toBeLessThan(20);
+    const rest = await slow.page({ pageSize: 5, pageToken: some.nextPageToken });
+    expect(rest.tasks.map(({ id }) => id)).not.toContain(some.tasks.at(-1)?.id);
+    expect(rest.tasks).toHaveLength(5);
+  });
+
+  it("end where the looking does, and the next one goes on there", async () => {
+    const others = Array.from({ length: 1010 }, () => ({
+      state: "working" as const,
+      contextId: "a",
+      changedAtMs: nowMs,
+    }));
+    const { page } = await listing([{ state: "working", contextId: "b", changedAtMs: nowMs - 1 }, ...others]);
+    const first = await page({ contextId: "b" });
+    expect([first.tasks, first.totalSize, first.nextPageToken === ""]).toEqual([[], 0, false]);
+    const second = await page({ contextId: "b", pageToken: first.nextPageToken });
+    expect([second.tasks.map(({ id }) => id), second.nextPageToken]).toEqual([["t0"], ""]);
+  });
+});
+
+describe("a listing", () => {
+  it("gives up what was lost, and expires what nobody answered, like every other read", async () => {
+    const host = await serveA2a();
+    const { store } = host;
+    const past = Date.now() - 100_000;
+    for (const id of ["lost", "asks"]) {
+      const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message: userMessage("hi") });
+      const { outcome: _none, ...record } = (await store.get({ id: task.id })) as ExecutionTask;
+      const waiting = {
+        state: "input_required" as const,
+        question: { prompt: "Which?", messageId: "q" },
+        deadlineAtMs: past,
+      };
+      const running = { state: "working" as const, lease: { owner: "dead", untilMs: past } };
+      await store.replace({ item: { ...record, ...(id === "lost" ? running : waiting) } });
+    }
+    const { tasks } = await host.result<TaskPage>("ListTasks");
+    expect(tasks.map(({ status }) => status.state)).toEqual(["TASK_STATE_FAILED", "TASK_STATE_FAILED"]);
+    const none = await host.result<TaskPage>("ListTasks", { status: "TASK_STATE_WORKING" });
+    expect(none.tasks).toEqual([]);
+  });
+});

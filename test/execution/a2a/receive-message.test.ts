@@ -1,0 +1,332 @@
+/** Messages over sockets: tasks that they begin and go on with, answers to questions, and repetitions. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import { questionKey, slackMessageKey, taskKey } from "../../../contracts/a2a/extension.ts";
+import type { A2aTask, SendResult } from "../../../contracts/a2a/task.ts";
+import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { createGate, memoryStore, yielding } from "../test-host.ts";
+import { type A2aHost, serveA2a, userMessage } from "./a2a-host.ts";
+
+type Sent = { task: A2aTask };
+
+const asking: Agent = async function* ({ text, answers }) {
+  if (answers.length === 0) {
+    yield { type: "question", prompt: "Which?", options: [{ id: "a", label: "The first" }] };
+    return;
+  }
+  yield { type: "answer", text: JSON.stringify([text, ...answers]) };
+};
+
+describe("a message", () => {
+  it("waits for the task that it begins, and gets it with its artifacts and its answer", async () => {
+    const artifact = { name: "a.bin", mimetype: "image/png", base64: "AAEC" };
+    const agent = yielding({ type: "artifact", artifact }, { type: "answer", text: "関所" });
+    const host = await serveA2a({ agent });
+    const message = userMessage("hello", { contextId: "mine" });
+    const { task } = await host.result<Sent>("SendMessage", { message });
+    expect([task.status.state, task.contextId]).toEqual(["TASK_STATE_COMPLETED", "mine"]);
+    expect(task.artifacts?.map(({ parts }) => parts[0])).toEqual([
+      { raw: "AAEC", mediaType: "image/png", filename: "a.bin" },
+      { text: "関所" },
+    ]);
+    expect(task.history).toEqual([{ ...message, taskId: task.id }]);
+    const { error } = await host.ask("SubscribeToTask", { id: task.id });
+    expect(error).toMatchObject({ code: -32004, data: [{ reason: "UNSUPPORTED_OPERATION" }, {}] });
+  });
+
+  it("in 0.3 gets the same in the shapes of 0.3", async () => {
+    const host = await serveA2a({ agent: yielding({ type: "answer", text: "done" }) });
+    const message = { kind: "message", messageId: randomUUID(), role: "user", parts: [{ kind: "text", text: "hi" }] };
+    for (const version of ["0.3", "0.3.0", undefined]) {
+      const task = await host.result<{ id: string }>("message/send", { message }, { version });
+      expect(task).toMatchObject({
+        kind: "task",
+        status: { state: "completed", message: { kind: "message", role: "agent" } },
+        artifacts: [{ artifactId: "answer", parts: [{ kind: "text", text: "done" }] }],
+        history: [{ ...message, taskId: task.id }],
+      });
+      expect(await host.result("tasks/get", { id: task.id, historyLength: 0 }, { version })).not.toHaveProperty(
+        "history",
+      );
+    }
+  });
+
+  it("reaches the agent with its parts, its ids and the Slack message behind it", async () => {
+    const gate = createGate();
+    gate.letGo();
+    const host = await serveA2a({ agent: gate.agent });
+    const parts = [{ text: "look" }, { data: { a: [1, null] } }];
+    const metadata = { [slackMessageKey]: { channel: "C1" } };
+    const message = { messageId: "m".repeat(256), contextId: "mine", role: "ROLE_USER", parts, metadata };
+    const sent = await host.result<Sent>("SendMessage", { message });
+    const [{ task, context } = { task: undefined, context: undefined }] = gate.started;
+    expect(task).toMatchObject({ text: "look", parts, channel: "C1", answers: [] });
+    const { messageId, contextId, requestId } = context ?? {};
+    expect([messageId, requestId]).toEqual([message.messageId, message.messageId]);
+    expect(contextId).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await host.result("GetTask", { id: sent.task.id })).toEqual(sent.task);
+  });
+
+  it("that is too large for a task's history is kept there by its ids alone", async () => {
+    const gate = createGate();
+    gate.letGo();
+    const host = await serveA2a({ agent: gate.agent });
+    const message = userMessage("", { parts: [{ raw: "AAAA".repeat(10_000) }], contextId: "mine" });
+    const { task } = await host.result<Sent>("SendMessage", { message });
+    const { messageId } = message;
+    const ids = { messageId, taskId: task.id, contextId: "mine", role: "ROLE_USER" };
+    expect(task.history).toEqual([{ ...ids, parts: [{ text: "" }] }]);
+    expect(gate.started[0]?.task.parts).toEqual(message.parts);
+  });
+
+  it("that does not want to wait gets the task at once, and one that the budget is too short for the working task", async () => {
+    const gate = createGate();
+    const host = await serveA2a({ agent: gate.agent, syncBudgetMs: 30 });
+    for (const configuration of [{ returnImmediately: true }, undefined]) {
+      const { task } = await host.result<Sent>("SendMessage", { message: userMessage("hi"), configuration });
+      expect(task).toMatchObject({
+        status: { state: "TASK_STATE_WORKING" },
+        metadata: { [taskKey]: { poll_after_ms: 1000 } },
+      });
+    }
+    gate.letGo();
+  });
+
+  it.each(["SendMessage", "message/send"])("may be answered without a task (%s)", async (method) => {
+    const host = await serveA2a({ agent: yielding({ type: "answer", text: "Hello.", direct: true }) });
+    const isFirst = method === "SendMessage";
+    const message = {
+      messageId: "m",
+      role: isFirst ? "ROLE_USER" : "user",
+      parts: [isFirst ? { text: "hi" } : { kind: "text", text: "hi" }],
+    };
+    const first = await host.result<SendResult>(method, { message }, { version: undefined });
+    expect(first).toMatchObject(isFirst ? { message: { role: "ROLE_AGENT" } } : { kind: "message", role: "agent" });
+    expect(await host.result(method, { message }, { version: undefined })).toEqual(first);
+    expect(await host.result<{ tasks: A2aTask[] }>("ListTasks", {})).toMatchObject({ tasks: [], totalSize: 0 });
+  });
+
+  it("whose agent fails or refuses gets the task in that state, with Sekisho's reason and none of its words", async () => {
+    const broken: Agent = async function* () {
+      yield* [];
+      throw new Error("password=hunter2");
+    };
+    for (const [agent, state, reason] of [
+      [broken, "FAILED", "execution_failed"],
+      [yielding({ type: "failure", reason: "plan_error" }), "REJECTED", "plan_error"],
+      [yielding({ type: "failure", reason: "budget_exceeded" }), "FAILED", "budget_exceeded"],
+    ] as const) {
+      const host = await serveA2a({ agent });
+      const { task } = await host.result<Sent>("SendMessage", { message: userMessage("hi") });
+      expect([task.status.state, task.metadata?.[taskKey]]).toEqual([`TASK_STATE_${state}`, { reason }]);
+      expect(JSON.stringify(task) + host.lines.join("")).not.toContain("hunter2");
+    }
+  });
+
+  it("is refused where the client takes nothing that can be made", async () => {
+    const host = await serveA2a();
+    const configuration = { acceptedOutputModes: ["image/png"] };
+    const { error } = await host.ask("SendMessage", { message: userMessage("hi"), configuration });
+    expect([error?.code, error?.data[0]?.reason]).toEqual([-32005, "CONTENT_TYPE_NOT_SUPPORTED"]);
+  });
+
+  it("is refused by a host that stops, which says when to come again, and takes no harm from it", async () => {
+    const store = memoryStore();
+    const [stopping, other] = [await serveA2a({ store }), await serveA2a({ store })];
+    await stopping.host.stop({ graceMs: 0 });
+    const message = userMessage("hi");
+    const { error, status, headers } = await stopping.ask("SendMessage", { message });
+    expect([error?.code, status, headers.get("retry-after")]).toEqual([-32603, 503, "1"]);
+    expect(await other.result("SendMessage", { message })).toMatchObject({
+      task: { status: { state: "TASK_STATE_COMPLETED" } },
+    });
+  });
+});
+
+describe("a repeated message id", () => {
+  it("with the same content gets the same task on any instance, and the agent runs once", async () => {
+    const gate = createGate();
+    const store = memoryStore();
+    const [one, other] = [await serveA2a({ store, agent: gate.agent }), await serveA2a({ store, agent: gate.agent })];
+    const message = userMessage("hi");
+    const configuration = { returnImmediately: true };
+    const sent = [one, other, one].map((host) => host.result<Sent>("SendMessage", { message, configuration }));
+    const ids = (await Promise.all(sent)).map(({ task }) => [task.id, task.contextId].join());
+    expect(new Set(ids).size).toBe(1);
+    gate.letGo();
+    const { task } = await other.result<Sent>("SendMessage", { message: { ...message, metadata: { again: true } } });
+    expect([task.status.state, gate.started.length]).toEqual(["TASK_STATE_COMPLETED", 1]);
+  });
+
+  it("with other content is refused", async () => {
+    const host = await serveA2a();
+    const message = userMessage("hi");
+    await host.result("SendMessage", { message });
+    const { error } = await host.ask("SendMessage", { message: { ...message, parts: [{ text: "other" }] } });
+    expect([error?.code, error?.data[0]?.reason]).toEqual([-32602, "ALREADY_EXISTS"]);
+  });
+
+  it("begins another task where the host is told to take ids as they come", async () => {
+    const host = await serveA2a({ a2a: { deduplicates: false } });
+    const message = userMessage("hi");
+    const sent = [
+      await host.result<Sent>("SendMessage", { message }),
+      await host.result<Sent>("SendMessage", { message }),
+    ];
+    expect(new Set(sent.map(({ task }) => task.id)).size).toBe(2);
+  });
+});
+
+describe("a message to a task", () => {
+  it("answers its question, on another instance as well, and history has what was said", async () => {
+    const store = memoryStore();
+    const [one, other] = [await serveA2a({ store, agent: asking }), await serveA2a({ store, agent: asking })];
+    const { task: asked } = await one.result<Sent>("SendMessage", { message: userMessage("Fly me") });
+    expect(asked.status).toMatchObject({
+      state: "TASK_STATE_INPUT_REQUIRED",
+      message: {
+        parts: [{ text: "Which?" }],
+        metadata: { [questionKey]: { options: [{ id: "a", label: "The first" }] } },
+      },
+    });
+    const message = userMessage("The first", { taskId: asked.id });
+    const { task } = await other.result<Sent>("SendMessage", { message });
+    expect(task.status.state).toBe("TASK_STATE_COMPLETED");
+    const said = JSON.parse(task.artifacts?.[0]?.parts[0]?.text ?? "");
+    expect(said).toEqual(["Fly me", { prompt: "Which?", text: "The first", option_id: "a" }]);
+    expect(task.history?.map(({ parts }) => parts[0]?.text)).toEqual(["Fly me", "Which?", "The first"]);
+    const again = await one.result<Sent>("SendMessage", { message });
+    expect(again.task).toEqual(task);
+    const { error } = await one.ask("SendMessage", { message: { ...message, parts: [{ text: "no" }] } });
+    expect([error?.code, error?.data[0]?.reason]).toEqual([-32602, "ALREADY_EXISTS"]);
+  });
+
+  it.each([
+    ["a task that nobody knows", async () => ({ taskId: randomUUID() }), -32001, "TASK_NOT_FOUND"],
+    [
+      "a task in another context",
+      async (host: A2aHost) => {
+        const { task } = await host.result<Sent>("SendMessage", { message: userMessage("hi", { contextId: "one" }) });
+        return { taskId: task.id, contextId: "two" };
+      },
+      -32602,
+      "INVALID_PARAMS",
+    ],
+  ])("is refused for %s", async (_name, prepare, code, reason) => {
+    const host = await serveA2a({ agent: asking });
+    const { error } = await host.ask("SendMessage", { message: userMessage("b", await prepare(host)) });
+    expect([error?.code, error?.data[0]?.reason]).toEqual([code, reason]);
+  });
+
+  it("is refused while the task works, and nothing of it is kept", async () => {
+    const gate = createGate();
+    const host = await serveA2a({ agent: gate.agent });
+    const configuration = { returnImmediately: true };
+    const { task } = await host.result<Sent>("SendMessage", { message: userMessage("hi"), configuration });
+    const { error } = await host.ask("SendMessage", { message: userMessage("hurry", { taskId: task.id }) });
+    expect(error?.code).toBe(-32004);
+    gate.letGo();
+    expect((await host.result("GetTask", { id: task.id })).history).toHaveLength(1);
+  });
+});
+
+const askingOnce: Agent = async function* ({ answers }) {
+  const options = [{ id: "a", label: "The first" }];
+  if (answers.length === 0) yield { type: "question", prompt: "Which?", options };
+  else yield { type: "answer", text: JSON.stringify(answers.map(({ text, option_id }) => option_id ?? text)) };
+};
+
+async function asked(): Promise<{ host: A2aHost; to: { taskId: string; contextId: string | undefined } }> {
+  const host = await serveA2a({ agent: askingOnce });
+  const { task } = await host.result<Sent>("SendMessage", { message: userMessage("Fly me") });
+  return { host, to: { taskId: task.id, contextId: task.contextId } };
+}
+
+const tooLate = { code: -32004, data: [{ reason: "UNSUPPORTED_OPERATION" }, { reason: "INVALID_STATE" }] };
+
+describe("a new message with the words of the last answer", () => {
+  it("is refused where the task is completed", async () => {
+    const { host, to } = await asked();
+    await host.result("SendMessage", { message: userMessage("Yes", to) });
+    const { error } = await host.ask("SendMessage", { message: userMessage("Yes", to) });
+    expect(error).toMatchObject(tooLate);
+  });
+
+  it("is refused where another of many at once was the first", async () => {
+    const { host, to } = await asked();
+    const all = await Promise.all(
+      new Array(10).fill(0).map(() => host.ask("SendMessage", { message: userMessage("Yes", to) })),
+    );
+    expect(all.filter(({ result }) => result !== undefined)).toHaveLength(1);
+    for (const { error } of all) if (error !== undefined) expect(error).toMatchObject(tooLate);
+  });
+});
+
+it("an answer of the zone contract is in the history like a message", async () => {
+  const { host, to } = await asked();
+  await host.call("answer_task", { task_id: to.taskId, option_id: "a" });
+  const { history } = await host.result("GetTask", { id: to.taskId });
+  expect(history?.map(({ role, parts }) => [role, parts[0]?.text])).toEqual([
+    ["ROLE_USER", "Fly me"],
+    ["ROLE_AGENT", "Which?"],
+    ["ROLE_USER", "a"],
+  ]);
+});
+
+describe("a message to a task that asks", () => {
+  it.each([
+    ["an option that was not offered", { metadata: { [questionKey]: { option_id: "b" } } }, "message.metadata"],
+    ["nothing at all", { parts: [{ text: "" }] }, "message.parts"],
+  ])("is refused where it says %s, and the question stays", async (_what, more, path) => {
+    const { host, to } = await asked();
+    const { error } = await host.ask("SendMessage", { message: userMessage("x", { ...to, ...more }) });
+    expect(error?.code).toBe(-32602);
+    expect(JSON.stringify(error?.data)).toContain(`"${path}"`);
+    const { status } = await host.result("GetTask", { id: to.taskId });
+    expect(status.state).toBe("TASK_STATE_INPUT_REQUIRED");
+  });
+
+  it("may say what is no option, or send a file", async () => {
+    const { host, to } = await asked();
+    const parts = [{ raw: "AAAA", filename: "answer.bin" }];
+    const { task } = await host.result<Sent>("SendMessage", { message: userMessage("", { ...to, parts }) });
+    expect(task.status.state).toBe("TASK_STATE_COMPLETED");
+    const other = await asked();
+    const free = await other.host.result<Sent>("SendMessage", { message: userMessage("neither", other.to) });
+    expect(free.task.artifacts?.[0]?.parts[0]?.text).toBe('["neither"]');
+  });
+});
+
+describe("a task that waits for a person", () => {
+  it("is listed as such and takes its answer after hours, of which none is its own time", async () => {
+    let nowMs = Date.now();
+    const now = () => nowMs;
+    const host = await serveA2a({ agent: askingOnce, now, store: memoryStore(now), maxTaskMs: 60_000 });
+    const asked = await host.result<Sent>("SendMessage", { message: userMessage("Fly me") });
+    const to = { taskId: asked.task.id, contextId: asked.task.contextId };
+    nowMs += 20 * 3600_000;
+    const { tasks } = await host.result<{ tasks: A2aTask[] }>("ListTasks", { status: "TASK_STATE_INPUT_REQUIRED" });
+    expect(tasks.map(({ id }) => id)).toEqual([to.taskId]);
+    const { task } = await host.result<Sent>("SendMessage", { message: userMessage("The first", to) });
+    expect(task.status.state).toBe("TASK_STATE_COMPLETED");
+  });
+});
+
+const messages = {
+  "1.0": ["SendMessage", { messageId: "m1", role: "ROLE_USER", parts: [{ text: "hi" }] }],
+  "0.3": ["message/send", { kind: "message", messageId: "m2", role: "user", parts: [{ kind: "text", text: "hi" }] }],
+} as const;
+
+describe("an extension that a request asks for", () => {
+  it.each([
+    ["1.0", "a2a-extensions"],
+    ["0.3", "x-a2a-extensions"],
+  ] as const)("is named in the answer where the host knows it, and no other is, in %s", async (version, name) => {
+    const host = await serveA2a({ store: memoryStore() });
+    const [method, message] = messages[version];
+    const ask = (uris: string) => host.ask(method, { message }, { version, headers: { [name]: uris } });
+    const known = "urn:sekisho:task:v1";
+    expect((await ask(`https://example.com/other, ${known}`)).headers.get(name)).toBe(known);
+    expect((await ask("https://example.com/other")).headers.get(name)).toBeNull();
+  });
+});

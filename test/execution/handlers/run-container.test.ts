@@ -1,0 +1,246 @@
+/** What the image starts, asks and reads, also as an A2A agent: the bundled files alone in a folder, as a process. */
+import { generateKeyPairSync, randomUUID } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import type { AgentCard } from "../../../contracts/a2a/card.ts";
+import type { A2aTask, StreamEvent } from "../../../contracts/a2a/task.ts";
+import { readContainerEnvironment } from "../../../lambdas/execution/config/container-environment.ts";
+import { type JwksIssuer, startJwksIssuer } from "../../doubles/issuers/jwks.ts";
+import { dataOf, userMessage } from "../a2a/a2a-host.ts";
+import { startReceiver, statesOf } from "../a2a/push-zone.ts";
+import { eventually, hello } from "../test-host.ts";
+import {
+  bundleContainer,
+  type Containers,
+  dockerfile,
+  healthText,
+  type Started,
+  startText,
+} from "./bundled-container.ts";
+
+let issuer: JwksIssuer;
+let containers: Containers;
+
+const accepting = () => ({
+  type: "jwt",
+  issuers: [{ issuer: issuer.issuer, audience: "agents", subjects: ["verifier"] }],
+});
+
+const token = () => issuer.sign({ aud: "agents", sub: "verifier" });
+
+beforeAll(async () => {
+  issuer = await startJwksIssuer();
+  const execution = { agent: "echo", syncBudgetMs: 100, authenticator: accepting() };
+  containers = await bundleContainer({ config: { execution, allowlist: [{ team: "TOFVERIFICATION" }] } });
+});
+
+afterAll(async () => {
+  await issuer.close();
+  containers.remove();
+});
+
+afterEach(() => containers.clear());
+
+describe("the image", () => {
+  it("runs as nobody in particular, and brings nothing of the Verification zone", () => {
+    expect(dockerfile).toMatch(/^USER 65532:65532$/m);
+    const names = readdirSync(containers.out).sort();
+    expect(names).toEqual(["agent.cjs", "config.json", "server.cjs"]);
+    for (const name of names) expect(readFileSync(join(containers.out, name), "utf8")).not.toContain("TOFVERIFICATION");
+  });
+
+  it("runs tasks of callers with a token of its issuer, and of nobody else", async () => {
+    const { call, said } = await containers.start();
+    const { result } = await call("execute_task", { ...hello, text: "hi" }, { bearer: await token() });
+    expect(result?.response_text).toContain("hi");
+    expect(await call("execute_task", hello)).toMatchObject({
+      status: 401,
+      error: { data: { reason: "unauthenticated" } },
+    });
+    const stranger = await issuer.sign({ aud: "agents", sub: "stranger" });
+    expect(await call("execute_task", hello, { bearer: stranger })).toMatchObject({ status: 403 });
+    expect(said()).not.toContain("every_caller_is_let_in");
+    // A bundle has other names for classes than a person knows.
+    const late = await issuer.sign({ aud: "agents", sub: "verifier", exp: 1 });
+    expect(await call("execute_task", hello, { bearer: late })).toMatchObject({ status: 401 });
+    expect(said()).toContain('"cause_kind":"ERR_JWT_EXPIRED"');
+  });
+
+  it("says whether it is well, to those who ask over HTTP and to its own health check", async () => {
+    const { url, folder, child, exit } = await containers.start();
+    expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: "ok" });
+    const env = { PORT: new URL(url).port, SEKISHO_HOSTNAME: "0.0.0.0" };
+    expect(await containers.run(healthText, { folder, env }).exit).toEqual([0, null]);
+    child.kill("SIGTERM");
+    await exit;
+    const check = containers.run(healthText, { folder, env });
+    expect([await check.exit, check.said()]).toEqual([[1, null], expect.stringContaining("does not answer")]);
+  });
+
+  it("lets its task end on SIGTERM, exits with 0, and knows the result when it is started again", async () => {
+    const first = await containers.start();
+    const id = randomUUID();
+    const accepted = await first.call("execute_task", { ...hello, text: "slow 500ms" }, { id, bearer: await token() });
+    expect(accepted.result?.status).toBe("accepted");
+    first.child.kill("SIGTERM");
+    expect(await first.exit).toEqual([0, null]);
+    expect(readdirSync(first.folder)).toContain("execution.db");
+    const second = await containers.start({ folder: first.folder });
+    const { result } = await second.call("get_task", { request_id: id }, { bearer: await token() });
+    expect(result?.response_text).toContain("slow 500ms");
+  });
+});
+
+describe("a configuration file", () => {
+  it("takes the place of the bundled one; its tokens are variables", async () => {
+    const { folder, env } = containers.withConfig({
+      authenticator: { type: "bearer", tokens: [{ env: "HOST_TOKEN" }] },
+    });
+    const bearer = "a-token-of-this-test-alone";
+    const { call } = await containers.start({ folder, env: { ...env, HOST_TOKEN: bearer } });
+    expect((await call("execute_task", hello, { bearer })).result?.status).toBe("success");
+    expect((await call("execute_task", hello, { bearer: await token() })).status).toBe(401);
+  });
+
+  it("may leave callers to the platform, which is said", async () => {
+    const { call, said } = await containers.start(containers.withConfig({ authenticator: { type: "platform" } }));
+    expect((await call("execute_task", hello)).result?.status).toBe("success");
+    expect(said()).toContain('"message":"every_caller_is_let_in"');
+  });
+
+  it("may leave callers to the platform on every interface, where the platform expects it", async () => {
+    const { folder, env } = containers.withConfig({ authenticator: { type: "platform" } });
+    const { url } = await containers.start({ folder, env: { ...env, SEKISHO_HOSTNAME: "" } });
+    expect(url).toMatch(/^http:\/\/0\.0\.0\.0:\d+$/);
+  });
+
+  const everywhere = { SEKISHO_HOSTNAME: "" };
+  it.each<[string, unknown, Record<string, string>, RegExp]>([
+    ["that lets in anyone, on every interface", {}, everywhere, /^Anyone could run tasks on 0\.0\.0\.0: .*"none"/],
+    ["with another agent than the bundle's", { agent: "./mine.ts" }, {}, /execution\.agent must be "echo"/],
+    [
+      "whose secrets are not there",
+      { authenticator: { type: "bearer", tokens: [{ env: "TOKEN_A" }, { secretsManager: "token-b" }] } },
+      {},
+      /TOKEN_A is not set[\s\S]*token-b must be an environment variable/,
+    ],
+    [
+      "whose token could be guessed",
+      { authenticator: { type: "bearer", tokens: [{ env: "HOST_TOKEN" }] } },
+      { HOST_TOKEN: "hunter2" },
+      /^(?![\s\S]*hunter2)[\s\S]*HOST_TOKEN is shorter than 20 characters/,
+    ],
+    ["with problems", { authenticator: { type: "jwt" } }, {}, /execution\.authenticator\.issuers/],
+    [
+      "and variables with problems",
+      {},
+      { PORT: "http", SEKISHO_LOG_LEVEL: "loud" },
+      /PORT: [\s\S]*SEKISHO_LOG_LEVEL: /,
+    ],
+    ["and a store that is none", {}, { SEKISHO_STORE: "server.cjs" }, /server\.cjs is not a database/],
+  ])("%s ends the process with 1 and says why", async (_name, execution, more, why) => {
+    const { folder, env } = containers.withConfig(execution);
+    const { exit, said } = containers.run(startText, { folder, env: { ...env, ...more } });
+    expect(await exit).toEqual([1, null]);
+    expect(said()).toMatch(why);
+    expect(said()).not.toMatch(/^ +at /m);
+  });
+});
+
+it("listens where platforms look for it, unless told otherwise", () => {
+  const { hostname, port, store } = readContainerEnvironment({});
+  expect({ hostname, port, store }).toEqual({ hostname: "0.0.0.0", port: 8080, store: resolve("execution.db") });
+  expect(readContainerEnvironment({ PORT: "9000" }).port).toBe(9000);
+});
+
+const platform = { type: "platform" };
+const everywhere = { SEKISHO_HOSTNAME: "" };
+
+function start(execution: object, more: Record<string, string> = {}): Promise<Started> {
+  const { folder, env } = containers.withConfig(execution);
+  return containers.start({ folder, env: { ...env, ...more } });
+}
+
+function cardOf(url: string): Promise<Response> {
+  return fetch(`${url}/.well-known/agent-card.json`, { headers: { "a2a-version": "1.0" } });
+}
+
+function post(url: string, method: string, params: unknown): Promise<Response> {
+  const headers = { "content-type": "application/json", "a2a-version": "1.0" };
+  return fetch(`${url}/a2a`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ jsonrpc: "2.0", id: "1", method, params }),
+  });
+}
+
+async function result<T = A2aTask>(url: string, method: string, params: unknown): Promise<T> {
+  return ((await (await post(url, method, params)).json()) as { result: T }).result;
+}
+
+describe("a container", () => {
+  it("is an A2A agent at the address that its configuration says", async () => {
+    const { url } = await start({ a2a: { url: "https://agents.example/a2a" }, authenticator: platform }, everywhere);
+    const card = (await (await cardOf(url)).json()) as AgentCard;
+    expect(card.supportedInterfaces.map((each) => each.url)).toEqual(new Array(2).fill("https://agents.example/a2a"));
+    expect(card.capabilities).toMatchObject({ streaming: true, pushNotifications: true });
+    const { task } = await result<{ task: A2aTask }>(url, "SendMessage", { message: userMessage("hi") });
+    expect(task.status.state).toBe("TASK_STATE_COMPLETED");
+  });
+
+  it("is one on loopback where it was not told its address, and none elsewhere", async () => {
+    const [near, far] = await Promise.all([start({}), start({ authenticator: platform }, everywhere)]);
+    const card = (await (await cardOf(near.url)).json()) as AgentCard;
+    expect(card.supportedInterfaces[0]?.url).toBe(`${near.url}/`);
+    expect((await cardOf(far.url)).status).toBe(404);
+    expect((await far.call("SendMessage", { message: userMessage("hi") })).error?.code).toBe(-32601);
+    expect((await far.call("execute_task", hello)).result?.status).toBe("success");
+  });
+
+  it("tells a receiver that was away after its own next start", async () => {
+    const receiver = await startReceiver({ answers: [503, 503] });
+    const execution = { a2a: { push: { allowLoopback: true } } };
+    const first = await start(execution);
+    const configuration = { taskPushNotificationConfig: { url: receiver.url } };
+    await result(first.url, "SendMessage", { message: userMessage("hi"), configuration });
+    await eventually(() => statesOf(receiver.received).includes("TASK_STATE_COMPLETED"));
+    first.child.kill("SIGTERM");
+    expect(await first.exit).toEqual([0, null]);
+    const told = receiver.received.length;
+    const env = { SEKISHO_CONFIG_FILE: "other.json" };
+    await containers.start({ folder: first.folder, env });
+    await eventually(() => receiver.received.length > told);
+    expect(statesOf(receiver.received).at(-1)).toBe("TASK_STATE_COMPLETED");
+    await receiver.close();
+  });
+
+  it("ends its streams on SIGTERM as streams end, and itself with 0, however long a question may wait", async () => {
+    const { url, child, exit } = await start({});
+    const { task } = await result<{ task: A2aTask }>(url, "SendMessage", { message: userMessage("ask me") });
+    const stream = dataOf(await post(url, "SubscribeToTask", { id: task.id }));
+    const { value: first = "{}" } = await stream.next();
+    expect((JSON.parse(first) as { result: StreamEvent }).result).toMatchObject({ task: { id: task.id } });
+    child.kill("SIGTERM");
+    expect(await stream.next()).toEqual({ done: true, value: undefined });
+    expect(await exit).toEqual([0, null]);
+  });
+});
+
+describe("a container that cannot start ends with 1 and a line that says why", () => {
+  const signature = { key: { env: "CARD_KEY" }, keyId: "k" };
+  const other = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+
+  it.each<[string, object, Record<string, string>, RegExp]>([
+    ["its key is not there", { a2a: { signature } }, {}, /CARD_KEY is not set/],
+    ["its key is none", { a2a: { signature } }, { CARD_KEY: "hunter2" }, /execution\.a2a\.signature/],
+    ["its key is of another algorithm", { a2a: { signature } }, { CARD_KEY: other }, /ES256/],
+    ["anyone could call it", { a2a: { url: "https://agents.example/" } }, everywhere, /Anyone could run tasks/],
+  ])("because %s", async (_why, execution, more, why) => {
+    const { folder, env } = containers.withConfig(execution);
+    const { exit, said } = containers.run(startText, { folder, env: { ...env, ...more } });
+    expect(await exit).toEqual([1, null]);
+    expect(said()).toMatch(why);
+    expect(said()).not.toMatch(/hunter2|^ +at /m);
+  });
+});

@@ -1,0 +1,435 @@
+/** The HTTP face of the host: paths, statuses, who is let in, limits before anything is parsed, and a million hostile bytes. */
+import { afterAll, describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { responseSchema } from "../../../contracts/envelope.ts";
+import { errorDataSchema } from "../../../contracts/error-data.ts";
+import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
+import {
+  createAuthenticator,
+  createBearerAuthenticator,
+} from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+import { isTooDeep } from "../../../lambdas/shared/untrusted-input.ts";
+import { type Answer, createGate, createTestHost, hello, post, yielding } from "../test-host.ts";
+
+const request = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "execute_task", params: hello });
+
+async function answerOf(response: Response): Promise<Answer> {
+  expect(response.headers.get("content-type")).toBe("application/json");
+  return (await response.json()) as Answer;
+}
+
+describe("paths", () => {
+  it.each(["/", "/invocations"])("POST %s takes requests, with a query or without", async (path) => {
+    const { host } = createTestHost();
+    for (const query of ["", "?qualifier=DEFAULT"]) {
+      const response = await host.handle(post(request, { path: path + query }));
+      expect(response.status).toBe(200);
+      expect((await answerOf(response)).result?.response_text).toBe("done");
+    }
+  });
+
+  it("GET /ping says to the platform whether an agent is at work, and to anyone else that the host is up", async () => {
+    const gate = createGate();
+    const { host, call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
+    const stranger = async () => (await host.handle(new Request("http://127.0.0.1/ping"))).json();
+    const platform = async () => {
+      const exchange = { method: "GET", path: "/ping", platformPrincipal: "agentcore", canStream: false };
+      const { body } = await host.exchange({
+        ...exchange,
+        query: () => undefined,
+        header: () => undefined,
+        readBody: async () => new Uint8Array(),
+        signal: new AbortController().signal,
+      });
+      return JSON.parse(String(body));
+    };
+    expect([await stranger(), await platform()]).toEqual([{ status: "Healthy" }, { status: "Healthy" }]);
+    const { result } = await call("execute_task", hello);
+    expect([await stranger(), await platform()]).toEqual([{ status: "Healthy" }, { status: "HealthyBusy" }]);
+    gate.letGo();
+    await call("get_task", { task_id: result?.task_id, wait_ms: 10_000 });
+  });
+
+  it.each([
+    ["/healthz", { status: "ok" }],
+    ["/openrpc.json", expect.objectContaining({ openrpc: expect.any(String), methods: expect.any(Array) })],
+  ])("GET %s needs no credentials", async (path, expected) => {
+    const { host } = createTestHost({ authenticator: createBearerAuthenticator({ readTokens: async () => ["t"] }) });
+    const response = await host.handle(new Request(`http://127.0.0.1${path}`));
+    expect([response.status, await response.json()]).toEqual([200, expected]);
+  });
+
+  it.each([
+    ["GET", "/nothing", 404, null],
+    ["POST", "/rpc", 404, null],
+    ["GET", "/", 405, "POST"],
+    ["DELETE", "/invocations", 405, "POST"],
+    ["POST", "/ping", 405, "GET, HEAD"],
+    ["POST", "/openrpc.json", 405, "GET, HEAD"],
+  ])("%s %s is %i without a body", async (method, path, status, allow) => {
+    const response = await createTestHost().host.handle(new Request(`http://127.0.0.1${path}`, { method }));
+    expect([response.status, response.headers.get("allow"), await response.text()]).toEqual([status, allow, ""]);
+  });
+});
+
+describe("the configured bearer authenticator", () => {
+  it("lets nobody in, and says why in the log, while one of its tokens is shorter than 20 characters", async () => {
+    const config = { type: "bearer" as const, tokens: [{ env: "OLD" }, { env: "NEW" }] };
+    const tokens: Record<string, string> = { OLD: "a-token-of-this-test-alone", NEW: "nineteen-characters" };
+    const readSecret = async (reference: object) => ("env" in reference ? (tokens[String(reference.env)] ?? "") : "");
+    let nowMs = 0;
+    const authenticator = createAuthenticator({ config, readSecret, now: () => nowMs });
+    const { host, lines } = createTestHost({ authenticator });
+    const ask = async (token = "") => {
+      const response = await host.handle(post(request, { headers: { authorization: `Bearer ${token}` } }));
+      return ((await response.json()) as Answer).error?.data.reason;
+    };
+    expect([await ask(tokens.OLD), await ask(tokens.NEW)]).toEqual(["unavailable", "unavailable"]);
+    expect(lines.join("")).toContain('"cause_kind":"TokenTooShort"');
+    tokens.NEW = "exactly-20-characters".slice(1);
+    nowMs = 2000;
+    expect([await ask(tokens.OLD), await ask(tokens.NEW)]).toEqual([undefined, undefined]);
+  });
+});
+
+describe("the bearer authenticator", () => {
+  const authenticator = createBearerAuthenticator({ readTokens: async () => ["old-token", "new-token"] });
+
+  it.each(["Bearer old-token", "Bearer new-token", "bearer new-token"])("lets in %s", async (authorization) => {
+    const { call } = createTestHost({ authenticator });
+    expect((await call("execute_task", hello, { headers: { authorization } })).result?.status).toBe("success");
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ["no header", {}],
+    ["an empty one", { authorization: "" }],
+    ["no token", { authorization: "Bearer " }],
+    ["another token", { authorization: "Bearer other" }],
+    ["the beginning of one", { authorization: "Bearer old-toke" }],
+    ["one and more", { authorization: "Bearer old-token2" }],
+    ["two at once", { authorization: "Bearer old-token new-token" }],
+    ["another scheme", { authorization: "Basic old-token" }],
+  ])("refuses %s with 401, and says how one would be let in", async (_name, headers) => {
+    const { host, lines } = createTestHost({ authenticator });
+    const response = await host.handle(post(request, { headers }));
+    expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+    const { id, error } = await answerOf(response);
+    expect([id, error?.code]).toEqual([null, -32066]);
+    expect(JSON.stringify(error) + lines.join("")).not.toMatch(/old-toke|other/);
+  });
+
+  it("refuses with 200 on /invocations, where the platform would replace the body", async () => {
+    const { host } = createTestHost({ authenticator });
+    const response = await host.handle(post(request, { path: "/invocations" }));
+    expect([response.status, (await answerOf(response)).error?.data.reason]).toEqual([200, "unauthenticated"]);
+  });
+
+  it("reads nothing of the body before", async () => {
+    const { host } = createTestHost({ authenticator });
+    let pulled = 0;
+    const body = new ReadableStream<Uint8Array>({ pull: () => void pulled++ }, { highWaterMark: 0 });
+    expect((await host.handle(post(body))).status).toBe(401);
+    expect(pulled).toBe(0);
+  });
+
+  it.each([[[]], [[""]]])("lets nobody in where the tokens are %j", async (tokens) => {
+    const { host } = createTestHost({ authenticator: createBearerAuthenticator({ readTokens: async () => tokens }) });
+    for (const authorization of ["Bearer", "Bearer ", "Bearer x"]) {
+      expect((await host.handle(post(request, { headers: { authorization } }))).status).toBe(401);
+    }
+  });
+
+  it("sees a rotated token with the next request", async () => {
+    let token = "one";
+    const { host } = createTestHost({ authenticator: createBearerAuthenticator({ readTokens: async () => [token] }) });
+    const withOne = { headers: { authorization: "Bearer one" } };
+    expect((await host.handle(post(request, withOne))).status).toBe(200);
+    token = "two";
+    expect((await host.handle(post(request, withOne))).status).toBe(401);
+  });
+
+  it("lets nobody in where the tokens cannot be read, and tells only that it may be tried again", async () => {
+    const readTokens = () => Promise.reject(new Error("vault at 10.0.0.7"));
+    const { host, lines } = createTestHost({ authenticator: createBearerAuthenticator({ readTokens }) });
+    const response = await host.handle(post(request, { headers: { authorization: "Bearer x" } }));
+    const { error } = await answerOf(response);
+    expect(error?.data).toEqual({ reason: "unavailable", retryable: true });
+    expect(lines.join("")).not.toContain("10.0.0.7");
+  });
+});
+
+describe("without an authenticator", () => {
+  it.each([
+    ["a page of another site", { origin: "https://evil.example" }],
+    ["a page in a sandbox", { origin: "null" }],
+    ["a name that somebody's DNS points here", { host: "evil.example:8080" }],
+    ["a host that looks like loopback", { host: "127.0.0.1.evil.example" }],
+  ])("%s is refused", async (_name, headers) => {
+    const response = await createTestHost().host.handle(post(request, { headers }));
+    expect(response.status).toBe(401);
+  });
+
+  it.each(["127.0.0.1:8080", "localhost:8080", "[::1]:8080"])("the host %s is served", async (host) => {
+    const response = await createTestHost().host.handle(post(request, { headers: { host } }));
+    expect(response.status).toBe(200);
+  });
+});
+
+describe("limits", () => {
+  it.each(["text/plain", "application/jsonp", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded"])(
+    "the content type %s is refused",
+    async (type) => {
+      const response = await createTestHost().host.handle(post(request, { headers: { "content-type": type } }));
+      const reason = (await answerOf(response)).error?.data.reason;
+      expect([response.status, reason]).toEqual([200, "content_type_not_supported"]);
+    },
+  );
+
+  it.each(["application/json", "Application/JSON; charset=utf-8", "application/json ;charset=UTF-8"])(
+    "the content type %s is taken",
+    async (type) => {
+      const response = await createTestHost().host.handle(post(request, { headers: { "content-type": type } }));
+      expect((await answerOf(response)).result?.status).toBe("success");
+    },
+  );
+
+  it("a body that is announced as too large is 413 and not read", async () => {
+    let pulled = 0;
+    const body = new ReadableStream<Uint8Array>({ pull: () => void pulled++ }, { highWaterMark: 0 });
+    const headers = { "content-length": String(256 * 1024 + 1) };
+    const response = await createTestHost().host.handle(post(body, { headers }));
+    expect([response.status, (await answerOf(response)).error?.code, pulled]).toEqual([413, -32075, 0]);
+  });
+
+  it.each([
+    ["exactly the limit", 0, 200],
+    ["one byte more, without an announcement", 1, 413],
+  ])("a body of %s", async (_name, extra, status) => {
+    const bytes = new Uint8Array(256 * 1024 + extra).fill(0x20);
+    bytes.set(new TextEncoder().encode(request));
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (let at = 0; at < bytes.length; at += 50_000) controller.enqueue(bytes.subarray(at, at + 50_000));
+        controller.close();
+      },
+    });
+    expect((await createTestHost().host.handle(post(body))).status).toBe(status);
+  });
+
+  it.each([
+    ["that never ends", () => new Promise<void>(() => {})],
+    ["that breaks off", () => Promise.reject(new Error("reset by 10.0.0.7"))],
+  ])("a body %s is unavailable: the request may be sent again", async (_name, pull) => {
+    const { host } = createTestHost({ bodyTimeoutMs: 20 });
+    const response = await host.handle(post(new ReadableStream<Uint8Array>({ pull })));
+    const { error } = await answerOf(response);
+    expect([response.status, error?.data]).toEqual([200, { reason: "unavailable", retryable: true }]);
+  });
+});
+
+describe("what is no request", () => {
+  const invalid = (body: unknown) => JSON.stringify(body);
+  it.each<[string, string, number]>([
+    ["an empty body", "", -32700],
+    ["half a request", request.slice(0, -1), -32700],
+    ["two requests in one", request + request, -32700],
+    ["a batch", `[${request}]`, -32600],
+    ["an empty batch", "[]", -32600],
+    ["null", "null", -32600],
+    ["a number", "7", -32600],
+    ["a notification", invalid({ jsonrpc: "2.0", method: "execute_task", params: hello }), -32600],
+    ["an id that is null", invalid({ jsonrpc: "2.0", id: null, method: "execute_task", params: hello }), -32600],
+    ["an id with a fraction", invalid({ jsonrpc: "2.0", id: 1.5, method: "execute_task", params: hello }), -32600],
+    ["an id of 129 characters", invalid({ jsonrpc: "2.0", id: "x".repeat(129), method: "get_task" }), -32600],
+    ["another version", invalid({ jsonrpc: "1.0", id: "1", method: "execute_task" }), -32600],
+    ["a method of the protocol's own", invalid({ jsonrpc: "2.0", id: "1", method: "rpc.other" }), -32600],
+  ])("%s", async (_name, body, code) => {
+    const response = await createTestHost().host.handle(post(body));
+    const { id, error } = await answerOf(response);
+    expect([response.status, id, error?.code]).toEqual([200, null, code]);
+  });
+
+  it("is not UTF-8, even inside a string", async () => {
+    const bytes = new Uint8Array(Buffer.from(request));
+    bytes[bytes.length - 5] = 0xff;
+    expect((await answerOf(await createTestHost().host.handle(post(bytes)))).error?.code).toBe(-32700);
+  });
+
+  it.each(["execute", "constructor", "__proto__", "toString", "EXECUTE_TASK"])(
+    "the method %s is unknown",
+    async (method) => {
+      const answer = await createTestHost().call(method, {}, { id: "mine" });
+      expect([answer.id, answer.error?.code]).toEqual(["mine", -32601]);
+    },
+  );
+
+  it("params that do not fit are told by place, never by value", async () => {
+    const params = { channel: "", text: 7, user_id: "the secret value".repeat(9), bot_token: 5 };
+    const answer = await createTestHost().call("execute_task", params, { id: 9 });
+    expect([answer.id, answer.error?.code]).toEqual([9, -32602]);
+    const issues = answer.error?.data.issues as { path: string }[];
+    expect(issues.map(({ path }) => path).sort()).toEqual(["bot_token", "channel", "text", "user_id"]);
+    expect(JSON.stringify(answer)).not.toContain("secret");
+  });
+
+  it("params by position are refused", async () => {
+    expect((await createTestHost().call("execute_task", ["C1", "hello"])).error?.code).toBe(-32602);
+  });
+});
+
+const nested = (levels: number) => JSON.parse("[".repeat(levels) + "]".repeat(levels));
+
+function depthOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+}
+
+/** Strings of what an ill-made count would stumble over. */
+const trap = fc.string({ unit: fc.constantFrom("[", "{", '"', "\\", "]", "関") });
+
+const json = fc.jsonValue({ stringUnit: fc.constantFrom("[", "{", '"', "\\", "]", "関") });
+
+describe("JSON", () => {
+  it("is too deep from 101 levels on, whatever stands in its texts", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 95, max: 105 }), trap, json, (levels, text, value) => {
+        const whole = `${`{${JSON.stringify(text)}:`.repeat(levels)}${JSON.stringify(value)}${"}".repeat(levels)}`;
+        expect(isTooDeep(Buffer.from(whole))).toBe(levels + depthOf(value) > 100);
+      }),
+    );
+  });
+});
+
+describe("a request that is nested too deeply", () => {
+  it.each([101, 5000, 60_000])("is refused as one, and nobody is alarmed: %i levels", async (levels) => {
+    const { host, lines } = createTestHost();
+    const body = `{"jsonrpc":"2.0","id":"1","method":"execute_task","params":{"channel":"C1","text":"t","x":${"[".repeat(levels)}${"]".repeat(levels)}}}`;
+    const answer = await host.handle(post(body));
+    expect(await answer.json()).toMatchObject({ id: null, error: { code: -32600 } });
+    expect(lines.map((line) => JSON.parse(line).level)).toEqual(["info"]);
+  });
+
+  it("is one only from there on", async () => {
+    const { call } = createTestHost();
+    expect((await call("execute_task", { ...hello, x: nested(98) })).result?.status).toBe("success");
+  });
+});
+
+describe("what an agent made that is nested too deeply", () => {
+  it.each<[string, Parameters<typeof yielding>]>([
+    ["in an artifact", [{ type: "artifact", artifact: { data: nested(101) } }]],
+    ["in its notes on usage", [{ type: "answer", text: "done", usage: { deep: nested(101) } }]],
+    ["for any stack", [{ type: "artifact", artifact: { data: nested(50_000) } }]],
+  ])("fails its task: %s", async (_what, updates) => {
+    const { call } = createTestHost({ agent: yielding(...updates, { type: "answer", text: "done" }) });
+    expect((await call("execute_task", hello)).error?.data.reason).toBe("execution_failed");
+  });
+});
+
+const secret = "hunter2-do-not-tell";
+const { host, lines } = createTestHost({ agent: createEchoAgent({ sleep: async () => {} }), syncBudgetMs: 0 });
+let sentBytes = 0;
+
+/** Text that must not come back in an error, nor be logged, wherever in a request it stood. */
+const marked = fc.string({ unit: "binary", maxLength: 20 }).map((text) => `${secret}${text}`);
+
+const value = fc.oneof(
+  marked,
+  fc.jsonValue(),
+  fc.constantFrom("2.0", "execute_task", "get_task", "C1", -1, Number.MAX_VALUE, null),
+);
+
+const names = "jsonrpc id method params channel text task_id request_id wait_ms __proto__ history".split(" ");
+
+const almostParams = fc.dictionary(fc.constantFrom(...names), value);
+
+const almostRequest = fc.record(
+  {
+    jsonrpc: fc.oneof(fc.constant("2.0"), value),
+    id: fc.oneof(fc.uuid(), fc.integer(), value),
+    method: fc.constantFrom("execute_task", "get_task", "cancel_task", "answer_task", "rpc.discover", "rpc.x", secret),
+    params: fc.oneof(almostParams, value),
+  },
+  { requiredKeys: [] },
+);
+
+async function expectContract(body: Uint8Array<ArrayBuffer>): Promise<void> {
+  sentBytes += body.byteLength;
+  const response = await host.handle(post(body));
+  expect(response.status).toBe(body.byteLength > 256 * 1024 ? 413 : 200);
+  const answer = responseSchema.parse(await response.json());
+  if (!("error" in answer)) return;
+  expect(errorDataSchema.safeParse(answer.error.data).success).toBe(true);
+  expect(Object.keys(answer.error).sort()).toEqual(["code", "data", "message"]);
+  expect(JSON.stringify(answer.error)).not.toContain(secret);
+}
+
+describe("hostile bodies", () => {
+  afterAll(async () => {
+    await host.stop({ graceMs: 1000 });
+  });
+
+  it("of any bytes", async () => {
+    const bytes = fc.uint8Array({ minLength: 0, maxLength: 8000, size: "max" });
+    await fc.assert(
+      fc.asyncProperty(bytes, (body) => expectContract(new Uint8Array(body))),
+      { numRuns: 200 },
+    );
+  });
+
+  it("of any JSON", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.json({ maxDepth: 5, noUnicodeString: false }), (body) => expectContract(utf8(body))),
+      { numRuns: 400 },
+    );
+  });
+
+  it("that are almost requests", async () => {
+    await fc.assert(
+      fc.asyncProperty(almostRequest, (body) => expectContract(utf8(JSON.stringify(body)))),
+      { numRuns: 1500 },
+    );
+  });
+
+  it("that are requests with a few bytes changed, cut or doubled", async () => {
+    const request = JSON.stringify({
+      jsonrpc: "2.0",
+      id: "1",
+      method: "execute_task",
+      params: { channel: "C1", text: secret },
+    });
+    const whole = Buffer.from(request);
+    const cut = fc.tuple(fc.nat(whole.length), fc.nat(whole.length), fc.uint8Array({ maxLength: 3 }));
+    await fc.assert(
+      fc.asyncProperty(cut, ([from, to, insert]) =>
+        expectContract(new Uint8Array(Buffer.concat([whole.subarray(0, from), insert, whole.subarray(to)]))),
+      ),
+      { numRuns: 1500 },
+    );
+  });
+
+  it.each([
+    ["deep arrays", "[".repeat(250_000)],
+    ["deep objects", '{"a":'.repeat(50_000)],
+    ["deep but whole", "[".repeat(100_000) + "]".repeat(100_000)],
+    ["deep params", `{"jsonrpc":"2.0","id":"1","method":"get_task","params":${"[".repeat(1e5)}${"]".repeat(1e5)}}`],
+    ["many keys", `{${Array.from({ length: 20_000 }, (_, index) => `"k${index}":1`).join(",")}}`],
+    ["a long number", `{"jsonrpc":"2.0","id":${"9".repeat(250_000)},"method":"get_task"}`],
+    ["a long text", `{"jsonrpc":"2.0","id":"1","method":"${"x".repeat(250_000)}"}`],
+    ["lone surrogates", '{"jsonrpc":"2.0","id":"\\ud800","method":"get_task","params":{"task_id":"\\udfff"}}'],
+    ["a text above the limit", " ".repeat(300_000)],
+  ])("with %s", async (_name, body) => {
+    await expectContract(utf8(body));
+  });
+
+  it("were a million bytes at least, none of it was logged, and the host still works", async () => {
+    expect(sentBytes).toBeGreaterThan(1_000_000);
+    expect(lines.join("")).not.toContain(secret);
+    const { status } = await host.handle(new Request("http://127.0.0.1/healthz"));
+    expect(status).toBe(200);
+  });
+});
+
+function utf8(text: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.from(text));
+}

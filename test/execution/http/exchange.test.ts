@@ -1,0 +1,289 @@
+/** Callers who are refused, and what one caller may have at once. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+import { type Authenticator, createAdmitCaller, createRunSlots } from "../../../lambdas/execution/http/exchange.ts";
+import { collectLog } from "../../doubles/collect-log.ts";
+import { createGate, createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
+
+const right = "the-right-token-of-this-test";
+
+function start(authenticator: Authenticator = createBearerAuthenticator({ readTokens: async () => [right] })) {
+  let nowMs = 0;
+  const { lines, log } = collectLog();
+  const admit = createAdmitCaller({ authenticator, now: () => nowMs, log });
+  return {
+    /** Message, reason and address of each line. */
+    logged: () =>
+      lines.map((line) => {
+        const { message, reason, source_address } = JSON.parse(line);
+        return [message, reason, source_address];
+      }),
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+    /** The principal, or the error. */
+    ask: (token: string | undefined, sourceAddress = "192.0.2.1") =>
+      admit({
+        header: (name) => (name === "authorization" && token ? `Bearer ${token}` : undefined),
+        sourceAddress,
+      }).catch((error: unknown) => error),
+  };
+}
+
+describe("an address", () => {
+  it("hears that a wrong token is final, however many came before it", async () => {
+    const { ask } = start();
+    for (let i = 0; i < 200; i++) {
+      expect(await ask(i % 2 === 0 ? "wrong" : undefined)).toMatchObject({
+        reason: "unauthenticated",
+        retryable: false,
+      });
+    }
+  });
+
+  it("is let in with the right token, however many wrong ones came from it", async () => {
+    const { ask } = start();
+    for (let i = 0; i < 200; i++) await ask("wrong");
+    expect(await ask(right)).toBe("bearer");
+  });
+
+  it("has one line in the log per minute", async () => {
+    const { ask, logged, pass } = start();
+    const line = ["request_refused", "unauthenticated", "192.0.2.1"];
+    for (let i = 0; i < 200; i++) await ask("wrong");
+    expect(logged()).toEqual([line]);
+    await ask("wrong", "192.0.2.2");
+    expect(logged()).toEqual([line, ["request_refused", "unauthenticated", "192.0.2.2"]]);
+    pass(60_000);
+    for (let i = 0; i < 10; i++) await ask("wrong");
+    expect(logged()).toHaveLength(3);
+  });
+
+  it("is forgotten where thousands come after it: the memory for them is bounded", async () => {
+    const { ask, logged } = start();
+    await ask("wrong");
+    for (let i = 0; i < 1000; i++) await ask("wrong", `198.51.100.${i}`);
+    await ask("wrong");
+    expect(logged().filter(([, , address]) => address === "192.0.2.1")).toHaveLength(2);
+  });
+});
+
+it("an authenticator that fails has one line per minute, and its callers may try again", async () => {
+  const { ask, logged, pass } = start({ kind: "jwt", authenticate: () => Promise.reject(new Error("away")) });
+  for (let i = 0; i < 10; i++) expect(await ask("any")).toMatchObject({ reason: "unavailable", retryable: true });
+  expect(logged()).toEqual([["authenticator_failed", undefined, undefined]]);
+  pass(60_000);
+  await ask("any");
+  expect(logged()).toHaveLength(2);
+});
+
+/** Everyone is who they say they are. */
+const authenticator: Authenticator = { kind: "bearer", authenticate: async ({ header }) => header("x-caller") };
+
+const as = (caller: string) => ({ headers: { "x-caller": caller } });
+const limits = { runsPerCaller: 2, openCallsPerCaller: 1000 };
+const refusal = { code: -32070, data: { reason: "rate_limited", retryable: true } };
+
+function startLimited(options: Parameters<typeof createTestHost>[0] = {}) {
+  const gate = createGate();
+  return { ...gate, ...createTestHost({ authenticator, agent: gate.agent, limits, syncBudgetMs: 0, ...options }) };
+}
+
+describe("runs of one caller", () => {
+  it("beyond the limit are refused with rate_limited and a time, and nothing is stored of them", async () => {
+    const { call, started, letGo } = startLimited();
+    for (let i = 0; i < 2; i++) expect((await call("execute_task", hello, as("a"))).result?.status).toBe("accepted");
+    const id = randomUUID();
+    const { error } = await call("execute_task", hello, { id, ...as("a") });
+    expect(error).toMatchObject(refusal);
+    expect(Number(error?.data.retry_after_ms)).toBeGreaterThanOrEqual(15_000);
+    expect(Number(error?.data.retry_after_ms)).toBeLessThanOrEqual(30_000);
+    expect((await call("get_task", { request_id: id }, as("a"))).error?.data.reason).toBe("task_not_found");
+    expect(started).toHaveLength(2);
+    letGo();
+  });
+
+  it("are bounded also where all of them come at the same moment", async () => {
+    const { call, started, letGo } = startLimited();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => call("execute_task", hello, as("a"))));
+    expect(answers.filter(({ result }) => result?.status === "accepted")).toHaveLength(2);
+    expect(answers.filter(({ error }) => error?.data.reason === "rate_limited")).toHaveLength(48);
+    expect(started).toHaveLength(2);
+    letGo();
+  });
+
+  it("take nothing away from another caller", async () => {
+    const { call, letGo } = startLimited();
+    for (let i = 0; i < 3; i++) await call("execute_task", hello, as("a"));
+    expect((await call("execute_task", hello, as("b"))).result?.status).toBe("accepted");
+    letGo();
+  });
+
+  it("make room when they end or are canceled: the same request is taken then", async () => {
+    const { call, letGo } = startLimited();
+    const first = await call("execute_task", hello, as("a"));
+    await call("execute_task", hello, as("a"));
+    const id = randomUUID();
+    const again = () => call("execute_task", hello, { id, ...as("a") });
+    expect((await again()).error).toMatchObject(refusal);
+    await call("cancel_task", { task_id: first.result?.task_id }, as("a"));
+    await eventually(async () => (await again()).result?.status === "accepted");
+    letGo();
+    await eventually(async () => (await again()).result?.status === "success");
+    for (let i = 0; i < 5; i++)
+      await eventually(async () => (await call("execute_task", hello, as("a"))).result !== undefined);
+  });
+
+  it.each(["cancel_task", "timeout"])("keep their place after %s until the agent returns", async (end) => {
+    const stubborn = createGate({ heedsSignal: false });
+    const { call } = startLimited({ agent: stubborn.agent });
+    const timeout_ms = end === "timeout" ? 1000 : 60_000;
+    for (let i = 0; i < 2; i++) {
+      const { result } = await call("execute_task", { ...hello, timeout_ms }, as("a"));
+      const name = { task_id: result?.task_id };
+      if (end === "cancel_task") await call(end, name, as("a"));
+      else await eventually(async () => (await call("get_task", name, as("a"))).error?.data.reason === end);
+    }
+    for (let i = 0; i < 5; i++) expect((await call("execute_task", hello, as("a"))).error).toMatchObject(refusal);
+    expect(stubborn.started).toHaveLength(2);
+    stubborn.letGo();
+    await eventually(async () => (await call("execute_task", hello, as("a"))).result !== undefined);
+  });
+
+  it("are not exceeded by repetitions of one request, of which one finds the store away", async () => {
+    const store = memoryStore();
+    const { promise: created, resolve: letCreate } = Promise.withResolvers<void>();
+    const lone = randomUUID();
+    let tries = 0;
+    const create: typeof store.create = async (request) => {
+      if (String(request.item.requestId) !== lone) return store.create(request);
+      tries += 1;
+      if (tries > 1) throw new Error("away");
+      await created;
+      return store.create(request);
+    };
+    const { call, started, letGo } = startLimited({ store: { ...store, create } });
+    await call("execute_task", hello, as("a"));
+    const first = call("execute_task", hello, { id: lone, ...as("a") });
+    await eventually(() => tries === 1);
+    const repeated = await call("execute_task", hello, { id: lone, ...as("a") });
+    expect(repeated.error?.data.reason).toBe("unavailable");
+    // The place of the first one is still its own.
+    expect((await call("execute_task", hello, as("a"))).error).toMatchObject(refusal);
+    letCreate();
+    expect((await first).result?.status).toBe("accepted");
+    expect(started).toHaveLength(2);
+    letGo();
+  });
+
+  it("are found by a repetition of their request, which needs no room", async () => {
+    const { call, letGo } = startLimited();
+    const id = randomUUID();
+    await call("execute_task", hello, { id, ...as("a") });
+    await call("execute_task", hello, as("a"));
+    expect((await call("execute_task", hello, { id, ...as("a") })).result?.status).toBe("accepted");
+    letGo();
+  });
+
+  it("do not go on with an answer beyond the limit, which may be given again", async () => {
+    let asks = true;
+    const gate = createGate();
+    const asking = yielding({ type: "question", prompt: "Which one?" });
+    const { call } = startLimited({ agent: (task, context) => (asks ? asking : gate.agent)(task, context) });
+    const { result } = await call("execute_task", hello, as("a"));
+    const question = { task_id: result?.task_id };
+    await eventually(async () => (await call("get_task", question, as("a"))).result?.status === "input_required");
+    asks = false;
+    for (let i = 0; i < 2; i++) await call("execute_task", hello, as("a"));
+    const answer = { id: randomUUID(), ...as("a") };
+    expect((await call("answer_task", { ...question, text: "this" }, answer)).error).toMatchObject(refusal);
+    expect((await call("get_task", question, as("a"))).result?.status).toBe("input_required");
+    gate.letGo();
+    await eventually(
+      async () => (await call("answer_task", { ...question, text: "this" }, answer)).result?.status !== undefined,
+    );
+    await eventually(async () => (await call("get_task", question, as("a"))).result?.status === "success");
+  });
+
+  it("leave no place taken where the store does not take the task", async () => {
+    const store = memoryStore();
+    let isAway = true;
+    const create: typeof store.create = (request) =>
+      isAway ? Promise.reject(new Error("away")) : store.create(request);
+    const { call, letGo } = startLimited({ store: { ...store, create } });
+    for (let i = 0; i < 5; i++) {
+      expect((await call("execute_task", hello, as("a"))).error?.data.reason).toBe("unavailable");
+    }
+    isAway = false;
+    expect((await call("execute_task", hello, as("a"))).result?.status).toBe("accepted");
+    letGo();
+  });
+});
+
+describe("calls of a caller that may not wait", () => {
+  it("are answered at once, while other callers wait for the end", async () => {
+    const mayWait = (principal: string) => principal === "patient";
+    const { call, letGo } = startLimited({ limits: { ...limits, runsPerCaller: 9 }, syncBudgetMs: 60_000, mayWait });
+    let isHeld = true;
+    const held = call("execute_task", hello, as("patient")).finally(() => {
+      isHeld = false;
+    });
+    const { result } = await call("execute_task", hello, as("a"));
+    expect(result?.status).toBe("accepted");
+    const poll = { task_id: result?.task_id, wait_ms: 25_000 };
+    expect((await call("get_task", poll, as("a"))).result?.status).toBe("accepted");
+    expect(isHeld).toBe(true);
+    letGo();
+    expect((await held).result?.status).toBe("success");
+  });
+});
+
+describe("calls of one caller that wait", () => {
+  it("are answered at once beyond the limit", async () => {
+    const { call, letGo } = startLimited({ limits: { runsPerCaller: 9, openCallsPerCaller: 1 } });
+    const { result } = await call("execute_task", hello, as("a"));
+    const wait = (ms: number) => call("get_task", { task_id: result?.task_id, wait_ms: ms }, as("a"));
+    let isHeld = true;
+    const held = wait(25_000).finally(() => {
+      isHeld = false;
+    });
+    // Whether the first one waits already shows in the second one's being answered.
+    expect((await wait(25_000)).result?.status).toBe("accepted");
+    expect(isHeld).toBe(true);
+    letGo();
+    expect((await held).result?.status).toBe("success");
+  });
+});
+
+it("a place count never gives more than there are, and has all of them again at the end", () => {
+  const ids = fc.constantFrom("1", "2", "3");
+  const acts = fc.array(fc.record({ act: fc.constantFrom("take", "occupy", "release"), id: ids }), {
+    maxLength: 50,
+    size: "max",
+  });
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 2 }), acts, (max, list) => {
+      const slots = createRunSlots({ max });
+      const held: { id: string; release: () => void }[] = [];
+      for (const { act, id } of list) {
+        if (act === "release") {
+          const first = held.findIndex((each) => each.id === id);
+          const [gone] = first === -1 ? [] : held.splice(first, 1);
+          // A second time changes nothing.
+          for (const _ of [1, 2]) gone?.release();
+          continue;
+        }
+        const taken = new Set(held.map((each) => each.id));
+        const isFree = taken.has(id) || taken.size < max;
+        const release = slots[act]({ principal: "a", id });
+        expect(release !== undefined).toBe(act === "occupy" || isFree);
+        if (release !== undefined) held.push({ id, release });
+      }
+      for (const { release } of held) release();
+      for (let i = 0; i < max; i++) expect(slots.take({ principal: "a", id: `new ${i}` })).toBeDefined();
+      expect(slots.take({ principal: "a", id: "more" })).toBeUndefined();
+    }),
+  );
+});

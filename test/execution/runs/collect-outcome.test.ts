@@ -1,0 +1,120 @@
+/** An answer that is told while it is written: what is kept of it, who is woken by it, and where it is not told. */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { acceptedResultSchema } from "../../../contracts/methods.ts";
+import { diffTaskEvents, toA2aTask } from "../../../lambdas/execution/a2a/view.ts";
+import type { Agent, TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
+import { collectOutcome, startAgentSpan } from "../../../lambdas/execution/runs/collect-outcome.ts";
+import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { agentContext, agentTask } from "../agents/agent-context.ts";
+import { recordOf } from "../tasks/records.ts";
+import { createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
+
+const writes = (partial: string, more: object = {}): TaskUpdate => ({ type: "progress", partial, ...more });
+
+/** What is told after each of the updates. */
+async function toldOf(...updates: TaskUpdate[]) {
+  const told: unknown[] = [];
+  const agent = yielding(...updates);
+  const onNews = ({ progress }: { progress?: unknown }) => void told.push(progress);
+  await collectOutcome({ agent, task: agentTask(hello), context: agentContext(), onNews });
+  return told;
+}
+
+describe("what is written of an answer", () => {
+  it("stays while other progress comes and goes, and until more of it comes", async () => {
+    const told = await toldOf(
+      { type: "progress", text: "Reading", percent: 10 },
+      writes("The"),
+      { type: "progress", text: "Reading again" },
+      writes("The answer", { text: "Writing" }),
+      writes(""),
+    );
+    expect(told).toEqual([
+      { text: "Reading", percent: 10 },
+      { partial_text: "The" },
+      { text: "Reading again", partial_text: "The" },
+      { text: "Writing", partial_text: "The answer" },
+      { partial_text: "" },
+    ]);
+  });
+
+  it("is told as its first 12,000 characters, none of which is half a one", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 11_990, max: 12_010 }), fc.integer({ min: 0, max: 5 }), async (plain, cut) => {
+        const whole = `${"x".repeat(plain)}🏯🏯🏯`;
+        const [progress] = await toldOf(writes(whole.slice(0, whole.length - cut)));
+        const told = acceptedResultSchema.shape.progress.parse(progress)?.partial_text ?? "";
+        expect(whole.startsWith(told)).toBe(true);
+        expect(told.isWellFormed()).toBe(true);
+        expect(told.length).toBeGreaterThanOrEqual(Math.min(11_999, whole.length - cut - 1));
+        expect(told.length).toBeLessThanOrEqual(12_000);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("wakes whoever waits for the task, and is gone with its end", async () => {
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const agent: Agent = async function* () {
+      yield writes("The");
+      await gates[0]?.promise;
+      yield writes("The answer");
+      await gates[1]?.promise;
+      yield { type: "answer", text: "The answer is 42." };
+    };
+    const store = memoryStore();
+    const { call } = createTestHost({ agent, store, syncBudgetMs: 0, progressMs: 1 });
+    const { task_id } = (await call("execute_task", hello)).result ?? {};
+    await eventually(async () => (await store.get({ id: task_id ?? "" }))?.progress !== undefined);
+    const waiting = call("get_task", { task_id, wait_ms: 25_000 });
+    gates[0]?.resolve();
+    expect((await waiting).result).toMatchObject({ status: "accepted", progress: { partial_text: "The answer" } });
+    gates[1]?.resolve();
+    const ended = await call("get_task", { task_id, wait_ms: 25_000 });
+    expect(ended.result).toMatchObject({ status: "success", response_text: "The answer is 42." });
+    expect(JSON.stringify(await store.get({ id: task_id ?? "" }))).not.toContain("partial_text");
+  });
+
+  it("gives way where the record has no room for it", async () => {
+    // As JSON each of these characters takes six bytes.
+    const escapes = (count: number) => "\u0001".repeat(count);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const agent: Agent = async function* ({ answers }) {
+      if (answers.length === 0) yield { type: "question", prompt: "More?" };
+      yield writes(escapes(12_000), { text: "nearly" });
+      await promise;
+      yield { type: "answer", text: "done" };
+    };
+    const { call } = createTestHost({ agent, progressMs: 1 });
+    const { task_id } = (await call("execute_task", { ...hello, text: escapes(30_000) })).result ?? {};
+    await call("answer_task", { task_id, text: escapes(25_000) });
+    const look = async () => (await call("get_task", { task_id })).result?.progress;
+    await eventually(async () => (await look())?.text === "nearly");
+    expect(await look()).toEqual({ text: "nearly" });
+    resolve();
+    expect((await call("get_task", { task_id, wait_ms: 10_000 })).result?.response_text).toBe("done");
+  });
+});
+
+it("an A2A client is told nothing of it: there a status is what the agent says, and an artifact is whole", () => {
+  const before = toA2aTask({ task: recordOf({ progress: { text: "Writing" } }) });
+  const after = toA2aTask({ task: recordOf({ progress: { text: "Writing", partial_text: "The answer" } }) });
+  expect(diffTaskEvents({ previous: before, next: after })).toEqual([]);
+  expect(JSON.stringify(after)).not.toContain("The answer");
+});
+
+const task = { id: "t", requestId: "00000001-0000-5000-8000-000000000000", trace: createTrace() };
+const conversationOf = (contextId: string | undefined) =>
+  startAgentSpan({ agentName: "echo", task, contextId }).attributes?.["gen_ai.conversation.id"];
+
+describe("the span of an agent's turn", () => {
+  it("names the conversation as the agent knows it", () => {
+    const id = "00000002-0000-8000-8000-000000000000";
+    expect(conversationOf(id)).toBe(id);
+  });
+
+  it("names none where the caller named none", () => {
+    expect(conversationOf(undefined)).toBeUndefined();
+  });
+});

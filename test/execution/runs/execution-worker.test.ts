@@ -1,0 +1,322 @@
+/** A host that runs no agent itself: tasks go through a queue to a worker, and the store tells how they ended. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import type { HostOptions } from "../../../lambdas/execution/host.ts";
+import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
+import { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
+import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
+import { answering, createGate, eventually, hello, memoryStore, yielding } from "../test-host.ts";
+import { createQueuedHost } from "./queued-host.ts";
+
+const never = new AbortController().signal;
+const minuteMs = 60_000;
+
+describe("a host that queues its tasks", () => {
+  it("answers with the result itself where the worker is done within the budget", async () => {
+    const { call, startWorker, host } = createQueuedHost();
+    startWorker({ agent: answering("from the worker") });
+    expect((await call("execute_task", hello)).result?.response_text).toBe("from the worker");
+    expect(host.busy()).toBe(false);
+  });
+
+  it("names the caller of each message to the queue, so that it can be fair, and not by name", async () => {
+    const authenticate: Authenticator["authenticate"] = async ({ header }) => header("x-caller");
+    const { call, groups } = createQueuedHost({ syncBudgetMs: 0, authenticator: { kind: "bearer", authenticate } });
+    const callers = ["111122223333:role/Slack", "111122223333:role/Other", "111122223333:role/Slack"];
+    for (const caller of callers) await call("execute_task", hello, { headers: { "x-caller": caller } });
+    expect(groups).toEqual([groups[0], groups[1], groups[0]]);
+    expect(groups[0]).not.toBe(groups[1]);
+    // What SQS takes for a group (task-queue.ts), or the message would have none.
+    for (const group of groups) expect(group).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  it("answers accepted after the budget; the result and progress are found in the store", async () => {
+    const { call, startWorker } = createQueuedHost({ syncBudgetMs: 0 });
+    const gate = createGate({ updates: [{ type: "progress", text: "half" }] });
+    startWorker({ agent: gate.agent });
+    const { result } = await call("execute_task", hello);
+    expect(result?.status).toBe("accepted");
+    const name = { task_id: result?.task_id };
+    await eventually(async () => (await call("get_task", name)).result?.progress?.text === "half");
+    gate.letGo();
+    await eventually(async () => (await call("get_task", name)).result?.response_text === "done");
+  });
+
+  it("starts the agent once, however often the request is repeated and whoever receives its messages", async () => {
+    const { call, startWorker, sent } = createQueuedHost({ syncBudgetMs: 0 });
+    const id = randomUUID();
+    await Promise.all(Array.from({ length: 8 }, () => call("execute_task", hello, { id })));
+    expect(sent.length).toBeGreaterThan(1);
+    const gate = createGate();
+    startWorker({ agent: gate.agent });
+    startWorker({ agent: gate.agent });
+    await gate.firstStart;
+    gate.letGo();
+    expect((await call("get_task", { request_id: id, wait_ms: 10_000 })).result?.response_text).toBe("done");
+    expect(gate.started).toHaveLength(1);
+  });
+
+  it("puts an id into its queue, never a text, a token or a name", async () => {
+    const { call, sent, lines } = createQueuedHost({ syncBudgetMs: 0 });
+    const { result } = await call("execute_task", {
+      ...hello,
+      text: "hunter2",
+      bot_token: "xoxb-hunter2",
+      user_id: "U9",
+    });
+    expect(sent.map((body) => JSON.parse(body))).toEqual([{ taskId: result?.task_id }]);
+    expect(lines.join("")).not.toContain("hunter2");
+  });
+
+  it("hands no token to the worker's agent", async () => {
+    const { call, startWorker } = createQueuedHost();
+    const gate = createGate();
+    gate.letGo();
+    startWorker({ agent: gate.agent });
+    await call("execute_task", { ...hello, bot_token: "xoxb-hunter2" });
+    expect(gate.started[0]?.task).toEqual({ ...hello, parts: [{ text: hello.text }], answers: [] });
+  });
+
+  it("is unavailable where the queue is, and the repetition enqueues again", async () => {
+    const { call, startWorker, failing, sent } = createQueuedHost();
+    startWorker({ agent: answering("at last") });
+    const id = randomUUID();
+    failing.sends = 1;
+    expect((await call("execute_task", hello, { id })).error?.data).toMatchObject({
+      reason: "unavailable",
+      retryable: true,
+    });
+    expect((await call("execute_task", hello, { id })).result?.response_text).toBe("at last");
+    expect(sent).toHaveLength(2);
+  });
+
+  it("answers accepted where the store cannot be read while it waits: a task that was taken is not refused", async () => {
+    const store = { ...memoryStore(), get: () => Promise.reject(new Error("the store is away")) };
+    const { call, sent } = createQueuedHost({ syncBudgetMs: 5000, store });
+    expect((await call("execute_task", hello)).result?.status).toBe("accepted");
+    expect(sent).toHaveLength(1);
+  });
+
+  it("cancels a task before a worker has it: its agent never starts", async () => {
+    const { call, startWorker } = createQueuedHost({ syncBudgetMs: 0 });
+    const { result } = await call("execute_task", hello);
+    await call("cancel_task", { task_id: result?.task_id });
+    const gate = createGate();
+    startWorker({ agent: gate.agent });
+    const next = await call("execute_task", hello);
+    gate.letGo();
+    await eventually(
+      async () => (await call("get_task", { task_id: next.result?.task_id })).result?.status === "success",
+    );
+    expect(gate.started).toHaveLength(1);
+    expect((await call("get_task", { task_id: result?.task_id })).error?.data.reason).toBe("canceled");
+  });
+
+  it("cancels a task in the worker, whose agent is told at the next renewal of the lease", async () => {
+    const { call, startWorker } = createQueuedHost({ syncBudgetMs: 0 });
+    const gate = createGate();
+    startWorker({ agent: gate.agent });
+    const { result } = await call("execute_task", hello);
+    await gate.firstStart;
+    expect((await call("cancel_task", { task_id: result?.task_id })).result?.status).toBe("canceled");
+    await eventually(() => gate.started[0]?.context.signal.aborted === true);
+    expect((await call("get_task", { task_id: result?.task_id })).error?.data.reason).toBe("canceled");
+  });
+});
+
+describe("a backlog", () => {
+  async function waiting() {
+    const time = { nowMs: 1_762_750_300_000 };
+    const host = createQueuedHost({ syncBudgetMs: 0, now: () => time.nowMs });
+    const { result } = await host.call("execute_task", hello);
+    const name = { task_id: result?.task_id };
+    return { ...host, time, poll: () => host.call("get_task", name), name };
+  }
+
+  it("is not multiplied by polls: one message after a minute, then after twice the time each, whoever asks", async () => {
+    const { poll, sent, time } = await waiting();
+    for (let polls = 0; polls < 10; polls += 1) await poll();
+    expect(sent).toHaveLength(1);
+    time.nowMs += minuteMs + 1;
+    const answers = await Promise.all(Array.from({ length: 10 }, poll));
+    expect(answers.map(({ result }) => result?.status)).toEqual(Array(10).fill("accepted"));
+    expect(sent).toHaveLength(2);
+    time.nowMs += minuteMs;
+    await poll();
+    expect(sent).toHaveLength(2);
+    time.nowMs += 2;
+    await poll();
+    expect(sent).toHaveLength(3);
+    time.nowMs += 2 * minuteMs;
+    await poll();
+    expect(sent).toHaveLength(3);
+    time.nowMs += 10;
+    await poll();
+    expect(sent).toHaveLength(4);
+    expect(new Set(sent).size).toBe(1);
+  });
+
+  it("is sent again a quarter of an hour later where a repetition was lost, however late that one was", async () => {
+    const { poll, sent, failing, time } = await waiting();
+    failing.sends = 1;
+    time.nowMs += 4 * 60 * minuteMs;
+    await poll();
+    expect(sent).toHaveLength(2);
+    time.nowMs += 15 * minuteMs;
+    await poll();
+    expect(sent).toHaveLength(2);
+    time.nowMs += 1;
+    await poll();
+    expect(sent).toHaveLength(3);
+  });
+
+  it("is not multiplied by a poll that waits either", async () => {
+    const { call, name, sent } = await waiting();
+    await call("get_task", { ...name, wait_ms: 400 });
+    expect(sent).toHaveLength(1);
+  });
+
+  it("is read even while the queue is away", async () => {
+    const { poll, sent, failing, time, lines } = await waiting();
+    failing.sends = 1;
+    time.nowMs += minuteMs + 1;
+    expect((await poll()).result?.status).toBe("accepted");
+    expect(sent).toHaveLength(2);
+    expect(lines.join("")).toContain('"message":"enqueue_failed"');
+  });
+
+  it("that outlasts a task's deadline ends it as a timeout, without its agent", async () => {
+    const { poll, time, startWorker } = await waiting();
+    time.nowMs += 9 * 3600_000;
+    const gate = createGate();
+    startWorker({ agent: gate.agent });
+    await eventually(async () => (await poll()).error?.data.reason === "timeout");
+    expect(gate.started).toHaveLength(0);
+  });
+});
+
+describe("a worker", () => {
+  async function submitted(store: TaskStore<ExecutionTask>, options: Partial<HostOptions> = {}) {
+    const host = createQueuedHost({ syncBudgetMs: 0, store, ...options });
+    const { result } = await host.call("execute_task", hello);
+    return { ...host, taskId: result?.task_id ?? "", name: { task_id: result?.task_id } };
+  }
+
+  it("that dies leaves a task that is told as lost, and that its next message does not start again", async () => {
+    const store = memoryStore();
+    const { call, taskId, name } = await submitted(store);
+    const gate = createGate();
+    let alive = true;
+    const dying: typeof store = {
+      ...store,
+      replace: async (request) => (alive ? store.replace(request) : Promise.reject(new Error("dead"))),
+    };
+    const times = { leaseMs: 40, lostAfterMs: 40 };
+    const first = createExecutionWorker({ ...times, store: dying, agent: gate.agent });
+    void first.run({ taskId, signal: never });
+    await gate.firstStart;
+    alive = false;
+    expect((await call("get_task", { ...name, wait_ms: 10_000 })).error?.data).toMatchObject({
+      reason: "execution_failed",
+      lost: true,
+    });
+    const second = createExecutionWorker({ ...times, store, agent: gate.agent });
+    await second.run({ taskId, signal: never });
+    expect(gate.started).toHaveLength(1);
+  });
+
+  it("resolves when the outcome is stored, and not before", async () => {
+    const store = memoryStore();
+    const { taskId } = await submitted(store);
+    const gate = createGate();
+    let isOver = false;
+    const run = createExecutionWorker({ store, agent: gate.agent }).run({ taskId, signal: never });
+    void run.then(() => (isOver = true));
+    await gate.firstStart;
+    expect([isOver, (await store.get({ id: taskId }))?.state]).toEqual([false, "working"]);
+    gate.letGo();
+    await run;
+    expect((await store.get({ id: taskId }))?.state).toBe("completed");
+  });
+
+  it("leaves alone what is unknown, over, or run by another", async () => {
+    const store = memoryStore();
+    const { taskId, call } = await submitted(store);
+    const gate = createGate();
+    const worker = createExecutionWorker({ store, agent: gate.agent });
+    const other = createExecutionWorker({ store, agent: yielding({ type: "failure", reason: "plan_error" }) });
+    await worker.run({ taskId: randomUUID(), signal: never });
+    const run = worker.run({ taskId, signal: never });
+    await gate.firstStart;
+    await other.run({ taskId, signal: never });
+    gate.letGo();
+    await run;
+    await other.run({ taskId, signal: never });
+    expect((await call("get_task", { task_id: taskId })).result?.response_text).toBe("done");
+  });
+
+  it("rejects where the store is away, so that the message comes again", async () => {
+    const store = memoryStore();
+    const { taskId } = await submitted(store);
+    for (const broken of ["get", "replace"] as const) {
+      const away = { ...store, [broken]: () => Promise.reject(new Error("away")) };
+      const run = createExecutionWorker({ store: away, agent: answering("a") }).run({ taskId, signal: never });
+      await expect(run).rejects.toMatchObject({ reason: "unavailable" });
+    }
+    expect((await store.get({ id: taskId }))?.state).toBe("submitted");
+  });
+
+  it("whose time is over stops its agent and stores the task as lost", async () => {
+    const store = memoryStore();
+    const { taskId, call, name } = await submitted(store);
+    const gate = createGate({ heedsSignal: false });
+    const ending = new AbortController();
+    const run = createExecutionWorker({ store, agent: gate.agent }).run({ taskId, signal: ending.signal });
+    await gate.firstStart;
+    ending.abort();
+    await run;
+    expect(gate.started[0]?.context.signal.aborted).toBe(true);
+    expect((await call("get_task", name)).error?.data).toMatchObject({ reason: "execution_failed", lost: true });
+  });
+
+  it("whose time is over before it began starts nothing, and runs other tasks later", async () => {
+    const store = memoryStore();
+    const { taskId } = await submitted(store);
+    const worker = createExecutionWorker({ store, agent: answering("done") });
+    await expect(worker.run({ taskId, signal: AbortSignal.abort() })).rejects.toThrow();
+    expect((await store.get({ id: taskId }))?.state).toBe("submitted");
+    await worker.run({ taskId, signal: never });
+    expect((await store.get({ id: taskId }))?.state).toBe("completed");
+  });
+
+  it.each(["hangs", "fails"])(
+    "whose time is over while the store %s leaves the task for its next message",
+    async (how) => {
+      const store = memoryStore();
+      const { taskId } = await submitted(store);
+      const reached = Promise.withResolvers<void>();
+      const letGo = Promise.withResolvers<void>();
+      const slow: typeof store = {
+        ...store,
+        async get(request) {
+          reached.resolve();
+          if (how === "fails") throw new Error("away");
+          await letGo.promise;
+          return store.get(request);
+        },
+      };
+      const ending = new AbortController();
+      const worker = createExecutionWorker({ store: slow, agent: answering("done"), random: () => 0.99 });
+      const run = worker.run({ taskId, signal: ending.signal });
+      await reached.promise;
+      // A turn later it waits for its next try.
+      setImmediate(() => {
+        ending.abort(new Error("The time is over."));
+        letGo.resolve();
+      });
+      await expect(run).rejects.toThrow("The time is over.");
+      expect((await store.get({ id: taskId }))?.state).toBe("submitted");
+    },
+  );
+});

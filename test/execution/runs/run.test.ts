@@ -1,0 +1,185 @@
+/** Of many values the latest is written, at most one in an interval, and nothing is left behind at the end. */
+import { createHash } from "node:crypto";
+import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
+import { SekishoError } from "../../../contracts/errors.ts";
+import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { createLatestWriter, createLocalAttachmentFetch } from "../../../lambdas/execution/runs/run.ts";
+import { createPublicFetch, type PublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
+import { raw, silence } from "../../doubles/answers.ts";
+import { startWebServer } from "../../doubles/web-server.ts";
+import { afterTest } from "../../tooling/cleanup.ts";
+import { createTestHost, hello } from "../test-host.ts";
+
+const content = "関所 🏯";
+const sha256 = createHash("sha256").update(content).digest("hex");
+
+/** Reads the first attachment and answers with its text, or with why it could not. */
+function reading({ maxBytes }: { maxBytes?: number } = {}): Agent {
+  return async function* (task, { readAttachment }) {
+    const [attachment] = task.attachments ?? [];
+    if (attachment === undefined) throw new Error("no attachment");
+    const outcome = await readAttachment({ attachment, ...(maxBytes !== undefined && { maxBytes }) }).then(
+      (bytes) => Buffer.from(bytes).toString(),
+      (thrown: unknown) => SekishoError.from(thrown).reason,
+    );
+    yield { type: "answer", text: outcome };
+  };
+}
+
+async function startFiles(handle: (request: Request) => Response | Promise<Response> = () => raw(content)) {
+  const requests: Request[] = [];
+  const { url, close } = await startWebServer({
+    handle: async ({ request }) => {
+      requests.push(request);
+      return handle(request);
+    },
+  });
+  afterTest(close);
+  return { url, requests };
+}
+
+const onLoopback = createPublicFetch({ allowLoopback: true });
+
+/** Where the server at `url` is the Verification zone's. */
+function localFetch(url: string): PublicFetch {
+  return createLocalAttachmentFetch({ verificationPort: () => Number(new URL(url).port) });
+}
+
+async function answerFor({
+  url,
+  agent = reading(),
+  publicFetch,
+  ...rest
+}: {
+  url: string;
+  agent?: Agent;
+  publicFetch?: PublicFetch;
+  sha256?: string;
+}) {
+  const { call, lines } = createTestHost({ agent, ...(publicFetch && { publicFetch }) });
+  const attachment = { id: "F1", name: "a.txt", mimetype: "text/plain", size: 12, url, ...rest };
+  const { result } = await call("execute_task", { ...hello, attachments: [attachment] });
+  return { text: result?.response_text, lines };
+}
+
+describe("an agent that reads an attachment", () => {
+  it("gets its bytes", async () => {
+    const { url, requests } = await startFiles();
+    const { text } = await answerFor({ url, publicFetch: onLoopback, sha256 });
+    expect(text).toBe(content);
+    expect(requests).toHaveLength(1);
+  });
+
+  it("does not get other bytes than the sender's", async () => {
+    const { url } = await startFiles(() => raw(`${content}!`));
+    const { text, lines } = await answerFor({ url, publicFetch: onLoopback, sha256 });
+    expect(text).toBe("invalid_response");
+    expect(lines.join("\n")).toContain('"attachment_not_read"');
+  });
+
+  it("does not get more than it asked for", async () => {
+    const { url } = await startFiles();
+    const { text } = await answerFor({ url, publicFetch: onLoopback, agent: reading({ maxBytes: 3 }) });
+    expect(text).toBe("payload_too_large");
+  });
+
+  it.each(["https://169.254.169.254/latest/meta-data/", "https://10.0.0.1/", "https://[::1]/"])(
+    "gets nothing of %s, and the log tells of it without the address",
+    async (url) => {
+      const { text, lines } = await answerFor({ url });
+      expect(text).toBe("permission_denied");
+      expect(lines.join("\n")).toContain('"permission_denied"');
+      expect(lines.join("\n")).not.toContain(new URL(url).host);
+    },
+  );
+
+  it("gets nothing of this machine, which the contract lets a sender name, unless the host was made for that", async () => {
+    const { url, requests } = await startFiles();
+    expect((await answerFor({ url })).text).toBe("permission_denied");
+    expect(requests).toEqual([]);
+  });
+
+  it("gets what a Verification zone on its machine keeps, where the host was made for that", async () => {
+    const { url } = await startFiles();
+    const asked = { publicFetch: localFetch(url), sha256 };
+    expect((await answerFor({ ...asked, url: `${url}/files/r1/F1?expires=1&signature=x` })).text).toBe(content);
+    const { port } = new URL(url);
+    expect((await answerFor({ ...asked, url: `http://localhost:${port}/files/r1/F1` })).text).toBe(content);
+  });
+
+  it.each([
+    ["another path", (url: string) => `${url}/admin`],
+    ["a way out of the path", (url: string) => `${url}/files/../admin`],
+    ["a written-out way out of the path", (url: string) => `${url}/files/%2e%2e/admin`],
+    ["credentials", (url: string) => `${url.replace("//", "//user:password@")}/files/F1`],
+    ["an address of another network", () => "https://10.0.0.1/files/F1"],
+    ["a platform's own address", () => "https://169.254.169.254/files/F1"],
+  ])("gets nothing else of that machine: %s", async (_what, addressOf) => {
+    const { url, requests } = await startFiles();
+    const { text } = await answerFor({ url: addressOf(url), publicFetch: localFetch(url) });
+    expect(text).toBe("permission_denied");
+    expect(requests).toEqual([]);
+  });
+
+  it.each([
+    ["is another one", (url: string) => Number(new URL(url).port) + 1],
+    ["is not known", () => undefined],
+  ])("gets nothing of a port of that machine where the Verification zone's port %s", async (_what, portOf) => {
+    const { url, requests } = await startFiles();
+    const publicFetch = createLocalAttachmentFetch({ verificationPort: () => portOf(url) });
+    expect((await answerFor({ url: `${url}/files/F1`, publicFetch })).text).toBe("permission_denied");
+    expect(requests).toEqual([]);
+  });
+
+  it("follows no redirect out of there", async () => {
+    const other = await startFiles();
+    const { url } = await startFiles(
+      () => new Response(null, { status: 302, headers: { location: `${other.url}/admin` } }),
+    );
+    const { text } = await answerFor({ url: `${url}/files/F1`, publicFetch: localFetch(url) });
+    expect([text, other.requests]).toEqual(["invalid_response", []]);
+  });
+
+  it("stops reading when its task is canceled", async () => {
+    const { url, requests } = await startFiles(silence);
+    const ended = Promise.withResolvers<unknown>();
+    const agent: Agent = async function* (task, { readAttachment }) {
+      const [attachment = { url }] = task.attachments ?? [];
+      await readAttachment({ attachment }).catch(ended.resolve);
+      yield { type: "answer", text: "read" };
+    };
+    const { call, lines } = createTestHost({ agent, publicFetch: onLoopback, syncBudgetMs: 1 });
+    const { result } = await call("execute_task", hello);
+    while (requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await call("cancel_task", { task_id: result?.task_id });
+    await expect(ended.promise).resolves.toMatchObject({ reason: "canceled" });
+    expect(lines.join("\n")).not.toContain("attachment_not_read");
+  });
+});
+
+describe("a writer of the latest value", () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  it("writes the first value at once, and the last one of an interval at its end", async () => {
+    const written: number[] = [];
+    const writer = createLatestWriter<number>({ write: async (value) => void written.push(value), intervalMs: 1000 });
+    for (const value of [1, 2, 3]) writer.put(value);
+    expect(written).toEqual([1]);
+    await jest.advanceTimersByTimeAsync(1000);
+    expect(written).toEqual([1, 3]);
+    await jest.advanceTimersByTimeAsync(1000);
+    writer.put(4);
+    expect(written).toEqual([1, 3, 4]);
+  });
+
+  it("keeps no timer when it was closed, also while it was writing", async () => {
+    const write = Promise.withResolvers<void>();
+    const writer = createLatestWriter<number>({ write: () => write.promise, intervalMs: 1000 });
+    writer.put(1);
+    writer.close();
+    write.resolve();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});

@@ -1,0 +1,287 @@
+/** The state machine where it is kept: no change of a record makes a forbidden transition, and a request for one is told so. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import type { Cards } from "../../../lambdas/execution/a2a/cards.ts";
+import {
+  answerChange,
+  cancelChange,
+  endChange,
+  expiryChange,
+  listRecordsBetween,
+  lossChange,
+  questionChange,
+  renewChange,
+  reportChange,
+  requeueChange,
+  startChange,
+  type TaskChange,
+} from "../../../lambdas/execution/tasks/changes.ts";
+import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import { createChangeTask, createTaskSignal } from "../../../lambdas/execution/tasks/task-store.ts";
+import { a2aState, stateNames, transitions, zoneState } from "../../contracts/transition-table.ts";
+import { createTestHost, memoryStore, type TestHost } from "../test-host.ts";
+import { recordOf } from "./records.ts";
+
+const nowMs = 2_000_000_000_000;
+const owner = "me";
+const expiresAtMs = nowMs + 1000;
+const question = { prompt: "Which one?", messageId: "m-1" };
+
+/** A record in a state of the table, as the host would have stored it; `lease` where somebody works on it. */
+function record({ name, lease }: { name: string; lease?: ExecutionTask["lease"] }): ExecutionTask {
+  const state = zoneState(name);
+  return {
+    id: randomUUID(),
+    revision: 1,
+    state,
+    principal: "anyone",
+    requestId: randomUUID(),
+    correlationId: "c-1",
+    fingerprint: "f",
+    trace: { traceparent: `00-${"1".repeat(32)}-${"2".repeat(16)}-01` },
+    createdAtMs: 0,
+    changedAtMs: 0,
+    deadlineAtMs: nowMs,
+    expiresAtMs,
+    params: { channel: "C1", text: "t" },
+    ...(state === "input_required" && { question: { ...question, ...(name === "auth" && { kind: "auth" as const }) } }),
+    ...(lease && state === "working" && { lease }),
+  };
+}
+
+const changes: Readonly<Record<string, TaskChange>> = {
+  start: startChange({ owner, untilMs: nowMs }),
+  requeue: requeueChange({ nowMs, everyMs: 1000 }),
+  renew: renewChange({ owner, untilMs: nowMs }),
+  report: reportChange({ owner, news: { progress: { percent: 1 } } }),
+  ask: questionChange({ owner, question, expiresAtMs }),
+  "ask for credentials": questionChange({ owner, question: { ...question, kind: "auth" }, expiresAtMs }),
+  answer: answerChange({ answer: { id: "a-1", fingerprint: "f", prompt: "", text: "this" }, nowMs, retentionMs: 0 }),
+  "end well": endChange({ owner, outcome: { type: "success", text: "done" }, expiresAtMs }),
+  fail: endChange({ owner, outcome: { type: "failure", reason: "execution_failed" }, expiresAtMs }),
+  reject: endChange({ owner, outcome: { type: "failure", reason: "plan_error" }, expiresAtMs }),
+  expire: expiryChange({ nowMs, expiresAtMs }),
+  "give up": lossChange({ nowMs, lostAfterMs: 1000, expiresAtMs }),
+  cancel: cancelChange({ expiresAtMs }),
+};
+
+const leases = [undefined, { owner, untilMs: 0 }, { owner: "another", untilMs: 0 }];
+type Asked = { wish: "cancel" | "answer"; task: ExecutionTask; call: TestHost["call"] };
+
+function nameOf({ state, question: asked }: ExecutionTask): string {
+  return asked?.kind ?? state;
+}
+
+describe("a change of a task's record", () => {
+  const made = new Set<string>();
+
+  it.each(stateNames.flatMap((from) => Object.keys(changes).map((name) => ({ from, name }))))(
+    "from $from, to $name: is a transition that may be, or none",
+    ({ from, name }) => {
+      for (const lease of leases) {
+        const next = changes[name]?.(record({ name: from, ...(lease && { lease }) }));
+        if (next === undefined || nameOf(next) === from) continue;
+        made.add(`${from} > ${nameOf(next)}`);
+        expect(transitions).toContainEqual({ from, to: nameOf(next), may: true });
+      }
+    },
+  );
+
+  it("makes every transition that may be, save those that an agent has no way to wish for", () => {
+    const may = transitions.filter((transition) => transition.may).map(({ from, to }) => `${from} > ${to}`);
+    const never = ["submitted > failed", "submitted > rejected"];
+    const straightFromQuestion = ["input_required", "auth"].flatMap((from) => [
+      `${from} > completed`,
+      `${from} > rejected`,
+    ]);
+    expect([...made].sort()).toEqual(may.filter((each) => ![...never, ...straightFromQuestion].includes(each)).sort());
+  });
+});
+
+async function hostWith(name: string) {
+  const store = memoryStore(() => nowMs - 1);
+  const task = record({ name, lease: { owner: "another", untilMs: nowMs } });
+  await store.create({ item: task });
+  const queued = { taskQueue: { send: async () => {} }, now: () => nowMs - 1 };
+  const { call } = createTestHost({ store, syncBudgetMs: 0, a2a: { cards: noCards }, ...queued });
+  return { task, call };
+}
+
+const noCards: Cards = {
+  endpoint: () => ({ status: 404, headers: {}, body: "" }),
+  extended() {
+    throw new Error("not asked for");
+  },
+};
+
+/** Who asks a task to go where, and whether it may. What has not begun may begin to work, but not by an answer: nothing was asked. */
+const wishes = [
+  ...stateNames
+    .filter((from) => from !== "canceled")
+    .map((from) => ({ wish: "cancel", from, to: "canceled", granted: mayGo({ from, to: "canceled" }) }) as const),
+  ...stateNames.map(
+    (from) => ({ wish: "answer", from, to: "working", granted: zoneState(from) === "input_required" }) as const,
+  ),
+];
+
+const granted = wishes.filter((each) => each.granted);
+const forbidden = wishes.filter((each) => !each.granted);
+
+function mayGo({ from, to }: { from: string; to: string }): boolean {
+  return transitions.some((each) => each.may && each.from === from && each.to === to);
+}
+
+describe("a request of the zone contract for a transition", () => {
+  const ask = ({ wish, task, call }: Asked) =>
+    wish === "cancel"
+      ? call("cancel_task", { task_id: task.id })
+      : call("answer_task", { task_id: task.id, text: "this" });
+
+  it.each(granted)("to go from $from to $to is granted", async ({ wish, from, to }) => {
+    const { task, call } = await hostWith(from);
+    const { result } = await ask({ wish, task, call });
+    expect(result).toMatchObject({ task_id: task.id, status: to === "canceled" ? "canceled" : "accepted" });
+  });
+
+  it.each(forbidden)(
+    "to go from $from to $to is invalid_state, with where the task stands and where it was to go",
+    async ({ wish, from, to }) => {
+      const { task, call } = await hostWith(from);
+      const { error } = await ask({ wish, task, call });
+      expect(error).toMatchObject({
+        code: -32063,
+        data: { reason: "invalid_state", retryable: false, task_id: task.id, current: zoneState(from), target: to },
+      });
+    },
+  );
+
+  it("to cancel what is canceled is granted again: the wish is fulfilled", async () => {
+    const { task, call } = await hostWith("canceled");
+    const { result } = await ask({ wish: "cancel", task, call });
+    expect(result).toEqual({ status: "canceled", task_id: task.id });
+  });
+});
+
+describe.each(["1.0", "0.3"])("a request of A2A %s for a transition", (version) => {
+  const isNew = version === "1.0";
+  const options = { path: "/a2a", headers: { "a2a-version": version } };
+  const ask = ({ wish, task, call }: Asked) => {
+    if (wish === "cancel") return call(isNew ? "CancelTask" : "tasks/cancel", { id: task.id }, options);
+    const common = { messageId: randomUUID(), taskId: task.id };
+    return isNew
+      ? call("SendMessage", { message: { ...common, role: "ROLE_USER", parts: [{ text: "this" }] } }, options)
+      : call(
+          "message/send",
+          { message: { ...common, role: "user", parts: [{ kind: "text", text: "this" }] } },
+          options,
+        );
+  };
+
+  it.each(granted)("to go from $from to $to is granted", async ({ wish, from, to }) => {
+    const { task, call } = await hostWith(from);
+    const { result } = await ask({ wish, task, call });
+    const state = isNew ? a2aState(to) : to;
+    const shown = { id: task.id, status: { state } };
+    expect(result).toMatchObject(wish === "answer" && isNew ? { task: shown } : shown);
+  });
+
+  it.each(forbidden)(
+    "to go from $from to $to has the number of its operation, and the same data",
+    async ({ wish, from, to }) => {
+      const { task, call } = await hostWith(from);
+      const { error } = await ask({ wish, task, call });
+      const [code, reason] = wish === "cancel" ? [-32002, "TASK_NOT_CANCELABLE"] : [-32004, "UNSUPPORTED_OPERATION"];
+      const details = { task_id: task.id, current: zoneState(from), target: to };
+      expect(error).toMatchObject({ code });
+      expect(error?.data).toMatchObject(
+        isNew
+          ? [
+              { domain: "a2a-protocol.org", reason, metadata: { taskId: task.id } },
+              { domain: "sekisho", reason: "INVALID_STATE", metadata: details },
+            ]
+          : { reason: "invalid_state", ...details },
+      );
+    },
+  );
+
+  it("to cancel what is canceled is granted again: the wish is fulfilled", async () => {
+    const { task, call } = await hostWith("canceled");
+    const { result } = await ask({ wish: "cancel", task, call });
+    expect(result).toMatchObject({ id: task.id, status: { state: isNew ? a2aState("canceled") : "canceled" } });
+  });
+});
+
+const begin = startChange({ owner, untilMs: Number.MAX_SAFE_INTEGER });
+
+const said = (id: string) =>
+  answerChange({ answer: { id, fingerprint: id, prompt: "", text: "yes" }, nowMs: 0, retentionMs: 0 });
+
+const life: readonly TaskChange[] = [
+  begin,
+  reportChange({ owner, news: { progress: { text: "half" } } }),
+  questionChange({ owner, question: { prompt: "Shall I?", messageId: "q1" }, expiresAtMs: 0 }),
+  said("a1"),
+  begin,
+  questionChange({ owner, question: { prompt: "Sign in.", messageId: "q2", kind: "auth" }, expiresAtMs: 0 }),
+  said("a2"),
+  begin,
+  endChange({ owner, outcome: { type: "success", text: "done" }, expiresAtMs: Number.MAX_SAFE_INTEGER }),
+];
+
+/** Every record of the task's life as it is stored; all changes fall into one millisecond or each into its own. */
+async function recordsOf({ ticks, changes = life }: { ticks: boolean; changes?: readonly TaskChange[] }) {
+  let nowMs = 1_800_000_000_000;
+  const store = memoryStore(() => 0);
+  const change = createChangeTask({ store, changeSignal: createTaskSignal(), now: () => (ticks ? nowMs++ : nowMs) });
+  const expiresAtMs = Number.MAX_SAFE_INTEGER;
+  const { lease: _lease, ...fresh } = recordOf({ state: "submitted", expiresAtMs });
+  const records = [await store.create({ item: fresh })].filter((record) => record !== undefined);
+  for (const next of changes) {
+    const { task } = await change({ task: records.at(-1) ?? fresh, change: next });
+    if (task !== undefined) records.push(task);
+  }
+  return records;
+}
+
+function statesOf(seen: readonly ExecutionTask[]): string[] {
+  const shown = seen.flatMap((next, index) => {
+    const previous = seen[index - 1];
+    return previous === undefined ? [next] : listRecordsBetween({ previous, next });
+  });
+  const states = shown.map(({ state, question }) => [state, question?.prompt].join(" ").trim());
+  return states.filter((state, index) => state !== states[index - 1]);
+}
+
+describe("a follower of a task", () => {
+  it("that saw only the first record and the last hears of every state and question between them", async () => {
+    const records = await recordsOf({ ticks: true });
+    const all = statesOf(records);
+    expect(all).toEqual([
+      ...["submitted", "working", "input_required Shall I?", "working", "input_required Sign in.", "working"],
+      "completed",
+    ]);
+    for (let mask = 0; mask < 2 ** (records.length - 2); mask += 1) {
+      const seen = records.filter(
+        (_, index) => index === 0 || index === records.length - 1 || mask & (1 << (index - 1)),
+      );
+      expect(statesOf(seen)).toEqual(all);
+    }
+  });
+
+  it("hears of no state twice where a clock does not tell changes apart", async () => {
+    const records = await recordsOf({ ticks: false, changes: life.slice(0, 3) });
+    expect(statesOf([records[0], records.at(-1)].filter((record) => record !== undefined))).toEqual([
+      ...["submitted", "working", "input_required Shall I?"],
+    ]);
+  });
+});
+
+describe("a task of the zone contract", () => {
+  it("keeps none of the states that it left", async () => {
+    const store = memoryStore(() => 0);
+    const change = createChangeTask({ store, changeSignal: createTaskSignal(), now: () => 1 });
+    const { a2a: _a2a, ...zone } = recordOf({ state: "submitted", expiresAtMs: Number.MAX_SAFE_INTEGER });
+    const task = (await store.create({ item: zone })) ?? zone;
+    expect((await change({ task, change: begin })).task?.a2a).toBeUndefined();
+  });
+});

@@ -1,0 +1,232 @@
+import { describe, expect, it } from "@jest/globals";
+import { createDownload, detectMimetype, isSignInPage } from "../../../lambdas/verification/files/attachments.ts";
+import { isSlackFileUrl } from "../../../lambdas/verification/files/files.ts";
+import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+import { serve } from "../../doubles/serving.ts";
+import { connectionReset, type Received } from "../../doubles/web-server.ts";
+import { gif, pdf, png, zip } from "./sample-files.ts";
+
+const token = "xoxb-of-the-test";
+
+/** `seen` are the authorization headers of all requests. */
+async function start(answer: (received: Received) => Response | Promise<Response>) {
+  const { url, received } = await serve(answer);
+  return { url, seen: () => received.map(({ request }) => request.headers.get("authorization")) };
+}
+
+type FetchFromOptions = { url: string; apiUrl?: string; maxBytes?: number; timeoutMs?: number };
+
+function fetchFrom({ url, apiUrl = url, maxBytes = 1000, timeoutMs = 5000 }: FetchFromOptions) {
+  const download = createDownload({ apiUrl, timeoutMs, now: () => 0 });
+  return download({ url, token, maxBytes, signal: new AbortController().signal });
+}
+
+function redirect(location: string): Response {
+  return new Response(null, { status: 302, headers: { location } });
+}
+
+describe("a file of a message", () => {
+  it("is fetched from Slack with the bot token", async () => {
+    const { url, seen } = await start(() => new Response("bytes", { headers: { "content-type": "text/csv" } }));
+    const got = await fetchFrom({ url });
+    expect(got).toEqual({ bytes: Buffer.from("bytes"), contentType: "text/csv" });
+    expect(seen()).toEqual([`Bearer ${token}`]);
+  });
+
+  it("is not asked for anywhere else", async () => {
+    const elsewhere = await start(() => new Response("bytes"));
+    const refused = await fetchFrom({ url: elsewhere.url, apiUrl: "https://slack.com/api/" });
+    expect(refused).toEqual({ refused: "not_to_be_had" });
+    expect(await fetchFrom({ url: "no address", apiUrl: elsewhere.url })).toEqual({ refused: "not_to_be_had" });
+    expect(elsewhere.seen()).toEqual([]);
+  });
+
+  it("is followed to where Slack has moved it, with the token, but not for ever", async () => {
+    const { url, seen } = await start(({ target }) =>
+      target === "/moved" ? new Response("bytes") : redirect("/moved"),
+    );
+    expect(await fetchFrom({ url: `${url}/first`, apiUrl: url })).toMatchObject({ bytes: Buffer.from("bytes") });
+    expect(seen()).toEqual([`Bearer ${token}`, `Bearer ${token}`]);
+
+    const circle = await start(() => redirect("/again"));
+    expect(await fetchFrom({ url: circle.url })).toEqual({ refused: "not_to_be_had" });
+    expect(circle.seen()).toHaveLength(4);
+  });
+
+  it("is not followed to another host, which hears nothing of it", async () => {
+    const elsewhere = await start(() => new Response("bytes"));
+    const { url } = await start(() => redirect(`${elsewhere.url}/a`));
+    expect(await fetchFrom({ url })).toEqual({ refused: "not_to_be_had" });
+    expect(elsewhere.seen()).toEqual([]);
+  });
+
+  it("is cut off where it is larger than allowed, however much Slack has to give", async () => {
+    const chunk = new Uint8Array(64 * 1024);
+    const mostBytes = 64 * 1024 * 1024;
+    let sentBytes = 0;
+    const canceled = Promise.withResolvers<void>();
+    const endless = new ReadableStream({
+      pull(controller) {
+        controller.enqueue(chunk);
+        sentBytes += chunk.byteLength;
+        if (sentBytes >= mostBytes) controller.close();
+      },
+      cancel: () => canceled.resolve(),
+    });
+    const { url } = await start(() => new Response(endless));
+    expect(await fetchFrom({ url, maxBytes: 100_000 })).toEqual({ refused: "too_large" });
+    await canceled.promise;
+    // What was under way in the buffers of both sides.
+    expect(sentBytes).toBeLessThan(mostBytes / 2);
+  });
+
+  it("is refused by its announced length before it is read, and taken at exactly the limit", async () => {
+    const of = (body: ReadableStream | string, length: number) =>
+      start(() => new Response(body, { headers: { "content-length": `${length}` } }));
+    const { url } = await of(new ReadableStream(), 1001);
+    expect(await fetchFrom({ url })).toEqual({ refused: "too_large" });
+    const fitting = await of("x".repeat(1000), 1000);
+    expect(await fetchFrom({ url: fitting.url })).toMatchObject({ bytes: { byteLength: 1000 } });
+  });
+
+  it.each([301, 400, 401, 403, 404, 410])("is not to be had where Slack answers %d", async (status) => {
+    const { url } = await start(() => new Response("no", { status }));
+    expect(await fetchFrom({ url })).toEqual({ refused: "not_to_be_had" });
+  });
+
+  it.each([408, 500, 502, 503])("may be had another time where Slack answers %d", async (status) => {
+    const { url } = await start(() => new Response("no", { status }));
+    await expect(fetchFrom({ url })).rejects.toMatchObject({ name: "SlackError", kind: "unavailable" });
+  });
+
+  it("may be had after the time that Slack names", async () => {
+    const { url } = await start(() => new Response("no", { status: 429, headers: { "retry-after": "7" } }));
+    await expect(fetchFrom({ url })).rejects.toMatchObject({ kind: "rate_limited", retryAfterMs: 7000 });
+  });
+
+  it("may be had another time where the connection breaks, at once or half-way, or nothing comes", async () => {
+    const broken = await start(() => Promise.reject(connectionReset));
+    const half = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new Uint8Array(10));
+        setTimeout(() => controller.error(new Error("cut")), 20);
+      },
+    });
+    const cut = await start(() => new Response(half));
+    const silent = await start(() => new Promise(() => {}));
+    for (const [{ url }, timeoutMs] of [
+      [broken, 5000],
+      [cut, 5000],
+      [silent, 50],
+    ] as const) {
+      const failure: unknown = await fetchFrom({ url, timeoutMs }).catch((thrown: unknown) => thrown);
+      expect(failure).toBeInstanceOf(SlackError);
+      expect(failure).toMatchObject({ kind: "unavailable" });
+      expect(JSON.stringify(failure)).not.toContain(token);
+    }
+  });
+});
+
+const text = (words: string) => Buffer.from(words, "utf8");
+
+describe("the type of a file", () => {
+  it.each([
+    ["a picture that is said to be another", gif, "image/png", "image/gif"],
+    ["a document that is said to be text", pdf, "text/plain", "application/pdf"],
+    ["an archive that is said to be a picture", zip, "image/png", "application/zip"],
+    ["text that is said to be a picture", text("hello"), "image/png", "text/plain"],
+    [
+      "a program that is said to be text",
+      Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, 0, 0, 0, 0]),
+      "text/csv",
+      "application/x-elf",
+    ],
+    ["bytes that are said to be text", Buffer.from([1, 2, 3, 0, 5]), "text/plain", "application/octet-stream"],
+    ["bytes that are said to be a picture", Buffer.from([1, 2, 3, 0, 5]), "image/png", "application/octet-stream"],
+    ["text of which nothing is known", text("hello"), "application/octet-stream", "text/plain"],
+    ["text that is said to be a spreadsheet", text("a,b\n1,2\n"), "application/vnd.ms-excel", "text/plain"],
+    ["what is said to be no type at all", png, "x\r\ny: z", "image/png"],
+  ])("is what the bytes say: %s", async (_what, bytes, said, expected) => {
+    expect(await detectMimetype({ bytes, said })).toBe(expected);
+  });
+
+  it.each([
+    ["a table", text("a,b\n1,2\n"), "text/csv"],
+    ["a program", text("#!/bin/sh\necho\n"), "application/x-sh"],
+    ["JSON", text("{}"), "application/json"],
+    ["a drawing", text('<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>'), "image/svg+xml"],
+    ["a page", text("<!doctype html><p>hello"), "text/html"],
+    ["an office document in a form that nobody knows", zip, "application/vnd.example.sheet"],
+    ["bytes of a kind that has no signature", Buffer.from([1, 2, 3, 0, 5]), "application/x-fortran-data"],
+    ["nothing", new Uint8Array(), "text/plain"],
+    ["Japanese in Shift_JIS", Buffer.from([0x8a, 0xd6, 0x8f, 0x8a, 0x0d, 0x0a]), "text/csv"],
+    ["text in UTF-16", Buffer.from("\ufeffa,b", "utf16le"), "text/csv"],
+  ])("is what Slack says where the bytes agree: %s", async (_what, bytes, said) => {
+    expect(await detectMimetype({ bytes, said: said.toUpperCase() })).toBe(said);
+  });
+});
+
+describe("a page to sign in, in the place of a file", () => {
+  const page = text("\ufeff<!-- Slack -->\n<!DOCTYPE html><html><title>Sign in</title>");
+
+  it("is known by its header, or by its beginning where a file has another", () => {
+    const image = { bytes: page, said: "image/png", name: "a.png" };
+    expect(isSignInPage({ ...image, contentType: "text/html; charset=utf-8" })).toBe(true);
+    expect(isSignInPage({ ...image, contentType: "image/png" })).toBe(true);
+    expect(isSignInPage({ bytes: page, said: "text/plain", name: "a.txt", contentType: "Text/HTML" })).toBe(true);
+  });
+
+  it("is not a page that somebody sent, nor a text that begins like one, nor a picture", () => {
+    expect(isSignInPage({ bytes: page, said: "text/html", name: "a", contentType: "text/html" })).toBe(false);
+    expect(isSignInPage({ bytes: page, said: "text/plain", name: "a.HTM", contentType: "text/html" })).toBe(false);
+    expect(isSignInPage({ bytes: page, said: "text/plain", name: "a.vue", contentType: "text/plain" })).toBe(false);
+    expect(isSignInPage({ bytes: png, said: "image/png", name: "a.png", contentType: "image/png" })).toBe(false);
+  });
+});
+
+const realApi = "https://slack.com/api/";
+const localApi = "http://127.0.0.1:8123/api/";
+
+describe("an address that may see the bot token", () => {
+  it.each([
+    "https://files.slack.com/files-pri/T1-F1/a.png",
+    "https://files.slack.com/files-pri/T1-F1/download/a.png",
+    "https://files-origin.slack.com/files-pri/T1-F1/a.png",
+    "https://slack.com/files-pri/T1-F1/a.png",
+    "https://slack-files.com/T1-F1-abc",
+    "https://team.slack-files.com/files-pri/T1-F1/a.png",
+    "https://files.slack-gov.com/files-pri/T1-F1/a.png",
+    "https://files.slack.com:443/files-pri/T1-F1/a.png",
+  ])("is %s", (url) => {
+    expect(isSlackFileUrl({ url: new URL(url), apiUrl: realApi })).toBe(true);
+  });
+
+  it.each([
+    ["without TLS", "http://files.slack.com/files-pri/T1-F1/a.png"],
+    ["on another port", "https://files.slack.com:8443/files-pri/T1-F1/a.png"],
+    ["with somebody's name in it", "https://files.slack.com@evil.example/a.png"],
+    ["with a password in it", "https://u:p@files.slack.com/files-pri/T1-F1/a.png"],
+    ["that only begins like Slack", "https://files.slack.com.evil.example/a.png"],
+    ["that only ends like Slack", "https://evilslack-files.com/a.png"],
+    ["where Slack asks to sign in", "https://slack.com/?redir=%2Ffiles-pri%2FT1-F1%2Fa.png"],
+    ["of a workspace, where one signs in", "https://team.slack.com/files-pri/T1-F1/a.png"],
+    ["of a file that is not Slack's", "https://docs.google.com/document/d/1"],
+    ["on this machine", "http://127.0.0.1:8123/files-pri/T1-F1/a.png"],
+    ["that is no web address", "file:///etc/passwd"],
+  ])("is none %s", (_what, url) => {
+    expect(isSlackFileUrl({ url: new URL(url), apiUrl: realApi })).toBe(false);
+  });
+
+  it("is, where Slack is a fake Slack on this machine, the fake Slack's own and no other", () => {
+    const may = (url: string) => isSlackFileUrl({ url: new URL(url), apiUrl: localApi });
+    expect(may("http://127.0.0.1:8123/anything")).toBe(true);
+    expect(may("http://127.0.0.1:8124/anything")).toBe(false);
+    expect(may("http://localhost:8123/anything")).toBe(false);
+    expect(may("https://files.slack.com/files-pri/T1-F1/a.png")).toBe(false);
+  });
+
+  it("is not the origin of an API address that is not on this machine", () => {
+    const url = new URL("https://slack.example/files-pri/T1-F1/a.png");
+    expect(isSlackFileUrl({ url, apiUrl: "https://slack.example/api/" })).toBe(false);
+  });
+});

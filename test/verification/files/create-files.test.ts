@@ -1,0 +1,355 @@
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "@jest/globals";
+import { attachmentSchema } from "../../../contracts/methods.ts";
+import { createLocalAttachmentFetch, createReadAttachment } from "../../../lambdas/execution/runs/run.ts";
+import { silentLog } from "../../../lambdas/shared/log.ts";
+import { createPublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
+import { createConcurrencyLimit } from "../../../lambdas/verification/files/concurrency-limit.ts";
+import { createFiles } from "../../../lambdas/verification/files/create-files.ts";
+import { FileRefused, type FileStore } from "../../../lambdas/verification/files/files.ts";
+import { startVerificationServer, type VerificationServer } from "../../../lambdas/verification/ingress/server.ts";
+import { createBotTokens } from "../../../lambdas/verification/installations/installations.ts";
+import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+import { readUserFiles } from "../../../lambdas/verification/slack/api/user-text.ts";
+import { createSlackApi } from "../../../lambdas/verification/slack/api/web-api.ts";
+import type { Installation, UserFile } from "../../../lambdas/verification/task/messages.ts";
+import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import { openFileStore } from "../../../lib/local/file-store.ts";
+import { keptLog } from "../../doubles/kept-log.ts";
+import { closeAfterTest, serve } from "../../doubles/serving.ts";
+import type { Received } from "../../doubles/web-server.ts";
+import { sampleCall, sampleTask } from "../task/sample.ts";
+import { pdf, png } from "./sample-files.ts";
+
+const hourMs = 3600_000;
+const nowMs = 1_760_000_000_000;
+const tokens: Record<string, string> = { T1: "xoxb-of-t1", E1: "xoxb-of-e1" };
+let slack: Awaited<ReturnType<typeof serve>>;
+let answer: (received: Received) => Response | Promise<Response>;
+let stored: Parameters<FileStore["put"]>[0][] = [];
+const { log, lines } = keptLog();
+const authorizations = () => slack.received.map(({ request }) => request.headers.get("authorization"));
+
+beforeEach(async () => {
+  stored = [];
+  lines.length = 0;
+  answer = ({ request }) => {
+    if (request.headers.get("authorization") === "Bearer xoxb-of-t1") return new Response(png);
+    return new Response("<!DOCTYPE html><html>Sign in", { headers: { "content-type": "text/html" } });
+  };
+  slack = await serve((received) => answer(received));
+});
+
+const keeping: FileStore = {
+  async put(request) {
+    stored.push(request);
+    return { url: `https://files.example/${request.key}`, expiresAtMs: request.expiresAtMs };
+  },
+};
+
+function filesWith({
+  store = keeping,
+  maxCount = 10,
+  token = async ({ team }: Installation) => tokens[team] ?? "",
+  transferTimeoutMs = 2000,
+  newerToken = async (_request: { tried: string }): Promise<string | undefined> => undefined,
+} = {}) {
+  return createFiles({
+    slack: { startUpload: unexpected, sendUpload: unexpected },
+    token,
+    newerToken,
+    apiUrl: `${slack.url}/api/`,
+    store,
+    publicFetch: () => unexpected,
+    maxBytes: 1000,
+    maxCount,
+    transferTimeoutMs,
+    now: () => nowMs,
+    log,
+  });
+}
+
+function unexpected(): never {
+  throw new Error("not here");
+}
+
+function file(changes: Partial<UserFile> = {}): UserFile {
+  const id = changes.id ?? "F1";
+  const url = `${slack.url}/files-pri/${id}`;
+  return { id, name: "a.png", mimetype: "image/png", size: png.byteLength, url, ...changes };
+}
+
+function taskWith(files: UserFile[] | undefined, changes: Partial<Task> = {}): Task {
+  const task = sampleTask(changes);
+  return { ...task, message: { ...task.message, ...(files === undefined ? {} : { files }) } };
+}
+
+function importAttachments(
+  files: UserFile[] | undefined,
+  options: Parameters<typeof filesWith>[0] = {},
+  changes: Partial<Task> = {},
+) {
+  const { signal } = new AbortController();
+  return filesWith(options).importAttachments({ task: taskWith(files, changes), signal });
+}
+
+async function refusalOf(bringing: Promise<unknown>) {
+  const thrown: unknown = await bringing.then(undefined, (reason: unknown) => reason);
+  if (!(thrown instanceof FileRefused)) throw thrown;
+  return thrown.outcome;
+}
+
+describe("files of a message", () => {
+  it("come to where the Execution zone can read them, told by their bytes, in the message's order", async () => {
+    answer = ({ target }) => new Response(target.endsWith("F1") ? png : pdf);
+    const files = [file(), file({ id: "F2", name: "../b.txt", mimetype: "text/plain", size: 1 })];
+    const attachments = await importAttachments(files);
+    const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+    const expires_at = new Date(nowMs + hourMs).toISOString();
+    const { id } = sampleTask();
+    const placed = (key: string, bytes: Uint8Array) => {
+      const { byteLength: size } = bytes;
+      return { id: key, size, sha256: sha256(bytes), url: `https://files.example/${id}/${key}`, expires_at };
+    };
+    expect(attachments).toEqual([
+      { name: "a.png", mimetype: "image/png", ...placed("F1", png) },
+      { name: "b.txt", mimetype: "application/pdf", ...placed("F2", pdf) },
+    ]);
+    for (const attachment of attachments) attachmentSchema.parse(attachment);
+    expect(authorizations()).toEqual(["Bearer xoxb-of-t1", "Bearer xoxb-of-t1"]);
+  });
+
+  it("are the same files when it is asked again, under the same names", async () => {
+    expect(await importAttachments([file()])).toEqual(await importAttachments([file()]));
+    expect(stored.map(({ key }) => key)).toEqual([`${sampleTask().id}/F1`, `${sampleTask().id}/F1`]);
+  });
+
+  it("cost nothing where there are none, not even a look at the token", async () => {
+    expect(await importAttachments(undefined, { token: unexpected })).toEqual([]);
+    expect(await importAttachments([], { token: unexpected })).toEqual([]);
+  });
+
+  it("can be read as long as the task may take, but not for more than a day", async () => {
+    await importAttachments([file()], {}, { call: sampleCall({ deadlineAtMs: nowMs + 8 * hourMs }) });
+    await importAttachments([file()], {}, { call: sampleCall({ deadlineAtMs: nowMs + 48 * hourMs }) });
+    expect(stored.map(({ expiresAtMs }) => expiresAtMs - nowMs)).toEqual([8 * hourMs, 24 * hourMs]);
+  });
+
+  it("are refused where one is larger than allowed, whatever Slack says of its size", async () => {
+    answer = () => new Response("x".repeat(1001));
+    const files = [file({ name: "big.txt", mimetype: "text/plain", size: 1 })];
+    const refused = { type: "file_refused", why: "too_large", name: "big.txt", most: 1000 };
+    expect(await refusalOf(importAttachments(files))).toEqual(refused);
+    answer = () => new Response(png);
+    expect(await importAttachments([file({ size: 1_000_000 })])).toHaveLength(1);
+  });
+
+  it("are refused where there are too many, before any is fetched", async () => {
+    const files = [file(), file({ id: "F2", name: "second.png" }), file({ id: "F3" })];
+    const refused = { type: "file_refused", why: "too_many", name: "second.png", most: 1 };
+    expect(await refusalOf(importAttachments(files, { maxCount: 1 }))).toEqual(refused);
+    expect(await refusalOf(importAttachments([file()], { maxCount: 0 }))).toMatchObject({ why: "too_many", most: 0 });
+    expect(authorizations()).toEqual([]);
+  });
+
+  it.each([
+    ["is not in Slack", { url: undefined }],
+    ["is elsewhere", { url: "https://files.example/a.png" }],
+    ["has an id that is none of Slack's", { id: "../F1" }],
+  ])("are refused before anything is sent where one %s", async (_what, changes) => {
+    const refused = await refusalOf(importAttachments([file({ name: "a\u0000.png", ...changes })]));
+    expect(refused).toEqual({ type: "file_refused", why: "not_to_be_had", name: "a.png" });
+    expect(authorizations()).toEqual([]);
+  });
+
+  it("are refused where Slack shows the page to sign in, which is never taken for a file", async () => {
+    tokens.T1 = "xoxb-withdrawn";
+    try {
+      expect(await refusalOf(importAttachments([file()]))).toMatchObject({ why: "not_to_be_had", name: "a.png" });
+    } finally {
+      tokens.T1 = "xoxb-of-t1";
+    }
+    expect(stored).toEqual([]);
+    expect(lines.map((line) => JSON.parse(line).reason)).toEqual(["not_to_be_had"]);
+    expect(lines.join("")).not.toMatch(/a\.png|xoxb/);
+  });
+
+  it("are fetched with the token of the installation that the message came by", async () => {
+    answer = () => new Response(png);
+    const task = taskWith([file()]);
+    const grid = { ...task, message: { ...task.message, team: "T9", enterprise: "E1" } };
+    const token = async ({ enterprise = "" }: Installation) => tokens[enterprise] ?? "";
+    await filesWith({ token }).importAttachments({ task: grid, signal: new AbortController().signal });
+    expect(authorizations()).toEqual(["Bearer xoxb-of-e1"]);
+  });
+
+  it("are fetched with a newer token where Slack does not take the kept one, once", async () => {
+    const tried: string[] = [];
+    const newerToken = async (request: { tried: string }) => {
+      tried.push(request.tried);
+      return "xoxb-of-t1";
+    };
+    const token = async () => "xoxb-rotated";
+    expect(await importAttachments([file()], { token, newerToken })).toHaveLength(1);
+    expect(authorizations()).toEqual(["Bearer xoxb-rotated", "Bearer xoxb-of-t1"]);
+    expect(tried).toEqual(["xoxb-rotated"]);
+    answer = () => new Response(null, { status: 403 });
+    expect(await refusalOf(importAttachments([file()], { token, newerToken }))).toMatchObject({ why: "not_to_be_had" });
+    expect(authorizations()).toHaveLength(4);
+    const unread = () => Promise.reject(new Error("no secret"));
+    const refused = await refusalOf(importAttachments([file()], { newerToken: unread }));
+    expect(refused).toMatchObject({ why: "not_to_be_had" });
+  });
+
+  it("may come another time where Slack, the store or the token is away", async () => {
+    const away = { put: () => Promise.reject(new Error("no store")) };
+    const noToken = () => Promise.reject(new Error("no secret"));
+    for (const options of [{ store: away }, { token: noToken }]) {
+      const failed = { name: "SlackError", kind: "unavailable" };
+      await expect(importAttachments([file()], options)).rejects.toMatchObject(failed);
+    }
+    const gone = new SlackError("gone", { slackError: "account_inactive" });
+    await expect(importAttachments([file()], { token: () => Promise.reject(gone) })).rejects.toBe(gone);
+    answer = () => new Response("slow down", { status: 429, headers: { "retry-after": "3" } });
+    await expect(importAttachments([file()])).rejects.toMatchObject({ kind: "rate_limited", retryAfterMs: 3000 });
+  });
+
+  it("are no longer fetched when one of them is refused, or the worker gives up", async () => {
+    const hungUp = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<void>();
+    answer = ({ request, target }) => {
+      if (target.endsWith("F2")) return started.promise.then(() => new Response(null, { status: 404 }));
+      request.signal.addEventListener("abort", () => hungUp.resolve());
+      started.resolve();
+      return new Promise(() => {});
+    };
+    const files = [file(), file({ id: "F2", name: "gone.png" })];
+    const refused = refusalOf(importAttachments(files, { transferTimeoutMs: 60_000 }));
+    expect(await refused).toMatchObject({ name: "gone.png" });
+    await hungUp.promise;
+
+    const { signal } = new AbortController();
+    const given = AbortSignal.any([signal, AbortSignal.timeout(30)]);
+    answer = () => new Promise(() => {});
+    const bringing = filesWith().importAttachments({ task: taskWith([file()]), signal: given });
+    await expect(bringing).rejects.toMatchObject({ name: "SlackError", kind: "unavailable" });
+  });
+});
+
+const { signal } = new AbortController();
+
+/** A fake Slack, and both zones of one machine that pass files on. */
+async function openBoth() {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-both-ways-"));
+  closeAfterTest({ close: () => rmSync(folder, { recursive: true, force: true }) });
+  const fakeSlack = closeAfterTest(await startFakeSlack({ signingSecret: "shh", botToken: "xoxb-right" }));
+  const store = closeAfterTest(openFileStore({ folder: join(folder, "files"), baseUrl: () => server.url }));
+  const server: VerificationServer = closeAfterTest(
+    await startVerificationServer({
+      ingress: async () => ({ status: 404, headers: {}, body: "" }),
+      page: (request, response) => store.page(request, response),
+      port: 0,
+    }),
+  );
+  return { fakeSlack, store, server };
+}
+
+type Both = Awaited<ReturnType<typeof openBoth>>;
+
+function filesOver({ fakeSlack, store }: Both, { botToken = "xoxb-right" } = {}) {
+  const tokens = createBotTokens({ botToken: async () => botToken });
+  return createFiles({
+    slack: createSlackApi({ tokens, apiUrl: fakeSlack.apiUrl, log: silentLog }),
+    token: tokens.tokenOf,
+    newerToken: tokens.newerThan,
+    apiUrl: fakeSlack.apiUrl,
+    store,
+    publicFetch: () => createPublicFetch(),
+    maxBytes: 1000,
+    maxCount: 5,
+  });
+}
+
+async function askedTask({ fakeSlack }: Both) {
+  const { url, received } = await serve(() => new Response());
+  const files = [{ name: "dot.txt", mimetype: "text/plain", bytes: png }];
+  await fakeSlack.ask({ eventsUrl: url, text: "What is in it?", files }).delivered;
+  const { event } = JSON.parse(Buffer.from(received[0]?.body ?? []).toString());
+  return taskWith(readUserFiles(event.files));
+}
+
+describe("a file that a person attaches", () => {
+  it("reaches the agent without a token of Slack, as what it is, unchanged", async () => {
+    const both = await openBoth();
+    const task = await askedTask(both);
+    const [attachment, ...others] = await filesOver(both).importAttachments({ task, signal });
+    expect(others).toEqual([]);
+    if (attachment === undefined) throw new Error("unreachable");
+    expect(attachment).toMatchObject({ name: "dot.txt", mimetype: "image/png", size: png.byteLength });
+    const publicFetch = createLocalAttachmentFetch({ verificationPort: () => both.server.port });
+    const read = createReadAttachment({ publicFetch, signal, log: silentLog });
+    const bytes = await read({ attachment });
+    expect(createHash("sha256").update(bytes).digest("hex")).toBe(attachment.sha256);
+    expect(Buffer.from(bytes)).toEqual(Buffer.from(png));
+  });
+
+  it("is not to be had with a token that Slack does not take, although Slack answers with a page and 200", async () => {
+    const both = await openBoth();
+    const task = await askedTask(both);
+    const bringing = filesOver(both, { botToken: "xoxb-withdrawn" }).importAttachments({ task, signal });
+    await expect(bringing).rejects.toMatchObject({ outcome: { why: "not_to_be_had", name: "dot.txt" } });
+  });
+});
+
+describe("a file that an agent makes", () => {
+  it("is in Slack as it was made, and in nobody's thread yet", async () => {
+    const base64 = Buffer.from(png).toString("base64");
+    const artifacts = [{ name: "red-dot.png", mimetype: "image/png", base64 }];
+    const task = sampleTask({ outcome: { type: "answer", text: "Here it is.", artifacts } });
+    const both = await openBoth();
+    const { fileId } = await filesOver(both).upload({ task, index: 0, signal });
+    const kept = both.fakeSlack.file(fileId);
+    expect(kept).toMatchObject({ name: "red-dot.png", size: png.byteLength });
+    expect(Buffer.from(kept?.bytes ?? [])).toEqual(Buffer.from(png));
+    expect(both.fakeSlack.messages()).toEqual([]);
+  });
+});
+
+describe("turns", () => {
+  it("are taken by so many at once and no more, in their order, also after failures", async () => {
+    const turns = createConcurrencyLimit({ max: 2 });
+    const order: string[] = [];
+    let atOnce = 0;
+    const work = async (name: string) => {
+      atOnce += 1;
+      expect(atOnce).toBeLessThanOrEqual(2);
+      order.push(name);
+      await new Promise((resolve) => setImmediate(resolve));
+      atOnce -= 1;
+      if (name === "b") throw new Error("failed");
+    };
+    const names = ["a", "b", "c", "d", "e"];
+    const results = await Promise.allSettled(names.map((name) => turns.take({ signal, work: () => work(name) })));
+    expect(order).toEqual(names);
+    expect(results.filter(({ status }) => status === "rejected")).toHaveLength(1);
+  });
+
+  it("are given up by whoever no longer waits, and go to the next", async () => {
+    const turns = createConcurrencyLimit({ max: 1 });
+    const first = Promise.withResolvers<void>();
+    const holder = turns.take({ signal, work: () => first.promise });
+    const impatient = new AbortController();
+    const gone = turns.take({ signal: impatient.signal, work: async () => "never" });
+    const next = turns.take({ signal, work: async () => "next" });
+    impatient.abort(new Error("gone"));
+    await expect(gone).rejects.toThrow("gone");
+    first.resolve();
+    await holder;
+    expect(await next).toBe("next");
+    expect(await turns.take({ signal, work: async () => "later" })).toBe("later");
+  });
+});

@@ -1,0 +1,127 @@
+/** The allowlist's rules by themselves. */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { configSchema } from "../../../lambdas/shared/config/cross-checks.ts";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
+import {
+  createPolicy,
+  matchRules,
+  noStoredRules,
+  parseReadableRules,
+  parseStoredRules,
+} from "../../../lambdas/verification/gate/rules.ts";
+import { forAll } from "../../doubles/for-all.ts";
+
+const asking = { team: "T1", channel: "C1", user: "U1" };
+const slackId = fc.constantFrom("T1", "C1", "U1", "X1");
+const anyRule = fc.record({ team: slackId, channel: slackId, user: slackId, group: slackId }, { requiredKeys: [] });
+const letsIn = (...rules: AllowlistRule[]) => matchRules({ rules, asking }).rule !== undefined;
+
+/** Whether a member of every group would be let in. */
+const couldLetIn = (...rules: AllowlistRule[]) => letsIn(...rules) || matchRules({ rules, asking }).byGroup.length > 0;
+
+describe("the allowlist", () => {
+  it("lets nobody in where it is empty", () => {
+    expect(matchRules({ rules: [], asking })).toEqual({ rule: undefined, byGroup: [] });
+  });
+
+  it("lets nobody in by a rule that names nothing but a label", () => {
+    expect(couldLetIn({}, { team: undefined, group: undefined }, { label: "all of us" })).toBe(false);
+  });
+
+  it("is refused by the configuration where a rule has a misspelt field, which would make it wider than it reads", () => {
+    const parse = (rule: unknown) => configSchema.safeParse({ allowlist: [rule] }).success;
+    const rules = [{ team: "T1", user: "U1" }, { team: "T1", usr: "U1" }, {}, { label: "x" }];
+    expect(rules.map(parse)).toEqual([true, false, false, false]);
+  });
+
+  it("is refused by the store's reader where a kept rule has a field that is unknown here, or none", () => {
+    const parse = (rule: unknown) => () =>
+      parseStoredRules({ ...noStoredRules(), rules: [{ rule, number: 1, addedAtMs: 0 }] });
+    expect(parse({ team: "T1", group: "S1", label: "x" })().rules).toHaveLength(1);
+    for (const rule of [{ team: "T1", role: "guest" }, {}, { label: "x" }, { team: "" }]) {
+      expect(parse(rule)).toThrow();
+    }
+  });
+
+  it("goes on with the rules that can be read, and lets nobody in by one that cannot", () => {
+    const stored = [{ team: "T1", role: "guest" }, { user: "U1" }];
+    const rules = stored.map((rule, index) => ({ rule, number: index + 1, addedAtMs: 0 }));
+    const read = parseReadableRules({ ...noStoredRules(), rules }).rules.map(({ rule }) => rule);
+    expect(read).toEqual([{ user: "U1" }]);
+    expect(() => parseReadableRules({ ...noStoredRules(), rules: "none" })).toThrow();
+  });
+
+  it.each([
+    [true, { team: "T1" }],
+    [true, { channel: "C1" }],
+    [true, { user: "U1" }],
+    [true, { team: "T1", channel: "C1", user: "U1", label: "one" }],
+    [false, { team: "T2" }],
+    [false, { team: "T1", channel: "C2" }],
+    [false, { channel: "C1", user: "U2" }],
+    [false, { user: "T1" }],
+    [false, { channel: "C1", group: "S1" }],
+    [false, { group: "S1" }],
+  ])("says %s by itself to one message by the rule %j: every given field must match", (allowed, rule) => {
+    expect(letsIn(rule)).toBe(allowed);
+  });
+
+  it("names the groups whose members a rule lets in, where the rest of it fits", () => {
+    const rules = [
+      { group: "S1" },
+      { channel: "C1", group: "S2" },
+      { channel: "C2", group: "S3" },
+      { user: "U2", group: "S4" },
+    ];
+    expect(matchRules({ rules, asking }).byGroup).toEqual(rules.slice(0, 2));
+  });
+
+  it("lets in exactly where one rule alone does, in whatever order", () => {
+    forAll(fc.array(anyRule, { maxLength: 5 })).hold((rules) => {
+      expect(letsIn(...rules)).toBe(rules.some((rule) => letsIn(rule)));
+      expect(couldLetIn(...rules)).toBe(rules.some((rule) => couldLetIn(rule)));
+      expect(letsIn(...rules.toReversed())).toBe(letsIn(...rules));
+    });
+  });
+
+  it("grows narrower, never wider, when a rule names one more field", () => {
+    forAll(anyRule, slackId, fc.constantFrom("team", "channel", "user", "group")).hold((rule, id, field) => {
+      fc.pre(rule[field] === undefined && Object.keys(rule).length > 0);
+      const narrower = { ...rule, [field]: id };
+      if (letsIn(narrower)) expect(letsIn(rule)).toBe(true);
+      if (couldLetIn(narrower)) expect(couldLetIn(rule)).toBe(true);
+    });
+  });
+});
+
+const authorizer = { type: "bearer", token: { env: "TOKEN" } };
+const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:123456789012:runtime/agent-abc123";
+const card = "https://agents.example/card.json";
+const url = "https://agents.example/";
+
+function addressOf(destination: object): string | undefined {
+  const config = parseConfig({ json: { destinations: { one: destination }, routes: [] } });
+  return createPolicy({ config }).destinations.get("one")?.address;
+}
+
+describe("the address of a destination", () => {
+  it.each([
+    ["https", { url }, { url: `${url}other` }],
+    ["a2a", { card }, { card: `${card}?other` }],
+    ["a2a", { card, url }, { card, url: `${url}other` }],
+    ["a2a", { card, url }, { card }],
+  ])("is another where its %s address was edited: %j, %j", (transport, before, after) => {
+    const destination = { transport, authorizer, ...before };
+    expect(addressOf({ ...destination, deadlineMs: 5000 })).toBe(addressOf(destination));
+    expect(addressOf({ transport, authorizer, ...after })).not.toBe(addressOf(destination));
+  });
+
+  it.each([
+    ["https", { url, authorizer }, "1187714065ba984c"],
+    ["agentcore", { runtimeArn }, "ceaea5c16f224a3a"],
+  ])("over %s stays what the records of tasks under way have", (transport, destination, address) => {
+    expect(addressOf({ transport, ...destination })).toBe(address);
+  });
+});

@@ -1,0 +1,382 @@
+/** The worker's and the dead letters' functions on Lambda, between an emulated table, emulated queues, Slack's fake Slack and a peer. */
+import {
+  ChangeMessageVisibilityCommand,
+  DeleteMessageCommand,
+  GetQueueAttributesCommand,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+} from "@aws-sdk/client-sqs";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { createFingerprints } from "../../../lambdas/shared/config/live-settings.ts";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { createDeadLetterHandler } from "../../../lambdas/verification/handlers/dead-letter-handler.ts";
+import {
+  createVerificationWorkerHandler,
+  type VerificationWorkerHandler,
+} from "../../../lambdas/verification/handlers/worker-handler.ts";
+import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
+import { emulatorAccess, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
+import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
+import { type OpenEmulators, openEmulators } from "../../doubles/aws/open-emulators.ts";
+import { createSqsRecord } from "../../doubles/aws/sqs-event.ts";
+import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
+import { sampleAsk } from "../task/sample.ts";
+
+const before = { ...process.env };
+const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
+const botToken = "xoxb-fake-slack-token";
+const ownArn = "arn:aws:sqs:eu-central-1:111111111111:tasks";
+const workerArn = "arn:aws:lambda:eu-central-1:111111111111:function:worker";
+/** The event sources invoke the function itself, an operator the alias. */
+const ofQueue = { getRemainingTimeInMillis: () => 75_000, invokedFunctionArn: workerArn };
+const ofOperator = { ...ofQueue, invokedFunctionArn: `${workerArn}:operator` };
+const completionsArn = "arn:aws:sqs:eu-central-1:111111111111:sekisho-dev-completions";
+
+/** A record of the worker's own queue. */
+const recordOf = (body: string) => createSqsRecord(body, { arn: ownArn });
+
+suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
+  let opened: OpenEmulators;
+  let emulators: OpenEmulators["emulators"];
+  let clients: OpenEmulators["clients"];
+  let slack: FakeSlack;
+  let servers: WebServer[];
+  /** What Secrets Manager and Systems Manager hold (`formerly`: bot tokens that are given first, once each), and which methods each peer was called by. */
+  let values: { secrets: Record<string, string>; formerly: string[]; parameter: string };
+  let calls: { peer: string; method: string; token: string | null }[];
+  let queueUrl: string;
+  let archiveUrl: string;
+  let config: { allowlist: unknown; destinations: Record<string, unknown>; routes: unknown; slack: unknown };
+
+  beforeAll(async () => {
+    opened = await openEmulators();
+    ({ emulators, clients } = opened);
+  });
+  afterAll(() => opened.close());
+
+  beforeEach(async () => {
+    values = { secrets: { bot: botToken, peer: "token-1" }, formerly: [], parameter: "{}" };
+    calls = [];
+    slack = await startFakeSlack({ signingSecret: "s", botToken });
+    const services = await startWebServer({ handle: async ({ request, body }) => answerOfAws(request, body) });
+    const [first, second] = await Promise.all(["first", "second"].map(startPeer));
+    if (first === undefined || second === undefined) throw new Error("no peers");
+    servers = [services, first, second];
+    ({ queueUrl, deadLettersUrl: archiveUrl } = await createQueuePair({ client: clients.queues, maxReceiveCount: 9 }));
+    const authorizer = { type: "bearer", token: { secretsManager: "peer" } };
+    config = {
+      allowlist: [{ team: workspace.team }],
+      slack: { botToken: { secretsManager: "bot" }, signingSecret: { secretsManager: "signing" } },
+      destinations: {
+        first: { transport: "https", url: `${first.url}/`, authorizer },
+        second: { transport: "https", url: `${second.url}/`, authorizer },
+      },
+      routes: [{ destination: "first" }],
+    };
+    process.env = {
+      ...before,
+      AWS_REGION: emulatorAccess.region,
+      AWS_ACCESS_KEY_ID: "emulator",
+      AWS_SECRET_ACCESS_KEY: "emulator",
+      AWS_ENDPOINT_URL: services.url,
+      AWS_ENDPOINT_URL_DYNAMODB: emulators.dynamo.endpoint,
+      AWS_ENDPOINT_URL_SQS: emulators.queues.endpoint,
+      SEKISHO_TABLE: await createTaskTable({ client: clients.dynamo }),
+      SEKISHO_QUEUE_URL: queueUrl,
+      SEKISHO_QUEUE_ARN: ownArn,
+      SEKISHO_DEAD_LETTERS_URL: archiveUrl,
+      SEKISHO_ROUTES_PARAMETER: "routes",
+      SEKISHO_FILES_BUCKET: "files",
+      SEKISHO_SLACK_API_URL: slack.apiUrl,
+      SEKISHO_LOG_LEVEL: "error",
+    };
+  });
+  afterEach(async () => {
+    process.env = { ...before };
+    await Promise.all([slack.close(), ...servers.map((server) => server.close())]);
+  });
+
+  function answerOfAws(request: Request, body: Uint8Array): Response {
+    const input = JSON.parse(Buffer.from(body).toString());
+    if (request.headers.get("x-amz-target") === "AmazonSSM.GetParameter") {
+      return Response.json({ Parameter: { Name: input.Name, Value: values.parameter } });
+    }
+    const former = input.SecretId === "bot" ? values.formerly.shift() : undefined;
+    return Response.json({ SecretString: former ?? values.secrets[input.SecretId] });
+  }
+
+  /** Takes only the token that Secrets Manager holds. */
+  function startPeer(peer: string): Promise<WebServer> {
+    return startWebServer({
+      handle: async ({ request, body }) => {
+        const { id, method } = JSON.parse(Buffer.from(body).toString());
+        const token = request.headers.get("authorization");
+        calls.push({ peer, method, token });
+        if (token !== `Bearer ${values.secrets.peer}`) return new Response(null, { status: 401 });
+        const result = { status: "success", response_text: `An answer of the ${peer}.` };
+        return Response.json({ jsonrpc: "2.0", id, result });
+      },
+    });
+  }
+
+  /** A message as the ingress enqueues it. */
+  async function ask(text = "What is a sekisho?") {
+    const { body, ...asked } = askBody(text);
+    await clients.queues.send(
+      new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: body, MessageGroupId: workspace.team }),
+    );
+    return asked;
+  }
+
+  function askBody(text: string) {
+    const { message, requestId } = slack.ask({ eventsUrl: "http://127.0.0.1:9/", text });
+    const { app: appId, team, person } = workspace;
+    const body = JSON.stringify({
+      ...sampleAsk({ appId, team, channel: message.channel, user: person, ts: message.ts, text }),
+      requestId,
+      receivedAtMs: Date.now(),
+    });
+    return { requestId, message, body };
+  }
+
+  /** As the event source does it, once. Resolves to how many messages there were. */
+  async function work(handle: VerificationWorkerHandler): Promise<number> {
+    const { Messages = [] } = await clients.queues.send(
+      new ReceiveMessageCommand({
+        QueueUrl: queueUrl,
+        MaxNumberOfMessages: 10,
+        MessageSystemAttributeNames: ["All"],
+        MessageAttributeNames: ["All"],
+      }),
+    );
+    const Records = Messages.map(({ MessageId, ReceiptHandle, Body, Attributes }) => ({
+      messageId: MessageId,
+      receiptHandle: ReceiptHandle,
+      eventSourceARN: ownArn,
+      body: Body,
+      attributes: Attributes,
+      messageAttributes: {},
+    }));
+    const { batchItemFailures } = await handle({ Records }, ofQueue);
+    const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+    for (const { MessageId = "", ReceiptHandle } of Messages) {
+      if (!failed.has(MessageId)) {
+        await clients.queues.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle }));
+      }
+    }
+    return Messages.length;
+  }
+
+  async function answers(handle: VerificationWorkerHandler, { ts }: { ts: string }): Promise<string[]> {
+    const replies = () => slack.thread({ channel: workspace.channel.id, ts }).slice(1);
+    const isAnswered = () => replies().some(({ text }) => /answer|went wrong|could not/i.test(text));
+    for (let round = 0; round < 20 && !isAnswered(); round++) await work(handle);
+    return replies().map(({ text }) => text);
+  }
+
+  it("bring a message to its answer, with secrets of Secrets Manager", async () => {
+    const handle = createVerificationWorkerHandler({ config });
+    const { message } = await ask();
+    expect(await answers(handle, message)).toEqual(["An answer of the first."]);
+    expect(calls).toEqual([{ peer: "first", method: "execute_task", token: "Bearer token-1" }]);
+  });
+
+  it("take rotated tokens up at once: Slack's and a destination's", async () => {
+    const handle = createVerificationWorkerHandler({ config });
+    values.formerly.push("xoxb-of-yesterday");
+    const first = await ask();
+    expect(await answers(handle, first.message)).toEqual(["An answer of the first."]);
+    values.secrets.peer = "token-2";
+    const second = await ask();
+    expect(await answers(handle, second.message)).toEqual(["An answer of the first."]);
+    expect(calls.map(({ token }) => token)).toEqual(["Bearer token-1", "Bearer token-1", "Bearer token-2"]);
+  });
+
+  it("go where the live settings say, and refuse what does not fit", async () => {
+    values.parameter = JSON.stringify({ routes: [{ destination: "second" }] });
+    const handle = createVerificationWorkerHandler({ config });
+    expect(await answers(handle, (await ask()).message)).toEqual(["An answer of the second."]);
+    values.parameter = JSON.stringify({ routes: [{ destination: "third" }] });
+    const refusing = createVerificationWorkerHandler({ config });
+    expect(await answers(refusing, (await ask()).message)).toEqual(["An answer of the first."]);
+  });
+
+  it("name a message that failed, and let it come again soon instead of after the queue's own time", async () => {
+    const handle = createVerificationWorkerHandler({ config });
+    await ask();
+    const { Messages = [] } = await clients.queues.send(
+      new ReceiveMessageCommand({ QueueUrl: queueUrl, VisibilityTimeout: 1000 }),
+    );
+    const changes: number[] = [];
+    const proxy = await startWebServer({
+      handle: async ({ request, body }) => {
+        const input = JSON.parse(Buffer.from(body).toString());
+        if (request.headers.get("x-amz-target")?.endsWith("ChangeMessageVisibility"))
+          changes.push(input.VisibilityTimeout);
+        return Response.json({});
+      },
+    });
+    process.env = { ...process.env, SEKISHO_TABLE: "no-such-table", AWS_ENDPOINT_URL_SQS: proxy.url };
+    const failing = createVerificationWorkerHandler({ config });
+    const [message] = Messages;
+    const attributes = { ApproximateReceiveCount: "2" };
+    const record = { ...recordOf(message?.Body ?? ""), receiptHandle: message?.ReceiptHandle, attributes };
+    const { batchItemFailures } = await failing({ Records: [record] }, ofQueue);
+    await proxy.close();
+    expect(batchItemFailures).toEqual([{ itemIdentifier: record.messageId }]);
+    expect(changes).toEqual([10]);
+    await clients.queues.send(
+      new ChangeMessageVisibilityCommand({
+        QueueUrl: queueUrl,
+        ReceiptHandle: message?.ReceiptHandle,
+        VisibilityTimeout: 0,
+      }),
+    );
+    expect(await work(handle)).toBe(1);
+  });
+
+  it("answer an operator with what the worker's own role and secrets reach, and run no task", async () => {
+    const handle = createVerificationWorkerHandler({ config });
+    const context = ofOperator;
+    const { second: fingerprint } = createFingerprints(parseConfig({ json: config }));
+    const pushed = { destinations: { second: { fingerprint, url: servers[1]?.url } } };
+    values.parameter = JSON.stringify(pushed);
+    expect(await handle({ operator: "check_worker" }, context)).toEqual({
+      liveSettings: "read",
+      store: { ok: true },
+      queue: { ok: true },
+      bot: expect.objectContaining({ state: "accepted", teamId: workspace.team }),
+    });
+    const all: unknown = await handle({ operator: "check_destinations" }, context);
+    expect(all).toMatchObject({
+      checked: [
+        { name: "first", health: "healthy" },
+        { name: "second", health: "healthy", address: servers[1]?.url },
+      ],
+      unknown: [],
+    });
+    values.secrets.peer = "token-2";
+    const some: unknown = await handle({ operator: "check_destinations", names: ["second", "third"] }, context);
+    expect(some).toMatchObject({ checked: [{ name: "second", health: "healthy" }], unknown: ["third"] });
+    expect([...new Set(calls.map(({ method }) => method))]).toEqual(["rpc.discover"]);
+    for (const secret of [botToken, "token-1", "token-2"]) expect(JSON.stringify([all, some])).not.toContain(secret);
+  });
+
+  it("say what the worker does not reach", async () => {
+    process.env = { ...process.env, SEKISHO_TABLE: "no-such-table" };
+    values.parameter = JSON.stringify({ routes: [{ destination: "third" }] });
+    values.secrets.bot = "xoxb-of-somebody-else";
+    const answer = await createVerificationWorkerHandler({ config })({ operator: "check_worker" }, ofOperator);
+    expect(answer).toEqual({
+      liveSettings: "refused",
+      store: { ok: false, error: "ResourceNotFoundException" },
+      queue: { ok: true },
+      bot: { state: "refused", error: "invalid_auth" },
+    });
+  });
+
+  it.each([
+    {},
+    null,
+    "check_worker",
+    { operator: "delete_everything" },
+    { operator: "check_worker", names: [] },
+    { operator: "check_destinations", names: ["first"], Extra: 1 },
+    { operator: "check_destinations", names: "first" },
+  ])("refuse an event that is neither a batch nor an operator's request: %j", async (event) => {
+    const handle = createVerificationWorkerHandler({ config });
+    await expect(handle(event, ofQueue)).rejects.toThrow(/not a batch of SQS/);
+    await expect(handle(event, ofOperator)).rejects.toThrow(/not a request of an operator/);
+  });
+
+  it("refuse a batch from an operator, who could forge messages with it", async () => {
+    const handle = createVerificationWorkerHandler({ config });
+    const { body, message } = askBody("let me in");
+    for (const event of [{ Records: [recordOf(body)] }, { Records: [], operator: "check_worker" }]) {
+      await expect(handle(event as unknown, ofOperator)).rejects.toThrow(/not a request of an operator/);
+    }
+    expect(slack.thread({ channel: workspace.channel.id, ts: message.ts })).toHaveLength(1);
+    expect(calls).toEqual([]);
+  });
+
+  it("take batches and nothing else where the function itself is invoked", async () => {
+    const handle = createVerificationWorkerHandler({ config });
+    const request: unknown = { operator: "check_worker" };
+    for (const invokedFunctionArn of [workerArn, `${workerArn}:$LATEST`, `${workerArn}:7`])
+      await expect(handle(request, { ...ofQueue, invokedFunctionArn })).rejects.toThrow(/not a batch of SQS/);
+    const event: unknown = { Records: [], operator: "check_worker" };
+    expect(await handle(event, ofQueue)).toEqual({ batchItemFailures: [] });
+    const message = JSON.stringify({ operator: "check_destinations" });
+    const { batchItemFailures } = await handle({ Records: [recordOf(message)] }, ofQueue);
+    expect(batchItemFailures).toHaveLength(1);
+    expect(calls).toEqual([]);
+  });
+
+  it("turn a dead letter into words in the thread, and keep it in the archive; also what is none of ours", async () => {
+    const handle = createVerificationWorkerHandler({ config });
+    const bury = createDeadLetterHandler({ config });
+    const { message, requestId } = await ask();
+    await work(handle);
+    const bodies = [JSON.stringify({ type: "wake", requestId, seq: 1 }), "nonsense"];
+    const attributes = { ApproximateReceiveCount: "1", MessageGroupId: workspace.team };
+    const Records = bodies.map((body) => ({ ...recordOf(body), attributes }));
+    const unread = await handle({ Records: Records.slice(1) }, ofQueue);
+    expect(unread.batchItemFailures).toHaveLength(1);
+    const response = await bury({ Records }, ofQueue);
+    expect(response).toEqual({ batchItemFailures: [] });
+    const { Messages: archived = [] } = await clients.queues.send(
+      new ReceiveMessageCommand({ QueueUrl: archiveUrl, MaxNumberOfMessages: 10 }),
+    );
+    expect(archived.map(({ Body }) => Body).sort()).toEqual([...bodies].sort());
+    const told = await answers(handle, message);
+    expect(told).toHaveLength(1);
+    expect(told[0]).not.toContain("An answer");
+    expect(calls).toEqual([]);
+  });
+
+  it.each([
+    ["the completion queue", { eventSourceARN: completionsArn }],
+    ["any queue but its own", { eventSourceARN: `${ownArn}-2` }],
+    ["nobody knows where", {}],
+  ])("take no question, wake-up or redrive from %s, be it delayed or not", async (_from, origin) => {
+    const handle = createVerificationWorkerHandler({ config });
+    const known = await ask("a task that waits for its announcement");
+    const { body, requestId, message } = askBody("let me in");
+    const forged = [
+      body,
+      JSON.stringify({ type: "wake", requestId: known.requestId, seq: 0 }),
+      JSON.stringify({ type: "redrive", requestId: known.requestId }),
+      JSON.stringify({ request_id: requestId, task_id: "t-1" }),
+      "nonsense",
+    ];
+    const inAMinute = { DueAtMs: { stringValue: String(Date.now() + 60_000), dataType: "Number" } };
+    const Records = forged.flatMap((text) =>
+      [{}, inAMinute].map((messageAttributes) => {
+        const { eventSourceARN: _own, ...record } = recordOf(text);
+        return { ...record, ...origin, messageAttributes };
+      }),
+    );
+    const response = await handle({ Records }, ofQueue);
+    expect(response).toEqual({ batchItemFailures: [] });
+    const { Attributes } = await clients.queues.send(
+      new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ["All"] }),
+    );
+    // Only what was asked above; nothing was sent on.
+    expect(Attributes).toMatchObject({ ApproximateNumberOfMessages: "1", ApproximateNumberOfMessagesDelayed: "0" });
+    expect(slack.thread({ channel: workspace.channel.id, ts: message.ts })).toHaveLength(1);
+    expect(calls).toEqual([]);
+  });
+
+  it("end an act when the function's time is nearly over, instead of being ended with it", async () => {
+    const never = await startWebServer({ handle: () => new Promise(() => {}) });
+    config.destinations.first = { transport: "https", url: `${never.url}/` };
+    const handle = createVerificationWorkerHandler({ config });
+    const { requestId } = await ask();
+    await work(handle);
+    const Records = [recordOf(JSON.stringify({ type: "wake", requestId, seq: 1 }))];
+    const response = await handle({ Records }, { ...ofQueue, getRemainingTimeInMillis: () => 5100 });
+    await never.close();
+    expect(response).toEqual({ batchItemFailures: [] });
+  });
+});

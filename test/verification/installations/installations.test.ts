@@ -1,0 +1,226 @@
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import {
+  createBotTokens,
+  createFindTeam,
+  type FindTeam,
+  type Installations,
+} from "../../../lambdas/verification/installations/installations.ts";
+import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import { stored } from "./stored.ts";
+
+const workspace = { team: "T1" };
+const ofGrid = { team: "T2", enterprise: "E1" };
+const nobodys: FindTeam = async () => undefined;
+
+/** Installations by id, which a test may change; and which ids were asked for. */
+function kept(tokens: Record<string, string | Error>) {
+  const reads: string[] = [];
+  const installations: Installations = {
+    async get({ id }) {
+      reads.push(id);
+      const token = tokens[id];
+      if (token instanceof Error) throw token;
+      return token === undefined ? undefined : stored({ botToken: token });
+    },
+    put: () => Promise.reject(new Error("Nobody writes here.")),
+  };
+  return { tokens, reads, installations };
+}
+
+describe("a token where the app is installed by hand", () => {
+  it("is the configured one, whoever asks, kept for a minute", async () => {
+    let nowMs = 0;
+    const values = ["xoxb-1", "xoxb-2", "xoxb-3"];
+    const tokens = createBotTokens({ botToken: async () => values.shift(), now: () => nowMs });
+    expect(await Promise.all([tokens.tokenOf(workspace), tokens.tokenOf(workspace)])).toEqual(["xoxb-1", "xoxb-1"]);
+    nowMs = 59_999;
+    expect(await tokens.tokenOf(workspace)).toBe("xoxb-1");
+    nowMs = 60_000;
+    expect(await tokens.tokenOf(workspace)).toBe("xoxb-2");
+    expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-3");
+  });
+
+  it("goes on where it cannot be read anew, but there is none where it never could", async () => {
+    let nowMs = 0;
+    let isAway = true;
+    const botToken = async () => (isAway ? Promise.reject(new Error("out of reach")) : "xoxb-1");
+    const tokens = createBotTokens({ botToken, now: () => nowMs });
+    await expect(tokens.tokenOf(workspace)).rejects.toThrow("out of reach");
+    isAway = false;
+    expect(await tokens.tokenOf(workspace)).toBe("xoxb-1");
+    isAway = true;
+    nowMs = 120_000;
+    expect(await tokens.tokenOf(workspace)).toBe("xoxb-1");
+  });
+
+  it("is read anew where Slack does not take it, and there is no newer one where it is the same", async () => {
+    let value = "xoxb-1";
+    const tokens = createBotTokens({ botToken: async () => value });
+    expect(await tokens.tokenOf(workspace)).toBe("xoxb-1");
+    expect(await tokens.newerThan({ installation: workspace, tried: "xoxb-1" })).toBeUndefined();
+    value = "xoxb-2";
+    expect(await tokens.newerThan({ installation: workspace, tried: "xoxb-1" })).toBe("xoxb-2");
+    expect(await tokens.tokenOf(workspace)).toBe("xoxb-2");
+    expect(await tokens.newerThan({ installation: workspace, tried: "xoxb-1" })).toBe("xoxb-2");
+  });
+});
+
+describe("a token where the app is installed by several", () => {
+  it("is used no longer than a minute after its secret was taken away", async () => {
+    let nowMs = 0;
+    const { installations, tokens: values } = kept({ T1: "xoxb-t1" });
+    const tokens = createBotTokens({ botToken: async () => undefined, installations, now: () => nowMs });
+    expect(await tokens.tokenOf(workspace)).toBe("xoxb-t1");
+    delete values.T1;
+    nowMs = 60_000;
+    await expect(tokens.tokenOf(workspace)).rejects.toMatchObject({ kind: "gone" });
+    values.T1 = new Error("out of reach");
+    await expect(tokens.tokenOf(workspace)).rejects.toThrow("out of reach");
+  });
+
+  it("is tried to be read anew once a minute, as long as it cannot be", async () => {
+    let nowMs = 0;
+    const { installations, tokens: values, reads } = kept({ T1: "xoxb-t1" });
+    const tokens = createBotTokens({ botToken: async () => undefined, installations, now: () => nowMs });
+    await tokens.tokenOf(workspace);
+    values.T1 = new Error("out of reach");
+    for (nowMs = 60_000; nowMs < 180_000; nowMs += 1000) expect(await tokens.tokenOf(workspace)).toBe("xoxb-t1");
+    expect(reads.length).toBe(3);
+  });
+
+  it("is the workspace's own, before the organization's, and each one's is kept for itself", async () => {
+    const { installations, reads } = kept({ T1: "xoxb-t1", T2: "xoxb-t2", E1: "xoxb-e1" });
+    const tokens = createBotTokens({ botToken: async () => "xoxb-configured", installations, teamOf: nobodys });
+    expect(await tokens.tokenOf(workspace)).toBe("xoxb-t1");
+    expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-t2");
+    expect(await tokens.tokenOf({ team: "T3", enterprise: "E1" })).toBe("xoxb-e1");
+    expect(await tokens.tokenOf(workspace)).toBe("xoxb-t1");
+    expect(reads).toEqual(["T1", "T2", "T3", "E1"]);
+  });
+
+  it("is never the organization's for a workspace that does not say that it belongs there", async () => {
+    const { installations } = kept({ E1: "xoxb-e1" });
+    const tokens = createBotTokens({ botToken: async () => undefined, installations, teamOf: nobodys });
+    await expect(tokens.tokenOf({ team: "T3" })).rejects.toMatchObject({ kind: "gone" });
+  });
+
+  it.each([
+    ["of that workspace", { team: "T1" }, workspace, true],
+    ["of another workspace", { team: "T9" }, workspace, false],
+    ["of the whole organization", { team: "T9", enterprise: "E1" }, ofGrid, true],
+    ["of another organization", { team: "T2", enterprise: "E9" }, ofGrid, false],
+    ["one that Slack does not take", undefined, workspace, false],
+  ])("is the configured one only where that is %s", async (_what, own, installation, isTaken) => {
+    const tokens = createBotTokens({
+      botToken: async () => "xoxb-configured",
+      installations: kept({}).installations,
+      teamOf: async (token) => (token === "xoxb-configured" ? own : undefined),
+    });
+    const result = await tokens.tokenOf(installation).catch((thrown: unknown) => thrown);
+    if (isTaken) expect(result).toBe("xoxb-configured");
+    else expect(result).toEqual(new SlackError("gone"));
+  });
+
+  it("is never the configured one where nobody can say whose that is", async () => {
+    const { installations } = kept({});
+    const tokens = createBotTokens({ botToken: async () => "xoxb-configured", installations });
+    await expect(tokens.tokenOf(workspace)).rejects.toMatchObject({ kind: "gone" });
+  });
+
+  it("is not known to be none where an installation cannot be read", async () => {
+    const { installations } = kept({ T1: new Error("out of reach") });
+    const tokens = createBotTokens({
+      botToken: async () => "xoxb-configured",
+      installations,
+      teamOf: async () => workspace,
+    });
+    await expect(tokens.tokenOf(workspace)).rejects.toThrow("out of reach");
+  });
+
+  it("is the organization's where Slack does not take the workspace's any more", async () => {
+    const { installations } = kept({ T2: "xoxb-t2", E1: "xoxb-e1" });
+    const tokens = createBotTokens({ botToken: async () => undefined, installations });
+    expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-t2");
+    expect(await tokens.newerThan({ installation: ofGrid, tried: "xoxb-t2" })).toBe("xoxb-e1");
+    expect(await tokens.newerThan({ installation: workspace, tried: "xoxb-t1" })).toBeUndefined();
+  });
+
+  it("stays the workspace's where it is in doubt only, until another has taken its place", async () => {
+    const { installations, tokens: values } = kept({ T2: "xoxb-t2", E1: "xoxb-e1" });
+    const tokens = createBotTokens({ botToken: async () => undefined, installations });
+    const tried = await tokens.tokenOf(ofGrid);
+    expect(await tokens.newerThan({ installation: ofGrid, tried, inDoubt: true })).toBeUndefined();
+    expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-t2");
+    values.T2 = "xoxb-rotated";
+    expect(await tokens.newerThan({ installation: ofGrid, tried, inDoubt: true })).toBe("xoxb-rotated");
+    expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-rotated");
+  });
+
+  it("is read anew after the app was installed again", async () => {
+    const { installations, tokens: values } = kept({ T1: "xoxb-old" });
+    const tokens = createBotTokens({ botToken: async () => undefined, installations });
+    expect(await tokens.tokenOf(workspace)).toBe("xoxb-old");
+    values.T1 = "xoxb-new";
+    expect(await tokens.newerThan({ installation: workspace, tried: "xoxb-old" })).toBe("xoxb-new");
+    expect(await tokens.tokenOf(workspace)).toBe("xoxb-new");
+  });
+
+  it("is forgotten where there are too many others, and read again", async () => {
+    const all = Object.fromEntries(Array.from({ length: 501 }, (_, index) => [`T${index}`, `xoxb-${index}`]));
+    const { installations, reads } = kept(all);
+    const tokens = createBotTokens({ botToken: async () => undefined, installations });
+    for (const team of Object.keys(all)) await tokens.tokenOf({ team });
+    await tokens.tokenOf({ team: "T500" });
+    expect(reads.length).toBe(501);
+    expect(await tokens.tokenOf({ team: "T0" })).toBe("xoxb-0");
+    expect(reads.length).toBe(502);
+  });
+});
+
+describe("whose a token is", () => {
+  const botToken = "xoxb-fake-slack";
+
+  const organization = "xoxb-organization";
+
+  let fakeSlack: FakeSlack;
+
+  beforeEach(async () => {
+    fakeSlack = await startFakeSlack({ signingSecret: "s", botToken, otherTokens: { organization } });
+  });
+
+  afterEach(() => fakeSlack.close());
+
+  it("is a workspace's or a whole organization's, asked once", async () => {
+    const calls: string[] = [];
+    fakeSlack.onCall(({ method }) => calls.push(method));
+    const teamOf = createFindTeam({ apiUrl: fakeSlack.apiUrl });
+    expect(await teamOf(botToken)).toEqual({ team: "TSTANDIN" });
+    expect(await teamOf(botToken)).toEqual({ team: "TSTANDIN" });
+    expect(await teamOf(organization)).toMatchObject({ enterprise: "ESTANDIN" });
+    expect(calls).toEqual(["auth.test", "auth.test"]);
+  });
+
+  it("is nobody's where Slack does not take it", async () => {
+    expect(await createFindTeam({ apiUrl: fakeSlack.apiUrl })("xoxb-wrong")).toBeUndefined();
+  });
+
+  it("is asked again a minute after Slack did not take it, and once by all who ask at once", async () => {
+    let nowMs = 1_000_000;
+    const teamOf = createFindTeam({ apiUrl: fakeSlack.apiUrl, now: () => nowMs });
+    // One call fails: a second one at the same time would be answered.
+    fakeSlack.inject({ method: "auth.test", type: "error", error: "account_inactive" });
+    expect(await Promise.all([teamOf(botToken), teamOf(botToken)])).toEqual([undefined, undefined]);
+    nowMs += 59_999;
+    expect(await teamOf(botToken)).toBeUndefined();
+    nowMs += 1;
+    expect(await teamOf(botToken)).toEqual({ team: "TSTANDIN" });
+  });
+
+  it("is unknown where Slack does not say, and is asked again then", async () => {
+    fakeSlack.inject({ method: "auth.test", type: "status", status: 500 });
+    const teamOf = createFindTeam({ apiUrl: fakeSlack.apiUrl });
+    await expect(teamOf(botToken)).rejects.toMatchObject({ kind: "ambiguous" });
+    expect(await teamOf(botToken)).toEqual({ team: "TSTANDIN" });
+  });
+});

@@ -1,0 +1,138 @@
+import { createServer } from "node:http";
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { isUploadUrl } from "../../../../lambdas/verification/slack/api/files.ts";
+import { forAll } from "../../../doubles/for-all.ts";
+import { listen, serve, unusedPort } from "../../../doubles/serving.ts";
+import { appId, failure, slackClient } from "./slack-client.ts";
+
+const client = slackClient();
+const bytes = Buffer.from("harbour,ships\nNaruto,7\n");
+
+/** Answers every request alike. */
+async function answering(status: number, headers: Record<string, string> = {}) {
+  const { url, received } = await serve(() => new Response(null, { status, headers }));
+  const seen = () => received.map(({ request }) => Object.fromEntries(request.headers));
+  return { seen, apiUrl: `${url}/api/`, url: `${url}/upload/v1/abc` };
+}
+
+describe("a file on its way out", () => {
+  it("appears in the thread when all three steps are done, and not before", async () => {
+    const { api, common, asked, fakeSlack } = client();
+    const { fileId, url } = await api().startUpload({ ...common, name: "harbour.csv", length: bytes.length });
+    await api().sendUpload({ ...common, url, bytes });
+    const inThread = async () => {
+      const found = await api().replies({ ...common, threadTs: asked.ts, oldestTs: asked.ts, appId });
+      return found.flatMap(({ fileIds }) => fileIds);
+    };
+    expect(await inThread()).toEqual([]);
+    await api().shareUploads({ ...common, threadTs: asked.ts, files: [{ fileId, title: "harbour.csv" }] });
+    expect(await inThread()).toEqual([fileId]);
+    expect(Buffer.from(fakeSlack.file(fileId)?.bytes ?? []).toString()).toBe(bytes.toString());
+  });
+
+  it("is shared only once: a lost answer is left to whoever can look", async () => {
+    const { api, common, asked, fakeSlack, waits } = client();
+    const { fileId, url } = await api().startUpload({ ...common, name: "harbour.csv", length: bytes.length });
+    await api().sendUpload({ ...common, url, bytes });
+    fakeSlack.inject({ method: "files.completeUploadExternal", type: "lost_answer" });
+    const share = api().shareUploads({ ...common, threadTs: asked.ts, files: [{ fileId, title: "harbour.csv" }] });
+    expect((await failure(share)).kind).toBe("ambiguous");
+    expect(waits).toEqual([]);
+  });
+
+  it("gets another address after a lost answer, since one that is not used is forgotten", async () => {
+    const { api, common, fakeSlack, waits } = client();
+    fakeSlack.inject({ method: "files.getUploadURLExternal", type: "lost_answer" });
+    await api().startUpload({ ...common, name: "harbour.csv", length: bytes.length });
+    expect(waits.length).toBe(1);
+  });
+
+  it.each([
+    ["file_uploads_disabled", "refused"],
+    ["storage_limit_reached", "refused"],
+    ["file_type_not_allowed", "refused"],
+    ["account_inactive", "gone"],
+  ])("%s is %s", async (error, kind) => {
+    const { api, common, fakeSlack } = client();
+    fakeSlack.inject({ method: "files.getUploadURLExternal", type: "error", error });
+    const call = api().startUpload({ ...common, name: "harbour.csv", length: bytes.length });
+    expect(await failure(call)).toMatchObject({ kind, slackError: error });
+  });
+});
+
+describe("the bytes of a file", () => {
+  it("go without a token to the address that Slack gave", async () => {
+    const { api, common } = client();
+    const { seen, apiUrl, url } = await answering(200);
+    await api({ apiUrl }).sendUpload({ ...common, url, bytes });
+    expect(seen()).toEqual([expect.objectContaining({ "content-length": String(bytes.length) })]);
+    expect(JSON.stringify(seen())).not.toMatch(/authorization|cookie|xoxb/);
+  });
+
+  it.each([
+    [400, "unavailable"],
+    [413, "refused"],
+    [429, "rate_limited"],
+    [500, "ambiguous"],
+    [503, "ambiguous"],
+  ])("that are answered with %d are %s", async (status, kind) => {
+    const { api, common } = client();
+    const { apiUrl, url } = await answering(status, { "retry-after": "600" });
+    expect((await failure(api({ apiUrl }).sendUpload({ ...common, url, bytes }))).kind).toBe(kind);
+  });
+
+  it("follow no redirect", async () => {
+    const { api, common } = client();
+    const elsewhere = await answering(200);
+    const { apiUrl, url } = await answering(307, { location: elsewhere.url });
+    expect((await failure(api({ apiUrl }).sendUpload({ ...common, url, bytes }))).kind).toBe("unavailable");
+    expect(elsewhere.seen()).toEqual([]);
+  });
+
+  it("are certainly not there where nobody listens, and may be after a time-out", async () => {
+    const { api, common } = client();
+    const gone = `http://127.0.0.1:${await unusedPort()}/`;
+    const dead = api({ apiUrl: `${gone}api/` }).sendUpload({ ...common, url: `${gone}upload`, bytes });
+    expect((await failure(dead)).kind).toBe("unavailable");
+    const origin = `http://127.0.0.1:${await listen(createServer(() => {}))}`;
+    const slack = api({ apiUrl: `${origin}/api/`, uploadTimeoutMs: 50 });
+    expect((await failure(slack.sendUpload({ ...common, url: `${origin}/upload`, bytes }))).kind).toBe("ambiguous");
+  });
+
+  it("go to no other address", async () => {
+    const { api, common } = client();
+    const elsewhere = await answering(200);
+    const call = api().sendUpload({ ...common, url: elsewhere.url, bytes });
+    expect((await failure(call)).kind).toBe("refused");
+    expect(elsewhere.seen()).toEqual([]);
+  });
+});
+
+describe("an address for uploads", () => {
+  const real = "https://slack.com/api/";
+  it.each([
+    ["https://files.slack.com/upload/v1/abc", real, true],
+    ["https://slack.com/upload", real, true],
+    ["http://files.slack.com/upload/v1/abc", real, false],
+    ["https://files.slack.com:8443/upload", real, false],
+    ["https://files.slack.com.evil.example/upload", real, false],
+    ["https://evil.example/files.slack.com", real, false],
+    ["https://user@files.slack.com/upload", real, false],
+    ["http://127.0.0.1:3001/upload", real, false],
+    ["http://169.254.169.254/latest", real, false],
+    ["http://127.0.0.1:3001/upload", "http://127.0.0.1:3001/api/", true],
+    ["http://127.0.0.1:3002/upload", "http://127.0.0.1:3001/api/", false],
+    ["http://slack.example/upload", "http://slack.example/api/", false],
+    ["file:///etc/passwd", real, false],
+    ["nonsense", real, false],
+  ])("%s where the Web API is at %s: %s", (url, apiUrl, allowed) => {
+    expect(isUploadUrl({ url, apiUrl })).toBe(allowed);
+  });
+
+  it("is never one of another host, whatever it looks like", () => {
+    forAll(fc.webUrl({ validSchemes: ["http", "https"] })).hold((url) => {
+      expect(isUploadUrl({ url, apiUrl: real })).toBe(false);
+    });
+  });
+});

@@ -1,0 +1,263 @@
+import { createServer } from "node:http";
+import { describe, expect, it } from "@jest/globals";
+import { readMessagesPage } from "../../../../lambdas/verification/slack/api/messages.ts";
+import { createMetadata } from "../../../../lambdas/verification/slack/api/posts.ts";
+import { type SlackApi, SlackError } from "../../../../lambdas/verification/slack/api/slack.ts";
+import { workspace } from "../../../../lib/local/fake-slack/workspace.ts";
+import { listen, serve } from "../../../doubles/serving.ts";
+import { appId, failure, requestId, type SlackClient, slackClient, text } from "./slack-client.ts";
+
+const client = slackClient();
+const withLargePages = slackClient({ pageSize: 1000 });
+
+function replies(slack: SlackApi, oldestTs?: string) {
+  const { common, asked } = client();
+  return slack.replies({ ...common, threadTs: asked.ts, oldestTs: oldestTs ?? asked.ts, appId });
+}
+
+describe("the messages of a thread", () => {
+  it("tell a post by its metadata, and who wrote what", async () => {
+    const { api, post, asked, fakeSlack, common } = client();
+    const { ts } = await post(api(), 3);
+    const other = fakeSlack.postAsOtherBot({ channel: common.channel, threadTs: asked.ts, text: "Buy now!" });
+    const nothing = { key: undefined, fileIds: [] };
+    expect(await replies(api())).toEqual([
+      {
+        ...nothing,
+        ts: asked.ts,
+        text: `<@${workspace.botUser}> What is a sekisho?`,
+        from: "person",
+        user: workspace.person,
+      },
+      { ...nothing, ts, text, key: { requestId, part: 3 }, from: "self", user: workspace.botUser },
+      { ...nothing, ts: other.ts, text: "Buy now!", from: "other_bot", user: other.user },
+    ]);
+  });
+
+  it("have no key on a post of another app, whatever its metadata say", async () => {
+    const { api, post, asked, common } = client();
+    const { ts } = await post(api(), 3);
+    const found = await api().replies({ ...common, threadTs: asked.ts, oldestTs: ts, appId: "AOTHER" });
+    expect(found).toEqual([expect.objectContaining({ ts, text, key: undefined, from: "other_bot" })]);
+  });
+
+  it("are read from all pages, oldest first, each once", async () => {
+    const { api, post, asked, calls } = client();
+    const posted: string[] = [];
+    for (let part = 0; part < 13; part++) posted.push((await post(api(), part)).ts);
+    expect((await replies(api())).map(({ ts }) => ts)).toEqual([asked.ts, ...posted]);
+    expect(calls.filter((method) => method === "conversations.replies").length).toBe(3);
+  });
+
+  it("are read from the oldest one asked for, without the parent that Slack adds", async () => {
+    const { api, post } = client();
+    const [, second, third] = [await post(), await post(), await post()];
+    expect((await replies(api(), second.ts)).map(({ ts }) => ts)).toEqual([second.ts, third.ts]);
+    expect(await replies(api(), "1.000001")).toHaveLength(4);
+  });
+
+  it("are none in a thread that does not exist", async () => {
+    const { api, common } = client();
+    expect(await api().replies({ ...common, threadTs: "1.000001", oldestTs: "1.000001", appId })).toEqual([]);
+  });
+
+  it("name the files that they carry", async () => {
+    const { api, fakeSlack, common } = client();
+    const file = { name: "a.txt", mimetype: "text/plain", bytes: Buffer.from("a") };
+    const { ts } = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "Read this", files: [file] }).message;
+    const [found] = await api().replies({ ...common, threadTs: ts, oldestTs: ts, appId });
+    expect(found?.fileIds.length).toBe(1);
+    expect(fakeSlack.file(found?.fileIds[0] ?? "")?.name).toBe("a.txt");
+  });
+});
+
+describe("the messages of a channel", () => {
+  it("are those that are in no thread, from the oldest one asked for, oldest first", async () => {
+    const { api, post, common, asked, calls } = client();
+    await post();
+    const posted: string[] = [];
+    for (let part = 0; part < 7; part++) {
+      const key = { requestId, part };
+      posted.push((await api().post({ ...common, threadTs: undefined, content: { text }, key })).ts);
+    }
+    const found = await api().posts({ ...common, oldestTs: posted[1] ?? "", appId });
+    expect(found.map(({ ts }) => ts)).toEqual(posted.slice(1));
+    expect(found.map(({ key }) => key?.part)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect((await api().posts({ ...common, oldestTs: asked.ts, appId }))[0]?.ts).toBe(asked.ts);
+    expect(calls.filter((method) => method === "conversations.history").length).toBeGreaterThan(2);
+  });
+
+  it("are unknown where the channel is none: that is no empty one", async () => {
+    const { api, common } = client();
+    const call = api().posts({ ...common, channel: "CNOWHERE", oldestTs: "1.000001", appId });
+    expect(await failure(call)).toMatchObject({ kind: "gone", slackError: "channel_not_found" });
+  });
+});
+
+const key = { requestId, part: 1 };
+const ours = { ts: "2.000001", text: "Done.", metadata: createMetadata(key), app_id: appId };
+const read = (page: unknown) => readMessagesPage({ page, appId });
+const keysOf = (...messages: object[]) => read({ messages }).posts.map((post) => post.key);
+
+describe("a page of a thread", () => {
+  it("has the key of each of the app's own posts", () => {
+    expect(read({ messages: [ours], response_metadata: { next_cursor: "n" } })).toEqual({
+      posts: [{ ts: "2.000001", text: "Done.", key, from: "self", user: undefined, fileIds: [] }],
+      nextCursor: "n",
+    });
+  });
+
+  it("has no key on another app's post or a person's, whatever metadata they carry", () => {
+    const { app_id: _none, ...person } = ours;
+    expect(keysOf({ ...ours, app_id: "A0APP00002" }, person)).toEqual([undefined, undefined]);
+  });
+
+  it("knows the app by its bot's profile where the message does not name it", () => {
+    const { app_id: _none, ...nameless } = ours;
+    expect(keysOf({ ...nameless, bot_profile: { app_id: appId } })).toEqual([key]);
+    expect(keysOf({ ...nameless, bot_profile: { app_id: "A0APP00002" } })).toEqual([undefined]);
+  });
+
+  it.each([
+    ["of another event", { event_type: "deployed", event_payload: {} }],
+    ["without a request id", { event_type: "sekisho_message", event_payload: { part: 1 } }],
+    ["of a part that is none", { event_type: "sekisho_message", event_payload: { request_id: "r", part: "1" } }],
+    ["that are a text", "metadata"],
+    ["that are null", null],
+  ])("keeps its other posts where one has metadata %s", (_what, metadata) => {
+    expect(keysOf({ ...ours, metadata }, ours)).toEqual([undefined, key]);
+  });
+
+  it.each([
+    ["self", { app_id: appId, bot_id: "B1", user: "UBOT" }],
+    ["person", { user: "U1" }],
+    ["person", { user: "U1", app_id: "A0APP00002", client_msg_id: "through an app" }],
+    ["other_bot", { bot_id: "B2", app_id: "A0APP00002", user: "UOTHER" }],
+    ["other_bot", { subtype: "bot_message", username: "An old webhook" }],
+    ["other_bot", { bot_profile: { app_id: "A0APP00002" } }],
+  ])("tells that %s wrote %j", (from, message) => {
+    expect(read({ messages: [{ ts: "1.000001", text: "", ...message }] }).posts[0]?.from).toBe(from);
+  });
+
+  it("names files, and lets be what is none", () => {
+    const files = [{ id: "F1" }, { id: 7 }, null, "F2", { id: "F3", mode: "tombstone" }];
+    const posts = read({
+      messages: [
+        { ...ours, files },
+        { ...ours, files: "none" },
+      ],
+    }).posts;
+    expect(posts.map(({ fileIds }) => fileIds)).toEqual([["F1", "F3"], []]);
+  });
+
+  it("keeps its other posts where one has no text, or an app id that is none", () => {
+    expect(keysOf({ ts: "1.000001", text: null, app_id: 7, bot_profile: "none" }, ours)).toEqual([undefined, key]);
+  });
+
+  it("is the last one where it has no cursor", () => {
+    for (const end of [{}, { response_metadata: {} }, { response_metadata: { next_cursor: "" } }])
+      expect(read({ messages: [], ...end }).nextCursor).toBe("");
+  });
+
+  it.each([
+    ["without messages", { ok: true }],
+    ["whose messages are no list", { messages: {} }],
+    ["with a message that has no ts", { messages: [ours, { text: "hello" }] }],
+    ["with a message that is null", { messages: [ours, null] }],
+    ["with a cursor that is none", { messages: [ours], response_metadata: { next_cursor: 2 } }],
+  ])("%s is not taken for an empty one: nobody knows what is there", (_what, page) => {
+    expect(() => read(page)).toThrow(expect.objectContaining({ name: SlackError.name, kind: "ambiguous" }));
+  });
+});
+
+/** With calls that have time for large pages. */
+function patient(): SlackClient {
+  const opened = withLargePages();
+  const api: SlackClient["api"] = (options) => opened.api({ timeoutMs: 60_000, ...options });
+  return { ...opened, api, post: (given = api(), part = 0) => opened.post(given, part) };
+}
+
+/** The longest text of a message that Slack takes; 120 KB in UTF-8. */
+const longText = "関".repeat(40_000);
+
+function limits(): (string | undefined)[] {
+  const seen: (string | undefined)[] = [];
+  withLargePages().fakeSlack.onCall(({ method, args }) => {
+    if (method.startsWith("conversations.")) seen.push(args.limit);
+  });
+  return seen;
+}
+
+/** A Slack whose pages of messages are always larger than what is read. */
+async function hugePages(): Promise<{ apiUrl: string; calls: () => number }> {
+  let calls = 0;
+  const piece = Buffer.alloc(1024 * 1024, " ");
+  const server = createServer((request, response) => {
+    calls++;
+    request.resume();
+    response.writeHead(200, { "content-type": "application/json" });
+    for (let pieces = 0; pieces < 17; pieces++) response.write(piece);
+    response.end(JSON.stringify({ ok: true, messages: [], ts: "1.000001" }));
+  });
+  return { apiUrl: `http://127.0.0.1:${await listen(server)}/api/`, calls: () => calls };
+}
+
+describe("messages whose page is larger than what is read", () => {
+  it("are read in smaller pages, all of them, with the cursor of the larger ones", async () => {
+    const { api, post, asked, fakeSlack, common, waits } = patient();
+    const first = await post(api(), 0);
+    for (let posts = 0; posts < 220; posts++) {
+      fakeSlack.postAsOtherBot({ channel: common.channel, threadTs: asked.ts, text: posts < 200 ? "short" : longText });
+    }
+    for (let posts = 0; posts < 160; posts++) {
+      fakeSlack.postAsOtherBot({ channel: common.channel, threadTs: asked.ts, text: longText });
+    }
+    const last = await post(api(), 1);
+    const seen = limits();
+    const found = await api().replies({ ...common, threadTs: asked.ts, oldestTs: asked.ts, appId });
+    expect(found.length).toBe(383);
+    expect(found.flatMap(({ ts, key }) => (key === undefined ? [] : [ts]))).toEqual([first.ts, last.ts]);
+    expect(seen).toEqual(["200", "200", "50", "50", "50", "50"]);
+    expect(waits).toEqual([]);
+  });
+
+  it("of a channel too", async () => {
+    const { api, fakeSlack, common, asked } = patient();
+    for (let posts = 0; posts < 150; posts++) fakeSlack.postAsOtherBot({ channel: common.channel, text: longText });
+    const key = { requestId, part: 0 };
+    const { ts } = await api().post({ ...common, threadTs: undefined, content: { text }, key });
+    const seen = limits();
+    const found = await api().posts({ ...common, oldestTs: asked.ts, appId });
+    expect(found.length).toBe(152);
+    expect(found.at(-1)).toMatchObject({ ts, key });
+    expect(seen.slice(0, 2)).toEqual(["200", "50"]);
+  });
+
+  it("are refused where not even one can be read: what the record knows must do", async () => {
+    const { apiUrl, calls } = await hugePages();
+    const { api, common, asked, waits } = patient();
+    const huge = api({ apiUrl });
+    const place = { ...common, oldestTs: asked.ts, appId };
+    expect((await failure(huge.replies({ ...place, threadTs: asked.ts }))).kind).toBe("refused");
+    expect(calls()).toBe(4);
+    expect((await failure(huge.posts(place))).kind).toBe("refused");
+    expect(waits).toEqual([]);
+  });
+
+  it("are refused where their pages never end", async () => {
+    const { api, common, asked } = patient();
+    const page = { ok: true, messages: [], response_metadata: { next_cursor: "again" } };
+    const { url } = await serve(() => Response.json(page));
+    const call = api({ apiUrl: `${url}/api/` }).posts({ ...common, oldestTs: asked.ts, appId });
+    expect((await failure(call)).kind).toBe("refused");
+  });
+});
+
+describe("a post whose answer is larger than what is read", () => {
+  it("may have been made, so it is not repeated", async () => {
+    const { apiUrl, calls } = await hugePages();
+    const { api, post } = patient();
+    expect(await failure(post(api({ apiUrl })))).toMatchObject({ kind: "ambiguous", tooLarge: true });
+    expect(calls()).toBe(1);
+  });
+});

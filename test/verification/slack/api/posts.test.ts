@@ -1,0 +1,230 @@
+import { describe, expect, it } from "@jest/globals";
+import { createBotTokens } from "../../../../lambdas/verification/installations/installations.ts";
+import { workspace } from "../../../../lib/local/fake-slack/workspace.ts";
+import { appId, botToken, failure, requestId, slackClient, text } from "./slack-client.ts";
+
+const client = slackClient();
+const key = { requestId, part: 1 };
+const markdown = [{ type: "markdown", text: "**Done.**" }];
+
+describe("the Slack API", () => {
+  it("posts blocks with the text that notifications say, and edits both", async () => {
+    const { api, common, asked, fakeSlack } = client();
+    const content = { text: "Done.", blocks: markdown };
+    const { ts } = await api().post({ ...common, threadTs: asked.ts, content, key });
+    const posted = () => fakeSlack.messages().find((message) => message.ts === ts);
+    expect(posted()).toMatchObject({ text: "Done.", blocks: markdown, threadTs: asked.ts });
+    await api().update({ ...common, ts, content: { text: "Gone." }, key });
+    expect(posted()?.text).toBe("Gone.");
+    expect(posted()?.blocks ?? []).toEqual([]);
+  });
+
+  it("asks for no preview of an address, neither in a post nor in an edit", async () => {
+    const { api, common, asked, fakeSlack } = client();
+    const content = { text: "See https://a.example/page." };
+    const { ts } = await api().post({ ...common, threadTs: asked.ts, content, key });
+    const posted = () => fakeSlack.messages().find((message) => message.ts === ts);
+    expect(posted()).toMatchObject(content);
+    expect(posted()?.unfurls).toBeUndefined();
+    await api().update({ ...common, ts, content: { text: "See https://b.example." }, key });
+    expect(posted()?.unfurls).toBeUndefined();
+  });
+
+  it("posts into the channel itself without a thread", async () => {
+    const { api, common, fakeSlack } = client();
+    const { ts } = await api().post({ ...common, threadTs: undefined, content: { text: "Opening." }, key });
+    expect(fakeSlack.messages().find((message) => message.ts === ts)?.threadTs).toBeUndefined();
+  });
+
+  it("edits a post, text and metadata", async () => {
+    const { api, common, asked, post } = client();
+    const { ts } = await post();
+    await api().update({ ...common, ts, content: { text: "Done." }, key });
+    const found = await api().replies({ ...common, threadTs: asked.ts, oldestTs: ts, appId });
+    expect(found).toEqual([expect.objectContaining({ ts, text: "Done.", key })]);
+  });
+
+  it("removes a post", async () => {
+    const { api, common, post, answers } = client();
+    const { ts } = await post();
+    await api().remove({ ...common, ts });
+    expect(answers()).toEqual([]);
+  });
+
+  it("adds and removes a reaction, and is content where that was done already", async () => {
+    const { api, common, asked, fakeSlack, lines } = client();
+    const reaction = { ...common, ts: asked.ts, name: "eyes" };
+    await api().react({ ...reaction, present: true });
+    await api().react({ ...reaction, present: true });
+    expect(fakeSlack.messages()[0]?.reactions).toEqual(["eyes"]);
+    await api().react({ ...reaction, present: false });
+    await api().react({ ...reaction, present: false });
+    expect(fakeSlack.messages()[0]?.reactions).toEqual([]);
+    expect(lines).toEqual([]);
+  });
+
+  it("whispers to one person, and never again after a lost answer", async () => {
+    const { api, common, asked, fakeSlack, waits } = client();
+    const message = { ...common, threadTs: asked.ts, user: workspace.person, text: "Only for you." };
+    await api().postEphemeral(message);
+    expect(fakeSlack.ephemeralMessages()).toEqual([
+      expect.objectContaining({ user: workspace.person, text: "Only for you.", threadTs: asked.ts }),
+    ]);
+    fakeSlack.inject({ method: "chat.postEphemeral", type: "lost_answer" });
+    expect((await failure(api().postEphemeral(message))).kind).toBe("ambiguous");
+    expect(waits).toEqual([]);
+    expect(fakeSlack.ephemeralMessages().length).toBe(2);
+  });
+
+  it("asks for the token at every call, and for that of the installation", async () => {
+    const { api, common, post, answers } = client();
+    const tokens = createBotTokens({ botToken: async () => botToken });
+    const asked: unknown[] = [];
+    const slack = api({
+      tokens: {
+        ...tokens,
+        tokenOf: async (installation) => {
+          asked.push(installation);
+          return asked.length === 1 ? "xoxb-old" : tokens.tokenOf(installation);
+        },
+        newerThan: async () => undefined,
+      },
+    });
+    expect(await failure(post(slack))).toMatchObject({ kind: "gone", slackError: "invalid_auth" });
+    await post(slack);
+    expect(answers()).toEqual([text]);
+    expect(asked).toEqual([common.installation, common.installation]);
+  });
+
+  it("talks in the clear to loopback only", () => {
+    const { api } = client();
+    expect(() => api({ apiUrl: "http://slack.example.com/api/" })).toThrow(/https/);
+    expect(() => api({ apiUrl: "https://slack.example.com/api/" })).not.toThrow();
+  });
+});
+
+describe("what Slack refuses", () => {
+  it.each([
+    ["is_archived", "gone"],
+    ["not_in_channel", "gone"],
+    ["token_revoked", "gone"],
+    ["account_inactive", "gone"],
+    ["msg_too_long", "refused"],
+    ["invalid_blocks", "refused"],
+    ["invalid_blocks_format", "refused"],
+    ["msg_blocks_too_long", "refused"],
+    ["ratelimited", "rate_limited"],
+    ["service_unavailable", "unavailable"],
+    ["internal_error", "ambiguous"],
+    ["an_error_that_slack_adds_tomorrow", "ambiguous"],
+    ["constructor", "ambiguous"],
+  ])("%s is %s", async (error, kind) => {
+    const { fakeSlack, post, answers } = client();
+    for (let times = 0; times < 3; times++) fakeSlack.inject({ method: "chat.postMessage", type: "error", error });
+    expect(await failure(post())).toMatchObject({ kind, slackError: error });
+    expect(answers()).toEqual([]);
+  });
+
+  it("says that a message is not there to be edited or removed", async () => {
+    const { api, common } = client();
+    const nowhere = { ...common, ts: "1.000001" };
+    expect((await failure(api().update({ ...nowhere, content: { text }, key }))).kind).toBe("no_such_message");
+    expect((await failure(api().remove(nowhere))).kind).toBe("no_such_message");
+  });
+
+  it("a person's message cannot be edited", async () => {
+    const { api, common, asked } = client();
+    const update = api().update({ ...common, ts: asked.ts, content: { text }, key });
+    expect(await failure(update)).toMatchObject({ kind: "no_such_message", slackError: "cant_update_message" });
+  });
+});
+
+/** Half a character, as an answer that was cut in the middle of an emoji ends. */
+const half = "Done 😀".slice(0, -1);
+const whole = "Done \ufffd";
+
+describe("text with half a character", () => {
+  it("is posted and edited with U+FFFD in its place, in text and blocks", async () => {
+    const { api, common, asked, fakeSlack, lines } = client();
+    const content = { text: half, blocks: [{ type: "markdown", text: half }] };
+    const { ts } = await api().post({ ...common, threadTs: asked.ts, content, key });
+    const shown = () => fakeSlack.messages().find((message) => message.ts === ts);
+    expect(shown()).toMatchObject({ text: whole, blocks: [{ type: "markdown", text: whole }] });
+    await api().update({ ...common, ts, content: { text: `${half}!` }, key });
+    expect(shown()?.text).toBe(`${whole}!`);
+    expect(lines).toEqual([]);
+  });
+
+  it("is shown in whispers, streams, statuses and prompts", async () => {
+    const { api, common, asked, fakeSlack } = client();
+    const inThread = { ...common, threadTs: asked.ts };
+    const user = workspace.person;
+    await api().postEphemeral({ ...inThread, user, text: half });
+    expect(fakeSlack.ephemeralMessages()).toMatchObject([{ text: whole }]);
+    const { ts } = await api().startStream({ ...inThread, user, markdown: half });
+    await api().appendStream({ ...common, ts, markdown: half });
+    expect(fakeSlack.messages().find((message) => message.ts === ts)?.text).toBe(whole + whole);
+    await api().setStatus({ ...inThread, status: half });
+    expect(fakeSlack.statuses()).toMatchObject([{ status: whole }]);
+    await api().suggestPrompts({ ...inThread, prompts: [{ title: half, message: half }] });
+    expect(JSON.stringify(fakeSlack.prompts())).toContain(whole);
+  });
+
+  it("may be a file's name", async () => {
+    const { api, common, asked, fakeSlack } = client();
+    const { fileId, url } = await api().startUpload({ ...common, name: half, length: 1 });
+    await api().sendUpload({ ...common, url, bytes: Buffer.from("x") });
+    await api().shareUploads({ ...common, threadTs: asked.ts, files: [{ fileId, title: half }] });
+    expect(fakeSlack.file(fileId)).toMatchObject({ name: whole, title: whole });
+  });
+
+  it("is refused by the fake Slack where somebody sends it all the same", async () => {
+    const { fakeSlack, common } = client();
+    const call = (body: string) =>
+      fetch(`${fakeSlack.apiUrl}chat.postMessage`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${botToken}`, "content-type": "application/x-www-form-urlencoded" },
+        body: `channel=${common.channel}&${body}`,
+      }).then((response) => response.json());
+    expect(await call("text=Done%ED%A0%BD")).toMatchObject({ ok: false, error: "invalid_charset" });
+    const blocks = encodeURIComponent(JSON.stringify([{ type: "markdown", text: half }]));
+    expect(await call(`text=Done&blocks=${blocks}`)).toMatchObject({ ok: false, error: "invalid_arguments" });
+  });
+});
+
+describe("a call that cannot be encoded", () => {
+  const cycle: Record<string, unknown> = { type: "section" };
+  cycle.text = cycle;
+  let nested: unknown = "deep";
+  for (let depth = 0; depth < 20_000; depth++) nested = [nested];
+
+  it.each([
+    ["a BigInt", { type: "section", text: 1n }],
+    ["a cycle", cycle],
+    ["lists nested 20,000 deep", { type: "section", text: nested }],
+  ])("is refused and not repeated: %s", async (_what, block) => {
+    const { api, common, asked, calls, waits } = client();
+    const content = { text: "Done.", blocks: [{ ...block, type: "section" }] };
+    expect((await failure(api().post({ ...common, threadTs: asked.ts, content, key }))).kind).toBe("refused");
+    const ts = asked.ts;
+    expect((await failure(api().update({ ...common, ts, content, key }))).kind).toBe("refused");
+    expect(calls).toEqual([]);
+    expect(waits).toEqual([]);
+  });
+
+  it("is refused like a bad token where the token cannot be sent", async () => {
+    const { api, post, calls } = client();
+    for (const token of [`${botToken}\n`, `${botToken}あ`, ""]) {
+      const tokens = { tokenOf: async () => token, newerThan: async () => undefined };
+      expect(await failure(post(api({ tokens })))).toMatchObject({ kind: "gone", slackError: "invalid_auth" });
+    }
+    expect(calls).toEqual([]);
+  });
+
+  it("can be read again where the token was rotated meanwhile", async () => {
+    const { api, post, common, asked } = client();
+    const tokens = { tokenOf: async () => `${botToken}\n`, newerThan: async () => botToken };
+    await post(api({ tokens }));
+    expect((await api().replies({ ...common, threadTs: asked.ts, oldestTs: asked.ts, appId })).length).toBe(2);
+  });
+});

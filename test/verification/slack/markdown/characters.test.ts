@@ -1,0 +1,28 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { unescapeMrkdwn } from "../../../../lambdas/verification/slack/api/user-text.ts";
+import { escapeMrkdwn } from "../../../../lambdas/verification/slack/markdown/characters.ts";
+import { forAll } from "../../../doubles/for-all.ts";
+
+describe("an agent's text in Slack", () => {
+  it.each([
+    "<!channel>",
+    "<!here>",
+    "<!everyone>",
+    "<@U012AB3CD>",
+    "<!subteam^S012>",
+    "<https://evil.example|your bank>",
+  ])("cannot say %s to Slack", (text) => {
+    expect(escapeMrkdwn(text)).not.toMatch(/[<>]/);
+  });
+
+  it("keeps formatting and plain URLs", () => {
+    const text = "*bold* _italic_ `code` https://example.com/a?b=c\n- item";
+    expect(escapeMrkdwn(text)).toBe(text);
+  });
+
+  it("reads as it was written", () => {
+    forAll(fc.string()).hold((text) => unescapeMrkdwn(escapeMrkdwn(text)) === text);
+    expect(unescapeMrkdwn(escapeMrkdwn("&lt;"))).toBe("&lt;");
+  });
+});

@@ -1,0 +1,178 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { displayWidth, fencedTables, toMrkdwn } from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
+import { safeMarkdown } from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
+import { maxMarkdownLength, splitAnswer } from "../../../../lambdas/verification/slack/messages/split.ts";
+import { forAll } from "../../../doubles/for-all.ts";
+
+const space = "\u200B";
+
+describe("Markdown as mrkdwn", () => {
+  it.each([
+    ["**bold** and __bold__", "*bold* and *bold*"],
+    ["*italic* and _italic_", "_italic_ and _italic_"],
+    ["~~gone~~", "~gone~"],
+    ["**bold with _italic_ in it**", "*bold with _italic_ in it*"],
+    ["`a < b`", "`a &lt; b`"],
+    ["# A **heading**", "*A heading*"],
+    ["A heading\n===", "*A heading*"],
+    ["[label](https://a.example/?b=1&c=2)", "<https://a.example/?b=1&amp;c=2|label>"],
+    ["https://a.example", "<https://a.example>"],
+    ["<https://a.example>", "<https://a.example>"],
+    ["[r][1]\n\n[1]: https://a.example", "<https://a.example|r>"],
+    ["[x](javascript:alert)", "x (javascript:alert)"],
+    ["![A gate](https://a.example/gate.png)", "<https://a.example/gate.png|A gate>"],
+    ["![](https://a.example/gate.png)", "<https://a.example/gate.png>"],
+    ["\\*no emphasis\\*", "*no emphasis*"],
+    ["AT&amp;T &copy; &#169;", "AT&amp;T &amp;copy; ©"],
+    ["one\\\ntwo<br>three", "one\ntwo\nthree"],
+    ["one\n\ntwo\nthree", "one\n\ntwo\nthree"],
+    ["a\n\n---\n\nb", "a\n\n────────────\n\nb"],
+    ["> said\n> > before", "> said\n> > before"],
+    ["- one\n- two\n  - three", "• one\n• two\n    ◦ three"],
+    ["3. three\n4. four", "3. three\n4. four"],
+    ["- [x] done\n- [ ] to do", "☑ done\n☐ to do"],
+    ["- one\n\n  more of it", "• one\nmore of it"],
+    ["```ts\nconst a = 1 < 2;\n```", "```\nconst a = 1 &lt; 2;\n```"],
+    ["- ```\n  code\n  ```", "• \n```\ncode\n```"],
+    ["Hello <!channel> & <@U1>", "Hello &lt;!channel&gt; &amp; &lt;@U1&gt;"],
+    ["<details>x</details>", "&lt;details&gt;x&lt;/details&gt;"],
+  ])("%j is %j", (markdown, mrkdwn) => {
+    expect(toMrkdwn(safeMarkdown(markdown))).toBe(mrkdwn);
+  });
+
+  it("parts emphasis from letters that touch it, since Slack would show the asterisks", () => {
+    expect(toMrkdwn("これは**太字**です。")).toBe(`これは${space}*太字*${space}です。`);
+    expect(toMrkdwn("（**太字**）")).toBe("（*太字*）");
+  });
+
+  it("formats each line by itself, as Slack formats no further", () => {
+    expect(toMrkdwn("**two\nlines**")).toBe("*two*\n*lines*");
+  });
+
+  it("does not let code end its own fence", () => {
+    const text = toMrkdwn("````\n```\ninner\n```\n````");
+    expect(text.match(/```/g)).toHaveLength(2);
+    expect(text).toContain("inner");
+  });
+
+  it("sets a table in columns, in which Japanese letters take two places", () => {
+    const text = toMrkdwn(
+      "| 名前 | n | note |\n|:--|--:|:-:|\n| 箱根関所 | 10 | **x** |\n| a | 2 | [l](https://a.example) |",
+    );
+    expect(text.split("\n")).toEqual([
+      "```",
+      "名前     |   n | note",
+      "---------+-----+-----",
+      "箱根関所 |  10 |  x",
+      "a        |   2 |  l",
+      "```",
+    ]);
+    expect(
+      new Set(
+        text
+          .split("\n")
+          .slice(1, -1)
+          .map((line) => displayWidth(line.split("|")[0]?.split("+")[0] ?? "")),
+      ),
+    ).toEqual(new Set([9]));
+  });
+
+  it("lets nothing of an agent be more than text but links that say where they lead", () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        ...["<", ">", "&", "!channel", "@U1", "|", "[a](", ")", "`", "```\n", "\n", "- ", "> ", "**"],
+        ...["https://a.example", "&lt;"],
+      ),
+      fc.string({ unit: "grapheme", maxLength: 5 }),
+    );
+    forAll(fc.array(piece, { maxLength: 25 })).hold((pieces) => {
+      const text = toMrkdwn(safeMarkdown(pieces.join("")));
+      const withoutLinks = text
+        .replace(/<(?:https?|mailto|tel):[^<>|\s]*(?:\|[^<>]*)?>/gi, "")
+        .replace(/^(?:> ?)+/gm, "");
+      expect(withoutLinks).not.toMatch(/</);
+      expect(withoutLinks).not.toMatch(/&(?!(?:amp|lt|gt);)/);
+    }, 500);
+  });
+
+  it("loses no word", () => {
+    const word = fc.stringMatching(/^[a-z]{3,8}$/);
+    const block = fc.oneof(
+      fc.tuple(fc.constantFrom("# ", "## ", "", "> ", "- ", "1. ", "  - "), word).map(([mark, text]) => mark + text),
+      fc.tuple(fc.constantFrom("**", "_", "~~", "`"), word).map(([mark, text]) => `a ${mark}${text}${mark} b`),
+      fc.tuple(word, word).map(([head, cell]) => `\n| ${head} | x |\n|---|---|\n| ${cell} | y |\n`),
+      fc.tuple(word, word).map(([first, second]) => `\n\`\`\`\n${first}\n${second}\n\`\`\`\n`),
+    );
+    forAll(fc.array(block, { maxLength: 15 }), fc.constantFrom("\n", "\n\n")).hold((blocks, joint) => {
+      const markdown = blocks.join(joint);
+      const words = (text: string) => text.match(/[a-z]{3,}/g) ?? [];
+      expect(words(toMrkdwn(markdown))).toEqual(words(markdown));
+    }, 300);
+  });
+
+  it("takes hostile texts in its stride", () => {
+    for (const text of [
+      ">".repeat(20_000),
+      "[".repeat(11_000),
+      `|${"a|".repeat(5000)}\n|${"-|".repeat(5000)}\n${"|b|\n".repeat(5000)}`,
+    ])
+      expect(toMrkdwn(safeMarkdown(text)).length).toBeGreaterThan(text.length / 2);
+  });
+});
+
+const table = (name: string, rows = 1) =>
+  [`| ${name} | n |`, "|---|---|", ...Array.from({ length: rows }, (_, row) => `| a | ${row} |`)].join("\n");
+
+const rule = /^\|---\|---\|$/gm;
+
+describe("tables in an answer", () => {
+  it("stay as they are where there is one", () => {
+    const text = `Look:\n\n${table("gate")}\n\nDone.`;
+    expect(fencedTables(text)).toBe(text);
+  });
+
+  it("are one to a message, since Slack draws no more; the others stand in fences", () => {
+    const text = fencedTables([table("gate"), "between", table("road"), table("post")].join("\n\n"));
+    expect(text.match(rule)).toHaveLength(1);
+    expect(text).toContain("| gate | n |");
+    expect(text).toContain("```\nroad | n\n-----+----\na    | 0\n```");
+  });
+
+  it("are one to a message in an answer of many messages too", () => {
+    const prose = "A sekisho was a checkpoint on a highway. ".repeat(60);
+    const text = Array.from({ length: 20 }, (_, index) => `${prose}\n\n${table(`t${index}`, 30)}`).join("\n\n");
+    const parts = splitAnswer({ text: fencedTables(text), maxLength: maxMarkdownLength });
+    expect(parts.length).toBeGreaterThan(3);
+    for (const part of parts) expect((part.match(rule) ?? []).length).toBeLessThanOrEqual(1);
+    expect(parts.join("\n").match(rule)?.length).toBeGreaterThan(1);
+  });
+
+  it.each([
+    ["more than a hundred rows", table("gate", 100)],
+    ["more than twenty columns", `|${"a|".repeat(21)}\n|${"-|".repeat(21)}\n|${"b|".repeat(21)}`],
+    ["more than ten thousand characters", `${table("gate")}\n| ${"x".repeat(9_500)} | 1 |`],
+  ])("stand in a fence with %s", (_, text) => {
+    expect(fencedTables(text)).toMatch(/^```\n/);
+  });
+
+  it("stand in a fence where a row has more cells than the header, and lose none", () => {
+    expect(fencedTables("| a | b |\n|---|---|\n| 1 | 2 | third | [x](https://c.d) |\n| 3 |")).toBe(
+      "```\na   | b\n----+----\n1   | 2   | third | x\n3\n```",
+    );
+    const empty = "| a | b |\n|---|---|\n| 1 | 2 | |\n| 1 | 2 ||";
+    expect(fencedTables(empty)).toBe(empty);
+  });
+
+  it("leave alone what only looks like one, or stands in code", () => {
+    for (const text of ["a | b", "```\n| a |\n|---|\n```", "> | a |\n> |---|"]) {
+      const twice = `${table("gate")}\n\n${text}`;
+      expect(fencedTables(twice)).toBe(twice);
+    }
+  });
+
+  it("grow no more than their text does", () => {
+    const text = `${table("first")}\n\n| a | b |\n|---|---|\n| ${"x".repeat(5000)} | y |\n${"| z | z |\n".repeat(500)}`;
+    expect(fencedTables(text).length).toBeLessThan(text.length * 10);
+  });
+});

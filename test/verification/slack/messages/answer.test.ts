@@ -1,0 +1,313 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import type { Artifact } from "../../../../contracts/methods.ts";
+import type { MessageContent, SlackBlock } from "../../../../lambdas/verification/slack/api/slack.ts";
+import { createOutgoingFiles, leftOutCount } from "../../../../lambdas/verification/slack/messages/answer.ts";
+import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
+import type { Task, TaskOutcome } from "../../../../lambdas/verification/task/task.ts";
+import { forAll } from "../../../doubles/for-all.ts";
+import { sampleTask } from "../../task/sample.ts";
+
+const { parts } = createTaskText({ locale: "en", contact: "Hanako" });
+type Answer = Extract<TaskOutcome, { type: "answer" }>;
+
+function partsOf(answer: Partial<Answer>, changes: Partial<Task> = {}): MessageContent[] {
+  return parts(sampleTask({ ...changes, outcome: { type: "answer", text: "", ...answer } }));
+}
+
+const typesOf = ({ blocks = [] }: MessageContent) => blocks.map(({ type }) => type);
+
+const markdownOf = (contents: MessageContent[]) =>
+  contents.flatMap(({ blocks = [] }) =>
+    blocks.filter(({ type }) => type === "markdown").map(({ text }) => String(text)),
+  );
+
+const wordsIn = (block: SlackBlock | undefined) => JSON.stringify(block);
+const forms = [{}, { mrkdwnFallback: true as const }];
+const paragraph = "A sekisho was a checkpoint on an old highway. 関所は、街道に設けられた検問所です。";
+const prose = (length: number) => `${paragraph}\n\n`.repeat(Math.ceil(length / paragraph.length)).slice(0, length);
+
+describe("an answer", () => {
+  it("is the agent's Markdown in a markdown block, with the short request id below", () => {
+    const [part, ...others] = partsOf({ text: "## Gate\n\n**bold** <!channel>" });
+    expect(others).toEqual([]);
+    expect(part).toEqual({
+      text: "*Gate*\n\n*bold* &lt;!channel&gt;",
+      blocks: [
+        { type: "markdown", text: "## Gate\n\n**bold** <\u2060!channel>" },
+        { type: "context", elements: [{ type: "mrkdwn", text: "Reference: 0d1c2b3a" }] },
+      ],
+    });
+  });
+
+  it("is mrkdwn alone where Slack does not take its blocks", () => {
+    expect(partsOf({ text: "**bold** <!channel>" }, { mrkdwnFallback: true })).toEqual([
+      { text: "*bold* &lt;!channel&gt;\n\n_Reference: 0d1c2b3a_" },
+    ]);
+  });
+
+  it("has no link in disguise where a cut makes text of what was code", () => {
+    const text = `\`\`${"word ".repeat(2500)}[https://bank.example](https://evil.example)${" word".repeat(500)}\`\``;
+    const [first = "", second = "", ...others] = markdownOf(partsOf({ text }));
+    expect(others).toEqual([]);
+    expect(first).toMatch(/^``word/);
+    expect(second).toContain("https://bank.example (https://evil.example)");
+    expect(second).not.toContain("](");
+  });
+
+  it("of 9,999 characters is one message, or three in mrkdwn", () => {
+    expect(partsOf({ text: prose(9999) })).toHaveLength(1);
+    expect(partsOf({ text: prose(9999) }, { mrkdwnFallback: true })).toHaveLength(3);
+  });
+
+  it("stays within what Slack takes, in blocks, in their fallback and in mrkdwn", () => {
+    for (const text of [prose(50_000), "<&>".repeat(5000), `\`\`\`\n${"<".repeat(20_000)}`, "x".repeat(40_000)]) {
+      const contents = partsOf({ text });
+      for (const markdown of markdownOf(contents)) expect(markdown.length).toBeLessThanOrEqual(12_000);
+      for (const part of [...contents, ...partsOf({ text }, { mrkdwnFallback: true })]) {
+        expect(part.text.length).toBeLessThanOrEqual(3900);
+        expect(part.text.trim()).not.toBe("");
+      }
+    }
+  });
+
+  it("in mrkdwn has what follows it in a message of its own where the last one is full", () => {
+    const contents = partsOf(
+      { text: "word ".repeat(779), artifacts: [{ text: "x" }], uploads: [{ failed: true }] },
+      { mrkdwnFallback: true },
+    );
+    expect(contents).toHaveLength(2);
+    expect(contents[1]?.text).toMatch(/^I could not attach this file .*\n_Reference: 0d1c2b3a_$/);
+    for (const { text } of contents) expect(text.length).toBeLessThanOrEqual(3900);
+  });
+
+  it("has its reference on the last message only", () => {
+    const contents = partsOf({ text: prose(30_000) });
+    expect(contents.length).toBeGreaterThan(1);
+    for (const part of contents) expect(typesOf(part).includes("context")).toBe(part === contents.at(-1));
+  });
+
+  it("that would take more than five messages shows its beginning and says that it is attached", () => {
+    for (const form of forms) {
+      const contents = partsOf({ text: prose(60_000), uploads: [{ fileId: "F1" }] }, form);
+      expect(contents).toHaveLength(1);
+      expect(JSON.stringify(contents)).toMatch(/All of it is attached as `answer\.md`/);
+      expect(contents[0]?.text).toContain("A sekisho was a checkpoint");
+    }
+    expect(partsOf({ text: prose(50_000) })).toHaveLength(5);
+  });
+
+  it("is told in full where the whole could not be attached", () => {
+    const contents = partsOf({ text: prose(60_000), uploads: [{ failed: true }] });
+    expect(contents.length).toBeGreaterThan(5);
+    expect(markdownOf(contents).join("").replace(/\s/g, "")).toBe(prose(60_000).replace(/\s/g, ""));
+    expect(JSON.stringify(contents.at(-1))).toMatch(/could not attach this file of the answer: `answer\.md`/);
+  });
+
+  it("is cut after twenty messages where the whole could not be attached, and says so", () => {
+    const text = prose(400_000);
+    const contents = partsOf({ text, uploads: [{ failed: true }] });
+    expect(contents).toHaveLength(20);
+    expect(JSON.stringify(contents.at(-1))).toMatch(/The answer goes on, but it is too long/);
+    expect(JSON.stringify(contents.slice(0, -1))).not.toMatch(/The answer goes on/);
+    const plain = partsOf({ text, uploads: [{ failed: true }] }, { mrkdwnFallback: true });
+    expect(plain.length).toBeLessThanOrEqual(21);
+    expect(plain.at(-1)?.text).toMatch(/The answer goes on, but it is too long/);
+    expect(JSON.stringify(partsOf({ text: prose(150_000), uploads: [{ failed: true }] }))).not.toMatch(/goes on/);
+  });
+
+  const wideRow = (cell: string) => `|${`${cell}|`.repeat(100)}\n`;
+  const large: [string, string][] = [
+    ["a wide table", `${wideRow("x")}${wideRow("-")}${wideRow("y".repeat(48))}${wideRow("z").repeat(30)}`],
+    ["a table of one long cell and many short rows", `|a|b|\n|-|-|\n|${"x".repeat(48)}|c|\n${"|d|e|\n".repeat(1600)}`],
+    ["many small tables", `|a|b|\n|-|-|\n|${"x".repeat(48)}|c|\n${"|d|e|\n".repeat(15)}\n`.repeat(60)],
+    ["a table of thousands of columns", `|${"a|".repeat(2700)}\n|${"-|".repeat(2700)}\n`],
+    ["many short rows below a wide header", `|${"a|".repeat(100)}\n|${"-|".repeat(100)}\n${"|b\n".repeat(199)}`],
+    ["a quote that goes on in bare lines", `${"> ".repeat(11)}${"a\n".repeat(5000)}`],
+    ["signs that are escaped", "&".repeat(57_000)],
+    [
+      "signs that are escaped, in cells",
+      `|${"&|".repeat(15)}\n|${"-|".repeat(15)}\n${`|${"&|".repeat(15)}\n`.repeat(340)}`,
+    ],
+    ["a list in lists", "- a\n    - b\n        - c\n".repeat(2000)],
+    ["references to a long address", `[x]: https://${"a".repeat(5000)}.example\n\n${"[x] ".repeat(1000)}`],
+  ];
+
+  it.each(large)("has a bounded number of messages in each form: %s", (_, text) => {
+    const uploads = [{ failed: true as const }];
+    for (const form of forms) {
+      expect(partsOf({ text }, form).length).toBeLessThanOrEqual("mrkdwnFallback" in form ? 19 : 5);
+      expect(partsOf({ text, uploads }, form).length).toBeLessThanOrEqual("mrkdwnFallback" in form ? 21 : 20);
+    }
+  });
+
+  it.each(large.filter(([, text]) => text.includes("|")))("is hardly longer than its text: %s", (_, text) => {
+    const shown = markdownOf(partsOf({ text, uploads: [{ failed: true }] })).join("");
+    expect(shown.length).toBeLessThanOrEqual(4 * text.length);
+  });
+
+  it("names the files that could not be attached, and how many were too many", () => {
+    const artifacts = Array.from({ length: 22 }, (_, index) => ({ name: `${index}.txt`, text: `file ${index}` }));
+    const uploads = artifacts.map((_, index) => (index < 2 ? { failed: true as const } : { fileId: `F${index}` }));
+    const [part] = partsOf({ text: "Done.", artifacts, uploads });
+    expect(wordsIn(part?.blocks?.[1])).toMatch(/`0\.txt`, `1\.txt`/);
+    expect(wordsIn(part?.blocks?.[1])).toMatch(/2 more files of the answer could not be attached/);
+    const [plain] = partsOf({ text: "Done.", artifacts, uploads }, { mrkdwnFallback: true });
+    expect(plain?.text).toMatch(/`0\.txt`, `1\.txt`/);
+  });
+
+  it("says of a retry that it is one, since the thread has an answer already", () => {
+    const retryOf = "7d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
+    const outcomes: TaskOutcome[] = [
+      { type: "answer", text: "A checkpoint." },
+      { type: "answer", text: "" },
+      { type: "failed", reason: "timeout", lost: false },
+      { type: "unreadable" },
+    ];
+    for (const locale of ["en", "ja"] as const)
+      for (const outcome of outcomes)
+        for (const form of forms) {
+          const [again] = parts(sampleTask({ outcome, retryOf, locale, ...form }));
+          expect(again?.text).toMatch(/^_.*7d1c2b3a.*_\n./);
+          if (again?.blocks !== undefined) expect(wordsIn(again.blocks[0])).toMatch(/7d1c2b3a/);
+        }
+  });
+
+  it("is told in the language of whoever asked, else in the workspace's", () => {
+    const japanese = createTaskText({ locale: "ja" });
+    const task = sampleTask({ outcome: { type: "refused" } });
+    expect(japanese.parts(task)[0]?.text).toMatch(/管理者/);
+    expect(japanese.parts({ ...task, locale: "en" })[0]?.text).toMatch(/administrator/);
+  });
+});
+
+describe("words instead of an answer", () => {
+  it("carry the short request id below them, with blocks and without", () => {
+    const task = sampleTask({ outcome: { type: "refused" } });
+    const [part] = parts(task);
+    expect(typesOf(part ?? { text: "" })).toEqual(["section", "context"]);
+    expect(part?.text).toMatch(/Hanako.*\n_Reference: 0d1c2b3a_$/);
+    expect(parts({ ...task, mrkdwnFallback: true })).toEqual([{ text: part?.text }]);
+  });
+
+  it("are there without an outcome too", () => {
+    expect(parts(sampleTask())[0]?.text).toMatch(/Something went wrong/);
+  });
+});
+
+const filesOf = (artifacts: Artifact[], text = "Here it is.") =>
+  createOutgoingFiles(sampleTask({ outcome: { type: "answer", text, artifacts } }));
+
+const namesOf = (artifacts: Artifact[]) => filesOf(artifacts).map(({ name }) => name);
+const long = "A sekisho was a checkpoint. ".repeat(3000);
+
+describe("the files of an answer", () => {
+  it("are what the agent made, in its order", () => {
+    expect(
+      filesOf([
+        { name: "a.csv", mimetype: "text/csv", text: "a,b\n" },
+        { name: "b.png", mimetype: "image/png", base64: "AAAA" },
+        { name: "c.json", data: { gate: 1 } },
+        { name: "d.pdf", url: "https://files.example/d.pdf" },
+      ]),
+    ).toEqual([
+      { name: "a.csv", mimetype: "text/csv", content: { text: "a,b\n" } },
+      { name: "b.png", mimetype: "image/png", content: { base64: "AAAA" } },
+      { name: "c.json", mimetype: "application/json", content: { data: { gate: 1 } } },
+      { name: "d.pdf", content: { url: "https://files.example/d.pdf" } },
+    ]);
+  });
+
+  it("begin with the answer itself where it is very long, as the agent wrote it", () => {
+    const [first, second] = filesOf([{ name: "answer.md", text: "another" }], long);
+    expect(first).toEqual({ name: "answer.md", mimetype: "text/markdown", content: { text: long } });
+    expect(second?.name).toBe("answer (2).md");
+  });
+
+  it("are the same whatever language, form and try", () => {
+    const outcome = { type: "answer", text: long, artifacts: [{ text: "x" }] } as const;
+    const [plain, again] = [
+      sampleTask({ outcome: { ...outcome, artifacts: [{ text: "x" }] }, mrkdwnFallback: true, locale: "ja" }),
+      sampleTask({ outcome: { ...outcome, artifacts: [{ text: "x" }], uploads: [{ failed: true }] } }),
+    ];
+    expect(createOutgoingFiles(plain)).toEqual(createOutgoingFiles(again));
+  });
+
+  it("repeat nothing that the message says already, and have no file of nothing", () => {
+    expect(
+      filesOf([{ text: " Here it is.\n" }, { name: "empty" }, { text: " " }, { base64: "" }, { data: null }]),
+    ).toEqual([]);
+  });
+
+  it("are at most twenty, and how many are left out is known", () => {
+    const outcome = {
+      type: "answer" as const,
+      text: "",
+      artifacts: Array.from({ length: 23 }, (_, index) => ({ text: `file ${index}` })),
+    };
+    expect(createOutgoingFiles(sampleTask({ outcome }))).toHaveLength(20);
+    expect(leftOutCount(sampleTask({ outcome }))).toBe(3);
+    // With what did not get as far as the record.
+    expect(leftOutCount(sampleTask({ outcome: { ...outcome, leftOut: 4 } }))).toBe(7);
+  });
+
+  it("are written when they are uploaded, and not for their names", () => {
+    const data = Object.defineProperty({}, "gate", {
+      enumerable: true,
+      get: () => {
+        throw new Error("written");
+      },
+    });
+    const outcome = { type: "answer" as const, text: "", artifacts: Array.from({ length: 30 }, () => ({ data })) };
+    expect(createOutgoingFiles(sampleTask({ outcome })).map(({ name }) => name)).toContain("file (20).json");
+    expect(createOutgoingFiles(sampleTask({ outcome }))).toBe(createOutgoingFiles({ outcome }));
+  });
+
+  it("are none without an answer", () => {
+    expect(createOutgoingFiles(sampleTask())).toEqual([]);
+    expect(createOutgoingFiles(sampleTask({ outcome: { type: "refused" } }))).toEqual([]);
+  });
+});
+
+describe("the name of a file", () => {
+  it.each<[Artifact, string]>([
+    [{ text: "x" }, "file.txt"],
+    [{ base64: "AAAA" }, "file.bin"],
+    [{ data: 1 }, "file.json"],
+    [{ name: "report", mimetype: "text/csv; charset=utf-8", text: "x" }, "report.csv"],
+    [{ name: "report.tar.gz", mimetype: "application/gzip", base64: "AAAA" }, "report.tar.gz"],
+    [{ name: "../../etc/passwd", text: "x" }, "passwd.txt"],
+    [{ name: "C:\\temp\\a.txt", text: "x" }, "a.txt"],
+    [{ name: "..", text: "x" }, "file.txt"],
+    [{ name: "a\u0000b\n\u202Egpj.exe", text: "x" }, "abgpj.exe"],
+    [{ name: '<a>:"b"|?*`$.md', text: "x" }, "_a___b______.md"],
+    [{ name: "報告書.pdf", base64: "AAAA" }, "報告書.pdf"],
+    [{ url: "https://files.example/a/%E5%A0%B1%E5%91%8A.pdf?x=1" }, "報告.pdf"],
+    [{ url: "https://files.example/" }, "file.bin"],
+    [{ name: "chart", url: "https://files.example/x.png" }, "chart.png"],
+  ])("of %j is %s", (artifact, name) => {
+    expect(namesOf([artifact])).toEqual([name]);
+  });
+
+  it("is another one for every file, in small letters too", () => {
+    expect(
+      namesOf([
+        { name: "a.csv", text: "1" },
+        { name: "A.CSV", text: "2" },
+        { name: "a.csv", text: "3" },
+      ]),
+    ).toEqual(["a.csv", "A (2).CSV", "a (3).csv"]);
+  });
+
+  it("is safe and its own, whatever the agent says", () => {
+    const artifact = fc.record({ name: fc.string({ unit: "binary", maxLength: 300 }), text: fc.constant("x") });
+    forAll(fc.array(artifact, { maxLength: 25 })).hold((artifacts) => {
+      const names = namesOf(artifacts);
+      for (const name of names) {
+        expect(name).toMatch(/^[^/\\<>:"|?*\p{C}]{3,150}$/u);
+        expect(name).toMatch(/[^.\s]\.[\p{L}\p{N}]{1,10}$/u);
+      }
+      expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length);
+    });
+  });
+});

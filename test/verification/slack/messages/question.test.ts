@@ -1,0 +1,207 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { hasVisibleText } from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
+import { decodeButton, encodeButton } from "../../../../lambdas/verification/slack/messages/blocks.ts";
+import type { ButtonClickRefusal } from "../../../../lambdas/verification/slack/messages/question.ts";
+import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
+import type { AgentQuestion, Task } from "../../../../lambdas/verification/task/task.ts";
+import { forAll } from "../../../doubles/for-all.ts";
+import { askedAtMs, sampleTask } from "../../task/sample.ts";
+
+const question: AgentQuestion = {
+  index: 2,
+  prompt: "Deploy **now**? <!channel>",
+  options: [
+    { id: "yes", label: "Yes", style: "primary" },
+    { id: "no", label: "No *way*", style: "purple" },
+  ],
+  askedAtMs,
+  expiresAtMs: askedAtMs + 600_000,
+};
+
+function show(
+  changes: Partial<AgentQuestion> = {},
+  task: Partial<Task> = {},
+  nowMs = askedAtMs,
+  locale: "en" | "ja" = "en",
+) {
+  const asking = sampleTask({ state: "asking", question: { ...question, ...changes }, ...task });
+  return createTaskText({ locale }).question({ task: asking, nowMs });
+}
+
+type Shown = { text: { text: string }; style?: string; action_id: string; value: string };
+
+const buttonsOf = ({ blocks = [] }: ReturnType<typeof show>) =>
+  blocks.flatMap((block) => (block.type === "actions" ? (block.elements as Shown[]) : []));
+
+const optionsOf = (count: number, label: string) =>
+  Array.from({ length: count }, (_, index) => ({ id: `${index}`, label: `${index} ${label}` }));
+
+describe("a question", () => {
+  it("shows the agent's words, its choices, how else to answer, and until when", () => {
+    const shown = show();
+    expect(shown.text).toMatch(
+      /^Deploy \*now\*\? &lt;!channel&gt;\n\nPress a button, or reply .*\nAnswer until <!date\^1760000600\^/,
+    );
+    expect(shown.blocks?.map(({ type }) => type)).toEqual(["markdown", "actions", "context"]);
+    expect(shown.blocks?.[0]?.text).toBe("Deploy **now**? <\u2060!channel>");
+  });
+
+  it("has buttons that say which choice of which question they are, in the styles that Slack knows", () => {
+    const shown = buttonsOf(show());
+    expect(shown.map(({ text }) => text.text)).toEqual(["Yes", "No *way*"]);
+    expect(shown.map(({ style }) => style)).toEqual(["primary", undefined]);
+    expect(shown.map((button) => decodeButton(button)?.button)).toEqual([
+      { type: "answer", question: 2, option: 0 },
+      { type: "answer", question: 2, option: 1 },
+    ]);
+  });
+
+  it("has at most 25 buttons of 75 characters, and names the other choices", () => {
+    const shown = show({ options: optionsOf(30, "x".repeat(100)) });
+    expect(buttonsOf(shown)).toHaveLength(25);
+    for (const { text } of buttonsOf(shown)) expect(text.text.length).toBeLessThanOrEqual(75);
+    expect(shown.text).toMatch(/further choices:\n• 25 x/);
+  });
+
+  it("has no button and no prompt that nobody can read", () => {
+    const labels = [" ", "\u200b", "\u3164\u2060 ", "\u00ad"];
+    const shown = show({
+      prompt: " ",
+      options: labels.map((label, at) => ({ id: at === 0 ? "yes" : "\u200b", label })),
+    });
+    expect(buttonsOf(shown).map(({ text }) => text.text)).toEqual(["yes", "2", "3", "4"]);
+    expect(hasVisibleText(String(shown.blocks?.[0]?.text))).toBe(true);
+  });
+
+  it("says until when also where there are more choices than can be told", () => {
+    const options = optionsOf(100, "x".repeat(70));
+    const said = show({ options }).blocks?.at(-1) as unknown as { elements: { text: string }[] };
+    expect(said.elements[0]?.text).toMatch(/^Answer until <!date\^/);
+    expect(show({ options }, { mrkdwnFallback: true }).text).toMatch(/\nAnswer until <!date\^/);
+  });
+
+  it("has no link in disguise where its end, and with it the end of code, is cut off", () => {
+    const shown = show({ prompt: `\`\`[https://bank.example](https://evil.example) ${"word ".repeat(2000)}\`\`` });
+    expect(shown.blocks?.[0]?.text).toMatch(/https:\/\/bank\.example \(https:\/\/evil\.example\)/);
+  });
+
+  it("without choices, or for credentials, has no buttons; for credentials it asks for no reply", () => {
+    expect(buttonsOf(show({ options: [] }))).toEqual([]);
+    for (const locale of ["en", "ja"] as const) {
+      const shown = show({ kind: "auth" }, {}, askedAtMs, locale);
+      expect(buttonsOf(shown)).toEqual([]);
+      expect(shown.text).not.toMatch(/reply|返信/);
+    }
+  });
+
+  it("is text alone where Slack does not take blocks, with its choices", () => {
+    const shown = show({}, { mrkdwnFallback: true });
+    expect(shown.blocks).toBeUndefined();
+    expect(shown.text).toMatch(/\nAnswer until .*\nReply in this thread to answer\.\n• Yes\n• No \*way\*$/);
+  });
+
+  it("is cut where it is endless", () => {
+    const shown = show({ prompt: "word ".repeat(10_000) });
+    expect(shown.text.length).toBeLessThanOrEqual(3900);
+    const options = optionsOf(80, "&".repeat(75));
+    for (const plain of [{}, { mrkdwnFallback: true as const }])
+      expect(show({ prompt: "word ".repeat(10_000), options }, plain).text.length).toBeLessThanOrEqual(3900);
+    expect(String(shown.blocks?.[0]?.text).length).toBeLessThanOrEqual(8000);
+  });
+});
+
+describe("a question that is over", () => {
+  const answer = { user: "U2", atMs: askedAtMs + 60_000, callId: "x" };
+
+  it("says what was chosen, by whom and when, and has no buttons any more", () => {
+    const shown = show({ answer: { ...answer, option: 0 } });
+    expect(shown.text).toMatch(
+      /\n✔ \*Yes\* — <@U2>, <!date\^1760000060\^\{date_short_pretty\} at \{time\}\|2025-10-09 08:54 UTC>$/,
+    );
+    expect(shown.blocks?.map(({ type }) => type)).toEqual(["markdown", "section"]);
+  });
+
+  it("says what was answered in words, which can notify nobody", () => {
+    expect(show({ answer: { ...answer, text: "Yes, but <!channel> later" } }).text).toMatch(
+      /✔ in the thread — <@U2>, .*\n> Yes, but &lt;!channel&gt; later$/,
+    );
+  });
+
+  it("fits into an edit, however long the question and its answer are", () => {
+    const long = show({ prompt: "Shall I? ".repeat(1000), answer: { ...answer, text: "&".repeat(1000) } });
+    expect(long.text.length).toBeLessThanOrEqual(4000);
+  });
+
+  it("has no buttons, and says whether nobody answered in time or its task is over", () => {
+    const open = show({}, {}, question.expiresAtMs - 1);
+    const tooLate = [show({}, {}, question.expiresAtMs), show({}, { cancelReason: "unanswered" })];
+    const over = [
+      show({}, { cancelReason: "asked" }),
+      show({}, { outcome: { type: "failed", reason: "canceled", lost: false } }),
+    ];
+    expect(show({}, { outcome: { type: "unanswered" } })).toEqual(tooLate[0]);
+    expect(new Set([open, ...tooLate, ...over].map(({ text }) => text)).size).toBe(3);
+    for (const shown of [...tooLate, ...over]) expect(buttonsOf(shown)).toEqual([]);
+  });
+
+  it("keeps the answer, whatever became of the task and its time", () => {
+    expect(
+      show({ answer: { ...answer, option: 0 } }, { cancelReason: "deadline" }, Number.MAX_SAFE_INTEGER).text,
+    ).toMatch(/✔ \*Yes\*/);
+  });
+});
+
+it("whoever presses a button in vain reads why", () => {
+  const refusals: ButtonClickRefusal[] = [
+    { type: "not_yours" },
+    { type: "answered", by: "U2", atMs: askedAtMs },
+    { type: "expired" },
+    { type: "over" },
+  ];
+  const { buttonClickRefused } = createTaskText({ locale: "en" });
+  const said = refusals.map((refusal) => buttonClickRefused({ refusal, locale: undefined }));
+  expect(new Set(said).size).toBe(4);
+  expect(said[1]).toMatch(/^<@U2> answered this already \(<!date\^1760000000\^/);
+  for (const refusal of refusals) expect(buttonClickRefused({ refusal, locale: "ja" })).toMatch(/[ぁ-ん]/);
+});
+
+const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
+const value = (fields: unknown) => JSON.stringify(fields);
+
+describe("a button", () => {
+  it("is read as it was written", () => {
+    forAll(fc.uuid(), fc.nat(), fc.nat({ max: 24 })).hold((id, question, option) => {
+      const cancel = { requestId: id, button: { type: "cancel" } } as const;
+      const answer = { requestId: id, button: { type: "answer", question, option } } as const;
+      expect(decodeButton(encodeButton(cancel))).toEqual(cancel);
+      expect(decodeButton(encodeButton(answer))).toEqual(answer);
+    });
+  });
+
+  it("has another action for every choice, as Slack demands within one message", () => {
+    const actionOf = (option: number) => encodeButton({ requestId, button: { type: "answer", question: 0, option } });
+    expect(new Set([0, 1, 2].map((option) => actionOf(option).action_id)).size).toBe(3);
+  });
+
+  it.each([
+    ["of another app", "approve", value({ r: requestId })],
+    ["without JSON", "sekisho_cancel", requestId],
+    ["with null", "sekisho_cancel", "null"],
+    ["with a list", "sekisho_cancel", value([requestId])],
+    ["without a request", "sekisho_cancel", value({})],
+    ["with something that is no UUID", "sekisho_cancel", value({ r: "0d1c2b3a" })],
+    ["with more fields", "sekisho_cancel", value({ r: requestId, x: 1 })],
+    ["with a choice where none is", "sekisho_cancel", value({ r: requestId, q: 0, o: 0 })],
+    ["without a choice", "sekisho_answer_0", value({ r: requestId })],
+    ["with the choice of another button", "sekisho_answer_0", value({ r: requestId, q: 0, o: 1 })],
+    ["with a negative question", "sekisho_answer_1", value({ r: requestId, q: -1, o: 1 })],
+    ["with half a choice", "sekisho_answer_1.5", value({ r: requestId, q: 0, o: 1.5 })],
+    ["with a choice in letters", "sekisho_answer_1", value({ r: requestId, q: 0, o: "1" })],
+    ["with capitals", "sekisho_cancel", value({ r: requestId.toUpperCase() })],
+    ["written in another way", "sekisho_cancel", `{ "r": "${requestId}" }`],
+    ["of great length", "sekisho_cancel", value({ r: requestId }) + " ".repeat(300)],
+  ])("%s is none of ours", (_, action_id, forged) => {
+    expect(decodeButton({ action_id, value: forged })).toBeUndefined();
+  });
+});

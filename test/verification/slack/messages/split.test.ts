@@ -1,0 +1,230 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { escapeMrkdwn } from "../../../../lambdas/verification/slack/markdown/characters.ts";
+import {
+  maxMarkdownLength,
+  maxMrkdwnLength,
+  splitAnswer,
+} from "../../../../lambdas/verification/slack/messages/split.ts";
+import { forAll } from "../../../doubles/for-all.ts";
+
+const maxLength = 200;
+
+/** What must survive a split: everything but white space and the repair of code blocks. */
+function essence(text: string): string {
+  return text.replace(/```\w*|\s/g, "");
+}
+
+/** Texts as agents write them: prose in two scripts, lists, code blocks, emoji, and whatever else. */
+const answers = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(
+        "A sekisho was a checkpoint. ",
+        ...["関所とは、街道に設けられた検問所です。", "\n\n", "\n", " ", "\n## What it was\n", "\n```\n", "\n```ts\n"],
+      ),
+      fc.constantFrom(
+        "- an item\n",
+        "1. a step\n",
+        "const gate = 1;\n",
+        "👩‍👩‍👧‍👦",
+        "**bold words** and [a link](https://example.com/a)",
+        "https://example.com/a/long/path?with=query ",
+        "word ".repeat(30),
+      ),
+      fc.string({ unit: "grapheme", maxLength: 80 }).map((text) => text.replaceAll("`", "'")),
+      fc.string({ unit: "binary", maxLength: 300 }).map((text) => text.replaceAll("`", "'")),
+    ),
+    { maxLength: 60 },
+  )
+  // A table's header may be told twice: tables have their own property.
+  .map((pieces) => pieces.join("").replaceAll("|", "/").replaceAll("~", "-"));
+
+describe("splitting an answer", () => {
+  it("leaves a text that fits as it is", () => {
+    const text = "A checkpoint.\n\n\n```\ncode\n```";
+    expect(splitAnswer({ text, maxLength })).toEqual([text]);
+  });
+
+  it("makes no part of a text of white space alone", () => {
+    expect(splitAnswer({ text: "", maxLength })).toEqual([]);
+    expect(splitAnswer({ text: ` \n\t\n${"\n".repeat(500)}`, maxLength })).toEqual([]);
+  });
+
+  it("makes one part with blocks and three parts in mrkdwn of 9,999 characters", () => {
+    for (const text of [
+      "x".repeat(9999),
+      "word ".repeat(2000).slice(0, 9999),
+      "関所。".repeat(3333),
+      `${"line\n".repeat(1999)}line`,
+    ]) {
+      expect(splitAnswer({ text, maxLength: maxMarkdownLength })).toHaveLength(1);
+      expect(splitAnswer({ text, maxLength: maxMrkdwnLength })).toHaveLength(3);
+    }
+  });
+
+  it("cuts between paragraphs rather than between lines", () => {
+    const text = `${"a".repeat(140)}\n\n${"b".repeat(20)}\n${"c".repeat(120)}`;
+    expect(splitAnswer({ text, maxLength })).toEqual(["a".repeat(140), `${"b".repeat(20)}\n${"c".repeat(120)}`]);
+  });
+
+  it("begins a paragraph at the end of a part that would stay empty without", () => {
+    const text = `The gate of Hakone.\n\n${"A sentence. ".repeat(16).trimEnd()}`;
+    expect(splitAnswer({ text, maxLength })[0]).toMatch(/^The gate of Hakone\.\n\n(A sentence\. )+A sentence\.$/);
+  });
+
+  it("begins no paragraph in the last few lines of a part", () => {
+    const text = `${"a".repeat(170)}\n\n${"A sentence. ".repeat(30).trimEnd()}`;
+    expect(splitAnswer({ text, maxLength })[0]).toBe("a".repeat(170));
+  });
+
+  it("cuts between lines rather than between sentences", () => {
+    const text = `${"a".repeat(140)}\nShort. ${"c".repeat(120)}`;
+    expect(splitAnswer({ text, maxLength })).toEqual(["a".repeat(140), `Short. ${"c".repeat(120)}`]);
+  });
+
+  it("cuts between sentences rather than between words", () => {
+    const text = `${"a ".repeat(70)}end. Then ${"b ".repeat(70)}`;
+    expect(splitAnswer({ text, maxLength })[0]).toMatch(/end\.$/);
+  });
+
+  it("knows where a Japanese sentence ends", () => {
+    const text = `${"関".repeat(140)}です。${"所".repeat(140)}`;
+    expect(splitAnswer({ text, maxLength })).toEqual([`${"関".repeat(140)}です。`, "所".repeat(140)]);
+  });
+
+  it("keeps the items of a list whole where they fit", () => {
+    const text = Array.from({ length: 12 }, (_, item) => `- item ${item}\n  with a second line. And more.`).join("\n");
+    for (const part of splitAnswer({ text, maxLength })) expect(part).toMatch(/^- item (.|\n)*more\.$/);
+  });
+
+  it("takes a heading along with what stands below it", () => {
+    const text = `${"a".repeat(150)}\n\n## The gate\n\n${"b".repeat(100)}`;
+    expect(splitAnswer({ text, maxLength })).toEqual(["a".repeat(150), `## The gate\n\n${"b".repeat(100)}`]);
+  });
+
+  it("cuts no link, no code and no emphasis that fits", () => {
+    const link = "[the gate of Hakone on the map](https://example.com/hakone)";
+    for (let before = 100; before < 200; before += 7) {
+      const parts = splitAnswer({
+        text: `${"a ".repeat(before / 2)}${link} **two words** ${"b ".repeat(80)}`,
+        maxLength,
+      });
+      expect(parts.filter((part) => part.includes(link))).toHaveLength(1);
+      expect(parts.filter((part) => part.includes("**two words**"))).toHaveLength(1);
+    }
+  });
+
+  it("closes a code block that it has to cut, and opens it again with its language", () => {
+    const code = Array.from({ length: 40 }, (_, line) => `  line ${line}`).join("\n");
+    const parts = splitAnswer({ text: `Look:\n\`\`\`ts\n${code}\n\`\`\`\nDone.`, maxLength });
+    expect(parts.length).toBeGreaterThan(2);
+    for (const part of parts) expect((part.match(/```/g) ?? []).length % 2).toBe(0);
+    expect(parts[1]).toMatch(/^```ts\n {2}line \d+/);
+    expect(parts.at(-1)).toMatch(/Done\.$/);
+  });
+
+  it("closes a code block that nobody closed", () => {
+    const parts = splitAnswer({ text: `\`\`\`\n${"code\n".repeat(60)}`, maxLength });
+    for (const part of parts) expect(part).toMatch(/^```\n(code\n)+```$/);
+  });
+
+  it("cuts before a code block rather than within it", () => {
+    const text = `${"a".repeat(140)}\n\`\`\`\n${"b\n".repeat(60)}\`\`\``;
+    expect(splitAnswer({ text, maxLength })[0]).toBe("a".repeat(140));
+  });
+
+  it("tells a header once that would fill a large part of each message, and stays in the fence", () => {
+    const header = `${"h".repeat(40)} | ${"n".repeat(40)}\n${"-".repeat(41)}+${"-".repeat(41)}`;
+    const rows = Array.from({ length: 60 }, (_, row) => `row ${row} | n`).join("\n");
+    const parts = splitAnswer({ text: `\`\`\`\n${header}\n${rows}\n\`\`\``, maxLength });
+    expect(parts.length).toBeGreaterThan(3);
+    expect(parts.join("\n").split("h".repeat(40))).toHaveLength(2);
+    for (const part of parts) expect(part).toMatch(/^```\n(.|\n)*\n```$/);
+  });
+
+  it("repeats the header of a table that it has to cut, drawn or in a fence", () => {
+    const rows = Array.from({ length: 30 }, (_, row) => `| row ${row} | ${row} |`);
+    const drawn = splitAnswer({ text: ["| name | n |", "|---|--:|", ...rows].join("\n"), maxLength });
+    const fenced = ["```", "name | n  ", "-----+---", ...rows, "```"].join("\n");
+    expect(drawn.length).toBeGreaterThan(2);
+    for (const part of drawn) expect(part).toMatch(/^\| name \| n \|\n\|---\|--:\|\n(\| row \d+ \| \d+ \|\n?)+$/);
+    for (const part of splitAnswer({ text: fenced, maxLength }))
+      expect(part).toMatch(/^```\nname \| n {2}\n-----\+---\n(\| row \d+ \| \d+ \|\n)+```$/);
+    expect(drawn.join("\n").match(/row \d+/g)).toEqual(rows.map((_, row) => `row ${row}`));
+  });
+
+  it("tells every row once and in order, however long rows are", () => {
+    const cell = fc.string({ unit: "grapheme-ascii", maxLength: 120 }).map((text) => text.replace(/[|`\s]/g, "-"));
+    forAll(fc.array(cell, { minLength: 1, maxLength: 40 })).hold((cells) => {
+      const text = ["| header | n |", "|---|---|", ...cells.map((word, row) => `| ${word} | =${row}= |`)].join("\n");
+      const parts = splitAnswer({ text, maxLength });
+      const numbers = [...parts.join("\n").matchAll(/\| =(\d+)= \|/g)].map((match) => Number(match[1]));
+      expect(numbers).toEqual(cells.map((_, row) => row));
+      for (const part of parts) expect(part.length).toBeLessThanOrEqual(maxLength);
+    });
+  });
+
+  it("keeps characters of several code points whole", () => {
+    const family = "👩‍👩‍👧‍👦";
+    for (const part of splitAnswer({ text: family.repeat(100), maxLength }))
+      expect(part.replaceAll(family, "")).toBe("");
+  });
+
+  it.each([200, 201, 202, 203])("keeps an escaped character whole, in parts of %d", (length) => {
+    for (const part of splitAnswer({ text: escapeMrkdwn("<".repeat(500)), maxLength: length }))
+      expect(part.replaceAll("&lt;", "")).toBe("");
+  });
+
+  it.each([200, 201, 202, 203])("cuts a character without end, but no surrogate pair, in parts of %d", (length) => {
+    const text = "👩\u200D".repeat(500);
+    const parts = splitAnswer({ text, maxLength: length });
+    expect(parts.join("")).toBe(text);
+    for (const part of parts) expect(part.isWellFormed()).toBe(true);
+  });
+
+  it("keeps every part within the bound and never cuts a surrogate pair", () => {
+    forAll(answers).hold((text) => {
+      for (const part of splitAnswer({ text, maxLength })) {
+        expect(part.length).toBeLessThanOrEqual(maxLength);
+        expect(part.trim()).not.toBe("");
+        expect(part.isWellFormed()).toBe(true);
+      }
+    }, 300);
+  });
+
+  it("loses nothing but white space, and changes no order", () => {
+    forAll(answers).hold((text) => {
+      expect(essence(splitAnswer({ text, maxLength }).join("\n"))).toBe(essence(text));
+    }, 300);
+  });
+
+  it("makes hardly more than twice as many parts as the length needs", () => {
+    forAll(answers, fc.integer({ min: 300, max: 4000 })).hold((text, length) => {
+      const needed = Math.ceil(text.length / length);
+      expect(splitAnswer({ text, maxLength: length }).length).toBeLessThanOrEqual(2 * needed + 1);
+    }, 300);
+  });
+
+  it("takes hostile texts in its stride", () => {
+    for (const text of [
+      "`".repeat(5000),
+      "``` ".repeat(2000),
+      "```\n".repeat(2000),
+      `\`\`\`${"x".repeat(5000)}`,
+      `${"\n".repeat(9000)}x`,
+      " x".repeat(9000),
+      "x\n\n".repeat(3000),
+      "| a |\n|---|\n".repeat(1000),
+      `|${"a|".repeat(3000)}\n|${"-|".repeat(3000)}\n|b|`,
+      "# h\n".repeat(2000),
+      "<".repeat(9000),
+      "[".repeat(9000),
+      `e${"\u0301".repeat(9000)}`,
+    ]) {
+      const parts = splitAnswer({ text, maxLength });
+      expect(parts.length).toBeLessThanOrEqual(2 * Math.ceil(text.length / maxLength) + 1);
+      for (const part of parts) expect(part.length).toBeLessThanOrEqual(maxLength);
+    }
+  });
+});

@@ -1,0 +1,223 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { decodeButton } from "../../../../lambdas/verification/slack/messages/blocks.ts";
+import {
+  createTaskText,
+  lastPart,
+  newestText,
+  percentBar,
+} from "../../../../lambdas/verification/slack/messages/task-text.ts";
+import type { Task } from "../../../../lambdas/verification/task/task.ts";
+import { forAll } from "../../../doubles/for-all.ts";
+import { sampleTask } from "../../task/sample.ts";
+
+const locales = ["en", "ja"] as const;
+const retryOf = "7d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
+
+function show(changes: Partial<Task> = {}, locale: "en" | "ja" = "en") {
+  return createTaskText({ locale }).placeholder(sampleTask(changes));
+}
+
+const progress = (changes: Partial<NonNullable<Task["progress"]>>) => ({ progress: { shownAtMs: 1, ...changes } });
+const typesOf = (changes: Partial<Task>) => (show(changes).blocks ?? []).map(({ type }) => type);
+
+describe("the placeholder", () => {
+  it.each(locales)("has other words for each state, and none of the queue once it is its turn: %s", (locale) => {
+    const states: Partial<Task>[] = [
+      {},
+      { retryOf },
+      { state: "queued", queuePosition: 1 },
+      { state: "queued", queuePosition: 3 },
+      { queuePosition: 3, retryOf },
+      { state: "asking" },
+    ];
+    expect(new Set(states.map((changes) => show(changes, locale).text)).size).toBe(states.length);
+    expect(show({ state: "queued", queuePosition: 3 }, locale).text).toContain("3");
+    expect(show({ state: "waiting", queuePosition: 3 }, locale)).toEqual(show({ state: "waiting" }, locale));
+  });
+
+  it("tells how far the agent is, in the agent's words and as a bar", () => {
+    const { text, blocks } = show({ state: "waiting", ...progress({ text: "Reading 3 of 10", percent: 31.7 }) });
+    expect(text).toBe("Working on it …\nReading 3 of 10\n▓▓▓░░░░░░░ 31 %");
+    expect(JSON.stringify(blocks)).toContain("Reading 3 of 10");
+  });
+
+  it("cuts the agent's words, and lets them notify nobody", () => {
+    const { text } = show(progress({ text: `<!channel>\n${"&".repeat(500)}` }));
+    expect(text).toContain("&lt;!channel&gt; &amp;");
+    expect(text.replaceAll("&amp;", "&").replaceAll("&lt;", "<").length).toBeLessThan(350);
+    expect(text).toMatch(/…$/);
+  });
+
+  it("shows a bar that is full only at the end", () => {
+    const fullCells = (percent: number) => percentBar(percent).replace(/[^▓]/g, "").length;
+    expect([0, 9, 50, 99.9, 100, 120, -3].map(fullCells)).toEqual([0, 0, 5, 9, 10, 10, 0]);
+    expect([99.9, 120, -3].map(percentBar).map((bar) => bar.slice(11))).toEqual(["99 %", "100 %", "0 %"]);
+  });
+
+  it("shows the answer as far as it is written, the newest of it where not all fits", () => {
+    const written = progress({ partialText: "**So far** <!channel>\n```ts\ncode" });
+    expect(typesOf({ state: "waiting", ...written })).toEqual(["markdown", "context", "actions"]);
+    expect(show({ state: "waiting", ...written }).blocks?.[0]).toEqual({
+      type: "markdown",
+      text: "**So far** <\u2060!channel>\n```ts\ncode\n```",
+    });
+    const much = show(progress({ partialText: `${"関所。\n".repeat(3000)}the end` }));
+    expect(JSON.stringify(much.blocks?.[0])).toMatch(/"….*the end"/);
+    expect(String(much.blocks?.[0]?.text).length).toBeLessThanOrEqual(12_000);
+  });
+
+  it("has no link in disguise where the beginning of code is cut off", () => {
+    const partialText = `\`\`${"word ".repeat(2500)}[https://bank.example](https://evil.example)\`\``;
+    const [block] = show({ state: "waiting", ...progress({ partialText }) }).blocks ?? [];
+    expect(block?.text).toContain("https://bank.example (https://evil.example )");
+  });
+
+  it("shows no comment of a long text, and reads only its end", () => {
+    const comment = `<!-- ${"secret ".repeat(1000)}-->`;
+    for (const partialText of [
+      `${"word ".repeat(5000)}${comment} the end`,
+      `${"word ".repeat(50_000)}<!-- ${"secret ".repeat(8000)}--> the end`,
+      // Code that opens far before the part that is read makes no code of the comment.
+      `\`${"word ".repeat(50_000)}${comment}\` the end`,
+    ]) {
+      const [block] = show({ state: "waiting", ...progress({ partialText }) }).blocks ?? [];
+      expect(block?.text).toMatch(/the end$/);
+      expect(block?.text).not.toContain("secret");
+    }
+  });
+
+  it("does not show what a native stream shows already, unless Slack refused the stream", () => {
+    const written = progress({ partialText: "So far" });
+    const stream = { messages: [{ ts: "1.1", startedAtMs: 1 }], length: 6 };
+    expect(typesOf({ ...written, stream })).toEqual(["section", "actions"]);
+    expect(typesOf({ ...written, stream: { ...stream, refused: true } })).toEqual(["markdown", "context", "actions"]);
+    expect(typesOf({ ...written, stream: { ...stream, messages: [] } })).toEqual(["markdown", "context", "actions"]);
+  });
+
+  it("is text alone where Slack does not take blocks", () => {
+    const { text, blocks } = show({
+      mrkdwnFallback: true,
+      ...progress({ partialText: `**So far**\n${"word ".repeat(3000)}end` }),
+    });
+    expect(blocks).toBeUndefined();
+    expect(text).toMatch(/^Writing …\n(.|\n)*end$/);
+    expect(text.length).toBeLessThanOrEqual(3900);
+  });
+
+  it("has a button to cancel that names the task, until the task is being ended", () => {
+    for (const locale of locales) {
+      const elements = show({}, locale).blocks?.at(-1)?.elements as { action_id: string; value: string }[] | undefined;
+      const button = elements?.[0];
+      expect(button && decodeButton(button)).toEqual({ requestId: sampleTask().id, button: { type: "cancel" } });
+      for (const cancelReason of ["asked", "deadline", "unanswered"] as const) {
+        expect(JSON.stringify(show({ cancelReason }, locale))).not.toMatch(/sekisho_cancel/);
+        expect(show({ cancelReason }, locale).text).not.toBe(show({}, locale).text);
+      }
+    }
+  });
+});
+
+describe("the assistant's status", () => {
+  it.each(locales)("has other words for each state: %s", (locale) => {
+    const { status } = createTaskText({ locale });
+    const states: Partial<Task>[] = [
+      {},
+      { retryOf },
+      { state: "queued", queuePosition: 2 },
+      { state: "asking" },
+      { state: "waiting", ...progress({ partialText: "So far" }) },
+      { cancelReason: "asked" },
+      { cancelReason: "deadline" },
+    ];
+    expect(new Set(states.map((changes) => status(sampleTask(changes)))).size).toBe(states.length);
+  });
+});
+
+describe("what opens the thread of a slash command", () => {
+  it("says who asked for what, and can notify nobody else", () => {
+    const task = (changes: Partial<Task["message"]>) =>
+      sampleTask({ message: { ...sampleTask().message, ...changes } });
+    const { opening } = createTaskText({ locale: "en" });
+    expect(opening(task({ text: "deploy <!channel>" })).text).toBe("<@U1> asked: deploy &lt;!channel&gt;");
+    expect(opening(task({ text: "" })).text).toBe("<@U1> asked: (no text)");
+    expect(opening(task({ text: "word ".repeat(200) })).text.length).toBeLessThan(330);
+    expect(opening(task({ channel: "D1", direct: true, text: "deploy" })).text).toBe("You asked: deploy");
+  });
+});
+
+const maxLength = 200;
+
+describe("the end of what is being written", () => {
+  it("is all of it where it fits", () => {
+    expect(newestText({ text: "One.\n\nTwo.", maxLength })).toBe("One.\n\nTwo.");
+  });
+
+  it("closes code that is still being written", () => {
+    expect(newestText({ text: "Look:\n```ts\nconst a", maxLength })).toBe("Look:\n```ts\nconst a\n```");
+  });
+
+  it("begins with a whole line and says that something stands before", () => {
+    const text = Array.from({ length: 50 }, (_, line) => `Line ${line}.`).join("\n");
+    expect(newestText({ text, maxLength })).toMatch(/^…\n\nLine \d+\.\n(Line \d+\.\n)+Line 49\.$/);
+  });
+
+  it("opens the code that it begins in", () => {
+    const text = `\`\`\`ts\n${Array.from({ length: 50 }, (_, line) => `line(${line});`).join("\n")}`;
+    expect(newestText({ text, maxLength })).toMatch(/^…\n\n```ts\nline\(\d+\);\n(.|\n)*line\(49\);\n```$/);
+  });
+
+  it("shows the end of one endless line", () => {
+    const text = `${"word ".repeat(200)}end`;
+    expect(newestText({ text, maxLength })).toMatch(/^…\n\nword (word )+end$/);
+  });
+
+  it.each([200, 201])("begins with no half of a character, in %d", (length) => {
+    const text = newestText({ text: "👩".repeat(500), maxLength: length });
+    expect(text).toMatch(/^…\n\n👩(👩)+$/u);
+    expect(text.isWellFormed()).toBe(true);
+  });
+
+  it("fits, whatever is written", () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        ..."\n;\n\n;```\n;- item\n;👩‍👩‍👧‍👦;関所は検問所です。;| a | b |\n|---|---|\n".split(";"),
+        "word ".repeat(20),
+      ),
+      fc.string({ unit: "binary", maxLength: 100 }),
+    );
+    forAll(fc.array(piece, { maxLength: 40 })).hold((pieces) => {
+      const text = newestText({ text: pieces.join(""), maxLength });
+      expect(text.length).toBeLessThanOrEqual(maxLength);
+      expect(text.isWellFormed()).toBe(true);
+      if (pieces.join("").trim() !== "") expect(text.trim()).not.toBe("");
+    }, 300);
+  });
+});
+
+describe("the part of a long text that is read", () => {
+  const words = (length: number) => "word ".repeat(length / 5);
+  const part = (text: string) => lastPart({ text, maxLength });
+
+  it("is all of it where it is short", () => {
+    expect(part("One.\n\nTwo.")).toBe("One.\n\nTwo.");
+  });
+
+  it("does not grow with the text", () => {
+    const lengths = [words(1000), words(300_000), `\`\`\`\n${"line\n".repeat(60_000)}`].map(
+      (text) => part(text).length,
+    );
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(maxLength + 10);
+  });
+
+  it("shows nothing of a comment that began before it", () => {
+    expect(part(`${words(500)}<!-- ${"secret ".repeat(50)}--> seen`)).toBe("…\n\n seen");
+    expect(part(`${words(500)}<!-- ${"secret ".repeat(50)}`)).toBe("…\n\n");
+    expect(part(`<!-- a --> ${words(500)}`)).toBe(`…\n\n${words(200)}`);
+  });
+
+  it("goes on as code where it begins in code", () => {
+    expect(part(`\`\`\`ts\n${"line\n".repeat(100)}`)).toMatch(/^…\n\n```ts\n(line\n)+$/);
+    expect(part(`\`\`\`ts\n\`\`\`\n${"line\n".repeat(100)}`)).toMatch(/^…\n\n(line\n)+$/);
+  });
+});

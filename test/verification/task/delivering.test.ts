@@ -1,0 +1,187 @@
+/** What the record of a task keeps once its outcome is known, and once it is over. */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { endCleanup } from "../../../lambdas/verification/task/delivering.ts";
+import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { forAll } from "../../doubles/for-all.ts";
+import { play } from "./play.ts";
+import { askedAtMs, sampleCall, sampleTask } from "./sample.ts";
+
+const nowMs = askedAtMs;
+const woken: TaskEvent = { type: "woken", nowMs, resumed: false };
+
+function answered(text: string): TaskEvent {
+  return { type: "answered", nowMs, act: "send", result: { status: "success", response_text: text } };
+}
+
+function recordAfter(task: Task, ...events: TaskEvent[]): Task {
+  return play(events, { task }).task;
+}
+
+/** Announced and sent; its text is as long as one can be in a language of three bytes a character. */
+function sent(): Task {
+  const task = sampleTask();
+  const long = { ...task, message: { ...task.message, text: "関".repeat(40_000) } };
+  return recordAfter(long, woken, { type: "announced", nowMs, ts: "1.0" }, woken);
+}
+
+describe("the record of a task", () => {
+  it("expires 30 days after the message was received", () => {
+    const task = sampleTask();
+    expect(task.expiresAtMs - task.receivedAtMs).toBe(30 * 24 * 3600_000);
+    expect(recordAfter(sent(), answered("short")).expiresAtMs).toBe(task.expiresAtMs);
+  });
+
+  it("lets go of what was sent when the outcome is known", () => {
+    expect(sent().call?.params).toBeDefined();
+    expect(recordAfter(sent(), answered("short")).call?.params).toBeUndefined();
+  });
+
+  it.each([
+    ["as long as the contract allows, in three bytes a character", "関".repeat(87_000), "answer"],
+    ["of characters that JSON escapes", "\u001b".repeat(60_000), "failed"],
+    ["from a peer that keeps no contract", "x".repeat(1_000_000), "failed"],
+  ])("holds in DynamoDB, with an answer %s", (_what, text, type) => {
+    const task = recordAfter(sent(), answered(text));
+    expect(Buffer.byteLength(JSON.stringify(task))).toBeLessThan(400_000);
+    expect(task.outcome?.type).toBe(type);
+    if (type === "failed") expect(task.outcome).toMatchObject({ reason: "payload_too_large" });
+  });
+
+  it("keeps an answer that Slack did not take, so that it is delivered once the cause is gone", () => {
+    const gone: TaskEvent = { type: "slack_failed", nowMs, act: "deliver", kind: "gone" };
+    const undelivered = recordAfter(sent(), answered("A checkpoint."), woken, gone, woken, { type: "cleaned_up" });
+    expect(undelivered).toMatchObject({ state: "done", outcome: { type: "answer", text: "A checkpoint." } });
+    expect(undelivered.message.text).toBe("");
+    const { task, last } = play([{ type: "redriven", nowMs, resumed: false }], { task: undelivered });
+    expect(task).toMatchObject({ state: "delivering", cleanupDone: false, textsErased: true });
+    expect(task.delivery).toEqual({ status: "posting" });
+    expect(last).toEqual([{ type: "deliver", reconcile: true }]);
+  });
+
+  it("is cleaned up in its thread after its delivery was given up, and keeps its texts until then", () => {
+    const gone: TaskEvent = { type: "slack_failed", nowMs, act: "deliver", kind: "gone" };
+    const { task, last } = play([woken, gone], { task: recordAfter(sent(), answered("A checkpoint.")) });
+    expect(task).toMatchObject({ state: "done", delivery: { status: "given_up" }, cleanupDone: false });
+    expect(task.textsErased).toBeUndefined();
+    expect(task.message.text).not.toBe("");
+    expect(last).toMatchObject([{ type: "wake" }]);
+    expect(play([woken], { task }).last).toEqual([{ type: "clean_up" }]);
+  });
+
+  it("is not cleaned up by a copy of an earlier wake-up, before late posts have arrived", () => {
+    const { task } = play([woken, { type: "delivered" }], { task: recordAfter(sent(), answered("A checkpoint.")) });
+    const done = { ...task, history: [...task.history, { atMs: nowMs, event: "delivered", state: "done" as const }] };
+    const wokenAfter = (ms: number) => play([{ ...woken, nowMs: nowMs + ms }], { task: done }).last;
+    expect(wokenAfter(3000)).toEqual([{ type: "wake", delayMs: 117_000 }]);
+    // The clock of another worker may be behind.
+    for (const ms of [95_000, 120_000, 10_000_000]) expect(wokenAfter(ms)).toEqual([{ type: "clean_up" }]);
+  });
+
+  it("forgets an answer that was delivered and swept, and keeps the reason of a failure", () => {
+    const over: TaskEvent[] = [woken, { type: "delivered" }, woken, { type: "cleaned_up" }];
+    expect(recordAfter(sent(), answered("A checkpoint."), ...over).outcome).toBeUndefined();
+    const lettered = recordAfter(sent(), { type: "dead_lettered", nowMs }, { type: "canceled", nowMs }, ...over);
+    expect(lettered).toMatchObject({ state: "done", outcome: { type: "failed", reason: "ambiguous" } });
+  });
+});
+
+describe("an act that was left to the next wake-up", () => {
+  const ended = recordAfter(sent(), answered("A checkpoint."), woken, {
+    type: "slack_failed",
+    nowMs,
+    act: "deliver",
+    kind: "gone",
+  });
+  const cancelFailed = { reason: "unavailable", retryable: true, undelivered: true, lost: false } as const;
+
+  it.each<[string, TaskEvent]>([
+    ["done", { type: "canceled", nowMs }],
+    ["failed", { type: "call_failed", nowMs, act: "cancel", error: cancelFailed }],
+    ["not tried", { type: "busy", delayMs: 100 }],
+  ])("changes nothing of a task that has ended meanwhile: a cancel that was %s", (_how, event) => {
+    const { task, asked } = play([woken, event], { task: { ...ended, owed: "cancel" } });
+    expect(task).toEqual(ended);
+    expect(asked).toEqual([[{ type: "cancel" }], [{ type: "wake", delayMs: 120_000 }]]);
+  });
+
+  it("changes nothing of a task that is delivered once more: to leave its thread", () => {
+    const again = recordAfter(ended, { type: "redriven", nowMs, resumed: false });
+    const { task, last } = play([woken], { task: { ...again, owed: "leave_thread" } });
+    expect(task).toEqual(again);
+    expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
+  });
+});
+
+const secret = "a secret";
+const base = sampleTask();
+const file = { id: "F1", name: secret, mimetype: "text/plain", size: 1, url: `https://files.example/${secret}` };
+const option = { id: secret, label: secret, style: secret };
+
+const params = {
+  channel: "C1",
+  text: secret,
+  correlation_id: base.id,
+  history: [{ role: "user" as const, text: secret }],
+};
+
+/** Each field of the record has its line here, with a text wherever it can hold one. */
+const filled = {
+  id: base.id,
+  revision: 3,
+  state: "done",
+  thread: base.thread,
+  principal: base.principal,
+  expiresAtMs: base.expiresAtMs,
+  wakeSeq: 4,
+  lease: undefined,
+  attempts: 0,
+  reconcile: true,
+  nonTransientFailures: 0,
+  receivedAtMs: askedAtMs,
+  history: base.history,
+  retryOf: undefined,
+  trace: base.trace,
+  message: { ...base.message, text: secret, files: [file] },
+  call: sampleCall({ params, taskId: "t-1" }),
+  wait: { workStartedAtMs: askedAtMs, polls: 2 },
+  queuePosition: 0,
+  placeholder: { ts: "1.1", postedAtMs: askedAtMs },
+  cancelReason: undefined,
+  locale: "ja",
+  threadRef: undefined,
+  progress: { text: secret, partialText: secret, shownAtMs: askedAtMs },
+  stream: { messages: [{ ts: "1.2", startedAtMs: askedAtMs }], length: 4 },
+  question: {
+    index: 0,
+    prompt: secret,
+    options: [option],
+    askedAtMs,
+    expiresAtMs: askedAtMs + 1,
+    answer: { user: "U1", atMs: askedAtMs, text: secret, callId: "c-1" },
+  },
+  answeredBy: [base.id],
+  mrkdwnFallback: true,
+  outcome: { type: "answer", text: secret, artifacts: [{ name: secret, text: secret }] },
+  owed: undefined,
+  delivery: { status: "posting", rewriteParts: true },
+  cleanupDone: false,
+  textsErased: undefined,
+} satisfies { [K in keyof Required<Task>]: Task[K] };
+
+const optional = (Object.keys(filled) as (keyof typeof filled)[]).filter((key) => taskSchema.shape[key].isOptional());
+
+it("no text stays in a record that was cleaned up, whichever fields it has", () => {
+  expect(JSON.stringify(filled)).toContain(secret);
+  forAll(fc.subarray(optional)).hold((missing) => {
+    const task: Task = {
+      ...filled,
+      ...Object.fromEntries(missing.map((key) => [key, undefined])),
+      history: base.history,
+    };
+    const cleaned = endCleanup(task);
+    expect(JSON.stringify(cleaned)).not.toContain(secret);
+    expect(taskSchema.parse(JSON.parse(JSON.stringify(cleaned)))).toMatchObject({ id: base.id, cleanupDone: true });
+  });
+});

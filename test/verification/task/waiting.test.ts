@@ -1,0 +1,254 @@
+/** The gaps between the polls of one task: they grow with its age, and are short where somebody waits for what is new. */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import type { TaskResult } from "../../../contracts/methods.ts";
+import type { ProgressShown, TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import { type Policy, withCall } from "../../../lambdas/verification/task/routing.ts";
+import { waitOf } from "../../../lambdas/verification/task/step.ts";
+import { type Task, tokensOf } from "../../../lambdas/verification/task/task.ts";
+import { forAll } from "../../doubles/for-all.ts";
+import { accepted, announced, asking, nowMs, play, resumed, success, woken } from "./play.ts";
+import { samplePolicy } from "./sample.ts";
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+/** A deadline that comes in no story. */
+const policy = samplePolicy({ deadlineMs: 24 * hourMs });
+const sent = play([woken, announced, woken], { policy }).task;
+type Progress = Extract<TaskResult, { status: "accepted" }>["progress"];
+
+/** It was accepted when it was as old as that, and has been polled often. */
+function atWork(ageMs: number, changes: Partial<Task> = {}): Task {
+  const { task } = play([{ ...accepted, nowMs: nowMs + ageMs }], { task: sent, policy });
+  return { ...task, wait: { ...waitOf(task), polls: 100 }, ...changes };
+}
+
+/** One poll at that age, and the gap after it: the shortest and the longest that chance may make of it. */
+type Polled = { task: Task; ageMs: number; progress?: Progress; pollAfterMs?: number; under?: Policy };
+
+function poll({ task, ageMs, progress, pollAfterMs, under = policy }: Polled) {
+  const atMs = nowMs + ageMs;
+  const result = {
+    ...accepted.result,
+    ...(pollAfterMs !== undefined && { poll_after_ms: pollAfterMs }),
+    ...(progress && { progress }),
+  };
+  const events: TaskEvent[] = [
+    { ...woken, nowMs: atMs },
+    { ...accepted, act: "poll", nowMs: atMs, result },
+  ];
+  const polled = play(events, { task, policy: under });
+  const isShown = polled.last[0]?.type === "show_progress";
+  const showing: TaskEvent = { type: "progress_shown", nowMs: atMs, shown: {} };
+  const { task: after, last } = isShown ? play([showing], { task: polled.task, policy: under }) : polled;
+  const [wake] = last;
+  if (wake?.type !== "wake") throw new Error("it is not polled again");
+  const leastMs = wake.delayMs;
+  return { task: after, leastMs, mostMs: leastMs + (wake.jitterMs ?? 0), isShown };
+}
+
+describe("the gap between two polls of a task that tells nothing", () => {
+  it("is a fifth of the time since it was sent, and ten minutes at most", () => {
+    const task = atWork(20_000);
+    const mostAt = (ageMs: number) => poll({ task, ageMs }).mostMs;
+    expect([minuteMs, 10 * minuteMs, hourMs, 8 * hourMs].map(mostAt)).toEqual([
+      12_000,
+      2 * minuteMs,
+      10 * minuteMs,
+      10 * minuteMs,
+    ]);
+  });
+
+  it("is short again after its question was answered, however long it had been at work before", () => {
+    const ageMs = 8 * hourMs;
+    const atMs = nowMs + ageMs;
+    const asks = play([asking({}, { atMs })], { task: atWork(20_000), policy }).task;
+    const answer = { user: "U1", atMs, option: 0, callId: "c-1" };
+    const replied: Task = { ...asks, question: { ...(asks.question as NonNullable<Task["question"]>), answer } };
+    const goesOn = play([{ ...accepted, act: "answer", nowMs: atMs }], { task: replied, policy });
+    expect(goesOn.last).toEqual([{ type: "wake", delayMs: 500, jitterMs: 0 }]);
+    expect(poll({ task: goesOn.task, ageMs: ageMs + 10_000 }).mostMs).toBe(2000);
+    // Credentials come without a reply.
+    const { answer: _none, ...open } = replied.question as NonNullable<Task["question"]>;
+    const waiting: Task = { ...replied, question: { ...open, kind: "auth" } };
+    const letIn = play([{ ...accepted, act: "poll", nowMs: atMs }], { task: waiting, policy });
+    expect(letIn.last).toEqual([{ type: "wake", delayMs: 500, jitterMs: 0 }]);
+  });
+
+  it("is what the host asks for where that is longer, and never shorter than that", () => {
+    const task = atWork(20_000);
+    expect(poll({ task, ageMs: minuteMs, pollAfterMs: 45_000 })).toMatchObject({ leastMs: 45_000, mostMs: 45_000 });
+    const news = { text: "half" };
+    expect(poll({ task, ageMs: hourMs, pollAfterMs: 120_000, progress: news }).leastMs).toBe(120_000);
+  });
+
+  it("is half a minute at most where the destination holds polls for news", () => {
+    const under = samplePolicy({ deadlineMs: 24 * hourMs, longPollMs: 20_000 });
+    expect(poll({ task: atWork(20_000), ageMs: 8 * hourMs, under }).mostMs).toBe(30_000);
+  });
+
+  it("says in the record when the next poll is due", () => {
+    const { task, leastMs } = poll({ task: atWork(20_000), ageMs: hourMs });
+    expect(task.wait?.nextPollAtMs).toBe(nowMs + hourMs + leastMs);
+  });
+});
+
+describe("the gap after a poll that brought news", () => {
+  it("is half a minute at most, and a fifth of the age again as soon as a poll brings none", () => {
+    const told = poll({ task: atWork(20_000), ageMs: hourMs, progress: { text: "half" } });
+    expect(told).toMatchObject({ isShown: true, mostMs: 30_000 });
+    const silent = poll({ task: told.task, ageMs: hourMs + 30_000, progress: { text: "half" } });
+    expect(silent).toMatchObject({ isShown: false, mostMs: 10 * minuteMs });
+  });
+
+  it("is as short where the news cannot be shown yet, since they are to be shown later", () => {
+    const told = poll({ task: atWork(20_000), ageMs: hourMs, progress: { text: "half" } });
+    const soon = poll({ task: told.task, ageMs: hourMs + 999, progress: { text: "more" } });
+    expect(soon).toMatchObject({ isShown: false, mostMs: 30_000 });
+  });
+
+  it("is the shortest while an answer is written, and as long as the pause where the agent makes one", () => {
+    const told = poll({ task: atWork(20_000), ageMs: hourMs, progress: { partial_text: "A check" } });
+    expect(told).toMatchObject({ isShown: true, leastMs: 500, mostMs: 500 });
+    const pausedFor = (ms: number) =>
+      poll({ task: told.task, ageMs: hourMs + ms, progress: { partial_text: "A check" } }).mostMs;
+    expect([100, 2000, 40_000, hourMs].map(pausedFor)).toEqual([500, 2000, 40_000, 10 * minuteMs]);
+    const goesOn = poll({ task: told.task, ageMs: hourMs + 40_000, progress: { partial_text: "A checkpoint" } });
+    expect(goesOn).toMatchObject({ isShown: true, mostMs: 500 });
+  });
+});
+
+const waiting = play([woken, announced, woken, accepted]).task;
+
+function told(progress: { text?: string; percent?: number; partial_text?: string }, atMs: number): TaskEvent {
+  return { ...accepted, act: "poll", nowMs: atMs, result: { ...accepted.result, progress } };
+}
+
+const wokenAt = (atMs: number): TaskEvent => ({ ...woken, nowMs: atMs });
+
+const shownAt = (atMs: number, shown: ProgressShown = {}): TaskEvent => ({
+  type: "progress_shown",
+  nowMs: atMs,
+  shown,
+});
+
+/** The thread shows it since `nowMs`. */
+const showing = (shown: ProgressShown = {}, progress = { text: "half" }): Task =>
+  play([woken, told(progress, nowMs), shownAt(nowMs, shown)], { task: waiting }).task;
+
+describe("progress", () => {
+  it("is shown when it is news, and then the task is polled on", () => {
+    const first = play([woken, told({ text: "half", percent: 50 }, nowMs)], { task: waiting });
+    expect(first.last).toEqual([{ type: "show_progress" }]);
+    expect(first.task.progress).toMatchObject({ text: "half", percent: 50, shownAtMs: nowMs });
+    const polledOn = play([shownAt(nowMs)], { task: first.task });
+    expect(polledOn.last).toMatchObject([{ type: "wake" }]);
+    const same = play([wokenAt(nowMs + 5000), told({ text: "half", percent: 50 }, nowMs + 5000)], {
+      task: polledOn.task,
+    });
+    expect(same.last).toMatchObject([{ type: "wake" }]);
+  });
+
+  it("is shown at most once a second, and what was left out then is shown later", () => {
+    const soon = play([wokenAt(nowMs + 999), told({ text: "more" }, nowMs + 999)], { task: showing() });
+    expect(soon.last).toMatchObject([{ type: "wake" }]);
+    const later = play([wokenAt(nowMs + 1000), told({ text: "more" }, nowMs + 1000)], { task: soon.task });
+    expect(later.last).toEqual([{ type: "show_progress" }]);
+  });
+
+  it("leaves Slack alone for as long as Slack wants", () => {
+    const task = showing({ delayMs: 30_000 });
+    expect(play([wokenAt(nowMs + 29_000), told({ text: "more" }, nowMs + 29_000)], { task }).last).toMatchObject([
+      { type: "wake" },
+    ]);
+  });
+
+  it("is not followed by the answer within a second, so that an edit of the placeholder does not come last", () => {
+    const answered = play([wokenAt(nowMs + 300), { ...success, nowMs: nowMs + 300 }], { task: showing() });
+    const early = play([wokenAt(nowMs + 300)], { task: answered.task });
+    expect(early.last).toEqual([{ type: "wake", delayMs: 700 }]);
+    expect(play([wokenAt(nowMs + 1000)], { task: early.task }).last).toMatchObject([{ type: "deliver" }]);
+    const slowed = { ...answered.task, progress: { shownAtMs: nowMs + 30_000 } };
+    expect(play([wokenAt(nowMs + 300)], { task: slowed }).last).toEqual([{ type: "wake", delayMs: 1000 }]);
+  });
+
+  it("remembers that an edit may still land, however often the next one works", () => {
+    const doubt = showing({ inDoubt: true });
+    const later = [wokenAt(nowMs + 5000), told({ text: "more" }, nowMs + 5000), shownAt(nowMs + 5000)];
+    expect(play(later, { task: doubt }).task.progress).toMatchObject({ text: "more", inDoubt: true });
+  });
+
+  it("is forgotten with the task", () => {
+    const events: TaskEvent[] = [wokenAt(nowMs + 5000), { ...success, nowMs: nowMs + 5000 }, wokenAt(nowMs + 9000)];
+    const over = play([...events, { type: "delivered" }, woken, { type: "cleaned_up" }], { task: showing() }).task;
+    expect(over).toMatchObject({ state: "done", cleanupDone: true });
+    expect(JSON.stringify(over)).not.toContain("half");
+  });
+});
+
+describe("a stream", () => {
+  it("that may have been begun by a worker that died is in doubt", () => {
+    const partial = play([woken, told({ partial_text: "A check" }, nowMs)], { task: waiting }).task;
+    expect(play([resumed], { task: partial }).task.stream).toEqual({ messages: [], length: 0, inDoubt: true });
+    // What the worker that died had heard from the host is in no record.
+    expect(play([resumed], { task: waiting }).task.stream?.inDoubt).toBe(true);
+    expect(play([woken], { task: waiting }).task.stream).toBeUndefined();
+    const late: TaskEvent = { ...resumed, nowMs: nowMs + 24 * 3600_000 };
+    expect(play([late], { task: withCall(waiting, { deadlineAtMs: nowMs }) }).task.stream?.inDoubt).toBe(true);
+    const cancel: TaskEvent = { type: "cancel_asked", nowMs, resumed: true };
+    expect(play([cancel], { task: waiting }).task.stream?.inDoubt).toBe(true);
+    const held = { ...waiting, lease: { owner: "w", untilMs: nowMs - 1 } };
+    const dead: TaskEvent = { type: "dead_lettered", nowMs: nowMs + 3600_000 };
+    expect(play([dead], { task: held }).task.stream?.inDoubt).toBe(true);
+  });
+});
+
+describe("the placeholder of a task that waited", () => {
+  it("says so no more when its turn comes", () => {
+    const ahead: TaskEvent = { type: "thread_joined", nowMs, queuePosition: 1, freeAtMs: nowMs + 1000 };
+    const queued = play([woken, ahead, announced]).task;
+    expect(queued.state).toBe("queued");
+    const begun = play([woken, shownAt(nowMs)], { task: queued });
+    expect(begun.asked[0]).toEqual([{ type: "show_progress" }]);
+    expect(begun.task.state).toBe("announced");
+    expect(play([woken], { task: begun.task }).last).toEqual([{ type: "send" }]);
+  });
+});
+
+describe("what an agent says that it used", () => {
+  it.each([
+    ["the contract's names", { input_tokens: 3, output_tokens: 4 }, { input: 3, output: 4, total: 7 }],
+    [
+      "chat completions",
+      { prompt_tokens: 3, completion_tokens: 4, total_tokens: 9 },
+      { input: 3, output: 4, total: 9 },
+    ],
+    ["Bedrock's", { inputTokens: 3, outputTokens: 4, totalTokens: 7 }, { input: 3, output: 4, total: 7 }],
+    [
+      "Gemini's",
+      { promptTokenCount: 3, candidatesTokenCount: 4, totalTokenCount: 7 },
+      { input: 3, output: 4, total: 7 },
+    ],
+    ["one side only", { output_tokens: 0 }, { output: 0, total: 0 }],
+    ["what belongs to it beside what does not", { input_tokens: 1, model: "m", cost: 0.1 }, { input: 1, total: 1 }],
+  ])("is understood by %s", (_, usage, tokens) => {
+    expect(tokensOf(usage)).toEqual(tokens);
+  });
+
+  it.each([
+    ["nothing", undefined],
+    ["other things", { seconds: 3, tools: ["a"] }],
+    ["words", { input_tokens: "3" }],
+    ["what cannot be counted", { input_tokens: -1, output_tokens: 0.5, total_tokens: Number.NaN }],
+  ])("is no number of tokens where it is %s", (_, usage) => {
+    expect(tokensOf(usage)).toBeUndefined();
+  });
+
+  it("never throws, and gives whole numbers that a record can hold, whatever is said", () => {
+    const names = fc.constantFrom("input_tokens", "prompt_tokens", "OutputTokens", "total-tokens", "__proto__", "x");
+    forAll(fc.dictionary(names, fc.anything())).hold((usage) => {
+      for (const count of Object.values(tokensOf(usage) ?? {})) expect(Number.isSafeInteger(count)).toBe(true);
+    });
+  });
+});

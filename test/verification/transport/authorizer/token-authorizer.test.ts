@@ -1,0 +1,369 @@
+import { describe, expect, it } from "@jest/globals";
+import { decodeJwt } from "jose";
+import { SekishoError } from "../../../../contracts/errors.ts";
+import { createSts } from "../../../../lambdas/shared/aws/sts.ts";
+import { noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
+import { createAzureAuthorizer } from "../../../../lambdas/verification/transport/authorizer/azure.ts";
+import { createGoogleAuthorizer } from "../../../../lambdas/verification/transport/authorizer/google.ts";
+import { createOAuthClientCredentialsAuthorizer } from "../../../../lambdas/verification/transport/authorizer/oauth-client-credentials.ts";
+import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
+import { createWebIdentityAuthorizer } from "../../../../lambdas/verification/transport/authorizer/web-identity.ts";
+import { refuse, roleArn, startAwsSts } from "../../../doubles/issuers/aws-sts.ts";
+import { apiError, serviceAccount, startGoogle, workloadIdentityProvider } from "../../../doubles/issuers/google.ts";
+import { oauthError } from "../../../doubles/issuers/issuer.ts";
+import { clientId, scope, startEntra, startOAuth, tenantId } from "../../../doubles/issuers/oauth.ts";
+import { closeAfterTest } from "../../../doubles/serving.ts";
+import { connectionReset } from "../../../doubles/web-server.ts";
+import { credentials } from "../agentcore/sample.ts";
+import { added, movableClock, tokenOf } from "./sample.ts";
+
+function request(url: string) {
+  return {
+    method: "POST",
+    url: new URL(url),
+    headers: {},
+    body: new Uint8Array(),
+    signal: AbortSignal.timeout(25_000),
+  } as const;
+}
+
+describe("no authorizer", () => {
+  it.each(["http://127.0.0.1:1", "http://localhost", "http://[::1]"])("adds nothing for %s", async (url) => {
+    expect(await noAuthorizer.authorize(request(url))).toEqual({});
+  });
+
+  it.each(["https://example.com", "https://10.0.0.1", "https://127.0.0.1.example.com"])("refuses %s", (url) => {
+    expect(() => noAuthorizer.authorize(request(url))).toThrow(new SekishoError("unauthenticated"));
+  });
+});
+
+describe("the bearer authorizer", () => {
+  it("reads the token once, and anew after it was refused", async () => {
+    let reads = 0;
+    const authorizer = createBearerAuthorizer({ readToken: async () => `t${++reads}` });
+    const read = () => authorizer.authorize(request("https://example.com"));
+    const refused = await read();
+    expect([refused, await read()]).toEqual(Array(2).fill({ headers: { authorization: "Bearer t1" } }));
+    authorizer.refresh?.(refused);
+    expect(await read()).toEqual({ headers: { authorization: "Bearer t2" } });
+    authorizer.refresh?.(refused);
+    expect(await read()).toEqual({ headers: { authorization: "Bearer t2" } });
+  });
+
+  it.each(["", "two words", "line\nbreak", "関所"])("refuses %p as no token, and does not repeat it", async (token) => {
+    const authorized = createBearerAuthorizer({ readToken: async () => token }).authorize(
+      request("https://example.com"),
+    );
+    await expect(authorized).rejects.toThrow(new SekishoError("unauthenticated"));
+  });
+});
+
+const region = "eu-central-1";
+const tokenAudience = "api://AzureADTokenExchange";
+
+describe("the azure authorizer", () => {
+  async function setUp(over: { clientId?: string } = {}) {
+    const aws = closeAfterTest(await startAwsSts({ credentials, region }));
+    const isAssertion = (token: string) => aws.tokens.issued.includes(token) && decodeJwt(token).aud === tokenAudience;
+    const entra = closeAfterTest(await startEntra({ isAssertion }));
+    const { clock, cacheOptions } = movableClock();
+    const sts = createSts({ region, credentials: async () => credentials, endpoint: aws.url });
+    const named = { sts, tenantId, clientId, scope, tokenAudience, loginBase: entra.url };
+    return { aws, entra, clock, authorizer: createAzureAuthorizer({ ...named, ...over, ...cacheOptions }) };
+  }
+
+  it("shows a token of AWS as the client's assertion, and keeps the token that it gets", async () => {
+    const { entra, clock, authorizer } = await setUp();
+    expect(await tokenOf(authorizer)).toBe("access-token-1");
+    clock.nowMs += 2800_000;
+    expect(await tokenOf(authorizer)).toBe("access-token-1");
+    clock.nowMs += 100_000;
+    expect(await tokenOf(authorizer)).toBe("access-token-2");
+    expect(entra.issued).toHaveLength(2);
+  });
+
+  it("is refused for good where the assertion is not trusted, or the client is another", async () => {
+    const { aws, authorizer } = await setUp();
+    aws.tokens.issued.includes = () => false;
+    await expect(added(authorizer)).rejects.toMatchObject({
+      reason: "unauthenticated",
+      cause: { code: "invalid_client" },
+    });
+    const other = await setUp({ clientId: "another" });
+    await expect(added(other.authorizer)).rejects.toMatchObject({ cause: { code: "invalid_request" } });
+  });
+});
+
+describe("the oauth-client-credentials authorizer", () => {
+  const id = "the client: 関所";
+  const secret = "s+e/c:r e%t&=";
+
+  async function setUp({
+    clientAuthentication = "basic",
+    lifetime,
+    ...over
+  }: {
+    clientAuthentication?: "basic" | "post";
+    lifetime?: Record<string, unknown>;
+    scope?: string;
+    audience?: string;
+  } = {}) {
+    const secrets = { current: secret };
+    const issuer = closeAfterTest(await startOAuth({ id, secrets, ...(lifetime === undefined ? {} : { lifetime }) }));
+    const { clock, cacheOptions } = movableClock();
+    const authorizer = createOAuthClientCredentialsAuthorizer({
+      tokenUrl: new URL("/token", issuer.url).href,
+      clientId: id,
+      readClientSecret: async () => secrets.current,
+      clientAuthentication,
+      ...over,
+      ...cacheOptions,
+    });
+    return { issuer, secrets, clock, authorizer };
+  }
+
+  it.each(["basic", "post"] as const)("shows id and secret in one place (%s), encoded as it must be", async (way) => {
+    const { issuer, authorizer } = await setUp({ clientAuthentication: way });
+    expect(await tokenOf(authorizer)).toBe("access-token-1");
+    const [asked] = issuer.asked;
+    expect(asked?.headers.has("authorization")).toBe(way === "basic");
+    const shown = way === "basic" ? {} : { client_id: id, client_secret: secret };
+    expect(asked?.form).toEqual({ grant_type: "client_credentials", ...shown });
+  });
+
+  it("asks for a scope and an audience where they are configured", async () => {
+    const { issuer, authorizer } = await setUp({ scope: "tasks:write tasks:read", audience: "https://agent.example" });
+    await tokenOf(authorizer);
+    expect(issuer.asked[0]?.form).toMatchObject({ scope: "tasks:write tasks:read", audience: "https://agent.example" });
+  });
+
+  it("takes a rotated secret for the next token", async () => {
+    const { issuer, secrets, authorizer } = await setUp();
+    const refused = await added(authorizer);
+    secrets.current = "rotated";
+    authorizer.refresh?.(refused);
+    expect(await tokenOf(authorizer)).toBe("access-token-2");
+    expect(issuer.asked).toHaveLength(2);
+  });
+
+  it.each([
+    [{ expires_in: 600 }, 480],
+    [{ expires_in: "600" }, 480],
+    [{}, 240],
+    [{ expires_in: null }, 240],
+    [{ expires_in: "soon" }, 240],
+    [{ expires_in: -5 }, 240],
+  ])("renews a token that lives as long as %j says after %d seconds", async (lifetime, seconds) => {
+    const { clock, authorizer } = await setUp({ lifetime });
+    await tokenOf(authorizer);
+    clock.nowMs += (seconds - 1) * 1000;
+    expect(await tokenOf(authorizer)).toBe("access-token-1");
+    clock.nowMs += 2000;
+    expect(await tokenOf(authorizer)).toBe("access-token-2");
+  });
+
+  it.each([
+    ["no token", { token_type: "Bearer" }],
+    ["a token of another kind", { token_type: "DPoP", access_token: "t" }],
+    ["a token of no kind", { access_token: "t" }],
+    ["a token with a line of its own", { token_type: "bearer", access_token: "t\r\nx-injected: yes" }],
+    ["a number", { token_type: "bearer", access_token: 12 }],
+  ])("takes %s for none", async (_what, body) => {
+    const { issuer, authorizer } = await setUp();
+    issuer.instead = () => Response.json(body);
+    await expect(added(authorizer)).rejects.toMatchObject({ reason: "unavailable", cause: { code: "NoToken" } });
+  });
+
+  it("is unavailable where the secret cannot be read in time", async () => {
+    const authorizer = createOAuthClientCredentialsAuthorizer({
+      tokenUrl: "https://issuer.example/token",
+      clientId: id,
+      readClientSecret: () => new Promise(() => {}),
+      clientAuthentication: "basic",
+      timeoutMs: 20,
+    });
+    await expect(added(authorizer)).rejects.toMatchObject({ name: "TimeoutError" });
+  });
+});
+
+describe("the google authorizer", () => {
+  const audience = "https://agent-abcdef-ey.a.run.app";
+
+  const tokenAudience = `https://iam.googleapis.com/${workloadIdentityProvider}`;
+
+  async function setUp({ provider = workloadIdentityProvider } = {}) {
+    const aws = closeAfterTest(await startAwsSts({ credentials, region }));
+    const isSubject = (token: string) => aws.tokens.issued.includes(token) && decodeJwt(token).aud === tokenAudience;
+    const google = closeAfterTest(await startGoogle({ isSubject }));
+    const { clock, cacheOptions } = movableClock();
+    const authorizer = createGoogleAuthorizer({
+      sts: createSts({ region, credentials: async () => credentials, endpoint: aws.url }),
+      workloadIdentityProvider: provider,
+      serviceAccount,
+      audience,
+      tokenAudience,
+      stsBase: google.url,
+      iamCredentialsBase: google.url,
+      ...cacheOptions,
+    });
+    return { aws, google, clock, authorizer };
+  }
+
+  it("makes an ID token for the service out of a token of AWS, in two exchanges", async () => {
+    const { google, authorizer } = await setUp();
+    const { aud, email } = decodeJwt(await tokenOf(authorizer));
+    expect({ aud, email }).toEqual({ aud: audience, email: serviceAccount });
+    expect(google.asked.map(({ target }) => target.split(":").at(-1))).toEqual(["/v1/token", "generateIdToken"]);
+  });
+
+  it("keeps the ID token for as long as its own times say, whatever the clocks", async () => {
+    const { aws, google, clock, authorizer } = await setUp();
+    const first = await tokenOf(authorizer);
+    clock.nowMs += 2800_000;
+    expect(await tokenOf(authorizer)).toBe(first);
+    expect(google.asked).toHaveLength(2);
+    clock.nowMs += 100_000;
+    await tokenOf(authorizer);
+    expect(google.asked).toHaveLength(4);
+    expect(aws.tokens.issued).toHaveLength(2);
+  });
+
+  it("is refused for good where AWS, the pool or the service account's permissions say so", async () => {
+    const { aws, google, authorizer } = await setUp();
+    const refusal = () => added(authorizer).catch(({ reason, cause }) => [reason, cause.code]);
+    aws.instead = () => refuse("AccessDenied");
+    expect(await refusal()).toEqual(["unauthenticated", "AccessDenied"]);
+    aws.instead = undefined;
+    google.instead = () => oauthError("invalid_grant");
+    expect(await refusal()).toEqual(["unauthenticated", "invalid_grant"]);
+    google.instead = ({ target }) =>
+      target === "/v1/token"
+        ? Response.json({ access_token: "federated-token-of-nobody", token_type: "Bearer" })
+        : apiError(403, "PERMISSION_DENIED");
+    expect(await refusal()).toEqual(["unauthenticated", "PERMISSION_DENIED"]);
+  });
+
+  it("asks for the provider that is configured", async () => {
+    const { authorizer } = await setUp({ provider: `${workloadIdentityProvider}-of-others` });
+    await expect(added(authorizer)).rejects.toMatchObject({ cause: { code: "invalid_request" } });
+  });
+
+  it.each([
+    ["no token", {}],
+    ["a text that is no token", { token: "not-a-jwt" }],
+    ["a token without times", { token: `${segment({ alg: "none" })}.${segment({ aud: audience })}.` }],
+    ["a token with a line of its own", { token: `a.${segment({ iat: 1, exp: 2 })}.c\r\nx-injected: yes` }],
+  ])("takes %s of Google's for none", async (_what, body) => {
+    const { google, authorizer } = await setUp();
+    google.instead = ({ target }) =>
+      Response.json(target === "/v1/token" ? { access_token: "f", token_type: "Bearer" } : body);
+    await expect(added(authorizer)).rejects.toMatchObject({ reason: "unavailable", cause: { code: "NoToken" } });
+  });
+
+  function segment(json: object): string {
+    return Buffer.from(JSON.stringify(json)).toString("base64url");
+  }
+});
+
+const audience = "https://agent.example";
+
+async function setUp() {
+  const aws = closeAfterTest(await startAwsSts({ credentials, region }));
+  const sts = createSts({ region, credentials: async () => credentials, endpoint: aws.url });
+  const { clock, cacheOptions } = movableClock();
+  return { aws, sts, clock, authorizer: createWebIdentityAuthorizer({ sts, audience, ...cacheOptions }) };
+}
+
+describe("the web-identity authorizer", () => {
+  it("adds a token that says whose request it is, for whom, and not for long", async () => {
+    const { aws, authorizer } = await setUp();
+    const token = await tokenOf(authorizer);
+    expect(aws.tokens.issued).toEqual([token]);
+    const { sub, aud, exp = 0, iat = 0 } = decodeJwt(token);
+    expect({ sub, aud, seconds: exp - iat }).toEqual({ sub: roleArn, aud: audience, seconds: 300 });
+    expect(aws.inputs).toEqual([{ Audience: [audience], SigningAlgorithm: "RS256", DurationSeconds: "300" }]);
+  });
+
+  it("keeps it, and renews it before it expires, even while the issuer is down for a moment", async () => {
+    const { aws, clock, authorizer } = await setUp();
+    const first = await tokenOf(authorizer);
+    clock.nowMs += 200_000;
+    expect(await tokenOf(authorizer)).toBe(first);
+    aws.instead = () => new Response(null, { status: 500 });
+    clock.nowMs += 45_000;
+    expect(await tokenOf(authorizer)).toBe(first);
+    aws.instead = undefined;
+    clock.nowMs += 15_000;
+    expect(await tokenOf(authorizer)).not.toBe(first);
+  });
+
+  it("fetches one for many calls at once, and another one when that is refused to all of them", async () => {
+    const { aws, authorizer } = await setUp();
+    const refused = await Promise.all(Array.from({ length: 10 }, () => added(authorizer)));
+    for (const credential of refused) authorizer.refresh?.(credential);
+    const renewed = await Promise.all(Array.from({ length: 10 }, () => tokenOf(authorizer)));
+    expect(new Set(renewed)).toEqual(new Set(aws.tokens.issued.slice(1)));
+    expect(aws.tokens.issued).toHaveLength(2);
+  });
+
+  it("asks for what it is told to", async () => {
+    const { aws, sts } = await setUp();
+    aws.instead = () => refuse("ValidationError", "", 400);
+    const authorizer = createWebIdentityAuthorizer({ sts, audience, signingAlgorithm: "ES384", durationSeconds: 60 });
+    await expect(added(authorizer)).rejects.toMatchObject({ reason: "unauthenticated" });
+    const form = { "Audience.member.1": audience, SigningAlgorithm: "ES384", DurationSeconds: "60" };
+    expect(aws.asked[0]?.form).toMatchObject(form);
+  });
+
+  it.each<[string, () => Response | Promise<Response>, "unauthenticated" | "unavailable", string]>([
+    [
+      "an account that has it switched off",
+      () => refuse("OutboundWebIdentityFederationDisabledException"),
+      "unauthenticated",
+      "OutboundWebIdentityFederationDisabledException",
+    ],
+    ["a policy", () => refuse("AccessDenied"), "unauthenticated", "AccessDenied"],
+    ["throttling, which has a 400", () => refuse("Throttling", "", 400), "unavailable", "Throttling"],
+    [
+      "credentials that are about to be replaced",
+      () => refuse("ExpiredTokenException", "", 403),
+      "unavailable",
+      "ExpiredTokenException",
+    ],
+    ["an outage", () => refuse("InternalFailure", "", 500), "unavailable", "InternalFailure"],
+  ])("refused by %s, says what that means and gives the name", async (_who, answer, reason, code) => {
+    const { aws, authorizer } = await setUp();
+    aws.instead = answer;
+    await expect(added(authorizer)).rejects.toMatchObject({ reason, undelivered: true, cause: { code } });
+  });
+
+  it("is unavailable, and not in doubt, where the connection to the issuer breaks", async () => {
+    const { aws, authorizer } = await setUp();
+    aws.instead = () => Promise.reject(connectionReset);
+    await expect(added(authorizer)).rejects.toMatchObject({ reason: "unavailable", undelivered: true });
+  });
+
+  it("is refused where the signature is not that of known credentials", async () => {
+    const { aws } = await setUp();
+    const others = { ...credentials, secretAccessKey: "another-secret" };
+    const sts = createSts({ region, credentials: async () => others, endpoint: aws.url });
+    await expect(added(createWebIdentityAuthorizer({ sts, audience }))).rejects.toMatchObject({
+      reason: "unauthenticated",
+      cause: { code: "SignatureDoesNotMatch" },
+    });
+  });
+
+  it.each([
+    ["no token", "<GetWebIdentityTokenResult/>"],
+    ["no answer", "<html/>"],
+    [
+      "what is no token",
+      "<GetWebIdentityTokenResult><WebIdentityToken>a b</WebIdentityToken></GetWebIdentityTokenResult>",
+    ],
+  ])("takes %s for none", async (_what, inner) => {
+    const { aws, authorizer } = await setUp();
+    const body = `<GetWebIdentityTokenResponse>${inner}</GetWebIdentityTokenResponse>`;
+    aws.instead = () => new Response(body, { headers: { "content-type": "text/xml" } });
+    await expect(added(authorizer)).rejects.toMatchObject({ reason: expect.stringMatching(/^un/) });
+  });
+});

@@ -1,0 +1,414 @@
+/** A client that calls a server on loopback over the https transport, in the dialect that the server is configured to speak. */
+
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import * as z from "zod";
+import {
+  type Dialect,
+  dialectSchema,
+  listErrorCodes,
+  listReasons,
+  toErrorCode,
+  toHttpStatus,
+} from "../../../contracts/dialects.ts";
+import { createErrorResponse, reasonSchema } from "../../../contracts/error-data.ts";
+import { type ErrorDetails, type Reason, reasons, SekishoError } from "../../../contracts/errors.ts";
+import type { MethodName, ParamsOf } from "../../../contracts/methods.ts";
+import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
+import { silentLog } from "../../../lambdas/shared/log.ts";
+import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { noAuthorizer } from "../../../lambdas/verification/transport/authorizer/authorizer.ts";
+import { createHttpsTransport } from "../../../lambdas/verification/transport/http/transport.ts";
+import { createClient } from "../../../lambdas/verification/transport/runner.ts";
+import { isRepeatedInCall } from "../../../lambdas/verification/transport/wrappers.ts";
+import { type Answer, startAnsweringPeer } from "../../doubles/dialects/answering-peer.ts";
+import { startCleverAgents } from "../../doubles/dialects/cleveragents.ts";
+import { type Outage, startVapora } from "../../doubles/dialects/vapora.ts";
+import { createGate, createTestHost } from "../../execution/test-host.ts";
+
+type DialectClient = {
+  /** The result, or what the call was refused with. `method` may be one that no peer has. */
+  call<M extends MethodName>(request: {
+    method: M | "nonexistent/method";
+    params: ParamsOf<M>;
+    id?: string;
+  }): Promise<unknown>;
+  close(): Promise<void>;
+};
+
+type CreateDialectClientOptions = { url: string; dialect: Dialect; idempotent?: boolean };
+
+/** Pauses between attempts take no time. */
+function createDialectClient({ url, dialect, idempotent = false }: CreateDialectClientOptions): DialectClient {
+  const client = createClient({
+    transport: createHttpsTransport({ url, authorizer: noAuthorizer }),
+    destination: { name: "peer", dialect, idempotent, callTimeoutMs: 20_000 },
+    log: silentLog,
+    sleep: async () => {},
+  });
+  return {
+    async call({ method, params, id = randomUUID() }) {
+      const common = { id, requestId: id, sessionId: "s".repeat(33), timeoutMs: 20_000, trace: createTrace() };
+      try {
+        return await client.call({ method: method as MethodName, params, ...common });
+      } catch (thrown) {
+        if (thrown instanceof SekishoError) return thrown;
+        throw thrown;
+      }
+    },
+    close: () => client.close(),
+  };
+}
+
+/** What a test asks of an error. */
+function toldBy(outcome: unknown) {
+  if (!(outcome instanceof SekishoError)) return { result: outcome };
+  const { reason, exact, details, message } = outcome;
+  return { reason, exact, details, message };
+}
+
+type Case = Answer & { name: string; means: { reason: Reason; exact: boolean; details: ErrorDetails } };
+const sources = ["zone", "zone-strict", "a2a-1.0", "a2a-0.3"].map(readSource);
+const components = readComponents();
+const toClose: (() => Promise<void>)[] = [];
+
+afterAll(async () => {
+  for (const close of toClose.splice(0).reverse()) await close();
+});
+
+/** Asks a server for each of the answers. */
+function asker({ answers, dialect }: { answers: readonly Answer[]; dialect: Dialect }) {
+  const started = startAnsweringPeer({ answers });
+  toClose.push(async () => (await started).close());
+  return async (index: number) => {
+    const { url, calls } = await started;
+    const client = createDialectClient({ url: `${url}/${index}`, dialect });
+    const outcome = await client.call({ method: "execute_task", params: { channel: "C1", text: "t" } });
+    await client.close();
+    return { outcome, calls: calls.get(`/${index}`) };
+  };
+}
+
+describe.each([...sources, components])("$source", ({ dialect, answers }) => {
+  const ask = asker({ answers, dialect });
+
+  it.each(answers.map(({ name, means }, index) => ({ name, means, index })))(
+    "$name means $means.reason",
+    async ({ means, index }) => {
+      const { outcome, calls } = await ask(index);
+      expect(toldBy(outcome)).toEqual({ ...means, message: new SekishoError(means.reason).message });
+      expect(JSON.stringify(outcome)).not.toMatch(/Traceback|boom|secret/);
+      expect(calls).toBe(means.exact && isRepeatedInCall(means.reason) ? 3 : 1);
+    },
+  );
+});
+
+function readSource(name: string): { source: string; dialect: Dialect; answers: readonly Case[] } {
+  const file = new URL(`../../fixtures/dialects/${name}.json`, import.meta.url);
+  const { source, dialect, answers } = JSON.parse(readFileSync(file, "utf8"));
+  return { source, dialect: dialectSchema.parse(dialect), answers };
+}
+
+/** The error objects of the published OpenRPC document, by the reasons that it names them with. */
+function readComponents(): { source: string; dialect: Dialect; answers: readonly Case[] } {
+  const file = new URL("../../../contracts/generated/openrpc.json", import.meta.url);
+  const { components: found } = JSON.parse(readFileSync(file, "utf8"));
+  const errors = z.record(reasonSchema, z.looseObject({ code: z.int() })).parse(found.errors);
+  const answers = Object.entries(errors).map(([name, error]) => ({
+    name,
+    status: 200,
+    response: { jsonrpc: "2.0", id: "1", error },
+    means: { reason: reasonSchema.parse(name), exact: true, details: {} },
+  }));
+  return { source: "The OpenRPC document of the zone contract", dialect: "zone", answers };
+}
+
+const details = { task_id: "t-1", retry_after_ms: 1500, current: "working", target: "working" };
+
+describe.each(dialectSchema.options)("an answer in %s", (dialect) => {
+  async function askAll(answerTo: (reason: Reason) => Answer) {
+    const peer = await startAnsweringPeer({ answers: reasons.map(answerTo) });
+    toClose.push(peer.close);
+    return Promise.all(
+      reasons.map(async (reason, index) => {
+        const client = createDialectClient({ url: `${peer.url}/${index}`, dialect });
+        const outcome = await client.call({ method: "get_task", params: { task_id: "t-1" } });
+        await client.close();
+        return { reason, outcome, calls: peer.calls.get(`/${index}`) };
+      }),
+    );
+  }
+
+  it("says every reason with all that is known of it, and only what may be repeated is", async () => {
+    const asked = await askAll((reason) => {
+      const error = new SekishoError(reason, { details, cause: new Error("secret") });
+      const { status, headers, body } = createErrorResponse({ error, id: "1", dialect });
+      return { status, headers, response: body };
+    });
+    for (const { reason, outcome, calls } of asked) {
+      expect(toldBy(outcome)).toEqual({ reason, exact: true, details, message: new SekishoError(reason).message });
+      expect({ reason, calls }).toEqual({ reason, calls: isRepeatedInCall(reason) ? 3 : 1 });
+    }
+  });
+
+  it("means, without data, a reason of its number that has its status, and is repeated only where that is certain", async () => {
+    const asked = await askAll((reason) => {
+      const error = { code: toErrorCode({ reason, dialect }), message: "secret" };
+      return { status: toHttpStatus(reason), response: { jsonrpc: "2.0", id: "1", error } };
+    });
+    for (const { reason, outcome, calls } of asked) {
+      const sharing = listReasons({ code: toErrorCode({ reason, dialect }), dialect });
+      const [guess, ...others] = sharing.filter((other) => toHttpStatus(other) === toHttpStatus(reason));
+      const told = toldBy(outcome);
+      expect({ asked: reason, ...told }).toMatchObject({ asked: reason, reason: guess, exact: others.length === 0 });
+      expect([guess, ...others]).toContain(reason);
+      expect(JSON.stringify(told)).not.toContain("secret");
+      expect({ reason, calls }).toEqual({ reason, calls: isRepeatedInCall(reason) && others.length === 0 ? 3 : 1 });
+    }
+  });
+});
+
+describe("our own host", () => {
+  const dialects = dialectSchema.options;
+
+  const agent: Agent = async function* ({ text }) {
+    if (text === "throw") throw new Error("secret words of an exception");
+    if (text === "no plan") yield { type: "failure", reason: "plan_error" };
+    else yield { type: "answer", text: "done" };
+  };
+
+  let url = "";
+
+  beforeAll(async () => {
+    const paths = Object.fromEntries(dialects.map((dialect) => [`/in/${dialect}`, dialect] as const));
+    const { host } = createTestHost({ agent, dialects: paths });
+    const server = await startExecutionServer({ host, port: 0 });
+    toClose.push(server.close, () => host.stop({ graceMs: 0 }));
+    url = server.url;
+  });
+
+  afterAll(async () => {
+    for (const close of toClose.splice(0)) await close();
+  });
+
+  /** What leads to each refusal; all of them end in an error of the host itself. */
+  const ways: Readonly<Partial<Record<Reason, (client: DialectClient) => Promise<unknown>>>> = {
+    method_not_found: (client) => client.call({ method: "nonexistent/method", params: {} }),
+    invalid_params: (client) => client.call({ method: "execute_task", params: { channel: "", text: "t" } }),
+    task_not_found: (client) => client.call({ method: "get_task", params: { task_id: "t-1" } }),
+    execution_failed: (client) => execute({ client, text: "throw" }),
+    plan_error: (client) => execute({ client, text: "no plan" }),
+    async already_exists(client) {
+      const id = randomUUID();
+      await execute({ client, text: "one", id });
+      return execute({ client, text: "another", id });
+    },
+    async invalid_state(client) {
+      const id = randomUUID();
+      await execute({ client, text: "one", id });
+      return client.call({ method: "cancel_task", params: { request_id: id } });
+    },
+  };
+
+  function execute({ client, text, ...rest }: { client: DialectClient; text: string; id?: string }): Promise<unknown> {
+    return client.call({ method: "execute_task", params: { channel: "C1", text }, ...rest });
+  }
+
+  describe.each(dialects)("a path of our host with the dialect %s", (dialect: Dialect) => {
+    it.each(Object.entries(ways))("says %s so that a client of that dialect reads it as it was", async (name, way) => {
+      const reason = name as Reason;
+      const client = createDialectClient({ url: `${url}/in/${dialect}`, dialect });
+      const outcome = await way(client);
+      await client.close();
+      expect(toldBy(outcome)).toMatchObject({ reason, exact: true, message: new SekishoError(reason).message });
+      expect(listErrorCodes({ reason, dialect })).toContain((outcome as SekishoError).code);
+      expect(JSON.stringify(toldBy(outcome))).not.toContain("secret");
+    });
+
+    it("says when a caller with too many runs may come again, so that the client retries", async () => {
+      const gate = createGate();
+      const { host } = createTestHost({
+        ...{ agent: gate.agent, syncBudgetMs: 0, dialects: { "/in": dialect } },
+        limits: { runsPerCaller: 1, openCallsPerCaller: 1 },
+      });
+      const server = await startExecutionServer({ host, port: 0 });
+      const client = createDialectClient({ url: `${server.url}/in`, dialect });
+      await execute({ client, text: "one" });
+      const refused = await execute({ client, text: "another" });
+      await client.close();
+      gate.letGo();
+      await server.close();
+      expect(refused).toMatchObject({ reason: "rate_limited", retryable: true });
+      expect((refused as SekishoError).details.retry_after_ms).toBeGreaterThanOrEqual(15_000);
+    });
+
+    it("says with the error where the task stands, where it was to go, and which it is", async () => {
+      const client = createDialectClient({ url: `${url}/in/${dialect}`, dialect });
+      const refused = await ways.invalid_state?.(client);
+      const failed = await ways.execution_failed?.(client);
+      await client.close();
+      const ids = { task_id: expect.any(String), correlation_id: expect.any(String) };
+      expect(toldBy(refused).details).toEqual({ ...ids, current: "completed", target: "canceled" });
+      expect(toldBy(failed).details).toEqual(ids);
+    });
+
+    it("has the status and the id on the wire that the dialect asks for", async () => {
+      const body = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "get_task", params: { task_id: "t-1" } });
+      const headers = { "content-type": "application/json" };
+      const signal = AbortSignal.timeout(25_000);
+      const response = await fetch(`${url}/in/${dialect}`, { method: "POST", headers, body, signal });
+      const answer = (await response.json()) as { id?: string };
+      const isVapora = dialect === "vapora";
+      expect(response.status).toBe(isVapora ? toHttpStatus("task_not_found") : 200);
+      expect(answer.id).toBe(isVapora ? undefined : "1");
+    });
+  });
+});
+
+describe("a server of CleverAgents", () => {
+  afterEach(async () => {
+    for (const close of toClose.splice(0).reverse()) await close();
+  });
+
+  async function agent(options: Parameters<typeof startCleverAgents>[0] = {}) {
+    const server = await startCleverAgents(options);
+    const client = createDialectClient({ url: server.url, dialect: "cleveragents" });
+    toClose.push(server.close, client.close);
+    return {
+      unknownMethod: () => client.call({ method: "nonexistent/method", params: {} }),
+      execute: (text: string) => client.call({ method: "execute_task", params: { channel: "C1", text } }),
+    };
+  }
+
+  it("answers nonexistent/method with the integer -32601, which is method_not_found", async () => {
+    const { unknownMethod } = await agent();
+    expect(await unknownMethod()).toMatchObject({ reason: "method_not_found", code: -32601 });
+  });
+
+  it("that answers with a string for a code breaks the contract, whatever the string is", async () => {
+    const { unknownMethod, execute } = await agent({ codes: "names" });
+    expect(await unknownMethod()).toMatchObject({ reason: "invalid_response", code: undefined });
+    expect(await execute("NOT_FOUND")).toMatchObject({ reason: "invalid_response", code: undefined });
+  });
+
+  it("answers params that are not valid with -32602, which is invalid_params", async () => {
+    const { execute } = await agent();
+    expect(await execute("")).toMatchObject({ reason: "invalid_params", code: -32602 });
+  });
+
+  it.each([
+    ["NOT_FOUND", -32001, "task_not_found", false],
+    ["AUTHENTICATION_REQUIRED", -32002, "unauthenticated", true],
+    ["FORBIDDEN", -32003, "permission_denied", true],
+    ["INVALID_STATE", -32004, "invalid_state", false],
+    ["CONFLICT", -32005, "already_exists", true],
+    ["BUDGET_EXCEEDED", -32006, "budget_exceeded", true],
+    ["VERSION_MISMATCH", -32007, "version_not_supported", true],
+    ["PLAN_ERROR", -32008, "plan_error", true],
+    ["INTERNAL_ERROR", -32603, "internal", false],
+  ])("says %s by %i, which is %s", async (name, code, reason, exact) => {
+    const { execute } = await agent();
+    expect(await execute(name)).toMatchObject({ code, reason, exact });
+  });
+
+  it("answers a task that it can do as every peer does", async () => {
+    const { execute } = await agent();
+    expect(toldBy(await execute("hello"))).toEqual({ result: { status: "success", response_text: "done: hello" } });
+  });
+});
+
+type VaporaOptions = { outages?: readonly Outage[]; idempotent?: boolean };
+
+async function vapora({ outages = [], idempotent = false }: VaporaOptions = {}) {
+  const server = await startVapora({ outages });
+  const client = createDialectClient({ url: server.url, dialect: "vapora", idempotent });
+  toClose.push(server.close, client.close);
+  const id = randomUUID();
+  return {
+    ...server,
+    call: client.call,
+    execute: () => client.call({ method: "execute_task", params: { channel: "C1", text: "t" }, id }),
+  };
+}
+
+describe("a task that VAPORA does not know", () => {
+  it("is -32000 with HTTP 404 and no id on the wire, and task_not_found to who asked", async () => {
+    const { url, call } = await vapora();
+    const body = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "get_task", params: { task_id: "t-1" } });
+    const raw = await fetch(url, { method: "POST", body, signal: AbortSignal.timeout(25_000) });
+    expect(raw.status).toBe(404);
+    expect(await raw.json()).toEqual({ jsonrpc: "2.0", error: { code: -32000, message: "Task not found" } });
+    expect(await call({ method: "get_task", params: { task_id: "t-1" } })).toMatchObject({
+      reason: "task_not_found",
+      code: -32000,
+    });
+  });
+
+  it("has the same number, status and absent id where our own host says so in this dialect", () => {
+    const error = new SekishoError("task_not_found", { details: { task_id: "t-1" } });
+    const { status, body } = createErrorResponse({ error, id: "1", dialect: "vapora" });
+    expect({ status, ...body }).toMatchObject({ status: 404, jsonrpc: "2.0", error: { code: -32000 } });
+    expect(body).not.toHaveProperty("id");
+  });
+});
+
+describe("a task that VAPORA has taken", () => {
+  it("is asked for by its id, and a transition that it forbids is told from a lost task by the status", async () => {
+    const { execute, call } = await vapora();
+    const accepted = await execute();
+    expect(accepted).toMatchObject({ status: "accepted" });
+    const params = { task_id: (accepted as { task_id: string }).task_id };
+    expect(await call({ method: "get_task", params })).toMatchObject({ status: "success", response_text: "done" });
+    expect(await call({ method: "cancel_task", params })).toMatchObject({ reason: "invalid_state", code: -32000 });
+  });
+});
+
+describe("a failure of VAPORA", () => {
+  it.each([500, 502, 504])("by %i without a body is repeated if the peer deduplicates", async (outage) => {
+    const { execute, ids } = await vapora({ outages: [outage], idempotent: true });
+    expect(await execute()).toMatchObject({ status: "accepted" });
+    expect(ids).toHaveLength(2);
+    expect(new Set(ids).size).toBe(1);
+  });
+
+  it.each([500, 502, 504])("by %i without a body stays in doubt where the peer does not", async (outage) => {
+    const { execute, ids } = await vapora({ outages: [outage] });
+    expect(await execute()).toMatchObject({ reason: "ambiguous" });
+    expect(ids).toHaveLength(1);
+  });
+
+  it.each<Outage>(["Unavailable", 503])(
+    "by 503 (%s) is repeated where the peer deduplicates, and stays in doubt where it does not: a proxy may have said it",
+    async (outage) => {
+      const known = await vapora({ outages: [outage], idempotent: true });
+      expect(await known.execute()).toMatchObject({ status: "accepted" });
+      expect(known.ids).toHaveLength(2);
+      const other = await vapora({ outages: [outage] });
+      expect(await other.execute()).toMatchObject({ reason: "ambiguous" });
+      expect(other.ids).toHaveLength(1);
+    },
+  );
+
+  it("of its own, by 500 and a body, is its answer: it may have run, and a guess is never a reason to re-send", async () => {
+    const { execute, ids } = await vapora({ outages: ["InternalError"], idempotent: true });
+    expect(await execute()).toMatchObject({ reason: "internal", exact: false, code: -32603 });
+    expect(ids).toHaveLength(1);
+  });
+
+  it.each<[Outage, string]>([
+    ["InvalidRequest", "invalid_request"],
+    ["Unauthorized", "unauthenticated"],
+    ["Forbidden", "permission_denied"],
+    ["TaskNotFound", "task_not_found"],
+    ["InvalidStateTransition", "invalid_state"],
+    [400, "invalid_response"],
+    [404, "invalid_response"],
+    [409, "invalid_response"],
+  ])("by 4xx (%s) is %s and not repeated, although the peer deduplicates", async (outage, reason) => {
+    const { execute, ids } = await vapora({ outages: [outage], idempotent: true });
+    expect(await execute()).toMatchObject({ reason });
+    expect(ids).toHaveLength(1);
+  });
+});

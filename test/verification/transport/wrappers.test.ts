@@ -1,0 +1,262 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { type ClientReason, reasons, SekishoError } from "../../../contracts/errors.ts";
+import { type LogFields, silentLog } from "../../../lambdas/shared/log.ts";
+import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { circuitBreaker, isRepeatedInCall, retry } from "../../../lambdas/verification/transport/wrappers.ts";
+import { forAll } from "../../doubles/for-all.ts";
+import { virtualTime } from "./sample.ts";
+
+type Failure = { reason: ClientReason; retryAfterMs?: number; exact?: boolean; undelivered?: boolean };
+
+/** Runs a call whose attempts fail as told and then succeed; tells what came of it. */
+async function run(
+  failures: readonly Failure[],
+  { idempotent = true, id = randomUUID() as string, random = (): number => 0.5, timeoutMs = 30_000 } = {},
+) {
+  const { time, now, sleep } = virtualTime();
+  const ids: string[] = [];
+  const step = retry({ idempotent, now, sleep, random })(async (call) => {
+    ids.push(call.id);
+    const failure = failures[ids.length - 1];
+    if (failure === undefined) return { status: "success", response_text: "" } as const;
+    const { reason, retryAfterMs, exact = true, undelivered = false } = failure;
+    throw new SekishoError(reason, {
+      exact,
+      undelivered,
+      ...(retryAfterMs === undefined ? {} : { details: { retry_after_ms: retryAfterMs } }),
+    });
+  });
+  const endsAtMs = now() + timeoutMs;
+  const { signal } = new AbortController();
+  const params = { channel: "C1", text: "t" };
+  const outcome = await step({
+    method: "execute_task",
+    params,
+    id,
+    requestId: id,
+    sessionId: "",
+    trace: createTrace(),
+    signal,
+    endsAtMs,
+    attempt: 1,
+  }).then(
+    () => "success",
+    (error: SekishoError) => error.reason,
+  );
+  return { outcome, attempts: ids.length, ids: new Set(ids), pauses: time.pauses, leftMs: endsAtMs - now() };
+}
+
+describe("a doubt", () => {
+  const silent = ["unauthenticated", "permission_denied", "agent_not_found", "internal", "unavailable", "rate_limited"];
+  it.each(silent as ClientReason[])("about a task stays when the repetition comes to %s", async (reason) => {
+    const many = Array.from({ length: 9 }, () => ({ reason }));
+    expect(await run([{ reason: "ambiguous" }, ...many])).toMatchObject({ outcome: "ambiguous" });
+  });
+
+  it.each(["execution_failed", "already_exists", "invalid_params", "canceled"] as const)(
+    "about a task ends with %s, which is said of the task",
+    async (reason) => {
+      expect(await run([{ reason: "ambiguous" }, { reason }])).toMatchObject({ outcome: reason, attempts: 2 });
+    },
+  );
+});
+
+describe("repetition", () => {
+  it.each(reasons.filter((reason) => !isRepeatedInCall(reason)))("never follows %s", async (reason) => {
+    expect(await run([{ reason }])).toMatchObject({ outcome: reason, attempts: 1 });
+  });
+
+  it.each(reasons.filter(isRepeatedInCall))("follows %s, with the same id, up to three attempts", async (reason) => {
+    const many = Array.from({ length: 9 }, () => ({ reason, undelivered: true }));
+    const { outcome, attempts, ids } = await run(many, { idempotent: false });
+    expect({ outcome, attempts, ids: ids.size }).toEqual({ outcome: reason, attempts: 3, ids: 1 });
+  });
+
+  it("does not follow an outage of which nobody says that nothing was taken, where the peer would run the task again", async () => {
+    const bare = Array.from({ length: 9 }, () => ({ reason: "unavailable" as const }));
+    expect(await run(bare, { idempotent: false })).toMatchObject({ outcome: "ambiguous", attempts: 1 });
+    expect(await run(bare)).toMatchObject({ outcome: "unavailable", attempts: 3 });
+  });
+
+  it("never follows a reason that was guessed from a number", async () => {
+    expect(await run([{ reason: "unavailable", exact: false }])).toMatchObject({ outcome: "unavailable", attempts: 1 });
+  });
+
+  it("follows an ambiguous attempt once, and only where the peer deduplicates", async () => {
+    const always = Array.from({ length: 9 }, () => ({ reason: "ambiguous" as const }));
+    expect(await run(always)).toMatchObject({ outcome: "ambiguous", attempts: 2 });
+    expect(await run(always, { idempotent: false })).toMatchObject({ outcome: "ambiguous", attempts: 1 });
+  });
+
+  it("does not follow an ambiguous attempt with an id that no host deduplicates", async () => {
+    expect(await run([{ reason: "ambiguous" }], { id: "request-1" })).toMatchObject({ attempts: 1 });
+  });
+
+  it("keeps the doubt: what certainly did nothing later does not settle an attempt that may have arrived", async () => {
+    const failures: Failure[] = [{ reason: "ambiguous" }, { reason: "unavailable" }, { reason: "unavailable" }];
+    expect(await run(failures)).toMatchObject({ outcome: "ambiguous", attempts: 3 });
+  });
+
+  it("takes the word of a peer that knows the id for certain", async () => {
+    expect(await run([{ reason: "ambiguous" }, { reason: "execution_failed" }])).toMatchObject({
+      outcome: "execution_failed",
+    });
+  });
+
+  it("is not even tried when the pause would not fit into the time left", async () => {
+    const failures: Failure[] = [{ reason: "rate_limited", retryAfterMs: 31_000 }];
+    expect(await run(failures)).toMatchObject({ outcome: "rate_limited", attempts: 1, pauses: [] });
+  });
+
+  it("always waits at least as long as asked, never past the call's end, and never changes the id", async () => {
+    const failure = fc.record({
+      reason: fc.constantFrom<ClientReason>("unavailable", "rate_limited", "ambiguous", "internal"),
+      retryAfterMs: fc.nat({ max: 20_000 }),
+    });
+    const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+    await forAll(fc.array(failure, { maxLength: 5 }), fraction, fc.boolean()).holdAsync(
+      async (failures, share, idempotent) => {
+        const { attempts, ids, pauses, leftMs } = await run(failures, { random: () => share, idempotent });
+        expect(ids.size).toBe(1);
+        expect(attempts).toBe(pauses.length + 1);
+        expect(leftMs).toBeGreaterThan(0);
+        pauses.forEach((pause, index) => {
+          expect(pause).toBeGreaterThanOrEqual(failures[index]?.retryAfterMs ?? 0);
+        });
+      },
+    );
+  });
+});
+
+const openMs = 10_000;
+
+function setUp() {
+  const clock = { nowMs: 0 };
+  const lines: [string, LogFields | undefined][] = [];
+  const note = (message: string, fields?: LogFields) => void lines.push([message, fields]);
+  const log = { ...silentLog, info: note, warn: note };
+  const peer = { calls: 0, answer: async (): Promise<void> => {} };
+  const step = circuitBreaker({ log, now: () => clock.nowMs, maxFailures: 3, openMs })(async () => {
+    peer.calls += 1;
+    await peer.answer();
+    return { status: "success", response_text: "" } as const;
+  });
+  const call = (signal = new AbortController().signal) =>
+    step({
+      method: "get_task",
+      params: { task_id: "t" },
+      id: "1",
+      requestId: "1",
+      sessionId: "",
+      trace: createTrace(),
+      signal,
+      endsAtMs: 1,
+      attempt: 1,
+    }).then(
+      () => "success",
+      (error: SekishoError) => error,
+    );
+  const fail = (reason: ClientReason) => {
+    peer.answer = async () => {
+      throw new SekishoError(reason);
+    };
+  };
+  const recover = () => {
+    peer.answer = async () => {};
+  };
+  const open = async () => {
+    fail("unavailable");
+    for (let calls = 0; calls < 3; calls += 1) await call();
+    peer.calls = 0;
+  };
+  return { clock, peer, call, fail, recover, open, lines };
+}
+
+describe("the circuit breaker", () => {
+  it.each<ClientReason>(["unavailable", "ambiguous"])(
+    "opens after three calls in a row that were %s, and refuses at once",
+    async (reason) => {
+      const { clock, peer, call, fail } = setUp();
+      fail(reason);
+      for (let calls = 0; calls < 3; calls += 1) await call();
+      clock.nowMs += 4000;
+      expect(await call()).toMatchObject({ reason: "unavailable", retryable: true, details: { retry_after_ms: 6000 } });
+      expect(peer.calls).toBe(3);
+    },
+  );
+
+  it("says by which task's call it opened and closed", async () => {
+    const { clock, call, recover, open, lines } = setUp();
+    await open();
+    clock.nowMs += openMs;
+    recover();
+    await call();
+    const ofTask = expect.objectContaining({ request_id: "1", trace_id: expect.any(String) });
+    expect(lines).toEqual([
+      ["circuit_opened", ofTask],
+      ["circuit_closed", ofTask],
+    ]);
+  });
+
+  it.each<ClientReason>(["execution_failed", "permission_denied", "rate_limited", "invalid_response"])(
+    "stays closed at %s: the peer is there and answers",
+    async (reason) => {
+      const { peer, call, fail } = setUp();
+      fail(reason);
+      for (let calls = 0; calls < 9; calls += 1) await call();
+      expect(peer.calls).toBe(9);
+    },
+  );
+
+  it("forgets failures at a success in between", async () => {
+    const { peer, call, fail, recover } = setUp();
+    for (let rounds = 0; rounds < 3; rounds += 1) {
+      fail("unavailable");
+      await call();
+      await call();
+      recover();
+      await call();
+    }
+    expect(peer.calls).toBe(9);
+  });
+
+  it("lets one call through when the time is over, and closes if that one succeeds", async () => {
+    const { clock, peer, call, recover, open } = setUp();
+    await open();
+    clock.nowMs += openMs;
+    const probe = Promise.withResolvers<void>();
+    peer.answer = () => probe.promise;
+    const first = call();
+    expect(await call()).toMatchObject({ reason: "unavailable" });
+    probe.resolve();
+    expect(await first).toBe("success");
+    recover();
+    expect(await Promise.all([call(), call()])).toEqual(["success", "success"]);
+    expect(peer.calls).toBe(3);
+  });
+
+  it("stays open for another while if that one fails", async () => {
+    const { clock, peer, call, open } = setUp();
+    await open();
+    clock.nowMs += openMs;
+    await call();
+    clock.nowMs += openMs - 1;
+    expect(await call()).toMatchObject({ reason: "unavailable", details: { retry_after_ms: 1 } });
+    expect(peer.calls).toBe(1);
+  });
+
+  it("learns nothing from a caller that gave up, and lets the next one through", async () => {
+    const { clock, peer, call, fail, open } = setUp();
+    const gone = AbortSignal.abort();
+    fail("ambiguous");
+    for (let calls = 0; calls < 9; calls += 1) await call(gone);
+    expect(peer.calls).toBe(9);
+    await open();
+    clock.nowMs += openMs;
+    await call(gone);
+    expect(await call()).toMatchObject({ reason: "unavailable", details: {} });
+    expect(peer.calls).toBe(2);
+  });
+});

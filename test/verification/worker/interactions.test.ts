@@ -1,0 +1,316 @@
+/** People who may not ask: what they hear, where, and what their messages cost. */
+import { describe, expect, it } from "@jest/globals";
+import { configSchema } from "../../../lambdas/shared/config/cross-checks.ts";
+import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
+import { silentLog } from "../../../lambdas/shared/log.ts";
+import { createGate, parseUsage } from "../../../lambdas/verification/gate/gate.ts";
+import { maxNoticesPerUser, parseRefusalRecord, refusalWindowMs } from "../../../lambdas/verification/gate/refusals.ts";
+import { parseStoredRules } from "../../../lambdas/verification/gate/rules.ts";
+import { type SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+import type { SlackErrorKind } from "../../../lambdas/verification/task/events.ts";
+import type { ButtonClick, UserMessage } from "../../../lambdas/verification/task/messages.ts";
+import { createNotify, postRefusalOnce } from "../../../lambdas/verification/worker/acts.ts";
+import { askedAtMs, numberedAsk, sampleTask } from "../task/sample.ts";
+import { createWorld } from "./world.ts";
+import { nthFate, troubles } from "./world-fates.ts";
+import { worldGate, worldText } from "./world-people.ts";
+
+type Fates = NonNullable<NonNullable<Parameters<typeof createWorld>[0]>["fate"]>;
+const refused = '{"type":"refused"}';
+
+/** Only U1 and U2 may ask. `operations` has what was done beside the gate. */
+function setUp({ fate = () => "ok", limits = {} }: { fate?: Fates; limits?: object } = {}) {
+  const operations: string[] = [];
+  let clock = () => askedAtMs;
+  const now = () => clock();
+  const gate = createGate({
+    config: configSchema.parse({ slack: { locale: "en" }, allowlist: [{ user: "U1" }, { user: "U2" }], limits }),
+    ruleStore: createMemoryTaskStore({ parse: parseStoredRules, now }),
+    usageStore: createMemoryTaskStore({ parse: parseUsage, now }),
+    refusalStore: createMemoryTaskStore({ parse: parseRefusalRecord, now }),
+    slack: { groupMembers: async () => [], person: async () => ({ locale: undefined }) },
+    log: silentLog,
+    now,
+  });
+  const { permit, isIgnored, isStranger, mayRefuse, mayCancel, charge, release } = gate;
+  const world = createWorld({
+    gate: { permit, isIgnored, isStranger, mayRefuse, mayCancel, charge, release },
+    cancelable: true,
+    fate(operation) {
+      if (operation.party !== "gate") operations.push(`${operation.party} ${operation.name}`);
+      return fate(operation);
+    },
+  });
+  clock = world.now;
+  return { world, operations };
+}
+
+/** A message of somebody; `n` tells them apart. */
+function say(n: number, message: Partial<UserMessage> = {}) {
+  return numberedAsk(n, { ts: `${askedAtMs / 1000 + n / 100}`, user: "USTRANGER", ...message });
+}
+
+describe("forty mentions by a person who may not ask", () => {
+  it("cause one message that this person alone sees, and no post", async () => {
+    const { world } = setUp();
+    for (let n = 1; n <= 40; n++) world.deliver(say(n));
+    await world.run();
+    expect(world.ephemeralMessages).toEqual([{ user: "USTRANGER", channel: "C1", threadTs: undefined, text: refused }]);
+    expect([world.posts, world.starts]).toEqual([[], []]);
+    // What was told has its record, so that an operator can find its reference.
+    expect([...world.records.values()].map(({ state, outcome }) => [state, outcome?.type])).toEqual([
+      ["done", "refused"],
+    ]);
+  });
+
+  it("cost one read each, and no second message of the queue, before and after an allowed person's", async () => {
+    const { world, operations } = setUp();
+    await world.deliver(say(1)).run();
+    operations.length = 0;
+    for (let n = 2; n <= 40; n++) world.deliver(say(n));
+    world.deliver(say(50, { user: "U1" }));
+    let handled = 0;
+    await world.run({ until: () => handled++ === 39 });
+    expect(operations).toEqual(Array.from({ length: 39 }, () => "store get"));
+    await world.run();
+    expect(world.answers()).toEqual(["A checkpoint."]);
+  });
+
+  it("are told once more after a quarter of an hour", async () => {
+    const { world } = setUp();
+    await world.deliver(say(1)).run();
+    world.pass(refusalWindowMs);
+    for (const n of [2, 3]) world.deliver(say(n));
+    await world.run();
+    expect(world.ephemeralMessages).toHaveLength(2);
+  });
+});
+
+describe("a refusal", () => {
+  it("is told at most once, whatever happens on the way", async () => {
+    for (const fate of troubles) {
+      for (let nth = 0; nth < 12; nth++) {
+        const { world } = setUp({ fate: nthFate(nth, fate) });
+        await world.deliver(say(1)).run();
+        expect({ fate, nth, told: world.ephemeralMessages.length <= 1, posts: world.posts.length }).toEqual({
+          fate,
+          nth,
+          told: true,
+          posts: 0,
+        });
+        for (const { state, cleanupDone } of world.records.values())
+          expect([state, cleanupDone]).toEqual(["done", true]);
+      }
+    }
+  });
+
+  it("is a message in a direct message, under the same limit", async () => {
+    const { world } = setUp();
+    for (const n of [1, 2, 3]) world.deliver(say(n, { direct: true, channel: "D1" }));
+    await world.run();
+    expect(world.posts).toMatchObject([{ channel: "D1", threadTs: say(1).message.ts, text: refused }]);
+    expect(world.ephemeralMessages).toEqual([]);
+  });
+
+  it("is in the thread of a message that is in one", async () => {
+    const { world } = setUp();
+    await world.deliver(say(1, { threadTs: "1.1" })).run();
+    expect(world.ephemeralMessages).toMatchObject([{ threadTs: "1.1" }]);
+  });
+
+  it("of a command is told there as well, under the same limit", async () => {
+    const { world } = setUp();
+    for (const n of [1, 2]) world.deliver(say(n, { command: true }));
+    await world.run();
+    await world.deliver(say(5)).run();
+    expect(world.ephemeralMessages).toHaveLength(1);
+    expect(world.posts).toEqual([]);
+  });
+
+  it("is silence for a reply that does not speak to the bot", async () => {
+    const { world } = setUp();
+    await world.deliver(say(1, { user: "U1" })).run();
+    await world.deliver(say(200, { threadTs: say(1).message.ts, unaddressed: true })).run();
+    expect(world.ephemeralMessages).toEqual([]);
+    expect(world.records.size).toBe(1);
+  });
+});
+
+describe("messages of a person who may ask, which become no task", () => {
+  const limits = { perUser: { tasks: 1, perSeconds: 3600 } };
+  const kinds: [string, Partial<UserMessage>, string][] = [
+    ["over a quota", {}, "limited"],
+    ["over a quota, as commands", { command: true }, "limited"],
+    ["over a quota, in one thread", { threadTs: say(1).message.ts }, "limited"],
+    ["over a quota, not to the bot in its thread", { threadTs: say(1).message.ts, unaddressed: true }, "limited"],
+    ["without words", { text: "" }, "invalid_params"],
+    ["too long", { text: "a".repeat(40_001) }, "payload_too_large"],
+    ["that cancel nothing", { text: "cancel" }, "canceling"],
+  ];
+
+  it.each(kinds)("are told once to that person alone, and again after 15 minutes: %s", async (_, message, type) => {
+    const { world } = setUp({ limits });
+    await world.deliver(say(1, { user: "U1" })).run();
+    const posts = [...world.posts];
+    for (let n = 1000; n < 1040; n++) world.deliver(say(n, { user: "U1", ...message }));
+    await world.run();
+    expect(world.ephemeralMessages.map(({ user, text }) => [user, text.includes(type)])).toEqual([["U1", true]]);
+    world.pass(refusalWindowMs);
+    await world.deliver(say(100_000, { user: "U1", ...message })).run();
+    expect(world.ephemeralMessages).toHaveLength(2);
+    expect(world.posts).toEqual(posts);
+    expect(world.starts).toHaveLength(1);
+  });
+
+  it("are told ten times in many threads, and a stranger's refusal is told besides", async () => {
+    const { world } = setUp({ limits });
+    await world.deliver(say(1, { user: "U1" })).run();
+    for (let n = 1000; n < 1040; n++) {
+      await world.deliver(say(n, { user: "U1", threadTs: `${askedAtMs / 1000 - n}` })).run();
+    }
+    expect(world.ephemeralMessages).toHaveLength(maxNoticesPerUser);
+    await world.deliver(say(2000)).run();
+    expect(world.ephemeralMessages.at(-1)).toMatchObject({ user: "USTRANGER", text: refused });
+  });
+});
+
+describe("buttons", () => {
+  const buttonClick = {
+    type: "button_click",
+    team: "T1",
+    channel: "C1",
+    atMs: askedAtMs,
+    button: { type: "cancel" },
+  } as const;
+
+  async function clicked(user: string): Promise<string[]> {
+    const { world } = setUp({});
+    const { requestId } = say(1);
+    await world.deliver(say(1, { user: "U1" })).run();
+    const buttonClicks: ButtonClick[] = Array.from({ length: 10 }, () => ({ ...buttonClick, requestId, user }));
+    for (const each of buttonClicks) world.clickButton(each);
+    await world.run();
+    return world.ephemeralMessages.map(({ text }) => text);
+  }
+
+  it("that somebody presses who may not ask are answered once", async () => {
+    expect(await clicked("USTRANGER")).toEqual(['{"type":"not_yours"}']);
+  });
+
+  it("that somebody presses who may ask are answered once", async () => {
+    expect(await clicked("U1")).toEqual(['{"type":"over"}']);
+    expect(await clicked("U2")).toEqual(['{"type":"not_yours"}']);
+  });
+});
+
+const { signal } = new AbortController();
+
+async function refusedWhere(kind: SlackErrorKind): Promise<unknown[]> {
+  const told: unknown[] = [];
+  const slack: Pick<SlackApi, "postEphemeral" | "openDirect" | "post"> = {
+    postEphemeral: () => Promise.reject(new SlackError(kind)),
+    openDirect: async ({ user }) => ({ channel: `D${user}` }),
+    post: async ({ channel, threadTs, content }) => {
+      told.push([channel, threadTs, content.text]);
+      return { ts: "1.0" };
+    },
+  };
+  const gate = worldGate({
+    operate: async ({ effect }) => effect(),
+    alive: { yes: true },
+    underWay: new Set(),
+    rules: {},
+  });
+  const task = sampleTask({ outcome: { type: "refused" } });
+  await postRefusalOnce({ slack: slack as SlackApi, notify: createNotify({ gate }), task, text: worldText, signal });
+  return told;
+}
+
+describe("a refusal that the channel does not show", () => {
+  it.each(["gone", "refused"] as const)("goes to the person directly: %s", async (kind) => {
+    expect(await refusedWhere(kind)).toEqual([["DU1", undefined, '{"type":"refused"}']]);
+  });
+
+  it.each(["rate_limited", "unavailable", "ambiguous"] as const)("is not repeated: %s", async (kind) => {
+    expect(await refusedWhere(kind)).toEqual([]);
+  });
+});
+
+describe("notices on their way to Slack", () => {
+  const allowed = { task: sampleTask(), user: "U1", kind: "over", threadTs: undefined };
+  const stranger = { ...allowed, user: "USTRANGER" };
+
+  /** Posts stay under way until they are ended. */
+  function setUp() {
+    const claims: string[] = [];
+    const posts: (() => void)[] = [];
+    const notify = createNotify({
+      gate: {
+        isStranger: async ({ user }) => user === "USTRANGER",
+        mayRefuse: async ({ user }) => claims.push(user) > 0,
+      },
+    });
+    const tell = (notice: typeof allowed, stop = signal) =>
+      notify({ ...notice, signal: stop, post: () => new Promise<void>((resolve) => posts.push(resolve)) });
+    return { tell, claims, posts };
+  }
+
+  async function until(isDone: () => boolean): Promise<void> {
+    while (!isDone()) await new Promise(setImmediate);
+  }
+
+  it("are four of strangers at once; what comes meanwhile is not told, and not counted as told", async () => {
+    const { tell, claims, posts } = setUp();
+    const told = Array.from({ length: 20 }, () => tell(stranger));
+    await Promise.all(told.slice(4));
+    expect([posts.length, claims.length]).toEqual([4, 4]);
+    for (const end of posts) end();
+    await Promise.all(told);
+    const next = tell(stranger);
+    await until(() => posts.length === 5);
+    posts[4]?.();
+    await next;
+  });
+
+  it("reach people who may ask, however many strangers' are under way; they wait for one of four places", async () => {
+    const { tell, claims, posts } = setUp();
+    const told = Array.from({ length: 20 }, () => tell(stranger));
+    await Promise.all(told.slice(4));
+    told.push(...Array.from({ length: 6 }, () => tell(allowed)));
+    await until(() => posts.length === 8);
+    await new Promise(setImmediate);
+    expect([posts.length, claims.filter((user) => user === "U1").length]).toEqual([8, 4]);
+    for (const end of posts.splice(0)) end();
+    await until(() => posts.length === 2);
+    for (const end of posts) end();
+    await Promise.all(told);
+    expect(claims.filter((user) => user === "U1")).toHaveLength(6);
+  });
+
+  it.each([
+    ["a stranger's", stranger],
+    ["another's", allowed],
+  ])("end with the step, and free their place: %s", async (_whose, notice) => {
+    const { tell, posts } = setUp();
+    for (let n = 0; n < 5; n++) {
+      const stop = new AbortController();
+      const told = tell(notice, stop.signal);
+      await until(() => posts.length === n + 1);
+      stop.abort(new Error("the lease is over"));
+      await expect(told).rejects.toThrow("the lease is over");
+    }
+  });
+
+  it("that still wait end with the step, and are not sent later", async () => {
+    const { tell, posts } = setUp();
+    const sent = Array.from({ length: 4 }, () => tell(allowed));
+    await until(() => posts.length === 4);
+    const stop = new AbortController();
+    const waiting = tell(allowed, stop.signal);
+    stop.abort(new Error("the lease is over"));
+    await expect(waiting).rejects.toThrow("the lease is over");
+    for (const end of posts) end();
+    await Promise.all(sent);
+    expect(posts).toHaveLength(4);
+  });
+});

@@ -1,0 +1,312 @@
+/** Our own code that fails on the data of a task: the task ends in words at once, and nothing is tried again and again. */
+
+import type { ChangeMessageVisibilityCommand, SQSClient } from "@aws-sdk/client-sqs";
+import { describe, expect, it } from "@jest/globals";
+import { SekishoError } from "../../../contracts/errors.ts";
+import type { Artifact } from "../../../contracts/methods.ts";
+import { createRetryLater } from "../../../lambdas/shared/engine/aws/batch.ts";
+import { ItemError } from "../../../lambdas/shared/engine/records.ts";
+import { silentLog } from "../../../lambdas/shared/log.ts";
+import { salvageTask } from "../../../lambdas/verification/task/recovery.ts";
+import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { InterruptedStep, isDataFailure, pureStep } from "../../../lambdas/verification/worker/run-step.ts";
+import { keptLog } from "../../doubles/kept-log.ts";
+import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
+import { createWorld, runWorld } from "./world.ts";
+import { worldText } from "./world-people.ts";
+
+const ask = sampleAsk();
+const poison = "poison";
+const internal = { type: "failed", reason: "internal", lost: false };
+const instead = { ...internal, insteadOfAnswer: true };
+
+function failOn(text: string | undefined): void {
+  if (text?.includes(poison)) throw new TypeError(text);
+}
+
+async function run(options: Parameters<typeof createWorld>[0]) {
+  const { log, lines, entries } = keptLog();
+  const world = createWorld({ log, ...options });
+  const startMs = world.now();
+  await world
+    .deliver(ask)
+    .run({ until: () => world.answers().length > 0 && world.records.get(ask.requestId)?.state === "done" });
+  const tookMs = world.now() - startMs;
+  await world.run();
+  expect(lines.join("")).not.toContain(poison);
+  const told = (name: string) => entries().filter(({ message }) => message === name);
+  const failures = told("step_failed");
+  const undelivered = told("answer_not_delivered");
+  return { world, answers: world.answers().map((answer) => JSON.parse(answer)), failures, undelivered, tookMs };
+}
+
+/** Too deep for any stack. The host of this world stands behind the boundary. */
+const deep: Artifact = { data: JSON.parse("[".repeat(50_000) + "]".repeat(50_000)) };
+const answer = { status: "success", response_text: "A checkpoint." } as const;
+
+describe("a result on which the task machine fails", () => {
+  it.each([0, 2])("ends the task at once, in words, after %i polls", async (pollsUntilDone) => {
+    const { world, answers, failures, tookMs } = await run({
+      story: () => ({ ...answer, artifacts: [deep] }),
+      pollsUntilDone,
+    });
+    expect(answers).toEqual([internal]);
+    expect(tookMs).toBeLessThan(10_000);
+    expect(failures).toMatchObject([
+      {
+        level: "error",
+        request_id: ask.requestId,
+        cause_kind: "RangeError",
+        state: pollsUntilDone ? "waiting" : "sent",
+      },
+    ]);
+    // What may be at work is canceled.
+    expect(world.cancels).toHaveLength(1);
+  });
+});
+
+describe("an answer that cannot be shown", () => {
+  it("is replaced by words of ours, and no part of it stays", async () => {
+    const { answers, failures, tookMs } = await run({
+      story: () => ({ ...answer, response_text: poison }),
+      text: {
+        parts(task) {
+          if (task.outcome?.type === "answer") failOn(task.outcome.text);
+          return worldText.parts(task);
+        },
+      },
+    });
+    expect(answers).toEqual([instead]);
+    expect(tookMs).toBeLessThan(10_000);
+    expect(failures).toMatchObject([{ state: "delivering", cause_kind: "TypeError" }]);
+  });
+
+  it("is given up where even those cannot be shown: nothing is tried for ever", async () => {
+    const { world, failures, undelivered } = await run({
+      text: {
+        parts: () => {
+          throw new TypeError(poison);
+        },
+      },
+    });
+    expect(world.answers()).toEqual([]);
+    expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", outcome: instead });
+    // The answer, the words that stand in its place, and the cleanup.
+    expect(failures).toHaveLength(3);
+    expect(undelivered).toMatchObject([{ reason: "internal", operation: "deliver" }]);
+    expect(world.threads.get("thread:C1/1760000000.000100")?.tasks ?? []).toEqual([]);
+  });
+});
+
+describe("a placeholder, a question or a status that cannot be shown with the texts of others", () => {
+  it("is shown without them, and the task goes on", async () => {
+    const { world, failures } = await run({
+      story: () => ({ ...answer, response_text: JSON.stringify("done") }),
+      pollsUntilDone: 3,
+      progress: (polls) => ({ text: `${poison} ${polls}` }),
+      text: {
+        placeholder(task) {
+          failOn(task.progress?.text);
+          return worldText.placeholder(task);
+        },
+      },
+    });
+    expect(world.answers()).toEqual(['"done"']);
+    expect(failures).toEqual([]);
+  });
+
+  it("asks without the words of the agent", async () => {
+    const world = createWorld({
+      questions: [{ prompt: poison, options: [{ id: "a", label: "A" }] }],
+      text: {
+        question(request) {
+          failOn(request.task.question?.prompt);
+          return worldText.question(request);
+        },
+      },
+    });
+    await world.deliver(ask).run({ until: () => world.questions().length > 0 });
+    expect(world.questions()).toEqual([""]);
+  });
+});
+
+describe("a record that cannot be written", () => {
+  it.each<[string, (task: Task) => boolean]>([
+    ["when its task is claimed", ({ state, lease }) => state === "delivering" && lease !== undefined],
+    ["when a step of it ends", ({ outcome }) => outcome?.type === "answer"],
+  ])("ends its task in words, %s", async (_when, isUnwritable) => {
+    const { answers, tookMs } = await run({
+      unwritable: (task) => task.outcome?.type === "answer" && isUnwritable(task),
+    });
+    expect(answers).toEqual([instead]);
+    expect(tookMs).toBeLessThan(10_000);
+  });
+
+  it("while the agent may be at work has it canceled", async () => {
+    const { world, answers } = await run({ pollsUntilDone: 2, unwritable: ({ state }) => state === "waiting" });
+    expect(answers).toEqual([internal]);
+    expect(world.cancels).toHaveLength(1);
+  });
+
+  it("with the words that stand for its answer is given up: that is logged, and its thread is free", async () => {
+    const { world, undelivered } = await run({
+      text: {
+        parts(task) {
+          if (task.outcome?.type === "answer") throw new TypeError(poison);
+          return worldText.parts(task);
+        },
+      },
+      unwritable: ({ state, outcome }) =>
+        state === "delivering" && outcome?.type === "failed" && outcome.insteadOfAnswer === true,
+    });
+    expect(world.answers()).toEqual([]);
+    expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", outcome: instead });
+    expect(undelivered).toMatchObject([{ reason: "internal", operation: "save" }]);
+    expect(world.threads.get("thread:C1/1760000000.000100")?.tasks ?? []).toEqual([]);
+  });
+});
+
+describe("a record that cannot be read", () => {
+  it("ends its task in words when the queue gives up, and is kept for an operator", async () => {
+    let isUnreadable = false;
+    const world = createWorld({ pollsUntilDone: 3, unreadable: () => isUnreadable });
+    await world.deliver(ask).run({ until: () => world.records.get(ask.requestId)?.state === "waiting" });
+    isUnreadable = true;
+    await world.run({ maxSteps: 3 });
+    expect(world.answers()).toEqual([]);
+    const buried = world.buryAll();
+    // What is written then can be read again.
+    await buried.finally(() => {
+      isUnreadable = false;
+    });
+    await world.run();
+    expect(world.answers().map((text) => JSON.parse(text))).toEqual([internal]);
+    expect(world.archive).toHaveLength(1);
+    expect(world.posts.filter(({ key }) => key?.part === 0)).toEqual([]);
+  });
+
+  it("is told to nobody where nobody is known, and blocks nothing", () => {
+    expect(salvageTask({ id: 7 })).toBeUndefined();
+    expect(salvageTask(undefined)).toBeUndefined();
+    const placeholder = { ts: "1.1", postedAtMs: 1 };
+    expect(salvageTask({ ...sampleTask({ placeholder }), state: "elsewhere", wait: "x" })).toMatchObject({
+      state: "received",
+      placeholder,
+    });
+  });
+
+  it.each<[string, object, object]>([
+    ["the task id", { taskId: 17 }, { destination: "host", sessionId: "s-1" }],
+    ["the session id", { sessionId: 17 }, { destination: "host", taskId: "t-1" }],
+  ])("keeps the destination where %s cannot be read: what may be at work there is canceled", (_what, damage, kept) => {
+    const call = { ...sampleCall({ taskId: "t-1" }), ...damage };
+    expect(salvageTask({ ...sampleTask({ state: "waiting" }), call })).toMatchObject({ call: kept });
+  });
+
+  it("keeps the placeholder where its time cannot be read: it becomes the words", () => {
+    const placeholder = { ts: "1.1", postedAtMs: "yesterday" };
+    expect(salvageTask({ ...sampleTask(), placeholder })).toMatchObject({ placeholder: { ts: "1.1" } });
+  });
+});
+
+describe("a step that fails", () => {
+  it("says until when its lease keeps others away, if it has one", async () => {
+    for (const [nth, expected] of [
+      [0, Error],
+      [1, InterruptedStep],
+    ] as const) {
+      let count = 0;
+      const world = createWorld({ fate: ({ name }) => (name === "replace" && count++ === nth ? "refused" : "ok") });
+      world.deliver(ask);
+      const failed = await world.handleDue().then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      expect(failed).toBeInstanceOf(expected);
+      const untilMs = world.records.get(ask.requestId)?.lease?.untilMs;
+      expect(failed instanceof InterruptedStep ? failed.leaseUntilMs : undefined).toBe(untilMs);
+    }
+  });
+
+  it("brings its message back when the lease is over, so that the queue goes on counting; any other sooner", async () => {
+    const seconds: (number | undefined)[] = [];
+    const client = {
+      async send(command: ChangeMessageVisibilityCommand) {
+        seconds.push(command.input.VisibilityTimeout);
+      },
+    } as unknown as SQSClient;
+    const retryLater = createRetryLater({ client, queueUrl: "queue", log: silentLog, now: () => 1_000_000 });
+    await retryLater({ body: "{}", receiptHandle: "r", receiveCount: 1, notBeforeMs: 1_059_500 });
+    await retryLater({ body: "{}", receiptHandle: "r", receiveCount: 1, notBeforeMs: 0 });
+    await retryLater({ body: "{}", receiptHandle: "r", receiveCount: 6, notBeforeMs: 1_059_500 });
+    expect(seconds).toEqual([61, 5, 160]);
+  });
+});
+
+function thrownBy(run: () => unknown): unknown {
+  try {
+    return run();
+  } catch (thrown) {
+    return thrown;
+  }
+}
+
+it("what is too long for a stack or a text is the data's fault, and memory that is short is not", () => {
+  const recurse = (): unknown => [recurse()];
+  expect(isDataFailure(thrownBy(recurse))).toBe(true);
+  expect(isDataFailure(thrownBy(() => "x".repeat(2 ** 30)))).toBe(true);
+  const defect = () => {
+    throw new TypeError();
+  };
+  expect(isDataFailure(thrownBy(() => pureStep(defect)))).toBe(true);
+  // An act reads other records than the task's own.
+  expect(isDataFailure(new ItemError({ cause: new TypeError() }))).toBe(false);
+  // As V8 says it, of a realm that is not the test runner's.
+  const short = new RangeError("Array buffer allocation failed");
+  expect(isDataFailure(short)).toBe(false);
+});
+
+async function linesOf({ fate, story }: Parameters<typeof createWorld>[0] = {}) {
+  const { log, lines, entries } = keptLog();
+  await runWorld({ log, pollsUntilDone: 2, ...(fate && { fate }), ...(story && { story }) });
+  expect(lines.join("")).not.toContain(ask.message.text);
+  return entries();
+}
+
+const ids = { request_id: ask.requestId, task_id: "t-1" };
+
+describe("the log of the worker", () => {
+  it("names the task on both sides where a call failed, with the reason", async () => {
+    const lines = await linesOf({
+      story: () => {
+        throw new SekishoError("execution_failed");
+      },
+    });
+    const failed = lines.filter(({ event }) => event === "call_failed");
+    expect(failed).toMatchObject([{ message: "task_step", ...ids, reason: "execution_failed" }]);
+  });
+
+  it("names the task on both sides where its answer could not be delivered, with what was tried and why not", async () => {
+    let accepted = false;
+    const lines = await linesOf({
+      fate: ({ party, name }) => {
+        accepted ||= name === "get_task";
+        return party === "slack" && accepted ? "refused" : "ok";
+      },
+    });
+    expect(lines.filter(({ level }) => level === "error")).toMatchObject([
+      { message: "answer_not_delivered", ...ids, operation: "deliver", reason: "unavailable" },
+    ]);
+  });
+
+  it("says of a message that is none of ours why it was refused, and nothing that is in it", async () => {
+    const { log, lines, entries } = keptLog();
+    const world = createWorld({ log });
+    world.queueRaw("the text of nobody");
+    await world.buryAll();
+    expect(entries()).toMatchObject([
+      { level: "error", message: "queue_message_refused", reason: "invalid_request", bytes: 18 },
+    ]);
+    expect(lines.join("")).not.toContain("nobody");
+  });
+});

@@ -1,0 +1,306 @@
+/** The agent tells on its way: edits of the placeholder, or a native stream that in the end is the answer. */
+import { describe, expect, it } from "@jest/globals";
+import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+import { askedAtMs, sampleAsk } from "../task/sample.ts";
+import { createWorld, type Fate } from "./world.ts";
+import { deaths, failing, nthFate } from "./world-fates.ts";
+
+const ask = sampleAsk();
+const full = "A checkpoint on an old highway, where travellers were verified.";
+const story = () => ({ status: "success", response_text: full }) as const;
+
+/** A longer piece of the answer at each poll. */
+const progress = (polls: number) => ({ text: `step ${polls}`, partial_text: full.slice(0, 8 * (polls + 1)) });
+
+/** `operations` has the names of what was asked of Slack, in their order, with the time. */
+function watched(options: Parameters<typeof createWorld>[0] = {}) {
+  const operations: { name: string; atMs: number }[] = [];
+  const world: ReturnType<typeof createWorld> = createWorld({
+    story,
+    progress,
+    pollsUntilDone: 5,
+    ...options,
+    async fate(operation) {
+      const fate = (await options.fate?.(operation)) ?? "ok";
+      if (operation.party === "slack") operations.push({ name: operation.name, atMs: world.now() });
+      return fate;
+    },
+  });
+  return { world, operations, count: (name: string) => operations.filter((each) => each.name === name).length };
+}
+
+describe("the agent's progress", () => {
+  it("edits the placeholder, not more often than once a second and not in the last second before the answer", async () => {
+    const { world, operations } = watched();
+    await world.deliver(ask).run();
+    const edits = operations.filter(({ name }) => name === "update").map(({ atMs }) => atMs);
+    expect(edits.length).toBeGreaterThan(2);
+    for (const [index, atMs] of edits.entries()) {
+      if (index > 0) expect(atMs - (edits[index - 1] ?? 0)).toBeGreaterThanOrEqual(1000);
+    }
+    expect(world.posts.map(({ text }) => text)).toEqual([full]);
+  });
+
+  it("that may still land does not undo the answer: that is a new message", async () => {
+    for (const fate of ["lost", "done_unknown", "late"] as const) {
+      let edits = 0;
+      const { world } = watched({ fate: ({ name }): Fate => (name === "update" && edits++ === 1 ? fate : "ok") });
+      await world.deliver(ask).run();
+      expect({ fate, texts: world.posts.map(({ text }) => text) }).toEqual({ fate, texts: [full] });
+    }
+  });
+
+  it("is not worth a failure: the answer comes although Slack takes no edit of the placeholder", async () => {
+    let isDone = false;
+    const { world } = watched({
+      story() {
+        isDone = true;
+        return story();
+      },
+      fate: failing(new SlackError("rate_limited", { retryAfterMs: 3000 }), ({ name }) => name === "update" && !isDone),
+    });
+    await world.deliver(ask).run();
+    expect(world.posts.map(({ text }) => text)).toEqual([full]);
+  });
+});
+
+describe("a stream of Slack", () => {
+  it("is begun with the first piece, appended to, and becomes the answer", async () => {
+    const { world, count } = watched({ streaming: true });
+    await world.deliver(ask).run({ until: () => count("appendStream") > 1 });
+    const stream = world.posts.find(({ streamingSinceMs }) => streamingSinceMs !== undefined);
+    expect(full.startsWith(stream?.text ?? "?")).toBe(true);
+    await world.run();
+    expect(count("startStream")).toBe(1);
+    expect(count("stopStream")).toBe(1);
+    expect(world.posts.map(({ ts, text }) => [ts, text])).toEqual([[stream?.ts, full]]);
+  });
+
+  it("rolls over to a new message before four minutes, so that Slack never closes one that is written to", async () => {
+    const slow = (polls: number) => ({ partial_text: "word ".repeat(polls + 1) });
+    const { world, count } = watched({ streaming: true, progress: slow, pollsUntilDone: 600, deadlineMs: 3600_000 });
+    world.deliver(ask);
+    let longest = 0;
+    const began = new Map<string, number>();
+    for (let round = 0; round < 5000 && world.answers().length === 0; round++) {
+      await world.run({ maxSteps: 1 });
+      for (const { ts, streamingSinceMs } of world.posts) {
+        if (streamingSinceMs === undefined) continue;
+        began.set(ts, streamingSinceMs);
+        longest = Math.max(longest, world.now() - streamingSinceMs);
+      }
+    }
+    await world.run();
+    expect(began.size).toBeGreaterThan(2);
+    expect(count("startStream")).toBe(began.size);
+    // A last look may come later; nothing was appended by then.
+    expect(longest).toBeLessThan(300_000);
+    expect(world.posts.map(({ text }) => text)).toEqual([full]);
+  });
+
+  it.each(["startStream", "appendStream"])(
+    "that Slack refuses (%s) falls back to edits, and nothing of it stays",
+    async (name) => {
+      const { world, count } = watched({
+        streaming: true,
+        fate: failing(new SlackError("refused"), (operation) => operation.name === name),
+      });
+      await world.deliver(ask).run();
+      expect(count(name)).toBe(0);
+      expect(count("update")).toBeGreaterThan(1);
+      expect(world.posts.map(({ text }) => text)).toEqual([full]);
+    },
+  );
+
+  it("that nobody knows of is removed, or made the answer: the thread shows it once", async () => {
+    for (const name of ["startStream", "appendStream", "stopStream", "update"]) {
+      for (const fate of ["refused", "lost", "done_unknown", "late", ...deaths] as const) {
+        for (let nth = 0; nth < 2; nth++) {
+          const { world } = watched({
+            streaming: true,
+            fate: nthFate(nth, fate, (operation) => operation.name === name),
+          });
+          await world.deliver(ask).run();
+          const texts = world.posts.map(({ text }) => text);
+          expect({ name, fate, nth, texts }).toEqual({ name, fate, nth, texts: [full] });
+        }
+      }
+    }
+  });
+
+  it.each(deaths)("leaves one answer after a crash at any single point (%s)", async (fate) => {
+    for (let nth = 0; nth < 90; nth++) {
+      const { world } = watched({ streaming: true, fate: nthFate(nth, fate) });
+      await world.deliver(ask).run();
+      const texts = world.posts.map(({ text }) => text);
+      expect({ fate, nth, texts, starts: world.starts.length }).toEqual({ fate, nth, texts: [full], starts: 1 });
+    }
+  });
+});
+
+/** All texts that the thread showed beside the placeholder, and how often that was edited. */
+async function shown(partials: readonly string[]) {
+  const texts: string[] = [];
+  let edits = 0;
+  let streams = 0;
+  const world: ReturnType<typeof createWorld> = createWorld({
+    streaming: true,
+    story: () => ({ status: "success", response_text: "The answer." }),
+    progress: (polls) => ({ partial_text: partials[Math.min(Math.max(0, polls - 1), partials.length - 1)] ?? "" }),
+    pollsUntilDone: partials.length + 2,
+    fate({ name }) {
+      if (name === "update") edits += 1;
+      if (name === "startStream") streams += 1;
+      return "ok";
+    },
+  });
+  const isStreamed = () => world.posts.find(({ streamingSinceMs }) => streamingSinceMs !== undefined);
+  await world.deliver(ask).run({
+    until() {
+      const text = isStreamed()?.text;
+      if (text !== undefined && texts.at(-1) !== text) texts.push(text);
+      return world.answers().length > 0;
+    },
+  });
+  await world.run();
+  return { texts, edits, streams, answers: world.posts.map(({ text }) => text) };
+}
+
+describe("a stream of Slack", () => {
+  it("notifies nobody and hides no address, wherever the agent lets its text end for the moment", async () => {
+    const { texts, answers } = await shown([
+      "See <",
+      "See <!channel> and [https://bank.example",
+      "See <!channel> and [https://bank.example](https://evil.example) ",
+    ]);
+    expect(texts).toEqual([
+      "See ",
+      "See <\u2060!channel> and ",
+      "See <\u2060!channel> and https://bank.example (https://evil.example) ",
+    ]);
+    expect(answers).toEqual(["The answer."]);
+  });
+
+  it("goes on as edits of the placeholder where the agent writes its text anew", async () => {
+    const { texts, edits, answers } = await shown(["One thing. ", "Another thing. And ", "Another thing. And more. "]);
+    expect(texts).toEqual(["One thing. "]);
+    expect(edits).toBeGreaterThan(0);
+    expect(answers).toEqual(["The answer."]);
+  });
+
+  it("has at most twenty messages, then edits of the placeholder go on", async () => {
+    const text = "One more line of it.\n".repeat(15_000);
+    const { streams, edits, answers } = await shown(
+      Array.from({ length: 60 }, (_, poll) => text.slice(0, (poll + 1) * 5250)),
+    );
+    expect(streams).toBe(20);
+    expect(edits).toBeGreaterThan(1);
+    expect(answers).toEqual(["The answer."]);
+  });
+});
+
+const first = sampleAsk();
+
+const second = {
+  ...sampleAsk({ ts: `${askedAtMs / 1000 + 1}.000100`, threadTs: first.message.ts, text: "And who kept it?" }),
+  requestId: "00000000-0000-5000-8000-000000000002",
+};
+
+const options = [{ id: "yes", label: "Yes" }];
+type World = ReturnType<typeof createWorld>;
+const textOf = (requestId: string) => (requestId === first.requestId ? "The first answer." : "The second answer.");
+const texts = (world: World) => world.posts.map(({ text }) => text);
+const recordOf = (world: World, { requestId }: typeof first) => world.records.get(requestId);
+
+/** Agents that write for long, in a thread; the worker of the first one dies when it writes on. */
+function writingWorld(more: Parameters<typeof createWorld>[0] = {}): World {
+  let appends = 0;
+  return createWorld({
+    ...{ streaming: true, deadlineMs: 3600_000, pollsUntilDone: 300 },
+    progress: (polls) => ({ partial_text: "word ".repeat(polls + 1) }),
+    story: (requestId) => ({ status: "success", response_text: textOf(requestId) }),
+    fate: ({ name }): Fate => (name === "appendStream" && appends++ === 0 ? "dies_after" : "ok"),
+    ...more,
+  });
+}
+
+describe("a task that may have begun a stream unknown to us", () => {
+  it("does not take for its own what another task of the thread writes at the same time", async () => {
+    const world = writingWorld({ concurrency: "parallel" });
+    await world.deliver(first).run({ until: () => (recordOf(world, first)?.wait?.polls ?? 0) > 80 });
+    await world.deliver(second).run({ until: () => recordOf(world, first)?.state === "done" });
+    const [stream] = recordOf(world, second)?.stream?.messages ?? [];
+    expect(world.posts.find(({ ts }) => ts === stream?.ts)?.text).toMatch(/^word /);
+    await world.run();
+    expect(texts(world).sort()).toEqual(["The first answer.", "The second answer."]);
+  });
+
+  it("leaves the follow-up's stream alone when it looks once more two minutes later", async () => {
+    const world = writingWorld();
+    await world.deliver(first).run({ until: () => recordOf(world, first)?.state === "done" });
+    await world.deliver(second).run({ until: () => recordOf(world, first)?.cleanupDone === true });
+    expect(recordOf(world, second)?.state).toBe("waiting");
+    const [stream] = recordOf(world, second)?.stream?.messages ?? [];
+    expect(world.posts.find(({ ts }) => ts === stream?.ts)?.text).toMatch(/^word /);
+    await world.run();
+    expect(texts(world)).toEqual(["The first answer.", "The second answer."]);
+  });
+});
+
+describe("a stream that a worker died of beginning", () => {
+  it("goes also where others wait in the thread, or have been answered there meanwhile", async () => {
+    for (const nth of [0, 1]) {
+      let starts = 0;
+      const world = writingWorld({
+        pollsUntilDone: 6,
+        fate: ({ name }): Fate => (name === "startStream" && starts++ === nth ? "dies_after" : "ok"),
+      });
+      await world.deliver(first).run({ until: () => recordOf(world, first)?.state === "waiting" });
+      await world.deliver(second).run();
+      expect({ nth, texts: texts(world) }).toEqual({ nth, texts: ["The first answer.", "The second answer."] });
+    }
+  });
+});
+
+describe("an agent that writes, asks, and writes on", () => {
+  const turns = ["First I look at it.", "Thank you. The answer is forty-two, and here is why."] as const;
+
+  async function askingWorld({ openMs, writesOn }: { openMs: number; writesOn: boolean }) {
+    let turn: 0 | 1 = 0;
+    const world = createWorld({
+      ...{ streaming: true, deadlineMs: 3600_000, questionMs: 8 * 3600_000, pollsUntilDone: 4 },
+      questions: [{ prompt: "Shall I?", options }],
+      progress: (polls) =>
+        turn === 0 || writesOn ? { partial_text: turns[turn].slice(0, 15 * (polls + 1)) } : undefined,
+      story: () => ({ status: "success", response_text: "It is forty-two." }),
+    });
+    await world.deliver(first).run({ until: () => recordOf(world, first)?.question?.ts !== undefined });
+    turn = 1;
+    world.pass(openMs);
+    const place = { team: "T1", channel: "C1", threadTs: first.message.ts, user: "U1", atMs: world.now() };
+    const button = { type: "answer", question: 0, option: 0 } as const;
+    world.clickButton({ type: "button_click", requestId: first.requestId, ...place, button });
+    return world;
+  }
+
+  it("begins a message of its own below the question, with its first word", async () => {
+    const world = await askingWorld({ openMs: 1000, writesOn: true });
+    await world.run({ until: () => (recordOf(world, first)?.stream?.messages.length ?? 0) > 1 });
+    const [before, after] = recordOf(world, first)?.stream?.messages ?? [];
+    const at = (ts: string | undefined) => world.posts.find((post) => post.ts === ts);
+    expect(at(before?.ts)).toMatchObject({ text: turns[0], streamingSinceMs: undefined });
+    expect(turns[1].startsWith(at(after?.ts)?.text ?? "?")).toBe(true);
+    const order = world.posts.map(({ ts, text }) => (text.startsWith("Shall I?") ? "question" : ts));
+    expect(order.indexOf("question")).toBeLessThan(order.indexOf(after?.ts ?? ""));
+  });
+
+  it("is answered below the question, whether it wrote after that or not, and nothing else stays", async () => {
+    for (const writesOn of [true, false]) {
+      for (const openMs of [1000, 2 * 3600_000]) {
+        const world = await askingWorld({ openMs, writesOn });
+        await world.run();
+        expect(texts(world)).toEqual(["Shall I? U1: 0", "It is forty-two."]);
+      }
+    }
+  });
+});

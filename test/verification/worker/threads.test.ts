@@ -1,0 +1,339 @@
+/** Several messages of one thread: executed in order, one at a time. */
+
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { SekishoError } from "../../../contracts/errors.ts";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
+import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
+import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import { silentLog } from "../../../lambdas/shared/log.ts";
+import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
+import { taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { threadSchema } from "../../../lambdas/verification/task/thread.ts";
+import type { ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
+import {
+  createVerificationWorker,
+  openWorkerStores,
+} from "../../../lambdas/verification/worker/verification-worker.ts";
+import { askedAtMs, numberedAsk, sampleAsk, samplePolicy } from "../task/sample.ts";
+import { createWorld, runWorld } from "./world.ts";
+import { createFates, type Fate } from "./world-fates.ts";
+import { worldFiles, worldGate, worldText } from "./world-people.ts";
+import { createWorldSlack } from "./world-slack.ts";
+
+const threadTs = `${askedAtMs / 1000}.000001`;
+
+function askOf(n: number, text = `Message ${n}`) {
+  return numberedAsk(n, { ts: `${askedAtMs / 1000}.00010${n}`, threadTs, text });
+}
+
+/** A world that notes, for each message sent, how many answers the thread shows at that moment. */
+function watchedWorld(options: Parameters<typeof createWorld>[0] = {}) {
+  const answersAtSend: number[] = [];
+  const world = createWorld({
+    ...options,
+    fate: (operation) => {
+      if (operation.name === "execute_task") answersAtSend.push(world.answers().length);
+      return options.fate?.(operation) ?? "ok";
+    },
+  });
+  return { world, answersAtSend };
+}
+
+function historyOf(world: ReturnType<typeof createWorld>, n: number) {
+  return world.records.get(askOf(n).requestId)?.history ?? [];
+}
+
+describe("messages of one thread", () => {
+  it("are executed one after the other in their order, each when the answer before it is in the thread", async () => {
+    const { world, answersAtSend } = watchedWorld({ pollsUntilDone: 3 });
+    for (const n of [1, 3, 2]) world.deliver(askOf(n));
+    await world.run();
+    expect(world.starts).toEqual([1, 2, 3].map((n) => askOf(n).requestId));
+    expect(answersAtSend).toEqual([0, 1, 2]);
+    expect(world.answers()).toHaveLength(3);
+    expect(world.posts).toHaveLength(3);
+  });
+
+  it("of different threads, or of a destination that allows it, do not wait for each other", async () => {
+    const parallel = watchedWorld({ pollsUntilDone: 3, concurrency: "parallel" });
+    for (const n of [1, 2, 3]) parallel.world.deliver(askOf(n));
+    await parallel.world.run();
+    expect(parallel.answersAtSend).toEqual([0, 0, 0]);
+
+    const { world, answersAtSend } = watchedWorld({ pollsUntilDone: 3 });
+    world.deliver(askOf(1));
+    await world.deliver({ ...askOf(2), message: { ...askOf(2).message, threadTs: undefined } }).run();
+    expect(answersAtSend).toEqual([0, 0]);
+  });
+
+  it("go on when the one before them fails, or cannot be answered because the deadline has passed", async () => {
+    const failing = watchedWorld({
+      story: (id) => {
+        if (id === askOf(1).requestId) throw new SekishoError("execution_failed");
+        return { status: "success", response_text: "Done." };
+      },
+    });
+    for (const n of [1, 2]) failing.world.deliver(askOf(n));
+    await failing.world.run();
+    expect(failing.world.answers()).toHaveLength(2);
+
+    const stuck = watchedWorld({ pollsUntilDone: 10_000, cancelable: true });
+    for (const n of [1, 2]) stuck.world.deliver(askOf(n));
+    await stuck.world.run();
+    expect(stuck.world.starts).toEqual([1, 2].map((n) => askOf(n).requestId));
+    expect(stuck.world.answers().every((answer) => answer.includes('"timeout"'))).toBe(true);
+  });
+
+  it("wait for one whose answer Slack does not take for 75 seconds, not longer", async () => {
+    let isAway = false;
+    const { world } = watchedWorld({
+      story: () => {
+        isAway = true;
+        return { status: "success", response_text: "Done." };
+      },
+      fate: ({ party, name }) => (isAway && party === "slack" && name !== "react" ? "refused" : "ok"),
+    });
+    for (const n of [1, 2]) world.deliver(askOf(n));
+    for (let steps = 0; steps < 500 && world.starts.length < 2; steps++) await world.run({ maxSteps: 1 });
+    expect(world.starts).toHaveLength(2);
+    const outcomeMs = historyOf(world, 1).find(({ state }) => state === "delivering")?.atMs ?? 0;
+    const turnMs = historyOf(world, 2).find(({ event }) => event === "thread_joined")?.atMs ?? 0;
+    const heldMs = turnMs - outcomeMs;
+    expect(heldMs).toBeGreaterThanOrEqual(75_000);
+    // Until the next look.
+    expect(heldMs).toBeLessThan(75_000 + 12_000);
+  });
+
+  it("go on although nobody tells the next one, or the record of the thread was out of reach", async () => {
+    for (const name of ["get", "create", "replace", "send"]) {
+      for (let at = 0; at < 40; at++) {
+        let count = 0;
+        const { world, answersAtSend } = watchedWorld({
+          fate: (operation) => {
+            if (operation.name !== name || operation.party === "slack") return "ok";
+            return count++ === at ? "dies_after" : "ok";
+          },
+        });
+        for (const n of [1, 2]) world.deliver(askOf(n));
+        await world.run();
+        expect(world.answers()).toHaveLength(2);
+        // A worker that dies in the delivery is noticed later than the thread waits.
+        const outcomeMs = historyOf(world, 1).find(({ state }) => state === "delivering")?.atMs ?? 0;
+        const begunMs = historyOf(world, 2).find(({ state }) => state === "sent")?.atMs ?? 0;
+        if (begunMs - outcomeMs < 75_000) expect(answersAtSend.at(-1)).toBe(1);
+        expect(world.starts).toHaveLength(2);
+      }
+    }
+  });
+
+  it("say how many go before them, and are refused when there are too many", async () => {
+    const world = createWorld({ pollsUntilDone: 2 });
+    world.deliver(askOf(1));
+    await world.deliver(askOf(2)).run({ maxSteps: 6 });
+    const second = world.records.get(askOf(2).requestId);
+    expect(second).toMatchObject({ state: "queued", queuePosition: 1 });
+    expect(second?.call?.deadlineAtMs).toBeUndefined();
+    await world.run();
+    const states = world.records.get(askOf(2).requestId)?.history.map(({ state }) => state);
+    expect(states).toEqual(["received", "queued", "announced", "sent", "waiting", "delivering", "done"]);
+  });
+});
+
+const concurrency = 8;
+const maxSends = 6;
+
+it("a destination that hangs holds no more slots than are its own, and the others' tasks are answered", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-starvation-"));
+  const database = openDatabase({ file: join(folder, "verification.db") });
+  const queue = createSqliteQueue({ database, name: "tasks" });
+  const store = createSqliteTaskStore({ database, parse: (json) => taskSchema.parse(json) });
+  const threadStore = createSqliteTaskStore({ database, parse: (json) => threadSchema.parse(json) });
+  const answered = Promise.withResolvers<void>();
+  let hanging = 0;
+  let most = 0;
+  const hangs: ExecutionClient = {
+    call: ({ signal }) =>
+      new Promise((_, reject) => {
+        most = Math.max(most, ++hanging);
+        signal?.addEventListener("abort", () => reject(new Error("stopped")));
+      }),
+    close: async () => {},
+  };
+  const works: ExecutionClient = {
+    call: async () => ({ status: "success", response_text: "Here." }) as never,
+    close: async () => {},
+  };
+  const { operate } = createFates({ fate: ({ name }) => (name === "update" ? told() : "ok"), now: Date.now });
+  const alive = { yes: true };
+  let ts = 0;
+  const thread = { operate, now: Date.now, newTs: () => `${++ts}.0`, inSlack: [], refuses: () => false };
+  function told(): Fate {
+    answered.resolve();
+    return "ok";
+  }
+  const destinationOf = (client: ExecutionClient) => ({ client, callTimeoutMs: 30_000, maxSends, longPollMs: 0 });
+  const sample = samplePolicy();
+  const [policy] = sample.destinations.values();
+  if (policy === undefined) throw new Error("the sample has a destination");
+  const worker = createVerificationWorker({
+    engine: { ...openWorkerStores((parse) => createMemoryTaskStore({ parse })), store, threadStore, queue },
+    slack: createWorldSlack(thread).api(alive),
+    gate: worldGate({ operate, alive, underWay: new Set(), rules: {} }),
+    files: worldFiles({ operate, alive, uploads: [], given: {} }),
+    text: worldText,
+    policy: {
+      ...sample,
+      routeOf: ({ channel }) => [channel === "C1" ? "hangs" : "works"],
+      destinations: new Map([
+        ["hangs", policy],
+        ["works", policy],
+      ]),
+    },
+    destinations: new Map([
+      ["hangs", destinationOf(hangs)],
+      ["works", destinationOf(works)],
+    ]),
+    config: parseConfig({ json: { slack: { reactions: false, streaming: false }, limits: { leaseMs: 60_000 } } }),
+    log: silentLog,
+    newId: randomUUID,
+  });
+  const stop = new AbortController();
+  const loop = runQueueLoop({
+    consumer: queue,
+    handle: ({ body }, signal) => worker.handle({ body, signal }),
+    concurrency,
+    visibilityTimeoutMs: 90_000,
+    signal: stop.signal,
+    log: silentLog,
+    graceMs: 10,
+  });
+  const say = async (channel: string, n: number) => {
+    const ask = sampleAsk({ channel, ts: `${Math.floor(Date.now() / 1000)}.${String(n).padStart(6, "0")}` });
+    await queue.send({ body: JSON.stringify({ ...ask, requestId: randomUUID(), receivedAtMs: Date.now() }) });
+  };
+  for (let n = 0; n < 3 * concurrency; n++) await say("C1", n);
+  while (hanging < maxSends) await new Promise((resolve) => setTimeout(resolve, 10));
+  await say("C2", 0);
+  await answered.promise;
+  stop.abort();
+  await loop;
+  await database.close();
+  rmSync(folder, { recursive: true, force: true });
+  expect(most).toBe(maxSends);
+});
+
+const ask = sampleAsk();
+
+function reply(n: number, message: Partial<UserMessage>) {
+  return numberedAsk(n, { unaddressed: true, text: "And in Kyoto?", ...message });
+}
+
+describe("a reply in a slash command's thread, where our clock is ahead of Slack's", () => {
+  const command = {
+    ...sampleAsk({ command: true, ts: `${askedAtMs / 1000 + 60}.000100` }),
+    requestId: "00000000-0000-5000-8000-00000000000c",
+  };
+
+  async function inItsThread(text: string) {
+    const world = createWorld({ pollsUntilDone: 8, cancelable: true });
+    await world.deliver(command).run({ until: () => world.records.get(command.requestId)?.state === "waiting" });
+    const threadTs = world.records.get(command.requestId)?.threadRef?.threadTs ?? "";
+    expect(Number(threadTs)).toBeLessThan(Number(command.message.ts));
+    await world.deliver(reply(1, { threadTs, ts: (Number(threadTs) + 0.5).toFixed(6), text })).run();
+    return world;
+  }
+
+  it("is known for one: the word to cancel ends the command's task", async () => {
+    const world = await inItsThread("cancel");
+    expect(world.cancels).toMatchObject([{ params: { task_id: "t-1", reason: "asked" } }]);
+    expect(world.answers()).toContain('{"type":"canceling","count":1}');
+  });
+
+  it("and a follow-up is done", async () => {
+    const world = await inItsThread("And in Kyoto?");
+    expect(world.sent.map(({ text }) => text)).toEqual([ask.message.text, "And in Kyoto?"]);
+    expect(world.answers()).toHaveLength(2);
+  });
+});
+
+describe("a reply in a thread that was the bot's before replies counted", () => {
+  it("is what people say to each other", async () => {
+    const world = await runWorld();
+    const id = `thread:C1/${ask.message.ts}`;
+    const thread = world.threads.get(id);
+    if (thread === undefined) throw new Error("no thread");
+    const { sinceTs: _sinceTs, ...before } = thread;
+    world.threads.set(id, before);
+    await world.deliver(reply(1, { threadTs: ask.message.ts, ts: `${askedAtMs / 1000 + 200}` })).run();
+    expect(world.answers()).toEqual(["A checkpoint."]);
+    expect(world.records.has(reply(1, {}).requestId)).toBe(false);
+  });
+});
+
+describe("a reply over a quota", () => {
+  it("is told to its writer alone, whatever Slack makes of that", async () => {
+    for (const isTold of [true, false]) {
+      let isFirst = true;
+      const world = createWorld({
+        fate: ({ name }) => (name === "whisper" && !isTold ? "refused" : "ok"),
+        gate: {
+          async charge() {
+            if (!isFirst) return { by: "channel", retryAtMs: 1_760_000_900_000 };
+            isFirst = false;
+            return undefined;
+          },
+        },
+      });
+      await world.deliver(ask).run();
+      const marks = [...world.marks];
+      await world.deliver(reply(1, { threadTs: ask.message.ts, ts: `${askedAtMs / 1000 + 200}`, user: "U2" })).run();
+      const words = '{"type":"limited","by":"channel","retryAtMs":1760000900000}';
+      expect(world.ephemeralMessages.map(({ user, text }) => [user, text])).toEqual(isTold ? [["U2", words]] : []);
+      expect(world.answers()).toEqual(["A checkpoint."]);
+      expect([...world.marks]).toEqual(marks);
+      expect(world.starts).toEqual([ask.requestId]);
+      expect(world.records.get(reply(1, {}).requestId)).toMatchObject({
+        state: "done",
+        cleanupDone: true,
+        message: { text: "" },
+      });
+    }
+  });
+});
+
+describe("a reply in a channel of Slack Connect that mentions somebody", () => {
+  const thread = { threadTs: ask.message.ts, ts: `${askedAtMs / 1000 + 200}`, perhapsAddressed: true as const };
+  const settings = { threadReplies: false };
+
+  it("counts as the mention that Slack tells of in a second event, also where replies do not count", async () => {
+    for (const order of ["message first", "mention first"]) {
+      const world = await runWorld(settings);
+      world.pass(200_000);
+      const message = reply(1, thread);
+      const mention = {
+        ...message,
+        message: { ...message.message, unaddressed: undefined, perhapsAddressed: undefined },
+      };
+      const events = order === "message first" ? [message, mention] : [mention, message];
+      for (const event of events) {
+        await world.deliver(event).run({ maxSteps: 1 });
+      }
+      await world.run();
+      expect({ order, answers: world.answers() }).toEqual({ order, answers: ["A checkpoint.", "A checkpoint."] });
+      expect(world.sent).toHaveLength(2);
+    }
+  });
+
+  it("is done half a minute later where it is a reply to the bot", async () => {
+    const world = await runWorld();
+    world.pass(200_000);
+    await world.deliver(reply(1, thread)).run();
+    expect(world.answers()).toEqual(["A checkpoint.", "A checkpoint."]);
+  });
+});
