@@ -75,7 +75,7 @@ async function start(options: Bundled & { environment: ContainerEnvironment }): 
     };
     process.once("SIGTERM", stopAndExit).once("SIGINT", stopAndExit);
   } catch (thrown) {
-    // Open resources would keep the process alive, so that the platform would not start another.
+    // Open resources would keep the process alive, and the platform would not start another.
     await close();
     throw thrown;
   }
@@ -138,6 +138,6 @@ function createSettings(options: {
   if (isDeepStrictEqual(settings.execution.agent, bundled.execution.agent)) return settings;
   const agent = JSON.stringify(bundled.execution.agent);
   throw new Error(
-    `${configFile}: execution.agent must be ${agent}, which is the agent of this bundle; to change it, bundle again.`,
+    `${configFile}: execution.agent must be ${agent}, the agent of this bundle. To use another agent, bundle again.`,
   );
 }

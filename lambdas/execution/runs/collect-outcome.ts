@@ -96,7 +96,7 @@ function jsonBytes(value: unknown): number {
 
 type Progress = { text?: string | undefined; percent?: number | undefined; partial?: string | undefined };
 
-/** The update replaces the last progress; only a partial text stays until there is a newer one. */
+/** An update replaces the last progress, except for its partial text, which stays until there is a newer one. */
 function nextProgress({ update, known }: { update: Progress; known: RunReport["progress"] }): RunReport["progress"] {
   const { text, percent, partial } = update;
   const written = partial === undefined ? known?.partial_text : cutText({ text: partial, most: maxPartialTextLength });
@@ -154,7 +154,7 @@ function readUpdate({ yielded, log }: { yielded: unknown; log: Log }): Update | 
   return undefined;
 }
 
-/** The span of one run, in the task's stored trace, whichever process runs the agent. */
+/** The span of one run. It belongs to the task's stored trace, whichever process runs the agent. */
 export function startAgentSpan(request: {
   agentName: string;
   task: Pick<ExecutionTask, "id" | "requestId" | "trace">;

@@ -84,7 +84,7 @@ export function createChangeTask(options: {
   };
 }
 
-/** The task with the time of its change of state, also in the listing if it is listed. */
+/** Sets the time of the change of state. A listed task also moves to that time in the listing. */
 function withChangeTime({ task, nowMs }: { task: ExecutionTask; nowMs: number }): ExecutionTask {
   return { ...task, changedAtMs: nowMs, ...(task.listedAtMs !== undefined && { listedAtMs: nowMs }) };
 }
@@ -98,7 +98,7 @@ export function checkSize(task: ExecutionTask): ExecutionTask {
   throw new SekishoError("payload_too_large", { details: { task_id: task.id } });
 }
 
-/** Makes the first of the changes whose record fits, or the last one. */
+/** Tries the changes in order and makes the first whose record fits, or else the last one. */
 export function createFittingChange(changes: readonly TaskChange[]): TaskChange {
   return (task) => {
     let next: ExecutionTask | undefined;
