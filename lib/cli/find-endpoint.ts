@@ -43,7 +43,7 @@ function parseEndpointConfig(json: unknown): Config {
 
 function toArgumentProblem(problem: string): string {
   return problem
-    .replace(/^destinations\.endpoint\.url: /, "The URL must be ")
+    .replace(/^destinations\.endpoint\.url: /, "The URL ")
     .replace(/^destinations\.endpoint\.authorizer(\.\w+)*: /, "--auth: ")
     .replace(/^destinations\.endpoint\.dialect: /, "--dialect: ");
 }

@@ -1,11 +1,11 @@
-/** Reads what an entry finds on AWS: its environment, and the configuration that the deploy wrote beside it. */
+/** Reads the environment of an entry on AWS, and the configuration file that the deploy wrote beside it. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AwsCredentials, AwsDependencies } from "../aws/credentials.ts";
 import { errorKind } from "../telemetry/error-kind.ts";
 
-/** For Lambda, whose credentials are in the environment and last as long as the process. Throws if one is missing. */
+/** For Lambda, whose credentials are in the environment and stay valid as long as the process lives. Throws if a variable is missing. */
 export function readAwsEnvironment(variables: NodeJS.ProcessEnv = process.env): AwsDependencies {
   const credentials: AwsCredentials = {
     accessKeyId: requireVariable(variables, "AWS_ACCESS_KEY_ID"),

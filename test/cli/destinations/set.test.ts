@@ -70,7 +70,7 @@ describe("sekisho destinations set", () => {
       [["nowhere"], 'no destination "nowhere". Known: near, far.'],
       [["far,"], "with commas between"],
       [["far", "near"], "with commas between"],
-      [["far,far"], '"far" is there more than once'],
+      [["far,far"], '"far" appears more than once'],
       [["far", "--channel", "general"], "routes[1].channel"],
       [["far", "--word", "two words"], "routes[1].word"],
       [["far", "--channel", ""], "routes[1].channel"],

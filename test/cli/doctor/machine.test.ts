@@ -111,7 +111,7 @@ describe("sekisho doctor explains what is wrong with the configuration", () => {
 
   it("an environment that cannot be used", async () => {
     expect(told(await machine.doctor({ SEKISHO_PORT: "many" }), "configuration")).toContain(
-      "SEKISHO_PORT: a port number",
+      "SEKISHO_PORT: must be a port number",
     );
   });
 

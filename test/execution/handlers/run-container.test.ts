@@ -123,7 +123,7 @@ describe("a configuration file", () => {
       "whose secrets are not there",
       { authenticator: { type: "bearer", tokens: [{ env: "TOKEN_A" }, { secretsManager: "token-b" }] } },
       {},
-      /TOKEN_A is not set[\s\S]*token-b must be an environment variable/,
+      /TOKEN_A is not set[\s\S]*token-b from Secrets Manager/,
     ],
     [
       "whose token could be guessed",
