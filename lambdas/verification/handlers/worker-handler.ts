@@ -69,7 +69,7 @@ export function createVerificationWorkerHandler({ config }: { config: unknown })
 
   const answerOperator = createOperatorHandler({
     ...stage.operator,
-    askQueue({ signal }) {
+    probeQueue({ signal }) {
       const command = new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ["QueueArn"] });
       return client.send(command, callLimits({ signal }));
     },
@@ -130,7 +130,7 @@ type StageWorker = {
   /** Returns the worker for one invocation, rebuilt if the live settings have changed. Never rejects. */
   current(): Promise<Worker>;
   /** The dependencies of operator requests, except the queue. */
-  operator: Omit<OperatorDependencies, "askQueue">;
+  operator: Omit<OperatorDependencies, "probeQueue">;
   /** Resolves when no background work is left and spans are sent. */
   settled(): Promise<void>;
 };
@@ -184,14 +184,14 @@ function createStageWorker(options: {
       return built.worker;
     },
     operator: {
-      async effective() {
+      async readEffectiveConfig() {
         const config = withExecutionAddress({ config: await live.current(), address });
         return { config, liveSettings: live.state() };
       },
       readSecret,
       slackApiUrl: apiUrl,
       aws,
-      askStore: ({ requestId }) => stores.store.get({ id: requestId }),
+      probeStore: ({ requestId }) => stores.store.get({ id: requestId }),
       log,
     },
     settled: async () => {
