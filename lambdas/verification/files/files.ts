@@ -1,7 +1,7 @@
 /** The interfaces for the files of messages and answers and for the file store, with the checks on file names and URLs. */
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
-import { sanitizeLine } from "../../shared/untrusted-input.ts";
+import { sanitizeLine, truncate } from "../../shared/untrusted-input.ts";
 import type { Task, TaskOutcome } from "../task/task.ts";
 
 /** A file cannot be transferred, and no retry will help. `outcome` says why. */
@@ -48,9 +48,7 @@ function cut(name: string): string {
   if (name.length <= maxLength) return name;
   const dot = name.lastIndexOf(".");
   const extension = dot > 0 && name.length - dot <= maxExtensionLength ? name.slice(dot) : "";
-  const kept = name.slice(0, maxLength - extension.length);
-  // The cut may have left half a surrogate pair.
-  return `${kept.isWellFormed() ? kept : kept.slice(0, -1)}${extension}`;
+  return truncate(name, maxLength - extension.length) + extension;
 }
 
 const domains = ["slack.com", "slack-gov.com"];

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import type { Config } from "../../shared/config/schema.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
+import { truncate } from "../../shared/untrusted-input.ts";
 import { hasFailedDelivery, type Task, type TaskOutcome, tokensSchema } from "../task/task.ts";
 
 const dayMs = 24 * 3600_000;
@@ -123,7 +124,10 @@ export function createHistoryEntry(options: {
     questions: question === undefined ? 0 : question.index + 1,
     ...(tokens !== undefined && { tokens }),
     ...(texts && {
-      texts: { question: cutText(message.text), ...(answer !== undefined && { answer: cutText(answer) }) },
+      texts: {
+        question: truncate(message.text, maxTextLength),
+        ...(answer !== undefined && { answer: truncate(answer, maxTextLength) }),
+      },
     }),
   };
 }
@@ -163,9 +167,4 @@ function toOutcomeEnd(outcome: TaskOutcome): HistoryEnd | undefined {
     case "unanswered":
       return { outcome: outcome.type };
   }
-}
-
-/** Never leaves half a surrogate pair at the end. */
-function cutText(text: string): string {
-  return text.slice(0, maxTextLength).replace(/[\ud800-\udbff]$/, "");
 }
