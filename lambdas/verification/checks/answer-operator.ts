@@ -134,10 +134,10 @@ export function createOperatorHandler(options: OperatorDependencies): OperatorHa
 }
 
 function redactCheck({ checked, redaction }: { checked: DestinationCheck; redaction: Redaction }): DestinationCheck {
-  const { text, methods } = checked;
+  const { summary, methods } = checked;
   return {
     ...checked,
-    text: redaction.text(text).slice(0, maxTextLength),
+    summary: redaction.text(summary).slice(0, maxTextLength),
     ...(methods === undefined ? {} : { methods: methods.map((method) => redaction.text(method)) }),
   };
 }
@@ -160,7 +160,7 @@ function limitAnswer(checked: DestinationCheck[]): DestinationCheck[] {
   if (isShort(checked)) return checked;
   const withoutMethods = checked.map(({ methods: _methods, ...rest }) => rest);
   if (isShort(withoutMethods)) return withoutMethods;
-  return withoutMethods.map((each) => ({ ...each, text: each.text.slice(0, 100) }));
+  return withoutMethods.map((each) => ({ ...each, summary: each.summary.slice(0, 100) }));
 }
 
 async function checkReach(probe: () => Promise<unknown>): Promise<Reach> {

@@ -26,7 +26,7 @@ export async function checkDestination(request: {
 }): Promise<DestinationCheck> {
   const { name, destination, address, timeoutMs, readSecret, open, signal } = request;
   const result = { name, address: address ?? "unknown" };
-  const unhealthy = (text: string): DestinationCheck => ({ ...result, health: "unhealthy", text });
+  const unhealthy = (summary: string): DestinationCheck => ({ ...result, health: "unhealthy", summary });
   if (address === undefined) {
     return unhealthy("The address of the stage's own Execution zone is not known. Deploy the stage again.");
   }

@@ -18,12 +18,12 @@ export type HealthRequest = {
 };
 
 /**
- * `unreachable` means that nothing responded. `text` is for people: the problem in the first sentence, then what to do. The only peer
+ * `unreachable` means that nothing responded. `summary` is for people: the problem in the first sentence, then what to do. The only peer
  * text in it is the peer's name, version and URL.
  */
 export type CheckResult = {
   health: "healthy" | "unhealthy" | "unreachable";
-  text: string;
+  summary: string;
   /** The methods in the destination's OpenRPC document. Absent without one. */
   methods?: string[];
 };
@@ -78,8 +78,8 @@ function toErrorResult(error: JsonRpcErrorObject, answered: AnsweredRequest): Ch
   const { reason, exact } = decodeError({ error, dialect, status: response.status });
   const canMean = (one: Reason) => (exact ? reason === one : listErrorCodes({ reason: one, dialect }).includes(code));
   if (healthRequest.healthyReasons.some(canMean)) return healthRequest.toCheckResult({ code });
-  const text = reasonText({ reason, authorizer });
-  if (text !== undefined && exact) return createUnhealthyResult(text);
+  const summary = reasonText({ reason, authorizer });
+  if (summary !== undefined && exact) return createUnhealthyResult(summary);
   if (reason === "internal" && exact)
     return createUnhealthyResult("It failed with an internal error. Look at its log.");
   return createUnhealthyResult(
@@ -94,8 +94,8 @@ function toStatusResult(status: number | undefined, authorizer: string): CheckRe
     return createUnhealthyResult(`Nothing accepts calls at this path${statusNote}. Check the url.`);
   if (status === undefined || status < 400)
     return createUnhealthyResult(`Its response is not JSON-RPC${statusNote}. Check the url.`);
-  const text = reasonText({ reason: statusToReason(status), authorizer });
-  return createUnhealthyResult(`${text ?? "It rejected the call."}${statusNote}`);
+  const summary = reasonText({ reason: statusToReason(status), authorizer });
+  return createUnhealthyResult(`${summary ?? "It rejected the call."}${statusNote}`);
 }
 
 function credentialHint(authorizer: string): string {
@@ -115,6 +115,6 @@ function credentialHint(authorizer: string): string {
   }
 }
 
-function createUnhealthyResult(text: string): CheckResult {
-  return { health: "unhealthy", text };
+function createUnhealthyResult(summary: string): CheckResult {
+  return { health: "unhealthy", summary };
 }

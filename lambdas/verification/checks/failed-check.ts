@@ -8,18 +8,18 @@ type CheckFailure = { thrown: unknown; address: string; authorizer: string; time
 export function createFailedCheck({ thrown, address, authorizer, timedOutMs }: CheckFailure): CheckResult {
   const error = toAnsweredError(SekishoError.from(thrown));
   const code = findCode(error);
-  const textBeforeSend =
+  const summaryBeforeSend =
     credentialText({ error, authorizer }) ?? invalidTokenText({ error, authorizer }) ?? cardFailureText(error);
-  if (textBeforeSend !== undefined) return { health: "unhealthy", text: textBeforeSend };
+  if (summaryBeforeSend !== undefined) return { health: "unhealthy", summary: summaryBeforeSend };
   if (timedOutMs !== undefined) return unreachable(`It did not answer within ${timedOutMs / 1000} s.`);
-  const text = code === undefined ? undefined : networkText({ code, address });
-  if (text !== undefined) return unreachable(text);
+  const summary = code === undefined ? undefined : networkText({ code, address });
+  if (summary !== undefined) return unreachable(summary);
   if ((error.reason === "unavailable" || error.reason === "ambiguous") && !hasAnswered(error)) {
     if (code !== undefined) return unreachable(`It closed the connection before it responded (${code}).`);
     if (error.undelivered) return unreachable(`Connecting to ${hostOf(address)} took too long.`);
     return unreachable("It did not respond in time, or it closed the connection.");
   }
-  return { health: "unhealthy", text: reasonText({ reason: error.reason, authorizer }) ?? error.message };
+  return { health: "unhealthy", summary: reasonText({ reason: error.reason, authorizer }) ?? error.message };
 }
 
 /** After a bare 503 nobody knows whether a task was stored, but a check only needs to know that the peer responded. */
@@ -100,8 +100,8 @@ function networkText({ code, address }: { code: string; address: string }): stri
   return undefined;
 }
 
-function unreachable(text: string): CheckResult {
-  return { health: "unreachable", text };
+function unreachable(summary: string): CheckResult {
+  return { health: "unreachable", summary };
 }
 
 /** Returns the first code in the chain of causes. */

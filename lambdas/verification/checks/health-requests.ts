@@ -46,8 +46,8 @@ const documentSchema = z.looseObject({
   methods: z.array(z.looseObject({ name: z.string() })).default([]),
 });
 
-function healthy(text: string): CheckResult {
-  return { health: "healthy", text };
+function healthy(summary: string): CheckResult {
+  return { health: "healthy", summary };
 }
 
 /** Removes control characters from a peer's text, because they could drive the terminal that shows it. */

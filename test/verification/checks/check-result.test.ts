@@ -24,8 +24,8 @@ describe("a peer that answers rpc.discover with a bare error", () => {
     ...dialectSchema.options.map((dialect): [Dialect, number] => [dialect, -32601]),
     ["a2a", -32004],
   ])("of dialect %s and number %d may not know the method, and is healthy", (dialect, code) => {
-    const text = `It speaks JSON-RPC, but does not support rpc.discover (error ${code}).`;
-    expect(checkResult({ dialect, error: { code } })).toEqual({ health: "healthy", text });
+    const summary = `It speaks JSON-RPC, but does not support rpc.discover (error ${code}).`;
+    expect(checkResult({ dialect, error: { code } })).toEqual({ health: "healthy", summary });
   });
 
   it.each<[Dialect, number, number]>([
@@ -40,14 +40,14 @@ describe("a peer that answers rpc.discover with a bare error", () => {
     ["zone", -32602, 200],
     ["zone", -1, 404],
   ])("of dialect %s and number %d, HTTP %d, may be unable to do anything, and is not", (dialect, code, status) => {
-    const { health, text } = checkResult({ dialect, error: { code }, status });
+    const { health, summary } = checkResult({ dialect, error: { code }, status });
     expect(health).toBe("unhealthy");
-    expect(text).toContain(`error ${code}, `);
+    expect(summary).toContain(`error ${code}, `);
   });
 
   it("is told by the HTTP status where that leaves one reason", () => {
     const error = { code: -32000 };
-    expect(checkResult({ dialect: "zone-strict", error, status: 401 }).text).toMatch(/authenticate/);
+    expect(checkResult({ dialect: "zone-strict", error, status: 401 }).summary).toMatch(/authenticate/);
   });
 });
 
@@ -86,27 +86,29 @@ describe("why nothing came back from a destination", () => {
     ["ECONNRESET", "(ECONNRESET)"],
   ])("is told by the code %s alone, and the peer counts as unreachable", (code, words) => {
     const checkResult = told("unavailable", failed(code));
-    expect(checkResult).toEqual({ health: "unreachable", text: expect.stringContaining(words) });
-    expect(checkResult.text).not.toContain(secret);
+    expect(checkResult).toEqual({ health: "unreachable", summary: expect.stringContaining(words) });
+    expect(checkResult.summary).not.toContain(secret);
   });
 
   it("is found where the cause has causes of its own, as a list of attempts has", () => {
     const cause = new Error("outer", { cause: failed("ECONNREFUSED") });
-    expect(told("unavailable", cause).text).toContain("Nothing is listening");
+    expect(told("unavailable", cause).summary).toContain("Nothing is listening");
   });
 
   it("is the time, unless the way to a credential took it", () => {
-    expect(told("ambiguous", new Error("aborted"), { timedOutMs: 1500 }).text).toBe("It did not answer within 1.5 s.");
+    expect(told("ambiguous", new Error("aborted"), { timedOutMs: 1500 }).summary).toBe(
+      "It did not answer within 1.5 s.",
+    );
     const issuer = told("unavailable", new CredentialError("TimeoutError"), { timedOutMs: 1500 });
-    expect(issuer).toEqual({ health: "unhealthy", text: expect.stringContaining("cannot be reached") });
+    expect(issuer).toEqual({ health: "unhealthy", summary: expect.stringContaining("cannot be reached") });
   });
 
   it("is no certificate's issuer where the certificate and its key cannot be used", () => {
     const cause = new CredentialError("ERR_OSSL_X509_KEY_VALUES_MISMATCH");
     const checkResult = told("unauthenticated", cause, { authorizer: "mtls" });
-    expect(checkResult).toEqual({ health: "unhealthy", text: expect.stringContaining("certificate and key") });
-    expect(checkResult.text).toContain("ERR_OSSL_X509_KEY_VALUES_MISMATCH");
-    expect(checkResult.text).not.toContain("issues");
+    expect(checkResult).toEqual({ health: "unhealthy", summary: expect.stringContaining("certificate and key") });
+    expect(checkResult.summary).toContain("ERR_OSSL_X509_KEY_VALUES_MISMATCH");
+    expect(checkResult.summary).not.toContain("issues");
   });
 
   it.each([
@@ -118,28 +120,30 @@ describe("why nothing came back from a destination", () => {
     const unsent = new SekishoError(reason, { cause, undelivered: true });
     expect(createFailedCheck({ thrown: unsent, ...peer })).toEqual({
       health: "unhealthy",
-      text: expect.stringContaining(words),
+      summary: expect.stringContaining(words),
     });
-    expect(createFailedCheck({ thrown: new SekishoError(reason), ...peer }).text).not.toContain("card");
+    expect(createFailedCheck({ thrown: new SekishoError(reason), ...peer }).summary).not.toContain("card");
   });
 
   it("is what the peer answered, and not the token, where a status came back before anything was sent", () => {
     const thrown = (cause: unknown) => new SekishoError("unauthenticated", { cause, undelivered: true });
     const peer = { address: "https://far.example/", authorizer: "bearer", timedOutMs: undefined };
     const answered = Object.assign(new Error(secret), { status: 401 });
-    expect(createFailedCheck({ thrown: thrown(answered), ...peer }).text).toMatch(/authenticate/);
-    expect(createFailedCheck({ thrown: thrown(undefined), ...peer }).text).toContain("not a valid token");
+    expect(createFailedCheck({ thrown: thrown(answered), ...peer }).summary).toMatch(/authenticate/);
+    expect(createFailedCheck({ thrown: thrown(undefined), ...peer }).summary).toContain("not a valid token");
   });
 
   it("is told without a code, too: no connection, no answer, or an answer of the platform that says little", () => {
     const undelivered = new SekishoError("unavailable", { cause: new Error("not connected"), undelivered: true });
     const peer = { address: "https://far.example/", authorizer: "sigv4", timedOutMs: undefined };
-    expect(createFailedCheck({ thrown: undelivered, ...peer }).text).toBe("Connecting to far.example took too long.");
-    expect(told("ambiguous", new Error("aborted")).text).toMatch(/^It did not respond in time/);
+    expect(createFailedCheck({ thrown: undelivered, ...peer }).summary).toBe(
+      "Connecting to far.example took too long.",
+    );
+    expect(told("ambiguous", new Error("aborted")).summary).toMatch(/^It did not respond in time/);
     const platform = told("ambiguous", { name: "", status: 500 }, { authorizer: "sigv4" });
     expect(platform).toEqual({
       health: "unhealthy",
-      text: expect.stringContaining("or a proxy in front of it failed"),
+      summary: expect.stringContaining("or a proxy in front of it failed"),
     });
   });
 
@@ -151,7 +155,7 @@ describe("why nothing came back from a destination", () => {
     ["payload_too_large", "maxResponseBytes"],
   ] as const)("is the platform's own refusal: %s", (reason, words) => {
     const checkResult = told(reason, { name: "AnException" }, { authorizer: "sigv4" });
-    expect(checkResult).toEqual({ health: "unhealthy", text: expect.stringContaining(words) });
+    expect(checkResult).toEqual({ health: "unhealthy", summary: expect.stringContaining(words) });
   });
 
   it("never ends in a text of the error where nothing is known of it", () => {
@@ -161,6 +165,6 @@ describe("why nothing came back from a destination", () => {
       authorizer: "none",
       timedOutMs: undefined,
     });
-    expect(checkResult.text).not.toContain(secret);
+    expect(checkResult.summary).not.toContain(secret);
   });
 });
