@@ -119,7 +119,7 @@ let the person in.`,
 configuration; 3 AWS not reachable.`,
   async run(run) {
     const { team, channel, user } = run.values;
-    const asking = readRequester({ team, channel, user });
+    const requester = readRequester({ team, channel, user });
     return withRuleZone(run, run.values, async (zone) => {
       const { configName, configured } = zone;
       const kept = (await readRules({ store: zone.store }))?.rules ?? [];
@@ -127,17 +127,17 @@ configuration; 3 AWS not reachable.`,
         ...kept.map(({ rule, number }) => ({ ...rule, name: `rule ${number}` })),
         ...configured.map((rule) => ({ ...rule, name: `a rule of ${configName}` })),
       ];
-      const { rule, byGroup } = matchRules({ rules, asking });
-      const where = `in ${asking.channel} of ${asking.team}`;
+      const { rule, byGroup } = matchRules({ rules, requester });
+      const where = `in ${requester.channel} of ${requester.team}`;
       if (rule !== undefined) {
-        run.print(`${asking.user} may ask ${where}, by ${formatNamed(rule)}`);
+        run.print(`${requester.user} may ask ${where}, by ${formatNamed(rule)}`);
         if (rule.name.endsWith(configName)) run.note(`${configName} holds ${zone.ofConfiguration}.`);
         return exitCodes.success;
       }
-      const none = `No rule ${zone.where} or of ${configName} lets ${asking.user} ask ${where}`;
+      const none = `No rule ${zone.where} or of ${configName} lets ${requester.user} ask ${where}`;
       const groups = byGroup.map((one) => `\n  ${formatNamed(one)}`).join("");
       run.print(groups === "" ? `${none}.` : `${none}, unless they are in the user group of:${groups}`);
-      run.print(`To let them in:\n  npx sekisho allow add ${formatRuleOptions(asking)}${zone.zoneOptionsText}`);
+      run.print(`To let them in:\n  npx sekisho allow add ${formatRuleOptions(requester)}${zone.zoneOptionsText}`);
       return exitCodes.failed;
     });
   },

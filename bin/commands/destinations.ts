@@ -187,8 +187,8 @@ function exitCodeOf(checked: readonly DestinationCheck[]): number {
   return checked.every(({ health }) => health === "unreachable") ? exitCodes.notReachable : exitCodes.failed;
 }
 
-function formatCheck({ name, address, health, words, methods, firstMs, secondMs }: DestinationCheck): string {
+function formatCheck({ name, address, health, summary, methods, firstMs, secondMs }: DestinationCheck): string {
   const times = firstMs === undefined ? "" : `, first call ${firstMs} ms, second ${secondMs} ms`;
   const known = methods === undefined ? "" : `\n  methods: ${methods.join(", ")}`;
-  return `${name}: ${health}${times}\n  ${address}\n  ${words}${known}`;
+  return `${name}: ${health}${times}\n  ${address}\n  ${summary}${known}`;
 }

@@ -249,9 +249,7 @@ describe("sekisho conformance without a token of AWS", () => {
     expect(await conformanceOfAws(env)).toMatchObject({
       code: 3,
       stdout: "",
-      stderr: expect.stringMatching(
-        /No credentials for it could be had\. The region of AWS STS is unknown.*AWS_REGION/,
-      ),
+      stderr: expect.stringMatching(/No credentials for it could be had\. The AWS region is not known.*AWS_REGION/),
     });
   });
 

@@ -94,7 +94,7 @@ describe("sekisho doctor where Slack and a destination are configured", () => {
     configured({ destinations: { far: far() }, routes: [{ destination: "far" }] });
     const ended = await machine.run([], { ...withSlack, PEER_TOKEN: "another" });
     expect(ended.code).toBe(1);
-    expect(ended.stdout).toMatch(/ ✗ far +It does not know the caller\.\n +→ Is the token or secret/);
+    expect(ended.stdout).toMatch(/ ✗ far +It could not authenticate the caller\.\n +→ Check that the token or secret/);
     expect(ended.stdout).toContain(" – app token");
   });
 });

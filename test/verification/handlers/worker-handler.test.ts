@@ -286,15 +286,15 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     { operator: "check_destinations", names: "first" },
   ])("refuse an event that is neither a batch nor an operator's request: %j", async (event) => {
     const handle = createVerificationWorkerHandler({ config });
-    await expect(handle(event, ofQueue)).rejects.toThrow(/not a batch of SQS/);
-    await expect(handle(event, ofOperator)).rejects.toThrow(/not a request of an operator/);
+    await expect(handle(event, ofQueue)).rejects.toThrow(/not an SQS batch/);
+    await expect(handle(event, ofOperator)).rejects.toThrow(/not an operator request/);
   });
 
   it("refuse a batch from an operator, who could forge messages with it", async () => {
     const handle = createVerificationWorkerHandler({ config });
     const { body, message } = askBody("let me in");
     for (const event of [{ Records: [recordOf(body)] }, { Records: [], operator: "check_worker" }]) {
-      await expect(handle(event as unknown, ofOperator)).rejects.toThrow(/not a request of an operator/);
+      await expect(handle(event as unknown, ofOperator)).rejects.toThrow(/not an operator request/);
     }
     expect(slack.thread({ channel: workspace.channel.id, ts: message.ts })).toHaveLength(1);
     expect(calls).toEqual([]);
@@ -304,7 +304,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     const handle = createVerificationWorkerHandler({ config });
     const request: unknown = { operator: "check_worker" };
     for (const invokedFunctionArn of [workerArn, `${workerArn}:$LATEST`, `${workerArn}:7`])
-      await expect(handle(request, { ...ofQueue, invokedFunctionArn })).rejects.toThrow(/not a batch of SQS/);
+      await expect(handle(request, { ...ofQueue, invokedFunctionArn })).rejects.toThrow(/not an SQS batch/);
     const event: unknown = { Records: [], operator: "check_worker" };
     expect(await handle(event, ofQueue)).toEqual({ batchItemFailures: [] });
     const message = JSON.stringify({ operator: "check_destinations" });
