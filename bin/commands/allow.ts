@@ -25,8 +25,8 @@ message must fit every field of at least one rule.`,
   exits: awsExits("it cannot be read"),
   async run(run) {
     return withRuleZone(run, run.values, async ({ where, store, configured, configName, ofConfiguration }) => {
-      const kept = (await readRules({ store }))?.rules ?? [];
-      const added = kept.map(({ addedAtMs, ...one }) => ({ ...one, addedAt: new Date(addedAtMs).toISOString() }));
+      const stored = (await readRules({ store }))?.rules ?? [];
+      const added = stored.map(({ addedAtMs, ...one }) => ({ ...one, addedAt: new Date(addedAtMs).toISOString() }));
       const lines = run.values.json
         ? [
             ...added.map(({ rule, ...one }) => JSON.stringify({ source: "added", ...one, ...rule })),
@@ -57,7 +57,7 @@ five minutes; the app needs the scope usergroups:read.`,
     const { team, channel, user, group, label } = run.values;
     const rule = readRule({ team, channel, user, group, label });
     return withRuleZone(run, run.values, async ({ where, store, sinceWhen, configured, configName }) => {
-      const added = await changeRules({ store, decide: (kept) => withRule({ kept, rule, nowMs: Date.now() }) });
+      const added = await changeRules({ store, decide: (stored) => withRule({ stored, rule, nowMs: Date.now() }) });
       const text = `rule ${added.rule.number} ${where}: ${formatRule(added.rule.rule)}`;
       run.print(added.isNew ? `Added ${text}\nIt holds ${sinceWhen}.` : `Nothing to add: it is ${text}`);
       if (configured.some((one) => isSame(one, rule))) run.note(`Note: ${configName} has the same rule.`);
@@ -76,16 +76,16 @@ configuration are removed in the configuration.`,
   options: { ...fieldOptions, ...zoneOptions },
   exits: awsExits("there is no such rule"),
   async run(run) {
-    const meant = readRuleReference({ positionals: run.positionals, fields: readRuleFields(run.values) });
+    const reference = readRuleReference({ positionals: run.positionals, fields: readRuleFields(run.values) });
     return withRuleZone(run, run.values, async (zone) => {
       const { where, store, configured, configName } = zone;
-      const { rule } = await changeRules({ store, decide: (kept) => withoutRule({ kept, meant }) });
+      const { rule } = await changeRules({ store, decide: (stored) => withoutRule({ stored, reference }) });
       if (rule !== undefined) {
         run.print(`Removed rule ${rule.number} ${where}: ${formatRule(rule.rule)}\nIt is gone ${zone.sinceWhen}.`);
         return exitCodes.success;
       }
-      const isConfigured = typeof meant !== "number" && configured.some((one) => isSame(one, meant));
-      const name = typeof meant === "number" ? `number ${meant}` : formatRule(meant);
+      const isConfigured = typeof reference !== "number" && configured.some((one) => isSame(one, reference));
+      const name = typeof reference === "number" ? `number ${reference}` : formatRule(reference);
       run.note(
         isConfigured
           ? `That rule is one of ${configName}: remove it there. It is gone ${zone.ofConfiguration}.`
@@ -122,9 +122,9 @@ configuration; 3 AWS not reachable.`,
     const asking = readRequester({ team, channel, user });
     return withRuleZone(run, run.values, async (zone) => {
       const { configName, configured } = zone;
-      const kept = (await readRules({ store: zone.store }))?.rules ?? [];
+      const stored = (await readRules({ store: zone.store }))?.rules ?? [];
       const rules: NamedRule[] = [
-        ...kept.map(({ rule, number }) => ({ ...rule, name: `rule ${number}` })),
+        ...stored.map(({ rule, number }) => ({ ...rule, name: `rule ${number}` })),
         ...configured.map((rule) => ({ ...rule, name: `a rule of ${configName}` })),
       ];
       const { rule, byGroup } = matchRules({ rules, asking });

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { type ConfigLocation, configDirectory, configPath, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { AgentConfig, Config } from "../../lambdas/shared/config/schema.ts";
 import { formatSecretName, hasSecret } from "../../lambdas/shared/config/secrets.ts";
-import { findExecutionPlace } from "../../lambdas/shared/config/stage-config.ts";
+import { findExecutionTarget } from "../../lambdas/shared/config/stage-config.ts";
 import type { Stage } from "../../lambdas/shared/config/stage-schema.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { pushLiveSettings } from "../../lib/cli/aws/push-live-settings.ts";
@@ -55,7 +55,7 @@ function agentText(agent: AgentConfig): string {
 
 function stageText(stage: Stage): string {
   const { verification, execution } = stage;
-  const target = findExecutionPlace(stage);
+  const target = findExecutionTarget(stage);
   const where = target === undefined ? "" : ` in ${target.account}, ${target.region}`;
   return `Verification in ${verification.account}, ${verification.region}; Execution ${execution.kind}${where}`;
 }

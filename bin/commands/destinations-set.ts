@@ -51,7 +51,7 @@ refuse. Tasks under way stay where they are; only later messages go to the new p
 
     const changes = change.text !== text;
     print(changes ? changeText({ change, key, destination }) : `${path} already has this route.`);
-    for (const [index, route] of config.routes.slice(0, change.place - 1).entries()) {
+    for (const [index, route] of config.routes.slice(0, change.position - 1).entries()) {
       if (isOverlapping(route, key))
         note(`Note: route ${index + 1}, ${formatRouteKey(route)}, comes first and keeps the messages that fit it.`);
     }
@@ -88,8 +88,8 @@ function namesIn(positionals: string[]): string[] {
 
 type ShownChange = { change: RouteChange; key: RouteKey; destination: string[] };
 
-function changeText({ change: { place, before }, key, destination }: ShownChange): string {
-  const where = `route ${place}, ${formatRouteKey(key)}`;
+function changeText({ change: { position, before }, key, destination }: ShownChange): string {
+  const where = `route ${position}, ${formatRouteKey(key)}`;
   if (before === undefined) return `+ ${where}: ${orderText(destination)}`;
   return `  ${where}: ${orderText(before)} -> ${orderText(destination)}`;
 }

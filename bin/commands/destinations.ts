@@ -89,9 +89,9 @@ function possibleText({ routes, known, possible }: PossibleRoutes): string {
     known.text !== undefined && "with that text",
     "goes to",
   ];
-  const lines = possible.map(({ place, destination, certain }) => {
-    const when = certain ? "" : `if ${formatRouteKey(describeUnknown(routes[place - 1], known))}: `;
-    return `  ${when}${orderText(destination)} (route ${place})`;
+  const lines = possible.map(({ position, destination, certain }) => {
+    const when = certain ? "" : `if ${formatRouteKey(describeUnknown(routes[position - 1], known))}: `;
+    return `  ${when}${orderText(destination)} (route ${position})`;
   });
   if (!possible.some(({ certain }) => certain)) lines.push("  else nowhere: no route fits, and the user learns so");
   return `${message.filter(Boolean).join(" ")}\n${lines.join("\n")}`;
@@ -187,8 +187,8 @@ function exitCodeOf(checked: readonly DestinationCheck[]): number {
   return checked.every(({ health }) => health === "unreachable") ? exitCodes.notReachable : exitCodes.failed;
 }
 
-function formatCheck({ name, address, health, words, methods, firstMs, secondMs }: DestinationCheck): string {
+function formatCheck({ name, address, health, summary, methods, firstMs, secondMs }: DestinationCheck): string {
   const times = firstMs === undefined ? "" : `, first call ${firstMs} ms, second ${secondMs} ms`;
   const known = methods === undefined ? "" : `\n  methods: ${methods.join(", ")}`;
-  return `${name}: ${health}${times}\n  ${address}\n  ${words}${known}`;
+  return `${name}: ${health}${times}\n  ${address}\n  ${summary}${known}`;
 }

@@ -7,7 +7,7 @@ import { AwsSolutionsChecks, ServerlessChecks } from "cdk-nag";
 import type { Construct } from "constructs";
 import { ConfigError } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { createStageConfig, findExecutionPlace } from "../../lambdas/shared/config/stage-config.ts";
+import { createStageConfig, findExecutionTarget } from "../../lambdas/shared/config/stage-config.ts";
 import { createWriteBundle } from "./bundle/bundle.ts";
 import { projectDirectory } from "./bundle/entry.ts";
 import { ExecutionStack } from "./execution-stack.ts";
@@ -39,7 +39,7 @@ export function synthesize({ config, configDirectory, stageName, outdir }: Stage
   const { verification } = stage;
   const named = (zone: ZoneStack) => ({ stackName: formatStackName({ stageName, zone }) });
   const identity = new IdentityStack(app, "Identity", { ...named("Identity"), env: verification, stageName });
-  const target = findExecutionPlace(stage);
+  const target = findExecutionTarget(stage);
   const execution =
     target &&
     new ExecutionStack(app, "Execution", {

@@ -6,7 +6,7 @@ import { CfnParameter as SsmParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import { operatorAlias } from "../../lambdas/shared/config/aws-environment.ts";
 import { createFingerprints } from "../../lambdas/shared/config/live-settings.ts";
-import { findExecutionPlace } from "../../lambdas/shared/config/stage-config.ts";
+import { findExecutionTarget } from "../../lambdas/shared/config/stage-config.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { createAlarms, watchRuntime, watchVerification } from "./constructs/alarms.ts";
 import { destinationSecrets, permitDestinations } from "./constructs/destination-permissions.ts";
@@ -71,7 +71,7 @@ export class VerificationStack extends Stack {
       visibility,
       deadLetters: { queue: deadLetters, maxReceiveCount },
     });
-    const target = findExecutionPlace(stage);
+    const target = findExecutionTarget(stage);
     const completions = target && [
       createCompletionQueue(this, "Completions", { stageName, key, visibility, senderAccount: target.account }),
     ];

@@ -131,10 +131,10 @@ export function createOperatorHandler(options: OperatorDependencies): OperatorHa
 }
 
 function redactCheck({ checked, redaction }: { checked: DestinationCheck; redaction: Redaction }): DestinationCheck {
-  const { words, methods } = checked;
+  const { summary, methods } = checked;
   return {
     ...checked,
-    words: redaction.text(words).slice(0, mostText),
+    summary: redaction.text(summary).slice(0, mostText),
     ...(methods === undefined ? {} : { methods: methods.map((method) => redaction.text(method)) }),
   };
 }
@@ -157,7 +157,7 @@ function limitAnswer(checked: DestinationCheck[]): DestinationCheck[] {
   if (isShort(checked)) return checked;
   const withoutMethods = checked.map(({ methods: _methods, ...rest }) => rest);
   if (isShort(withoutMethods)) return withoutMethods;
-  return withoutMethods.map((each) => ({ ...each, words: each.words.slice(0, 100) }));
+  return withoutMethods.map((each) => ({ ...each, summary: each.summary.slice(0, 100) }));
 }
 
 async function checkReach(ask: () => Promise<unknown>): Promise<Reach> {

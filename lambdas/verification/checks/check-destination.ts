@@ -26,7 +26,7 @@ export async function checkDestination(request: {
 }): Promise<DestinationCheck> {
   const { name, destination, address, timeoutMs, readSecret, open, signal } = request;
   const result = { name, address: address ?? "unknown" };
-  const unhealthy = (words: string): DestinationCheck => ({ ...result, health: "unhealthy", words });
+  const unhealthy = (summary: string): DestinationCheck => ({ ...result, health: "unhealthy", summary });
   if (address === undefined) {
     return unhealthy("The address of the stage's own Execution zone is unknown. Deploy the stage again.");
   }

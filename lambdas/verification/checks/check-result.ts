@@ -17,10 +17,10 @@ export type HealthRequest = {
   toCheckResult(answer: { result: unknown } | { code: number }): CheckResult;
 };
 
-/** `unreachable` means that nothing answered. `words` is for people. The only peer text in it is the peer's own name and version. */
+/** `unreachable` means that nothing answered. `summary` is for people. The only peer text in it is the peer's own name and version. */
 export type CheckResult = {
   health: "healthy" | "unhealthy" | "unreachable";
-  words: string;
+  summary: string;
   /** The methods in the destination's OpenRPC document. Absent without one. */
   methods?: string[];
 };
@@ -75,8 +75,8 @@ function toErrorResult(error: JsonRpcErrorObject, answered: AnsweredRequest): Ch
   const { reason, exact } = decodeError({ error, dialect, status: response.status });
   const mayMean = (one: Reason) => (exact ? reason === one : listErrorCodes({ reason: one, dialect }).includes(code));
   if (question.understood.some(mayMean)) return question.toCheckResult({ code });
-  const words = reasonText({ reason, authorizer });
-  if (words !== undefined && exact) return createUnhealthyResult(words);
+  const summary = reasonText({ reason, authorizer });
+  if (summary !== undefined && exact) return createUnhealthyResult(summary);
   if (reason === "internal" && exact) return createUnhealthyResult("It fails with an internal error. Look at its log.");
   return createUnhealthyResult(
     `It answers with an error that does not say whether it could be used (error ${code}). Look at its log.`,
@@ -89,8 +89,8 @@ function withoutEnvelope(status: number | undefined, authorizer: string): CheckR
     return createUnhealthyResult(`There is nothing to call at this path${statusNote}: check the url.`);
   if (status === undefined || status < 400)
     return createUnhealthyResult(`Its answer is not JSON-RPC${statusNote}: check the url.`);
-  const words = reasonText({ reason: statusToReason(status), authorizer });
-  return createUnhealthyResult(`${words ?? "It refuses the call."}${statusNote}`);
+  const summary = reasonText({ reason: statusToReason(status), authorizer });
+  return createUnhealthyResult(`${summary ?? "It refuses the call."}${statusNote}`);
 }
 
 function credentialHint(authorizer: string): string {
@@ -110,6 +110,6 @@ function credentialHint(authorizer: string): string {
   }
 }
 
-function createUnhealthyResult(words: string): CheckResult {
-  return { health: "unhealthy", words };
+function createUnhealthyResult(summary: string): CheckResult {
+  return { health: "unhealthy", summary };
 }

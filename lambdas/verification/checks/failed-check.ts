@@ -10,16 +10,16 @@ export function createFailedCheck({ thrown, address, authorizer, timedOutMs }: C
   const code = codeIn(error);
   const before =
     credentialText({ error, authorizer }) ?? secretFailureText({ error, authorizer }) ?? cardFailureText(error);
-  if (before !== undefined) return { health: "unhealthy", words: before };
+  if (before !== undefined) return { health: "unhealthy", summary: before };
   if (timedOutMs !== undefined) return unreachable(`It did not answer within ${timedOutMs / 1000} s.`);
-  const words = code === undefined ? undefined : networkText({ code, address });
-  if (words !== undefined) return unreachable(words);
+  const summary = code === undefined ? undefined : networkText({ code, address });
+  if (summary !== undefined) return unreachable(summary);
   if ((error.reason === "unavailable" || error.reason === "ambiguous") && !hasAnswered(error)) {
     if (code !== undefined) return unreachable(`The connection ended before an answer came (${code}).`);
     if (error.undelivered) return unreachable(`The connection to ${hostOf(address)} did not open in time.`);
     return unreachable("No answer came in time, or the connection ended without one.");
   }
-  return { health: "unhealthy", words: reasonText({ reason: error.reason, authorizer }) ?? error.message };
+  return { health: "unhealthy", summary: reasonText({ reason: error.reason, authorizer }) ?? error.message };
 }
 
 /** A bare 503 makes a task's outcome ambiguous, but for a check it is an answer. */
@@ -99,8 +99,8 @@ function networkText({ code, address }: { code: string; address: string }): stri
   return undefined;
 }
 
-function unreachable(words: string): CheckResult {
-  return { health: "unreachable", words };
+function unreachable(summary: string): CheckResult {
+  return { health: "unreachable", summary };
 }
 
 /** Returns the first code in the chain of causes. */

@@ -45,8 +45,8 @@ const documentSchema = z.looseObject({
   methods: z.array(z.looseObject({ name: z.string() })).default([]),
 });
 
-function healthy(words: string): CheckResult {
-  return { health: "healthy", words };
+function healthy(summary: string): CheckResult {
+  return { health: "healthy", summary };
 }
 
 /** Removes control characters from a peer's text, which goes to a terminal. */

@@ -23,7 +23,7 @@ const checkedSchema = z.strictObject({
   name: z.string(),
   address: z.string(),
   health: z.enum(["healthy", "unhealthy", "unreachable"]),
-  words: z.string(),
+  summary: z.string(),
   methods: z.array(z.string()).exactOptional(),
   firstMs: z.number().exactOptional(),
   secondMs: z.number().exactOptional(),

@@ -29,12 +29,12 @@ export async function checkInStage({ names, ...worker }: StageCheck): Promise<De
   const { config, stageName } = worker;
   const request = { operator: "check_destinations" as const, ...(names && { names: [...names] }) };
   const { checked, unknown } = await askWorker({ ...worker, request, answerSchema: destinationsAnswerSchema });
-  const words = `It is not deployed. npx cdk deploy --all -c stage=${stageName} deploys it.`;
+  const summary = `It is not deployed. npx cdk deploy --all -c stage=${stageName} deploys it.`;
   return [
     ...checked,
     ...unknown.map((name): DestinationCheck => {
       const destination = Object.hasOwn(config.destinations, name) ? config.destinations[name] : undefined;
-      return { name, address: (destination && toAddress(destination)) ?? "unknown", health: "unhealthy", words };
+      return { name, address: (destination && toAddress(destination)) ?? "unknown", health: "unhealthy", summary };
     }),
   ];
 }

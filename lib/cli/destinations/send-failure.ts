@@ -65,8 +65,8 @@ const callReasons: readonly ClientReason[] = [
 function explainError({ error, address, authorizer }: FailedTask): { why: string; isUnreachable: boolean } {
   const { reason, message } = error;
   if (reason === "ambiguous" || reason === "unavailable" || credentialText({ error, authorizer }) !== undefined) {
-    const { health, words } = createFailedCheck({ thrown: error, address, authorizer, timedOutMs: undefined });
-    return { why: words, isUnreachable: health === "unreachable" };
+    const { health, summary } = createFailedCheck({ thrown: error, address, authorizer, timedOutMs: undefined });
+    return { why: summary, isUnreachable: health === "unreachable" };
   }
   return { why: cardFailureText(error) ?? reasonText({ reason, authorizer }) ?? message, isUnreachable: false };
 }

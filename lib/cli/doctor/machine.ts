@@ -126,9 +126,9 @@ export function createLocalGroups({ config, environment, location, closes, signa
   ];
 }
 
-export function toFinding({ name, health, words, firstMs }: DestinationCheck, stageOption = ""): Finding {
-  if (health === "healthy") return ok(firstMs === undefined ? words : `${words} (${firstMs} ms)`);
-  return failedAs(words, `Check it and its address, then run npx sekisho destinations check ${name}${stageOption}.`);
+export function toFinding({ name, health, summary, firstMs }: DestinationCheck, stageOption = ""): Finding {
+  if (health === "healthy") return ok(firstMs === undefined ? summary : `${summary} (${firstMs} ms)`);
+  return failedAs(summary, `Check it and its address, then run npx sekisho destinations check ${name}${stageOption}.`);
 }
 
 /** Names the secrets, and never shows their values. */

@@ -109,7 +109,7 @@ function openHealth({ config: location, stage, executionPort, signal }: HealthSo
     async check({ effective, name }) {
       const { named, config } = effective;
       const destination = config.destinations[name];
-      const unknown = (text: string) => ({ name, address: "unknown", health: "unhealthy" as const, words: text });
+      const unknown = (text: string) => ({ name, address: "unknown", health: "unhealthy" as const, summary: text });
       if (destination === undefined) return unknown("It is gone.");
       if (named === undefined)
         return checkFromHere({ config, location, name, destination, executionPort: port, signal });

@@ -115,7 +115,7 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     const users = Array.from({ length: 6 }, (_, index) => `U${index}`);
     const store = place.engine.taskStore({ parse: parseStoredRules });
     const add = (user: string) =>
-      changeRules({ store, decide: (kept) => withRule({ kept, rule: { user }, nowMs: Date.now() }) });
+      changeRules({ store, decide: (stored) => withRule({ stored, rule: { user }, nowMs: Date.now() }) });
     await Promise.all(users.map(add));
     const rules = (await listed()) as { number: number; source: string; user?: string }[];
     expect(rules.map(({ user }) => user).sort()).toEqual(users);
@@ -233,8 +233,8 @@ describe("the set of rules", () => {
   it("says so when it is full, and names what would be shorter", () => {
     const rules = (count: number, label?: string) =>
       Array.from({ length: count }, (_, index) => ({ rule: { user: `U${index}`, label }, number: 1, addedAtMs: 0 }));
-    const add = (kept: ReturnType<typeof rules>) => () =>
-      withRule({ kept: { ...noStoredRules(), rules: kept }, rule: { user: "W1" }, nowMs: 0 });
+    const add = (added: ReturnType<typeof rules>) => () =>
+      withRule({ stored: { ...noStoredRules(), rules: added }, rule: { user: "W1" }, nowMs: 0 });
     expect(add(rules(maxRules - 1))).not.toThrow();
     expect(add(rules(maxRules))).toThrow("user group");
     // Long labels fill the record before there are so many.

@@ -99,7 +99,7 @@ describe("sekisho destinations check", () => {
     const ended = await check({ here: { transport: "in-process" } }, ["--json"]);
     expect(ended.code).toBe(0);
     const [row] = rowsOf(ended.stdout);
-    expect(row).toMatchObject({ name: "here", health: "healthy", words: `Sekisho zone contract ${contractVersion}` });
+    expect(row).toMatchObject({ name: "here", health: "healthy", summary: `Sekisho zone contract ${contractVersion}` });
     expect(row.methods).toContain("execute_task");
   });
 
@@ -108,7 +108,7 @@ describe("sekisho destinations check", () => {
     const ended = await check(Object.fromEntries(names.map((name) => [name, at(`${peer.url}/${name}`)])), ["--json"]);
     expect(ended.code).toBe(1);
     const told = Object.fromEntries(
-      rowsOf(ended.stdout).map(({ name, health, words }) => [name, `${health}: ${words}`]),
+      rowsOf(ended.stdout).map(({ name, health, summary }) => [name, `${health}: ${summary}`]),
     );
     expect(told).toEqual({
       "knows-no-discover": expect.stringMatching(/^healthy: .*does not know rpc.discover \(error -32601\)/),
@@ -131,7 +131,7 @@ describe("sekisho destinations check", () => {
   it("says of one that is silent how long it was waited for", async () => {
     const ended = await check({ one: at(`${peer.url}/is-silent`) }, ["--json"], {}, 400);
     expect(ended.code).toBe(3);
-    expect(rowsOf(ended.stdout)).toMatchObject([{ health: "unreachable", words: "It did not answer within 0.4 s." }]);
+    expect(rowsOf(ended.stdout)).toMatchObject([{ health: "unreachable", summary: "It did not answer within 0.4 s." }]);
   });
 
   it("exits with 3 where none answers, and says what the network or TLS said", async () => {
@@ -150,7 +150,7 @@ describe("sekisho destinations check", () => {
     );
     await tls.close();
     expect(ended.code).toBe(3);
-    expect(rowsOf(ended.stdout).map(({ words }) => words)).toEqual([
+    expect(rowsOf(ended.stdout).map(({ summary }) => summary)).toEqual([
       `Nobody listens at 127.0.0.1:${port}: is it started, and is the port right?`,
       expect.stringMatching(/^The certificate of 127.0.0.1:\d+ is not trusted/),
       expect.stringMatching(/^TLS with 127.0.0.1:\d+ fails/),
@@ -226,7 +226,7 @@ describe("sekisho destinations check with credentials of AWS", () => {
       commandHere(["destinations", "check", ...names, "--stage", "prod", "--json", "--config", config], aws.env);
     const without = await run();
     expect(without.code).toBe(1);
-    expect(rowsOf(without.stdout)[1].words).toMatch(/^Its secret sekisho\/prod\/FAR_TOKEN cannot be read/);
+    expect(rowsOf(without.stdout)[1].summary).toMatch(/^Its secret sekisho\/prod\/FAR_TOKEN cannot be read/);
     aws.secrets.all.set("sekisho/prod/FAR_TOKEN", { value: token });
     // The operator may not read it.
     aws.refusals.set("secretsmanager:GetSecretValue", { status: 400, name: "AccessDeniedException" });
@@ -238,7 +238,7 @@ describe("sekisho destinations check with credentials of AWS", () => {
     const one = await run("added");
     expect(one.code).toBe(1);
     expect(rowsOf(one.stdout)).toEqual([
-      expect.objectContaining({ words: expect.stringMatching(/^It is not deployed/) }),
+      expect.objectContaining({ summary: expect.stringMatching(/^It is not deployed/) }),
     ]);
     expect(await run("nobody")).toMatchObject(failing(2, "Known: local, far, added"));
     const deployed = JSON.parse(aws.stacks.get("Sekisho-prod-Verification")?.DeployedDestinations ?? "{}");
@@ -334,8 +334,8 @@ async function checkAgents(destinations: Record<string, unknown>, env: Record<st
   return { code: ended.code, told: Object.fromEntries(rows.map((row) => toNameAndText(JSON.parse(row)))) };
 }
 
-function toNameAndText({ name, health, words }: Record<string, string>): [string | undefined, string] {
-  return [name, `${health}: ${words}`];
+function toNameAndText({ name, health, summary }: Record<string, string>): [string | undefined, string] {
+  return [name, `${health}: ${summary}`];
 }
 
 describe("sekisho destinations check of an A2A agent", () => {

@@ -42,7 +42,7 @@ async function answer({ count = 1, says }: { count?: number; says: (given: strin
   const request = { operator: "check_destinations" } as const;
   const signal = AbortSignal.timeout(60_000);
   const text = JSON.stringify(await answerOperator({ request, remainingMs: 60_000, signal }));
-  return { text, checked: JSON.parse(text).checked as { health: string; words: string; methods?: string[] }[] };
+  return { text, checked: JSON.parse(text).checked as { health: string; summary: string; methods?: string[] }[] };
 }
 
 describe("the answer to an operator", () => {

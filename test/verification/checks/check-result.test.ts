@@ -24,8 +24,8 @@ describe("a peer that answers rpc.discover with a bare error", () => {
     ...dialectSchema.options.map((dialect): [Dialect, number] => [dialect, -32601]),
     ["a2a", -32004],
   ])("of dialect %s and number %d may not know the method, and is healthy", (dialect, code) => {
-    const words = `It answers JSON-RPC, and does not know rpc.discover (error ${code}).`;
-    expect(checkResult({ dialect, error: { code } })).toEqual({ health: "healthy", words });
+    const summary = `It answers JSON-RPC, and does not know rpc.discover (error ${code}).`;
+    expect(checkResult({ dialect, error: { code } })).toEqual({ health: "healthy", summary });
   });
 
   it.each<[Dialect, number, number]>([
@@ -40,14 +40,14 @@ describe("a peer that answers rpc.discover with a bare error", () => {
     ["zone", -32602, 200],
     ["zone", -1, 404],
   ])("of dialect %s and number %d, HTTP %d, may be unable to do anything, and is not", (dialect, code, status) => {
-    const { health, words } = checkResult({ dialect, error: { code }, status });
+    const { health, summary } = checkResult({ dialect, error: { code }, status });
     expect(health).toBe("unhealthy");
-    expect(words).toContain(`does not say whether it could be used (error ${code})`);
+    expect(summary).toContain(`does not say whether it could be used (error ${code})`);
   });
 
   it("is told by the HTTP status where that leaves one reason", () => {
     const error = { code: -32000 };
-    expect(checkResult({ dialect: "zone-strict", error, status: 401 }).words).toMatch(/^It does not know the caller/);
+    expect(checkResult({ dialect: "zone-strict", error, status: 401 }).summary).toMatch(/^It does not know the caller/);
   });
 });
 
@@ -84,51 +84,53 @@ describe("why nothing came back from a destination", () => {
     ["DEPTH_ZERO_SELF_SIGNED_CERT", "is not trusted"],
     ["EPROTO", "TLS with far.example:8443 fails (EPROTO)"],
     ["ECONNRESET", "ended before an answer came (ECONNRESET)"],
-  ])("is told by the code %s alone, and the peer counts as unreachable", (code, words) => {
+  ])("is told by the code %s alone, and the peer counts as unreachable", (code, summary) => {
     const checkResult = told("unavailable", failed(code));
-    expect(checkResult).toEqual({ health: "unreachable", words: expect.stringContaining(words) });
-    expect(checkResult.words).not.toContain(secret);
+    expect(checkResult).toEqual({ health: "unreachable", summary: expect.stringContaining(summary) });
+    expect(checkResult.summary).not.toContain(secret);
   });
 
   it("is found where the cause has causes of its own, as a list of attempts has", () => {
     const cause = new Error("outer", { cause: failed("ECONNREFUSED") });
-    expect(told("unavailable", cause).words).toContain("Nobody listens");
+    expect(told("unavailable", cause).summary).toContain("Nobody listens");
   });
 
   it("is the time, unless the way to a credential took it", () => {
-    expect(told("ambiguous", new Error("aborted"), { timedOutMs: 1500 }).words).toBe("It did not answer within 1.5 s.");
+    expect(told("ambiguous", new Error("aborted"), { timedOutMs: 1500 }).summary).toBe(
+      "It did not answer within 1.5 s.",
+    );
     const issuer = told("unavailable", new CredentialError("TimeoutError"), { timedOutMs: 1500 });
-    expect(issuer).toEqual({ health: "unhealthy", words: expect.stringContaining("cannot be reached") });
+    expect(issuer).toEqual({ health: "unhealthy", summary: expect.stringContaining("cannot be reached") });
   });
 
   it("is no certificate's issuer where the certificate and its key cannot be used", () => {
     const cause = new CredentialError("ERR_OSSL_X509_KEY_VALUES_MISMATCH");
     const checkResult = told("unauthenticated", cause, { authorizer: "mtls" });
-    expect(checkResult).toEqual({ health: "unhealthy", words: expect.stringContaining("do they belong together") });
-    expect(checkResult.words).toContain("ERR_OSSL_X509_KEY_VALUES_MISMATCH");
-    expect(checkResult.words).not.toContain("issues");
+    expect(checkResult).toEqual({ health: "unhealthy", summary: expect.stringContaining("do they belong together") });
+    expect(checkResult.summary).toContain("ERR_OSSL_X509_KEY_VALUES_MISMATCH");
+    expect(checkResult.summary).not.toContain("issues");
   });
 
   it.each([
     ["invalid_response", "At the card's address is no agent card"],
     ["version_not_supported", "names no JSON-RPC interface of a version"],
-  ] as const)("is an agent card that cannot be used, where %s comes before anything was sent", (reason, words) => {
+  ] as const)("is an agent card that cannot be used, where %s comes before anything was sent", (reason, summary) => {
     const cause = new Error(secret);
     const peer = { address: "https://far.example/", authorizer: "bearer", timedOutMs: undefined };
     const unsent = new SekishoError(reason, { cause, undelivered: true });
     expect(createFailedCheck({ thrown: unsent, ...peer })).toEqual({
       health: "unhealthy",
-      words: expect.stringContaining(words),
+      summary: expect.stringContaining(summary),
     });
-    expect(createFailedCheck({ thrown: new SekishoError(reason), ...peer }).words).not.toContain("card");
+    expect(createFailedCheck({ thrown: new SekishoError(reason), ...peer }).summary).not.toContain("card");
   });
 
   it("is what the peer answered, and not the token, where a status came back before anything was sent", () => {
     const thrown = (cause: unknown) => new SekishoError("unauthenticated", { cause, undelivered: true });
     const peer = { address: "https://far.example/", authorizer: "bearer", timedOutMs: undefined };
     const answered = Object.assign(new Error(secret), { status: 401 });
-    expect(createFailedCheck({ thrown: thrown(answered), ...peer }).words).toMatch(/^It does not know the caller/);
-    expect(createFailedCheck({ thrown: thrown(undefined), ...peer }).words).toContain(
+    expect(createFailedCheck({ thrown: thrown(answered), ...peer }).summary).toMatch(/^It does not know the caller/);
+    expect(createFailedCheck({ thrown: thrown(undefined), ...peer }).summary).toContain(
       "not a credential that can be sent",
     );
   });
@@ -136,14 +138,14 @@ describe("why nothing came back from a destination", () => {
   it("is told without a code, too: no connection, no answer, or an answer of the platform that says little", () => {
     const undelivered = new SekishoError("unavailable", { cause: new Error("not connected"), undelivered: true });
     const peer = { address: "https://far.example/", authorizer: "sigv4", timedOutMs: undefined };
-    expect(createFailedCheck({ thrown: undelivered, ...peer }).words).toBe(
+    expect(createFailedCheck({ thrown: undelivered, ...peer }).summary).toBe(
       "The connection to far.example did not open in time.",
     );
-    expect(told("ambiguous", new Error("aborted")).words).toMatch(/^No answer came in time/);
+    expect(told("ambiguous", new Error("aborted")).summary).toMatch(/^No answer came in time/);
     const platform = told("ambiguous", { name: "", status: 500 }, { authorizer: "sigv4" });
     expect(platform).toEqual({
       health: "unhealthy",
-      words: expect.stringContaining("It failed, or something in front of it"),
+      summary: expect.stringContaining("It failed, or something in front of it"),
     });
   });
 
@@ -153,9 +155,9 @@ describe("why nothing came back from a destination", () => {
     ["rate_limited", "fewer calls"],
     ["invalid_response", "The answer is not JSON"],
     ["payload_too_large", "maxResponseBytes"],
-  ] as const)("is the platform's own refusal: %s", (reason, words) => {
+  ] as const)("is the platform's own refusal: %s", (reason, summary) => {
     const checkResult = told(reason, { name: "AnException" }, { authorizer: "sigv4" });
-    expect(checkResult).toEqual({ health: "unhealthy", words: expect.stringContaining(words) });
+    expect(checkResult).toEqual({ health: "unhealthy", summary: expect.stringContaining(summary) });
   });
 
   it("never ends in a text of the error where nothing is known of it", () => {
@@ -165,6 +167,6 @@ describe("why nothing came back from a destination", () => {
       authorizer: "none",
       timedOutMs: undefined,
     });
-    expect(checkResult.words).not.toContain(secret);
+    expect(checkResult.summary).not.toContain(secret);
   });
 });
