@@ -68,7 +68,7 @@ describe("sekisho trace on one machine", () => {
     const lines = knownLogs({ startMs });
     const files = [logFile("a.log", lines.slice(0, 2)), logFile("b.log", ["not a line\n", ...lines.slice(2)])];
     const { code, stdout, stderr } = await trace(requestId, "--logs", ...files, "--json");
-    expect([code, stderr]).toEqual([0, "1 line is no log line of Sekisho.\n"]);
+    expect([code, stderr]).toEqual([0, "Ignored 1 line that is not a log line of Sekisho.\n"]);
     const { steps, ...head } = JSON.parse(stdout);
     expect(head).toMatchObject({ requestId, taskId, traceId, state: "done" });
     expect(steps).toContainEqual(
@@ -114,8 +114,8 @@ describe("sekisho trace on one machine", () => {
   });
 
   it.each([
-    [["abc"], 2, "no id"],
-    [[], 2, "A request id is needed"],
+    [["abc"], 2, "is not an id"],
+    [[], 2, "Give a request id"],
     [["ffffffff", "more"], 2, "--logs"],
     [["ffffffff", "--logs", "-", "-"], 2, "once"],
     [["ffffffff", "--logs", "/nowhere/at/all.log"], 2, "/nowhere/at/all.log cannot be read (ENOENT)"],
