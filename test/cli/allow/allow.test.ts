@@ -142,7 +142,10 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
       stdout: expect.stringMatching(/may ask in C9 of T1, by a rule of .*channel C9 "bootstrap"/),
     });
     const byGroup = await why("--channel", "C1", "--user", "U1");
-    expect(byGroup).toMatchObject({ code: 1, stdout: expect.stringMatching(/user group in one of:\n {2}rule \d+: .*"reviewers"/) });
+    expect(byGroup).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/user group in one of:\n {2}rule \d+: .*"reviewers"/),
+    });
     await place.allow("add", "--user", "U1");
     expect((await why("--channel", "C1", "--user", "U1")).stdout).toMatch(/by rule \d+: user U1/);
     const none = await place.allow("why", "--team", "T2", "--channel", "C1", "--user", "U2");

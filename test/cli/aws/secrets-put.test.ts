@@ -207,6 +207,8 @@ describe("sekisho secrets put", () => {
 
   it("exits with 3 where AWS cannot be reached, and with 1 without credentials", async () => {
     expect((await put([], { ...values, AWS_ENDPOINT_URL: "http://127.0.0.1:9" })).code).toBe(3);
+    const wrong = await put([], { ...values, AWS_ENDPOINT_URL: "localhost" });
+    expect(wrong).toMatchObject(failing(1, "AWS_ENDPOINT_URL is not a URL"));
     const none = { AWS_ENDPOINT_URL: aws.env.AWS_ENDPOINT_URL ?? "", AWS_EC2_METADATA_DISABLED: "true", HOME: folder };
     const ended = await run(["secrets", "put", "--config", config], none);
     expect(ended).toMatchObject(failing(1, "AWS_PROFILE"));

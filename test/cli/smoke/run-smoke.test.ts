@@ -224,11 +224,7 @@ const { folder, run } = commandsInFolder();
 describe("sekisho smoke", () => {
   it.each([
     ["without a channel", ["--stage", "prod", "--user", "U012AB3CD"], "Give --channel"],
-    [
-      "with a name for a channel",
-      ["--stage", "prod", "--channel", "#general", "--user", "U1AB"],
-      "Give --channel",
-    ],
+    ["with a name for a channel", ["--stage", "prod", "--channel", "#general", "--user", "U1AB"], "Give --channel"],
     ["without a person", ["--stage", "prod", "--channel", "C012AB3CD"], "Give --user"],
     ["without a stage", ["--channel", "C012AB3CD", "--user", "U012AB3CD"], "Give --stage"],
     ["of a stage that is not there", ["--stage", "dev", "--channel", "C012AB3CD", "--user", "U012AB3CD"], "dev"],

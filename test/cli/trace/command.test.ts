@@ -1,10 +1,11 @@
 /** `sekisho trace` against what zones have stored and logged, on one machine and in a stage. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { deriveTaskId, parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { createExecutionRecords } from "../../../lib/cli/data/execution-records.ts";
 import { type Engine, openSqliteEngine } from "../../../lib/local/engine.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { executionAccount, twoAccounts, verificationAccount, writeConfig } from "../aws/a-stage.ts";
@@ -124,6 +125,25 @@ describe("sekisho trace on one machine", () => {
   ])("refuses %j with exit code %i", async (args, code, text) => {
     expect(await trace(...args)).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(text) });
   });
+});
+
+it("leaves an empty file of the Execution zone empty: a command that reads makes no tables", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-trace-"));
+  const [file, empty] = [join(folder, "verification.db"), join(folder, "execution.db")];
+  const engine = openSqliteEngine({ file });
+  try {
+    const tasks = engine.taskStore({ parse: (json) => taskSchema.parse(json) });
+    await tasks.create({ item: knownTask({ startMs }) });
+    writeFileSync(empty, "");
+    expect(await commandHere(["trace", requestId, "--store", file], {})).toMatchObject({ code: 0, stderr: "" });
+    const count = createExecutionRecords({ at: { file }, signal: AbortSignal.timeout(5000) });
+    expect(await count({ ids: new Set([requestId]) })).toBe(0);
+    expect(statSync(empty).size).toBe(0);
+    expect(existsSync(`${empty}-wal`)).toBe(false);
+  } finally {
+    await engine.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 const describeWhere = whyNoDynamoDb === undefined ? describe : describe.skip;
