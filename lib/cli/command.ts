@@ -158,5 +158,5 @@ export function requireTokens(references: readonly SecretReference[]): void {
 
 export function parsePort(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new UsageError(`--port: "${text}" is no port number (0 to 65535).`);
+  throw new UsageError(`--port: "${text}" is not a port number (0 to 65535).`);
 }

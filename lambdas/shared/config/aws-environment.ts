@@ -16,14 +16,18 @@ export function readAwsEnvironment(variables: NodeJS.ProcessEnv = process.env): 
   return { region, credentials: async () => credentials, endpointOf: createEndpointResolver({ region, variables }) };
 }
 
-/** `AWS_ENDPOINT_URL` takes precedence over the region's endpoints, as with the SDKs. */
+/** `AWS_ENDPOINT_URL` takes precedence over the region's endpoints, as with the SDKs. The result throws if it is not a URL. */
 export function createEndpointResolver(options: {
   region: string;
   variables?: NodeJS.ProcessEnv;
 }): AwsDependencies["endpointOf"] {
   const { region, variables = process.env } = options;
   const domain = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
-  return (service) => new URL(variables.AWS_ENDPOINT_URL || `https://${service}.${region}.${domain}/`);
+  return (service) => {
+    const url = URL.parse(variables.AWS_ENDPOINT_URL || `https://${service}.${region}.${domain}/`);
+    if (url === null) throw new Error("The environment variable AWS_ENDPOINT_URL is not a URL.");
+    return url;
+  };
 }
 
 /** Throws an error that names the missing variable. */

@@ -93,7 +93,7 @@ function isEnvReference(value: object): value is Extract<SecretReference, { env:
 }
 
 /** The account and region of a stage's Execution zone; undefined if none is deployed. */
-export function findExecutionPlace(stage: Stage): { account: string; region: string } | undefined {
+export function findExecutionTarget(stage: Stage): { account: string; region: string } | undefined {
   if (stage.execution.kind === "external") return undefined;
   const { account = stage.verification.account, region = stage.verification.region } = stage.execution;
   return { account, region };

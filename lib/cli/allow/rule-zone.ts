@@ -87,17 +87,17 @@ export async function readRules({ store }: { store: Pick<RuleStore, "get"> }): P
   }
 }
 
-type RuleChange<T extends { kept: StoredRules }> = { store: RuleStore; decide: (kept: StoredRules) => T };
+type RuleChange<T extends { stored: StoredRules }> = { store: RuleStore; decide: (stored: StoredRules) => T };
 
 /** Changes the stored rules by compare-and-set. `decide` returns the set that it got if nothing changes. It may be called again. */
-export async function changeRules<T extends { kept: StoredRules }>({ store, decide }: RuleChange<T>): Promise<T> {
+export async function changeRules<T extends { stored: StoredRules }>({ store, decide }: RuleChange<T>): Promise<T> {
   return changeRecord({
     store: { ...store, get: () => readRules({ store }) },
     id: storedRulesId,
     none: noStoredRules,
     decide(before) {
       const result = decide(before);
-      return { item: result.kept, result };
+      return { item: result.stored, result };
     },
     exhausted: () => new Error("Somebody else changes the allowlist again and again. Nothing was written. Try again."),
   });

@@ -1,6 +1,6 @@
 /** Looks up whose credentials a command uses, and checks that they are of the account that a stage names. */
 import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
-import { findExecutionPlace } from "../../../lambdas/shared/config/stage-config.ts";
+import { findExecutionTarget } from "../../../lambdas/shared/config/stage-config.ts";
 import { type AwsCall, AwsFailure, callAws } from "./aws-failure.ts";
 import type { StageCall } from "./stage.ts";
 
@@ -19,7 +19,7 @@ export async function requireVerificationAccount({ stageName, stage, signal }: S
   const { account, region } = stage.verification;
   const { account: actual } = await callerIdentity({ region, signal });
   if (actual === account) return;
-  const ofExecution = findExecutionPlace(stage)?.account === actual ? ", the Execution zone's" : "";
+  const ofExecution = findExecutionTarget(stage)?.account === actual ? ", the Execution zone's" : "";
   throw new AwsFailure(
     `Stage ${stageName} has its Verification zone in account ${account}, but these credentials are of ${actual}${ofExecution}. Set AWS_PROFILE to a profile of ${account}.`,
   );

@@ -63,6 +63,8 @@ function explain({ doing, thrown }: { doing: string; thrown: unknown }): AwsFail
   if (status === 429 || /Throttl|TooManyRequests/.test(name)) {
     return failed(`AWS asks for fewer calls (${name}). Try again in a minute.`);
   }
+  if (Object(thrown).code === "ERR_INVALID_URL")
+    return failed("the environment variable AWS_ENDPOINT_URL is not a URL.");
   if (status === undefined) {
     return failed("AWS does not answer. Check the network and, if it is set, AWS_ENDPOINT_URL.", true);
   }

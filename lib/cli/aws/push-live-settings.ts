@@ -96,13 +96,13 @@ export function planPush({ config, deployed, before }: PushSource): PushPlan {
     return { name, why: used.has(name) ? "a route leads there" : edited };
   });
   const leftOut = behind.filter(({ why }) => why === "").map(({ name }) => name);
-  const brought = Object.entries(wanted).filter(([name]) => !leftOut.includes(name));
+  const sent = Object.entries(wanted).filter(([name]) => !leftOut.includes(name));
   // The fields that were pushed for it before stay in effect. Without them the deployed ones would be.
-  const kept = [...pushed].filter(
+  const unchanged = [...pushed].filter(
     ([name]) => Object.hasOwn(deployed, name) && (leftOut.includes(name) || !Object.hasOwn(wanted, name)),
   );
   return {
-    settings: { routes, destinations: Object.fromEntries([...brought, ...kept]) },
+    settings: { routes, destinations: Object.fromEntries([...sent, ...unchanged]) },
     refused: behind.filter(({ why }) => why !== ""),
     leftOut,
   };

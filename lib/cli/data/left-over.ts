@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import { configPath } from "../../../lambdas/shared/config/load.ts";
-import { findExecutionPlace } from "../../../lambdas/shared/config/stage-config.ts";
+import { findExecutionTarget } from "../../../lambdas/shared/config/stage-config.ts";
 import type { NamedStage } from "../aws/stage.ts";
 import { UsageError } from "../command.ts";
 
@@ -22,7 +22,7 @@ export async function writeLeftOver({ directory, config, ids, named: { stageName
   const name = relative(directory, path);
   const configText = config === undefined ? "" : ` --config ${config}`;
   await writeFile(path, `${[...ids].join("\n")}\n`, { mode: 0o600, flag: "wx" });
-  const account = findExecutionPlace(stage)?.account ?? "unknown";
+  const account = findExecutionTarget(stage)?.account ?? "unknown";
   return [
     `The Execution zone's records are left: they are in account ${account}. They know these tasks by their request ids alone, and expire`,
     "a day after each task's end. To erase them now, with credentials of that account (AWS_PROFILE, or aws sso login):",

@@ -1,11 +1,10 @@
 /** All data of one person in a zone: the store's records, the data beside them, and rules that name the person. */
-import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { defaultAwsCredentials } from "../../../lambdas/shared/aws/default-credentials.ts";
 import { createEndpointResolver } from "../../../lambdas/shared/config/aws-environment.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
-import { executionFile } from "../zone/execution-store.ts";
+import { executionFile, hasTables } from "../zone/execution-store.ts";
 import { createDeadLetters } from "./dead-letters.ts";
 import { eraseRecords } from "./erase-records.ts";
 import { createExecutionRecords } from "./execution-records.ts";
@@ -93,7 +92,7 @@ const busyTimeoutMs = 5000;
 
 /** Rewrites a sqlite file without deleted records, because sqlite itself only marks their space as free. */
 function vacuum({ file, nowMs }: { file: string; nowMs: number }): void {
-  if (!existsSync(file)) return;
+  if (!hasTables(file)) return;
   const database = new DatabaseSync(file, { timeout: busyTimeoutMs });
   try {
     // No listing has expired records, so nobody finds out whom they name.

@@ -14,7 +14,7 @@ export type DestinationRow = {
   idempotent: boolean;
   deadlineMs: number;
   /** The routes that lead here and the choice that it is in each. Both count from 1. */
-  routes: { place: number; choice: number }[];
+  routes: { position: number; choice: number }[];
   needsDeploy: boolean;
 };
 
@@ -30,7 +30,7 @@ type RowSource = {
 export function toDestinationRow({ name, destination, routes, own, needsDeploy }: RowSource): DestinationRow {
   const { transport, idempotent, deadlineMs } = destination;
   const address = toAddress(destination);
-  const leading = routes.map((route, index) => ({ place: index + 1, choice: route.destination.indexOf(name) + 1 }));
+  const leading = routes.map((route, index) => ({ position: index + 1, choice: route.destination.indexOf(name) + 1 }));
   return {
     name,
     transport,
@@ -65,6 +65,6 @@ export function formatDestinationRow(row: DestinationRow): string {
   return `${row.name}\n${facts.map((fact) => `  ${fact}`).join("\n")}`;
 }
 
-function routeText({ place, choice }: { place: number; choice: number }): string {
-  return choice === 1 ? `route ${place}` : `route ${place} (failover, choice ${choice})`;
+function routeText({ position, choice }: { position: number; choice: number }): string {
+  return choice === 1 ? `route ${position}` : `route ${position} (failover, choice ${choice})`;
 }

@@ -180,5 +180,5 @@ function toLineStep(line: LogLine): PictureStep {
 function zoneOf({ message, service }: LogLine): PictureZone {
   if (service === "execution") return /^(agent|model|task)_/.test(message) ? "agent" : "execution";
   if (/^circuit_/.test(message)) return "transport";
-  return /^(slack|stand_in|button|event|enqueue|message)_/.test(message) ? "slack" : "verification";
+  return /^(slack|fake_slack|button|event|enqueue|message)_/.test(message) ? "slack" : "verification";
 }

@@ -8,7 +8,7 @@ type Health = { checkedAtMs: number; health: Omit<DestinationCheck, "name" | "ad
 
 type DestinationsView = {
   destinations: (DestinationRow & { checking: boolean } & Partial<Health>)[];
-  routes: { place: number; fits: string; leads: string }[];
+  routes: { position: number; fits: string; leads: string }[];
   routesFromFile: boolean;
 };
 
@@ -74,7 +74,7 @@ export function createHealthBoard({ read, check, own, now = Date.now }: HealthOp
           return { ...row, checking: checking.has(name), ...healths.get(name) };
         }),
         routes: routes.map((route, index) => ({
-          place: index + 1,
+          position: index + 1,
           fits: formatRouteKey(route),
           leads: orderText(route.destination),
         })),

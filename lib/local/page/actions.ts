@@ -56,14 +56,14 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
     return { channel, thread_ts: threadTs };
   }
 
-  const noPlace = "There is no such channel or thread.";
+  const noThread = "There is no such channel or thread.";
   const noButton = "The message has no such button any more.";
   const noText = "A text of 1 to 40,000 characters is needed.";
   return {
-    "POST /local/messages": action({ schema: messageSchema, invalid: noText, impossible: noPlace, run: post }),
+    "POST /local/messages": action({ schema: messageSchema, invalid: noText, impossible: noThread, run: post }),
     "POST /local/clicks": action({ schema: clickSchema, invalid: noButton, impossible: noButton, run: click }),
     "POST /local/conversations": action({
-      ...{ schema: conversationSchema, invalid: noPlace, impossible: noPlace, run: converse },
+      ...{ schema: conversationSchema, invalid: noThread, impossible: noThread, run: converse },
     }),
   };
 }

@@ -52,12 +52,12 @@ describe("sekisho federation enable", () => {
     const first = await federation(["enable"]);
     expect(first).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/^Account 111111111111, .*stage prod\.\nIt now/),
+      stderr: expect.stringMatching(/^Account 111111111111, .*stage prod\.\nThe account now/),
     });
     expect(first.stdout).toContain(aws.federation.issuer);
     expect(iamCalls()).toEqual(["EnableOutboundWebIdentityFederation"]);
     const again = await federation(["enable"]);
-    expect(again).toMatchObject(failing(0, "nothing changed"));
+    expect(again).toMatchObject(failing(0, "Nothing changed"));
     expect(again.stdout).toBe(first.stdout);
   });
 

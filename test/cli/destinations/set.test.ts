@@ -51,7 +51,7 @@ const content = () => readFileSync(file, "utf8");
 describe("sekisho destinations set", () => {
   it("changes the one route, shows from where to where, and says what becomes of tasks", async () => {
     const ended = await set("near,far", "--channel", "C1");
-    expect(ended).toMatchObject(failing(0, "Tasks under way stay where they are"));
+    expect(ended).toMatchObject(failing(0, "Running tasks stay where they are"));
     expect(ended.stdout).toContain("route 1, channel C1: far -> near, then far");
     expect(content()).toBe(text.replace('"C1", "destination": "far"', '"C1", "destination": ["near", "far"]'));
     expect(await set("near,far", "--channel", "C1")).toMatchObject({ code: 0, stderr: "" });
@@ -68,8 +68,8 @@ describe("sekisho destinations set", () => {
     expect(await set("far", "--dry-run")).toMatchObject(printing("near -> far"));
     for (const [args, message] of [
       [["nowhere"], 'no destination "nowhere". Known: near, far.'],
-      [["far,"], "with commas between"],
-      [["far", "near"], "with commas between"],
+      [["far,"], "separated by commas"],
+      [["far", "near"], "separated by commas"],
       [["far,far"], '"far" appears more than once'],
       [["far", "--channel", "general"], "routes[1].channel"],
       [["far", "--word", "two words"], "routes[1].word"],

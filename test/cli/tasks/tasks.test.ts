@@ -92,7 +92,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     const both = await place.tasks("list", "--thread", `${channel}/1.1`, "--state", "sent", "--json");
     expect(rows(both.stdout)).toHaveLength(1);
     const none = await place.tasks("list", "--thread", "C0/0.0");
-    expect(none).toMatchObject(refusing(0, "There is none"));
+    expect(none).toMatchObject(refusing(0, "There are no such tasks"));
   });
 
   it("lists no more than it is told, across pages, and says that there are more", async () => {

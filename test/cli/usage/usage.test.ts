@@ -88,7 +88,7 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
     [["--from", "2026-11-02", "--to", "2026-11-01"], "--from 2026-11-02 is after --to 2026-11-01"],
     [["--csv", "--json"], "--csv or --json, not both"],
     [["--out", "x"], "--out needs --csv or --json"],
-    [["--user", "@me"], "--user is an id of Slack"],
+    [["--user", "@me"], "--user must be a Slack id"],
   ])("refuses %j and says why", async (args, why) => {
     const { code, stdout, stderr } = await usage(...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

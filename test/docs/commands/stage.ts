@@ -49,7 +49,7 @@ export const stage: RunEntry<StageWorld>[] = [
   says('npx sekisho allow add --team T012AB3CD --group S012AB3CD --label "platform team" --stage prod', "S012AB3CD"),
   says("npx sekisho destinations check --stage dev", "healthy"),
   says("npx sekisho destinations list --stage dev", "python"),
-  says("npx sekisho tasks list --stage dev", "none in stage dev"),
+  says("npx sekisho tasks list --stage dev", "no such tasks in stage dev"),
   says("npx sekisho destinations set python --channel C012AB3CD --stage dev", "python"),
   says("npx sekisho federation enable --stage dev", "https://"),
   says("npx sekisho federation show --stage dev", "https://"),

@@ -1,6 +1,6 @@
 /** What the image starts, asks and reads, also as an A2A agent: the bundled files alone in a folder, as a process. */
 import { generateKeyPairSync, randomUUID } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import type { AgentCard } from "../../../contracts/a2a/card.ts";
@@ -76,6 +76,14 @@ describe("the image", () => {
     await exit;
     const check = containers.run(healthText, { folder, env });
     expect([await check.exit, check.said()]).toEqual([[1, null], expect.stringContaining("does not answer")]);
+  });
+
+  it("ends with one line where the configuration in its folder is broken", async () => {
+    const folder = containers.emptyFolder();
+    writeFileSync(join(folder, "config.json"), '{ "execution": ');
+    const { exit, said } = containers.run(startText, { folder });
+    expect(await exit).toEqual([1, null]);
+    expect(said()).toMatch(/^\S+config\.json is not JSON\. .*\n$/);
   });
 
   it("lets its task end on SIGTERM, exits with 0, and knows the result when it is started again", async () => {

@@ -55,8 +55,8 @@ describe("the health of destinations", () => {
         { name: "far", needsDeploy: true, checkedAtMs: nowMs, health: { health: "unreachable", summary: "Words." } },
       ],
       routes: [
-        { place: 1, fits: '"far: ..."', leads: "far, then here" },
-        { place: 2, fits: "every message", leads: "here" },
+        { position: 1, fits: '"far: ..."', leads: "far, then here" },
+        { position: 2, fits: "every message", leads: "here" },
       ],
     });
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import {
   createStageConfig,
-  findExecutionPlace,
+  findExecutionTarget,
   resolveMaxTaskMs,
   withExecutionAddress,
 } from "../../../lambdas/shared/config/stage-config.ts";
@@ -22,11 +22,11 @@ const functionThere = "arn:aws:lambda:eu-west-1:333333333333:function:host:live"
 describe("a stage", () => {
   it("executes where it verifies, unless it says otherwise", () => {
     const { dev } = configOf({}).stages;
-    expect(dev && findExecutionPlace(dev)).toEqual(verification);
+    expect(dev && findExecutionTarget(dev)).toEqual(verification);
     const { dev: two } = configOf({ stage: { execution: { kind: "lambda", account: "222222222222" } } }).stages;
-    expect(two && findExecutionPlace(two)).toEqual({ account: "222222222222", region: "eu-central-1" });
+    expect(two && findExecutionTarget(two)).toEqual({ account: "222222222222", region: "eu-central-1" });
     const { dev: none } = configOf({ stage: { execution: { kind: "external" } }, routes: [] }).stages;
-    expect(none && findExecutionPlace(none)).toBeUndefined();
+    expect(none && findExecutionTarget(none)).toBeUndefined();
   });
 
   it("gives tasks 14 minutes on lambda and eight hours elsewhere, unless the file says otherwise", () => {

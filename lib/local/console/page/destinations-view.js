@@ -61,7 +61,7 @@ export function destinationsView({ box, say, left }) {
 }
 
 function factsOf({ authorizer, idempotent, deadlineMs, routes, needsDeploy }) {
-  const leading = routes.map(({ place, choice }) => `route ${place}${choice > 1 ? ` (choice ${choice})` : ""}`);
+  const leading = routes.map(({ position, choice }) => `route ${position}${choice > 1 ? ` (choice ${choice})` : ""}`);
   return [
     `authorizer ${authorizer}`,
     idempotent ? "idempotent" : "not idempotent",

@@ -82,9 +82,9 @@ const methodTable = {
 export type SlackMethod = keyof typeof methodTable;
 export const methodRows: ReadonlyMap<string, Row> = new Map(Object.entries(methodTable));
 
-type Words<S> = S extends `${infer First} ${infer Rest}` ? First | Words<Rest> : S;
-type Args<R> = R extends { args: infer A } ? Words<A> : never;
-type Errors<R> = R extends { errors: infer E } ? Words<E> : never;
+type Names<S> = S extends `${infer First} ${infer Rest}` ? First | Names<Rest> : S;
+type Args<R> = R extends { args: infer A } ? Names<A> : never;
+type Errors<R> = R extends { errors: infer E } ? Names<E> : never;
 
 /** A reply without an error holds what Slack answers beside `ok: true`. */
 type Reply<E> = { error: E } | { error?: undefined; [field: string]: unknown };
