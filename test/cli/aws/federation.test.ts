@@ -169,4 +169,10 @@ describe("sekisho federation show", () => {
     const { stdout } = await federation(["show"], { ...federated, destinations: { ...federated.destinations, run } });
     expect(stdout).toContain(`--allowed-audiences='it'\\''s $HOME'`);
   });
+
+  it("has nothing to run where no destination needs it", async () => {
+    aws.federation.state = "on";
+    const ended = await federation(["show"], twoAccounts);
+    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("No destination") });
+  });
 });

@@ -202,9 +202,9 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     expect(await answers(refusing, (await ask()).message)).toEqual(["An answer of the first."]);
   });
 
-  it("name a message that failed, and let it come again soon instead of after the queue's own time", async () => {
+  it("name what failed, and let a message of their own queue come again soon instead of after the queue's own time", async () => {
     const handle = createVerificationWorkerHandler({ config });
-    await ask();
+    const { requestId } = await ask();
     const { Messages = [] } = await clients.queues.send(
       new ReceiveMessageCommand({ QueueUrl: queueUrl, VisibilityTimeout: 1000 }),
     );
@@ -222,9 +222,12 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     const [message] = Messages;
     const attributes = { ApproximateReceiveCount: "2" };
     const record = { ...recordOf(message?.Body ?? ""), receiptHandle: message?.ReceiptHandle, attributes };
-    const { batchItemFailures } = await failing({ Records: [record] }, ofQueue);
+    const push = recordOf(JSON.stringify({ request_id: requestId, task_id: "t-1" }));
+    const completion = { ...push, eventSourceARN: completionsArn };
+    const { batchItemFailures } = await failing({ Records: [record, completion] }, ofQueue);
     await proxy.close();
-    expect(batchItemFailures).toEqual([{ itemIdentifier: record.messageId }]);
+    const failed = [record, completion].map(({ messageId }) => ({ itemIdentifier: messageId }));
+    expect(batchItemFailures).toEqual(failed);
     expect(changes).toEqual([10]);
     await clients.queues.send(
       new ChangeMessageVisibilityCommand({
