@@ -63,20 +63,22 @@ describe("sekisho send where nobody knows whether the task arrived", () => {
     const ended = await send(url);
     expect(ended).toMatchObject({ code: 1, stdout: "" });
     expect(ended.stderr).toContain(`Destination "far": ${why}`);
-    expect(ended.stderr).toContain("Nobody knows whether the task arrived: it may be running");
-    expect(ended.stderr).toContain(`Look for ${id} in its log; npx sekisho destinations check far`);
+    expect(ended.stderr).toContain("The task may or may not have arrived");
+    expect(ended.stderr).toContain(
+      `Look for ${id} in the destination's log. To test the destination: npx sekisho destinations check far`,
+    );
     expect(ended.stderr).not.toMatch(/cannot be reached|npx sekisho execution/);
   });
 
-  it("says of an accepted task whose result cannot be asked for that it may go on", async () => {
+  it("says of an accepted task whose result cannot be asked for that it may still run", async () => {
     const url = await serve((call) =>
       call.method === "execute_task"
         ? result(call, { status: "accepted", task_id: "task-7", poll_after_ms: 10 })
         : raw("", { status: 403 }),
     );
     const ended = await send(url);
-    expect(ended).toMatchObject(failing(1, "may go on"));
-    expect(ended.stderr).toContain("Look for task-7 in its log");
+    expect(ended).toMatchObject(failing(1, "may still run"));
+    expect(ended.stderr).toContain("Look for task-7 in the destination's log");
     expect(ended.stderr).toContain("denied access to the caller");
   });
 });

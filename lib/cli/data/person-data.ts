@@ -40,8 +40,8 @@ type PersonErasure = PersonData & {
 };
 
 /**
- * Erases everything. Data that only ids lead to goes before the records that have the ids, so that a command that was cut off
- * can be repeated. If the Execution zone's store is out of reach, `leftOver` gets its ids before their records are erased.
+ * Erases everything. Data that is found by request id goes before the records that hold the ids, so that an interrupted command
+ * can be repeated. If the Execution zone's store cannot be reached, `leftOver` gets the ids before they are erased here.
  * Resolves to the ids of open tasks of others that need an answer of the person.
  */
 export async function eraseAll({ withRules, leftOver, ...data }: PersonErasure): Promise<string[]> {
@@ -103,7 +103,7 @@ function vacuum({ file, nowMs }: { file: string; nowMs: number }): void {
     if (done?.busy !== 0) throw new Error("busy");
   } catch (cause) {
     throw new Error(
-      `All records are deleted, but traces are still in the free space of ${file}, which is in use. Stop what uses it, and run the command again.`,
+      `All records are deleted, but their content may remain in free space of ${file}, because another process uses the file. Stop that process, and run the command again.`,
       { cause },
     );
   } finally {

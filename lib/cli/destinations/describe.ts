@@ -50,7 +50,7 @@ export function describeOwnExecution({ isStage, port }: { isStage: boolean; port
   return { address: `http://127.0.0.1:${port}/` };
 }
 
-export const startOwnExecution = "npx sekisho execution or npm start starts it.";
+export const startOwnExecution = "Start it with npx sekisho execution or npm start.";
 
 export function formatDestinationRow(row: DestinationRow): string {
   const facts = [
@@ -60,7 +60,7 @@ export function formatDestinationRow(row: DestinationRow): string {
     row.idempotent ? "idempotent" : "not idempotent",
     `deadline ${formatDuration(row.deadlineMs)}`,
     row.routes.length === 0 ? "no route leads here" : row.routes.map(routeText).join(", "),
-    ...(row.needsDeploy ? ["not deployed so: needs a deploy"] : []),
+    ...(row.needsDeploy ? ["needs a deploy: the stage has other settings"] : []),
   ];
   return `${row.name}\n${facts.map((fact) => `  ${fact}`).join("\n")}`;
 }

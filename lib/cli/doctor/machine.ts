@@ -117,7 +117,7 @@ export function createLocalGroups({ config, environment, location, closes, signa
         timeoutMs: 2 * config.limits.callTimeoutMs + 10_000,
         async run(signal) {
           if (isOwnExecution(destination) && !(await isRunning())) {
-            return skipped("The Execution zone of this machine does not run: npm start starts both zones.");
+            return skipped("The Execution zone of this machine does not run. Start both zones with npm start.");
           }
           return toFinding(await checkFromHere({ config, location, name, destination, signal }));
         },

@@ -112,9 +112,8 @@ type IdleResources = {
 };
 
 /**
- * Tells which metrics have no value because nothing happens. Lambda writes none for a function that nothing invokes. SQS writes
- * none for a queue that nobody has called for six hours: a queue that a function polls always has values, a queue that only
- * keeps messages has none on most days.
+ * Returns a predicate for metrics that have no value because nothing happens. Lambda writes no values for a function that nothing
+ * invokes. SQS writes none for a queue that nobody has called for six hours, which is usual for a queue that no function polls.
  */
 export function createIsIdle({ functions, queues }: IdleResources): (metric: WatchedMetric) => boolean {
   const withoutHash = (logicalId: string) => logicalId.replace(/[0-9A-F]{8}$/, "");

@@ -1,4 +1,4 @@
-/** Log lines of either zone, read from files or stdin, and the steps that they tell. */
+/** Reads log lines of either zone from files or stdin, and makes the steps of a timeline from them. */
 import { createReadStream } from "node:fs";
 import { addAbortSignal, type Readable } from "node:stream";
 import { isLogField } from "../../../lambdas/shared/log.ts";
@@ -16,7 +16,7 @@ export type LogLine = {
   fields: Record<string, string | number>;
 };
 
-/** All lines are kept until the last is read, because a late line may tell the task id that an early one needs. */
+/** All lines stay in memory until the last is read, because a later line may have the task id that an earlier one needs. */
 const maxLines = 200_000;
 /** `aws logs … --output text` puts a tab between messages. */
 const lineEnd = /\r?\n|\t(?=\{)/;

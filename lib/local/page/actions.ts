@@ -75,7 +75,7 @@ type Action<Schema extends z.ZodType> = {
   run: (body: z.output<Schema>, eventsUrl: string) => object;
 };
 
-/** `impossible` is said where the fake Slack throws: it has no such channel, thread or button. */
+/** `impossible` is the message if the fake Slack throws, because it has no such channel, thread or button. */
 function action<Schema extends z.ZodType>({ schema, invalid, impossible, run }: Action<Schema>): Handler {
   return async ({ request, json }) => {
     const body = schema.safeParse(await json());

@@ -38,7 +38,7 @@ async function openSqliteAllowPlace(): Promise<AllowPlace> {
     ...place,
     allow: (...args) => commandHere(["allow", ...args, "--store", store, "--config", config], {}),
     sekisho: (...args) => commandHere(args, {}),
-    ofConfiguration: "from the next start on",
+    ofConfiguration: "as of the zone's last start",
   };
 }
 
@@ -50,7 +50,7 @@ async function openAwsAllowPlace(): Promise<AllowPlace> {
     ...place,
     allow: (...args) => commandHere(["allow", ...args, "--stage", "prod", "--config", config], env),
     sekisho: (...args) => commandHere(args, env),
-    ofConfiguration: "as it was when it was deployed",
+    ofConfiguration: "as of the last deploy",
   };
 }
 
@@ -166,7 +166,7 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     const stored = await store.replace({ item: newer });
     for (const args of [["list"], ["add", "--user", "U2"], ["remove", "--user", "U1"]]) {
       const refused = await place.allow(...args);
-      expect(refused).toMatchObject(refusing(1, "another version"));
+      expect(refused).toMatchObject(refusing(1, "Another version"));
     }
     await store.replace({ item: { ...item, revision: stored?.revision ?? 0 } });
   });
@@ -191,8 +191,8 @@ describe("sekisho allow", () => {
     [["add", "--user", "U1", "--label", "x".repeat(81)], "--label is a text"],
     [["remove"], "Name one rule"],
     [["remove", "1", "--user", "U1"], "Name one rule"],
-    [["remove", "first"], '"first" is no number'],
-    [["why", "--user", "U1"], "--team, --channel and --user are needed"],
+    [["remove", "first"], '"first" is not the number'],
+    [["why", "--user", "U1"], "Give --team, --channel and --user"],
     [["why", "--team", "T1", "--channel", "C1", "--user", ""], "--user is a user's id"],
     [["list", "--stage", "dev", "--store", "x.db"], "not both"],
     [["list", "--stage", "nowhere"], "nowhere"],
@@ -212,7 +212,7 @@ describe("sekisho allow", () => {
   it("says whether somebody is at work who takes the rule up", async () => {
     const place = await openSqliteAllowPlace();
     const when = async () => (await place.allow("add", "--user", "U1")).stdout;
-    expect(await when()).toContain("else from its next start on");
+    expect(await when()).toContain("otherwise at its next start");
     await place.allow("remove", "--user", "U1");
     const lock = lockFolder({ folder: place.folder });
     expect(await when()).toMatch(/It takes effect within 15 seconds, without a restart\.$/m);
@@ -225,7 +225,7 @@ describe("sekisho allow", () => {
     const refuse = (action: string, name: string, status: number) => place.aws?.refusals.set(action, { name, status });
     refuse("dynamodb:PutItem", "AccessDeniedException", 400);
     const refused = await place.allow("add", "--user", "U1");
-    expect(refused).toMatchObject(refusing(1, "may not do that"));
+    expect(refused).toMatchObject(refusing(1, "lack the permission"));
     refuse("dynamodb:GetItem", "InternalFailure", 500);
     expect((await place.allow("list")).code).toBe(3);
     await place.close();

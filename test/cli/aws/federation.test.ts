@@ -67,7 +67,7 @@ describe("sekisho federation enable", () => {
     expect(iamCalls()).toEqual([]);
     aws.account = verificationAccount;
     aws.refusals.set("iam:EnableOutboundWebIdentityFederation", { status: 403, name: "AccessDenied" });
-    expect(await federation(["enable"])).toMatchObject(failing(1, "may not do that"));
+    expect(await federation(["enable"])).toMatchObject(failing(1, "lack the permission"));
     expect(await federation(["enable", "--stage", "nowhere"])).toMatchObject({ code: 2 });
   });
 });

@@ -194,7 +194,7 @@ describe("sekisho secrets put", () => {
 
   it("says in one line what to do when AWS refuses, and nothing of what AWS says", async () => {
     for (const [name, status, text] of [
-      ["AccessDeniedException", 400, "may not do that"],
+      ["AccessDeniedException", 400, "lack the permission"],
       ["ExpiredTokenException", 400, "Log in again"],
       ["ThrottlingException", 400, "Try again in a minute"],
     ] as const) {

@@ -114,7 +114,7 @@ describe("sekisho data", () => {
     const { code, stdout } = await data("delete", ...who(), "--dry-run");
     expect(code).toBe(0);
     expect(stdout).toContain("Nothing was deleted.");
-    expect(stdout).toContain("What remains:");
+    expect(stdout).toContain("Data that remains:");
     expect(shown.stdout + stdout).not.toContain(secretText);
     expect(await everything()).toBe(before);
   });

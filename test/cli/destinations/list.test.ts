@@ -124,7 +124,7 @@ describe("sekisho destinations list --stage", () => {
     const { destinations, outdated } = JSON.parse(stdout);
     expect(destinations[1]).toMatchObject({ name: "far", address: twoAccounts.destinations.far.url });
     expect(outdated).toEqual(["far"]);
-    expect(stderr).toMatch(/settings of far were pushed for another peer or credential/);
+    expect(stderr).toMatch(/settings of far are ignored, because another peer or credential/);
   });
 
   it("shows where the stage's own Execution zone is, as the stack tells", async () => {

@@ -147,7 +147,10 @@ describe("sekisho destinations set --stage", () => {
     const before = JSON.stringify(withFurther());
     writeFileSync(file, before);
     const ended = await setInStage("far,further");
-    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("needs a deploy: further (a route leads") });
+    expect(ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("need a deploy first: further (a route leads"),
+    });
     expect(stored()).toEqual({});
     expect(content()).toBe(before);
   });
@@ -155,7 +158,7 @@ describe("sekisho destinations set --stage", () => {
   it("moves a route although another destination of the file, which no route uses, waits for its deploy", async () => {
     writeFileSync(file, JSON.stringify(withFurther()));
     const ended = await setInStage("far");
-    expect(ended).toMatchObject(failing(0, "further is not deployed"));
+    expect(ended).toMatchObject(failing(0, "further is left out"));
     expect(stored().routes.at(-1)).toEqual({ destination: ["far"] });
     expect(Object.keys(stored().destinations)).toEqual(["local", "far"]);
     expect(JSON.parse(content()).routes.at(-1)).toEqual({ destination: "far" });
@@ -164,7 +167,7 @@ describe("sekisho destinations set --stage", () => {
   it("leaves the file as it is where AWS refuses, and the stage as it is where the file cannot be replaced", async () => {
     const before = content();
     aws.refusals.set("ssm:PutParameter", { status: 400, name: "AccessDeniedException" });
-    expect(await setInStage("far")).toMatchObject(failing(1, "may not do that"));
+    expect(await setInStage("far")).toMatchObject(failing(1, "lack the permission"));
     expect(content()).toBe(before);
     aws.refusals.clear();
     const storedBefore = stored();

@@ -10,7 +10,7 @@ export const callsPerMinute = { tier2: 20, tier3: 50, tier4: 100, special: 300 }
 /** Names in one string are separated by spaces. */
 type Row = {
   tier: keyof typeof callsPerMinute;
-  /** One of them is enough. Undefined: no scope is needed, or the app's credentials stand in for a token. */
+  /** One of these scopes is enough. Undefined if no scope is needed, or if the app's credentials replace a token. */
   scopes?: string;
   needsNoToken?: true;
   /** The arguments that are checked before the method runs, in this order. `?` marks an optional one. */
