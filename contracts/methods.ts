@@ -3,8 +3,9 @@
  * unknown fields of a result pass. docs/contract.md explains every field.
  */
 import * as z from "zod";
-import { requestIdSchema } from "./envelope.ts";
+import type { RequestId } from "./envelope.ts";
 import { SekishoError } from "./errors.ts";
+import { isJsonWithin } from "./json-size.ts";
 import {
   maxHistoryBytes,
   maxHistoryItems,
@@ -71,7 +72,7 @@ export const executeTaskParamsSchema = z
     history: z
       .array(historyItemSchema)
       .max(maxHistoryItems)
-      .refine((items) => utf8Bytes(JSON.stringify(items)) <= maxHistoryBytes, "more than 64 KiB")
+      .refine((value) => isJsonWithin({ value, maxBytes: maxHistoryBytes }), "more than 64 KiB")
       .optional()
       .describe("The latest earlier messages of the thread, oldest first; at most 64 KiB of JSON"),
     session_id: sessionIdSchema
@@ -219,11 +220,9 @@ export type MethodName = keyof typeof methods;
 export type ParamsOf<M extends MethodName> = z.infer<(typeof methods)[M]["params"]>;
 export type ResultOf<M extends MethodName> = z.infer<(typeof methods)[M]["result"]>;
 
-/** The ids of `execute_task` that are deduplicated: UUIDs, in upper or lower case. */
-export const dedupedIdSchema = requestIdSchema.pipe(z.guid());
-
-function utf8Bytes(text: string): number {
-  return new TextEncoder().encode(text).byteLength;
+/** True for the ids of `execute_task` that are deduplicated: UUIDs, in upper or lower case. */
+export function isDedupedId(id: RequestId): id is string {
+  return typeof id === "string" && z.regexes.guid.test(id);
 }
 
 function isAttachmentUrl(text: string): boolean {

@@ -93,9 +93,18 @@ export function toA2aMethod(request: { operation: OperationName; version: A2aVer
   return version === "1.0" ? operation : legacyNames[operation];
 }
 
+type NamedOperation = { operation: OperationName; version: A2aVersion };
+
+const byMethod: ReadonlyMap<string, NamedOperation> = new Map(
+  (["1.0", "0.3"] as const).flatMap((version) =>
+    (Object.keys(operations) as OperationName[]).flatMap((operation): [string, NamedOperation][] => {
+      const method = toA2aMethod({ operation, version });
+      return method === undefined ? [] : [[method, { operation, version }]];
+    }),
+  ),
+);
+
 /** Undefined for a method that is not A2A's. */
-export function toA2aOperation(method: string): { operation: OperationName; version: A2aVersion } | undefined {
-  if (Object.hasOwn(operations, method)) return { operation: method as OperationName, version: "1.0" };
-  const named = Object.entries(legacyNames).find(([, legacy]) => legacy === method);
-  return named && { operation: named[0] as OperationName, version: "0.3" };
+export function toA2aOperation(method: string): NamedOperation | undefined {
+  return byMethod.get(method);
 }

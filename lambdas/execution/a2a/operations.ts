@@ -67,18 +67,18 @@ export function createOperations(settings: {
       const message = await answerDirectly(task);
       if (message) return only(message);
       const view = createView(call.params.configuration?.historyLength);
-      return streamTaskEvents({ tasks, shown, task, view, signal: call.client.signal });
+      return streamTaskEvents({ tasks, shown, task, view, signal: call.client.openSignal() });
     },
 
     /**
      * In 1.0, the stream continues after questions until the task is over. A client of 0.3 treats a question as the last event. Rejects
      * with `unsupported_operation` for a task that is over (A2A 1.0, section 3.1.6).
      */
-    async SubscribeToTask({ params: { id: taskId }, version, caller: { principal }, client: { signal } }) {
+    async SubscribeToTask({ params: { id: taskId }, version, caller: { principal }, client }) {
       const task = await tasks.find({ principal, taskId });
       if (isOver(task)) throw new SekishoError("unsupported_operation", { details: { task_id: task.id } });
       const until = version === "1.0" ? isOver : undefined;
-      return streamTaskEvents({ tasks, shown: task, task, view: createView(), until, signal });
+      return streamTaskEvents({ tasks, shown: task, task, view: createView(), until, signal: client.openSignal() });
     },
 
     GetTask: async ({ params: { id: taskId, historyLength }, caller: { principal } }) =>

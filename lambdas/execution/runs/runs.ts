@@ -37,6 +37,8 @@ export type Runs = {
   start(request: Start): Promise<ExecutionTask | undefined>;
   stop(request: { id: string; cause: StopCause }): void;
   has(id: string): boolean;
+  /** The latest record of a task that runs here, or else undefined. */
+  latest(id: string): ExecutionTask | undefined;
   count(): number;
   /** Gives the runs `graceMs` to end, then stops them; resolves when all outcomes are stored, or `settleMs` later. */
   stopAll(request: { graceMs: number; settleMs: number }): Promise<void>;
@@ -72,7 +74,7 @@ export function createRuns(
     const params: RunInput = { ...won.task.params, ...(botToken !== undefined && { bot_token: botToken }) };
     const ofTask = log.with({ ...createLogIds(task), agent: agentName });
     ofTask.info("task_started");
-    const run = startRun({ ...settings, task: won.task, owner, params, log: ofTask });
+    const run = startRun({ settings, task: won.task, owner, params, log: ofTask });
     runs.set(task.id, run);
     const release = slots.occupy(task);
     // The slot is held until the agent has returned. Otherwise a caller could run any number of agents that ignore their signal.
@@ -106,6 +108,7 @@ export function createRuns(
     stop: ({ id, cause }) => runs.get(id)?.stop(cause),
     ended: async (id) => runs.get(id)?.ended,
     has: (id) => runs.has(id),
+    latest: (id) => runs.get(id)?.latest(),
     count: () => underWay.size,
     async stopAll({ graceMs, settleMs }) {
       stopping = true;
@@ -159,6 +162,7 @@ export function createQueuedRuns(options: {
     },
     stop() {},
     has: () => false,
+    latest: () => undefined,
     count: () => 0,
     async stopAll() {},
   };

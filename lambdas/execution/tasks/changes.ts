@@ -186,15 +186,16 @@ function endTask(request: {
   expiresAtMs: number;
 }): ExecutionTask | undefined {
   const { state, outcome, expiresAtMs } = request;
-  const { params: _params, lease: _lease, progress: _progress, question: _question, ...task } = request.task;
+  const { task } = request;
   if (!canTransition({ from: task.state, to: state })) return undefined;
   const answers = task.answers?.map(({ id, questionId, fingerprint }) => ({
     ...{ id, questionId, fingerprint },
     prompt: "",
     text: "",
   }));
-  const asked = createQuestionMessage(request.task);
-  const ended = { ...task, state, expiresAtMs, ...(outcome && { outcome }), ...(answers && { answers }) };
+  const asked = createQuestionMessage(task);
+  const removed = { params: undefined, lease: undefined, progress: undefined, question: undefined };
+  const ended = { ...task, ...removed, state, expiresAtMs, ...(outcome && { outcome }), ...(answers && { answers }) };
   return addMessages({ task: ended, messages: asked === undefined ? [] : [asked] });
 }
 

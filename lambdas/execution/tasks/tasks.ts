@@ -205,9 +205,12 @@ export function createTasks(settings: TaskSettings): Tasks {
       return store.list({ index: "principal", key: principal, limit, ...(cursor !== undefined && { cursor }) });
     },
     watch: ({ task, ...rest }) => watchTask({ ...toWatchRequest(task), ...rest }),
-    async wait({ task, until, timeoutMs }) {
+    async wait({ task: asked, until, timeoutMs }) {
+      if (timeoutMs <= 0 || !mayWait(asked.principal)) return asked;
       const isDone = (seen: ExecutionTask) => isOver(seen) || until(seen);
-      if (timeoutMs <= 0 || isDone(task) || !mayWait(task.principal)) return task;
+      // The run may have changed the record while nobody listened.
+      const task = runs.latest(asked.id) ?? asked;
+      if (isDone(task)) return task;
       const release = callerLimits.calls.take({ principal: task.principal, id: newId() });
       if (release === undefined) return task;
       try {

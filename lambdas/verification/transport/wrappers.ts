@@ -3,7 +3,7 @@
  */
 
 import { type ClientReason, isRetryable, SekishoError } from "../../../contracts/errors.ts";
-import { dedupedIdSchema } from "../../../contracts/methods.ts";
+import { isDedupedId } from "../../../contracts/methods.ts";
 import { backoffMs } from "../../shared/async/waiting.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
@@ -234,7 +234,7 @@ function toTrustedError(call: RunningCall, error: SekishoError, idempotent: bool
 
 /** Hosts deduplicate `execute_task` by UUIDs only. Every other method may be repeated with any id. */
 function isDeduplicated(call: RunningCall, idempotent: boolean): boolean {
-  return idempotent && (call.method !== "execute_task" || dedupedIdSchema.safeParse(call.id).success);
+  return idempotent && (call.method !== "execute_task" || isDedupedId(call.id));
 }
 
 /** Clears `undelivered`, because an earlier attempt may have arrived. */
