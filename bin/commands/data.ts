@@ -63,7 +63,7 @@ deletes what is left.`,
     ),
     ...zoneOptions,
   },
-  exits: awsExits("data is left, or cannot be deleted"),
+  exits: awsExits("data is left or cannot be deleted"),
   async run(run) {
     const { values } = run;
     const file = values["request-ids"];

@@ -100,8 +100,8 @@ ${fileName} reads these environment variables at its start:
   SEKISHO_HOSTNAME      the address to bind (0.0.0.0)
   and the variables that the configuration names for its secrets
 
-It listens beyond loopback only if the configuration has an authenticator. node ${fileName} --healthcheck checks the health of a
-running one.`,
+It listens beyond loopback only if the configuration has an authenticator. To check the health of a running one, use
+node ${fileName} --healthcheck.`,
   async run({ directory, print, note, values }) {
     if (values.out === undefined) throw new UsageError("--out is missing: the folder to write to.");
     const location = { directory, file: values.config };

@@ -50,7 +50,7 @@ token, which operators.authenticator of the configuration verifies. Put a proxy 
     ),
     ...zoneOptions,
   },
-  exits: awsExits("the port is in use, or there is no such file"),
+  exits: awsExits("the port is in use, there is no such file"),
   async run(run) {
     const { values } = run;
     const { hostname, authenticate, "public-host": publicHost, stage, store, config: file } = values;

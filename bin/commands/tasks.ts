@@ -126,7 +126,7 @@ was canceled. If the result comes first, it becomes the answer. ID is the reques
     json,
     ...zoneOptions,
   },
-  exits: awsExits("there is no such task, it has ended already, or it did not end in time"),
+  exits: awsExits("no such task, it has ended, it did not end in time"),
   run: (run) =>
     withTask(run, async ({ zone, task }) => {
       const { values, signal, note } = run;
@@ -164,7 +164,7 @@ Runs a finished task again, as a new task with its own request id. The agent run
 text from Slack again, and the bot posts in the thread that this is a retry. Requests that come before the new task begins
 make only one task. ID is the request id or its beginning.`,
   options: { json, ...zoneOptions },
-  exits: awsExits("there is no such task, or it has not ended"),
+  exits: awsExits("no such task, it has not ended"),
   run: (run) =>
     withTask(run, async ({ zone, task }) => {
       const refusal = retryRefusal(task);

@@ -53,7 +53,7 @@ export const stage: RunEntry<StageWorld>[] = [
   says("npx sekisho destinations set python --channel C012AB3CD --stage dev", "python"),
   says("npx sekisho federation enable --stage dev", "https://"),
   says("npx sekisho federation show --stage dev", "https://"),
-  says("npx sekisho usage --stage dev", "no task has ended in stage dev"),
+  says("npx sekisho usage --stage dev", "no finished tasks in stage dev"),
   says("npx sekisho usage --from 2026-11-01 --to 2026-11-30 --csv --out usage.csv --stage dev", "usage.csv"),
   says("npx sekisho data show --team T012AB3CD --user U012AB3CD --stage dev", "T012AB3CD/U012AB3CD in stage dev"),
   says(
