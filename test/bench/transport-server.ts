@@ -19,20 +19,27 @@ process.once("disconnect", () => process.exit());
 process.send?.(await start());
 
 async function start(): Promise<string> {
-  if (kind === "echo") return startEcho();
+  if (kind === "echo") return startBare((body) => body);
+  if (kind === "canned") return startBare(canned);
   const database = kind === "sqlite" ? openDatabase({ file }) : undefined;
   return startHost(
     database === undefined ? createMemoryTaskStore({ parse }) : createSqliteTaskStore({ database, parse }),
   );
 }
 
-/** The minimal peer: takes the bytes and gives them back. */
-async function startEcho(): Promise<string> {
+/** A valid answer to every request, so that only the caller's side works. */
+function canned(body: Buffer): Buffer {
+  const { id } = JSON.parse(body.toString());
+  return Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, result: { status: "success", response_text: "done" } }));
+}
+
+/** The minimal peer: takes the bytes and answers with others. */
+async function startBare(answer: (body: Buffer) => Buffer): Promise<string> {
   const server = createServer((request, response) => {
     const chunks: Uint8Array[] = [];
     request.on("data", (chunk: Uint8Array) => chunks.push(chunk));
     request.on("end", () => {
-      const body = Buffer.concat(chunks);
+      const body = answer(Buffer.concat(chunks));
       response.writeHead(200, { "content-type": "application/json", "content-length": body.byteLength });
       response.end(body);
     });

@@ -7,7 +7,7 @@ import { stop } from "esbuild";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { createStageConfig } from "../../lambdas/shared/config/stage-config.ts";
 import { bundle, bundleBytes } from "../../lib/cdk/bundle/bundle.ts";
-import { agentFileName, type BundleName, bundleNames } from "../../lib/cdk/bundle/entry.ts";
+import { agentFileName, type BundleName, bundleNames, entries } from "../../lib/cdk/bundle/entry.ts";
 import { folderOfFile } from "../tooling/cleanup.ts";
 import { configWith } from "./synth.ts";
 
@@ -54,7 +54,7 @@ describe("a bundle", () => {
 
   it.each([
     ["ingress", 63.1],
-    ["worker", 1180],
+    ["worker", 1350],
     ["deadLetters", 840],
     ["installFlow", 200.3],
     ["executionUrl", 720],
@@ -84,7 +84,16 @@ describe("a bundle", () => {
   });
 
   it.each(bundleNames)("of %s leaves nothing outside but the modules of Node", (name) => {
-    expect(echo(name).imports.filter((path) => !isBuiltin(path))).toEqual([]);
+    const { external = [] } = entries[name].leaveOut ?? {};
+    expect(echo(name).imports.filter((path) => !isBuiltin(path) && !external.includes(path))).toEqual([]);
+  });
+
+  it("of the worker has of undici only HTTP/1.1", () => {
+    const { inputs, imports } = echo("worker");
+    const files = inputs.flatMap((path) => /\/undici\/lib\/(.+)$/.exec(path)?.[1] ?? []);
+    expect(files).toContain("llhttp/llhttp_simd-wasm.js");
+    expect(files.filter((path) => /^(web|milo|api|mock|interceptor)\/|llhttp-wasm/.test(path))).toEqual([]);
+    expect(imports).not.toContain("node:http2");
   });
 
   it("of the ingress has neither an AWS client nor the whole of zod", () => {
@@ -229,7 +238,7 @@ const tracing = [
 const prometheus = ["prom-client", "tdigest", "bintrees"];
 
 const agentCore = "@aws-sdk/client-bedrock-agentcore";
-const worker = ["zod", ...sdk, ...dynamoDb, ...sqs, ...slack, ...tokens, ...fileTypes, ...tracing, agentCore];
+const worker = ["zod", "undici", ...sdk, ...dynamoDb, ...sqs, ...slack, ...tokens, ...fileTypes, ...tracing, agentCore];
 
 const budgets: Record<BundleName, readonly string[]> = {
   ingress: ["zod", "@smithy/core", "@smithy/signature-v4"],
