@@ -54,11 +54,11 @@ describe("a bundle", () => {
 
   it.each([
     ["ingress", 63.1],
-    ["worker", 1350],
-    ["deadLetters", 840],
+    ["worker", 1347],
+    ["deadLetters", 712],
     ["installFlow", 200.3],
     ["executionUrl", 720],
-    ["executionWorker", 700],
+    ["executionWorker", 663],
     ["agentcore", 780],
     ["container", 460],
   ] as const)("of %s has at most %s KB", (name, most) => {
@@ -194,18 +194,6 @@ const dynamoDb = [
 
 const sqs = ["@aws-sdk/client-sqs", "@aws-sdk/middleware-sdk-sqs"];
 
-const slack = [
-  "@slack/logger",
-  "@slack/types",
-  "@slack/web-api",
-  "eventemitter3",
-  "p-finally",
-  "p-queue",
-  "p-retry",
-  "p-timeout",
-  "retry",
-];
-
 const tokens = ["@aws-sdk/client-sts", "jose"];
 
 /** For the detection of file types. */
@@ -238,7 +226,7 @@ const tracing = [
 const prometheus = ["prom-client", "tdigest", "bintrees"];
 
 const agentCore = "@aws-sdk/client-bedrock-agentcore";
-const worker = ["zod", "undici", ...sdk, ...dynamoDb, ...sqs, ...slack, ...tokens, ...fileTypes, ...tracing, agentCore];
+const worker = ["zod", "undici", ...sdk, ...dynamoDb, ...sqs, ...tokens, ...fileTypes, ...tracing, agentCore];
 
 const budgets: Record<BundleName, readonly string[]> = {
   ingress: ["zod", "@smithy/core", "@smithy/signature-v4"],
