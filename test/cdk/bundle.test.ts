@@ -7,7 +7,7 @@ import { stop } from "esbuild";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { createStageConfig } from "../../lambdas/shared/config/stage-config.ts";
 import { bundle, bundleBytes } from "../../lib/cdk/bundle/bundle.ts";
-import { agentFileName, type BundleName, bundleNames } from "../../lib/cdk/bundle/entry.ts";
+import { agentFileName, type BundleName, bundleNames, entries } from "../../lib/cdk/bundle/entry.ts";
 import { folderOfFile } from "../tooling/cleanup.ts";
 import { configWith } from "./synth.ts";
 
@@ -54,11 +54,11 @@ describe("a bundle", () => {
 
   it.each([
     ["ingress", 63.1],
-    ["worker", 1180],
-    ["deadLetters", 840],
+    ["worker", 1347],
+    ["deadLetters", 712],
     ["installFlow", 200.3],
     ["executionUrl", 720],
-    ["executionWorker", 700],
+    ["executionWorker", 663],
     ["agentcore", 780],
     ["container", 460],
   ] as const)("of %s has at most %s KB", (name, most) => {
@@ -84,7 +84,16 @@ describe("a bundle", () => {
   });
 
   it.each(bundleNames)("of %s leaves nothing outside but the modules of Node", (name) => {
-    expect(echo(name).imports.filter((path) => !isBuiltin(path))).toEqual([]);
+    const { external = [] } = entries[name].leaveOut ?? {};
+    expect(echo(name).imports.filter((path) => !isBuiltin(path) && !external.includes(path))).toEqual([]);
+  });
+
+  it("of the worker has of undici only HTTP/1.1", () => {
+    const { inputs, imports } = echo("worker");
+    const files = inputs.flatMap((path) => /\/undici\/lib\/(.+)$/.exec(path)?.[1] ?? []);
+    expect(files).toContain("llhttp/llhttp_simd-wasm.js");
+    expect(files.filter((path) => /^(web|milo|api|mock|interceptor)\/|llhttp-wasm/.test(path))).toEqual([]);
+    expect(imports).not.toContain("node:http2");
   });
 
   it("of the ingress has neither an AWS client nor the whole of zod", () => {
@@ -185,18 +194,6 @@ const dynamoDb = [
 
 const sqs = ["@aws-sdk/client-sqs", "@aws-sdk/middleware-sdk-sqs"];
 
-const slack = [
-  "@slack/logger",
-  "@slack/types",
-  "@slack/web-api",
-  "eventemitter3",
-  "p-finally",
-  "p-queue",
-  "p-retry",
-  "p-timeout",
-  "retry",
-];
-
 const tokens = ["@aws-sdk/client-sts", "jose"];
 
 /** For the detection of file types. */
@@ -229,7 +226,7 @@ const tracing = [
 const prometheus = ["prom-client", "tdigest", "bintrees"];
 
 const agentCore = "@aws-sdk/client-bedrock-agentcore";
-const worker = ["zod", ...sdk, ...dynamoDb, ...sqs, ...slack, ...tokens, ...fileTypes, ...tracing, agentCore];
+const worker = ["zod", "undici", ...sdk, ...dynamoDb, ...sqs, ...tokens, ...fileTypes, ...tracing, agentCore];
 
 const budgets: Record<BundleName, readonly string[]> = {
   ingress: ["zod", "@smithy/core", "@smithy/signature-v4"],

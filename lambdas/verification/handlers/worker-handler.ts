@@ -31,6 +31,7 @@ import { createDestinations } from "../destinations.ts";
 import { createArtifactFetch } from "../files/artifact-fetch.ts";
 import { createFiles } from "../files/create-files.ts";
 import { createS3FileStore } from "../files/s3-store.ts";
+import { createFindTeam } from "../installations/find-team.ts";
 import { createStageTokens } from "../installations/managed-installations.ts";
 import { createSlackApi } from "../slack/api/web-api.ts";
 import { installationOf, type Task } from "../task/task.ts";
@@ -150,7 +151,8 @@ function createStageWorker(options: {
   const readManagedSecret = createReadManagedSecret(aws);
   const readSecret = createReadStageSecret(aws);
   const telemetry = openLambdaTelemetry({ config: deployed.telemetry, service: "verification", readSecret, aws, log });
-  const tokens = createStageTokens({ slack: deployed.slack, aws, readManagedSecret, installationsPrefix, apiUrl });
+  const teamOf = createFindTeam({ apiUrl });
+  const tokens = createStageTokens({ slack: deployed.slack, aws, readManagedSecret, installationsPrefix, teamOf });
   const slack = createSlackApi({ tokens, apiUrl, log, telemetry });
   const botTokenOf = (task: Task) => tokens.tokenOf(installationOf(task));
 

@@ -7,7 +7,7 @@ import type { Config } from "../../shared/config/schema.ts";
 import type { BotTokens } from "../slack/api/slack.ts";
 import {
   createBotTokens,
-  createFindTeam,
+  type FindTeam,
   type Installations,
   requireInstallationId,
   storedInstallationSchema,
@@ -70,9 +70,9 @@ export function createStageTokens(options: {
   aws: AwsDependencies;
   readManagedSecret: ReadManagedSecret;
   installationsPrefix: string | undefined;
-  apiUrl: string;
+  teamOf: FindTeam;
 }): BotTokens {
-  const { slack, aws, readManagedSecret, installationsPrefix, apiUrl } = options;
+  const { slack, aws, readManagedSecret, installationsPrefix, teamOf } = options;
   if (!("secretsManager" in slack.botToken)) throw new Error("On AWS, the bot token must be a Secrets Manager secret.");
   const id = slack.botToken.secretsManager;
   const botToken = () => readManagedSecret({ id });
@@ -89,6 +89,6 @@ export function createStageTokens(options: {
       }
     },
     installations: createManagedInstallations({ prefix: installationsPrefix, aws }),
-    teamOf: createFindTeam({ apiUrl }),
+    teamOf,
   });
 }

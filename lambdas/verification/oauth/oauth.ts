@@ -1,10 +1,11 @@
 /** Installs the app in further workspaces by Slack's OAuth flow (https://docs.slack.dev/authentication/installing-with-oauth). */
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
+import { createDeadline } from "../../shared/async/deadline.ts";
+import { readResponseBody } from "../../shared/http/read-body.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Installations, StoredInstallation } from "../installations/installations.ts";
-import { boundedFetch } from "../slack/api/call.ts";
 import type { InstallLedger } from "./ledger.ts";
 import { type InstallSituation, pageResponse, readLocale, safeHeaders } from "./page.ts";
 import { browserCookie, issueState, noBrowserCookie, readBrowserId, verifyState } from "./state.ts";
@@ -153,15 +154,22 @@ async function exchangeCode({ nowMs, ...exchange }: CodeExchange & { nowMs: numb
   return granted === undefined ? { type: "unavailable" } : readGranted({ granted, nowMs });
 }
 
+/** Uses `fetch`, because the function that installs the app is not asked often enough to load another client. */
 async function postCode({ code, clientId, clientSecret, apiUrl }: CodeExchange): Promise<unknown> {
-  const send = boundedFetch({ signal: AbortSignal.timeout(timeoutMs), maxBytes: maxAnswerBytes });
-  const response = await send(new URL("oauth.v2.access", apiUrl), {
-    method: "POST",
-    redirect: "manual",
-    headers: { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}` },
-    body: new URLSearchParams({ code }),
-  });
-  return response.json();
+  const { signal, end } = createDeadline({ timeoutMs });
+  try {
+    const response = await fetch(new URL("oauth.v2.access", apiUrl), {
+      method: "POST",
+      redirect: "manual",
+      headers: { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}` },
+      body: new URLSearchParams({ code }),
+      signal,
+    });
+    const body = await readResponseBody({ response, maxBytes: maxAnswerBytes });
+    return body === "too_large" ? undefined : JSON.parse(body.toString());
+  } finally {
+    end();
+  }
 }
 
 function readGranted({ granted, nowMs }: { granted: z.infer<typeof grantedSchema>; nowMs: number }): ExchangeResult {

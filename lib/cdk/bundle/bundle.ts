@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { type BuildOptions, buildSync, type Metafile } from "esbuild";
 import { ConfigError } from "../../../lambdas/shared/config/load.ts";
 import type { AgentConfig, Config } from "../../../lambdas/shared/config/schema.ts";
-import { agentFileName, type BundleName, configFileName, entries, projectDirectory } from "./entry.ts";
+import { agentFileName, type BundleName, configFileName, type Entry, entries, projectDirectory } from "./entry.ts";
 
 export type Bundle = {
   /** The files by name. The first one is the handler. */
@@ -20,8 +20,8 @@ type BundleSource = { name: BundleName; config: Config; configDirectory: string 
  * The same input gives the same bytes. Throws a ConfigError if the agent cannot be bundled.
  */
 export function bundle({ name, config, configDirectory }: BundleSource): Bundle {
-  const { source, fileName, target, cutConfig, runsAgent, unused = [] } = entries[name];
-  const handler = build({ ...ownEntry(source), target, outfile: fileName, external: [...unused] });
+  const { source, fileName, target, cutConfig, runsAgent, leaveOut = {} } = entries[name];
+  const handler = build({ ...ownEntry(source), target, outfile: fileName, ...leaveOut });
   const files = new Map([[fileName, handler.code]]);
   const metafiles = [handler.metafile];
   if (cutConfig !== undefined) files.set(configFileName, new TextEncoder().encode(JSON.stringify(cutConfig(config))));
@@ -104,7 +104,7 @@ type Built = { code: Uint8Array; metafile: Metafile };
  * read as ES modules if they have them, because esbuild can drop unused code only from those.
  */
 function build(
-  options: Pick<BuildOptions, "entryPoints" | "stdin" | "tsconfigRaw" | "target" | "outfile" | "external">,
+  options: Pick<BuildOptions, "entryPoints" | "stdin" | "tsconfigRaw" | "target" | "outfile"> & Entry["leaveOut"],
 ): Built {
   const { outputFiles, metafile } = buildSync({
     ...options,

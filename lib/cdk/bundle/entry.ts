@@ -1,5 +1,6 @@
 /** The bundles: the entry file of each, and the other files in its asset. */
 import { join } from "node:path";
+import type { BuildOptions } from "esbuild";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 
 export const projectDirectory = join(import.meta.dirname, "../../..");
@@ -13,7 +14,7 @@ export const configFileName = "config.json";
 export const agentFileName = "agent.cjs";
 
 type CutConfig = Partial<Omit<Config, "execution">> & { execution?: Partial<Config["execution"]> };
-type Entry = {
+export type Entry = {
   /** The file that exports the handler or starts the process. */
   source: string;
   /** The name of the bundled file. Lambda looks for index.js, and an AgentCore runtime starts server.js. */
@@ -22,23 +23,38 @@ type Entry = {
   /** Selects the sections of the configuration for the bundle. Without it, the bundle has no configuration. */
   cutConfig?: (config: Config) => CutConfig;
   runsAgent?: true;
-  /** Modules that the bundle never runs, but imports dynamically, so that esbuild would not drop them by itself. */
-  unused?: readonly string[];
+  /** Leaves out modules that the bundle never runs, but that esbuild would not drop by itself. */
+  leaveOut?: Pick<BuildOptions, "external" | "define" | "alias">;
 };
 
-/** The SDK's signer shares an index with HTTP protocols, which import event streams. Only the signer is used. */
-const besideSigner = ["@smithy/core/event-streams"];
+/** The SDK's signer imports an index that also exports HTTP protocols, and those load event streams. Only the signer is used. */
+const besideSigner = { external: ["@smithy/core/event-streams"] };
+
+/** Of undici, only HTTP/1.1 is used. */
+const besideHttp1 = {
+  // For bodies that are a `FormData`, and for CPUs without SIMD, which Lambda does not have.
+  external: ["../web/fetch/body.js", "../web/fetch/formdata", "../web/webidl", "../llhttp/llhttp-wasm.js"],
+  // Its second parser, which is experimental.
+  define: { esbuildDetection: "true" },
+  // It loads HTTP/2 whether that is used or not, which takes 20 ms.
+  alias: { "node:http2": join(projectDirectory, "lambdas/shared/http/no-http2.cjs") },
+};
 
 const onLambda = { fileName: "index.js", target: "node24" };
 
 const table = {
-  ingress: { ...onLambda, source: "lambdas/verification/handlers/ingress.ts", unused: besideSigner },
-  worker: { ...onLambda, source: "lambdas/verification/handlers/worker.ts", cutConfig: verificationConfig },
+  ingress: { ...onLambda, source: "lambdas/verification/handlers/ingress.ts", leaveOut: besideSigner },
+  worker: {
+    ...onLambda,
+    source: "lambdas/verification/handlers/worker.ts",
+    leaveOut: besideHttp1,
+    cutConfig: verificationConfig,
+  },
   deadLetters: { ...onLambda, source: "lambdas/verification/handlers/dead-letters.ts", cutConfig: verificationConfig },
   installFlow: {
     ...onLambda,
     source: "lambdas/verification/handlers/install-flow.ts",
-    unused: besideSigner,
+    leaveOut: besideSigner,
     cutConfig: ({ slack, files, allowlist, destinations }) => ({ slack, files, allowlist, destinations }),
   },
   executionUrl: { ...onLambda, source: "lambdas/execution/handlers/function-url.ts", cutConfig: executionConfig },
