@@ -23,28 +23,25 @@ export type ExecutionStore = Pick<TaskStore<ExecutionTask>, "get" | "create" | "
 export function createGuardedStore(options: { store: ExecutionStore; timeoutMs: number; log: Log }): ExecutionStore {
   const { store, timeoutMs, log } = options;
   const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
-  async function guarded<T>(request: {
-    call: () => Promise<T>;
+  function guarded<T>(request: {
+    work: Promise<T>;
     operation: string;
     item?: { id: string; requestId?: unknown };
   }): Promise<T> {
-    const { call, operation, item } = request;
-    try {
-      return await withinTime(call());
-    } catch (error) {
+    const { work, operation, item } = request;
+    return withinTime(work).catch((error) => {
       // An unknown cursor is the caller's mistake.
       if (operation === "store_list" && error instanceof RangeError) throw error;
       const ids = { task_id: item?.id, request_id: toLoggableId(item?.requestId) };
       log.error("store_failed", { ...ids, operation, reason: "unavailable", cause_kind: errorKind(error) });
       throw new SekishoError("unavailable", { cause: error });
-    }
+    });
   }
   return {
-    get: (request) => guarded({ call: () => store.get(request), operation: "store_get", item: request }),
-    create: (request) => guarded({ call: () => store.create(request), operation: "store_create", item: request.item }),
-    replace: (request) =>
-      guarded({ call: () => store.replace(request), operation: "store_replace", item: request.item }),
-    list: (request) => guarded({ call: () => store.list(request), operation: "store_list" }),
+    get: (request) => guarded({ work: store.get(request), operation: "store_get", item: request }),
+    create: (request) => guarded({ work: store.create(request), operation: "store_create", item: request.item }),
+    replace: (request) => guarded({ work: store.replace(request), operation: "store_replace", item: request.item }),
+    list: (request) => guarded({ work: store.list(request), operation: "store_list" }),
   };
 }
 
@@ -175,16 +172,23 @@ export async function waitForChange(request: {
   }
 
   /** Reads at once the first time, because a run that is not here may have ended before the listener was added. */
-  async function poll(nextMs: number): Promise<void> {
-    if (isStopped()) return resolve();
-    if (!isRunningHere()) see(await reread());
-    if (!isOver) pollTimer = setTimeout(() => poll(Math.min(2 * nextMs, slowestPollMs)).catch(reject), nextMs);
+  function poll(nextMs: number): void {
+    if (isStopped()) resolve();
+    else if (isRunningHere()) pollAgain(nextMs);
+    else
+      reread()
+        .then(see)
+        .then(() => pollAgain(nextMs), reject);
+  }
+
+  function pollAgain(afterMs: number): void {
+    if (!isOver) pollTimer = setTimeout(poll, afterMs, Math.min(2 * afterMs, slowestPollMs));
   }
 
   const stopListening = changeSignal.listen({ id: task.id, listener: see });
   const timer = setTimeout(resolve, timeoutMs);
   try {
-    poll(firstPollMs).catch(reject);
+    poll(firstPollMs);
     await over;
     return latest;
   } finally {

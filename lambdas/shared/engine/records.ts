@@ -34,17 +34,19 @@ type Decision<Item, Result> = { item: Item; result: Result };
 /** The result of an attempt after which another writer won. */
 export const conflict = Symbol("conflict");
 
-/** Repeats `attempt` until it resolves to something else than `conflict`. `count` starts at 0. */
-export async function retryOnConflict<Result>(request: {
+/** Repeats `attempt` until it resolves to something else than `conflict`. `count` is 0 at the first attempt. */
+export function retryOnConflict<Result>(request: {
   attempt: (count: number) => Promise<Result | typeof conflict>;
   exhausted?: () => Error;
+  count?: number;
 }): Promise<Result> {
   const { attempt, exhausted = () => new Error("A record was changed by others at every attempt.") } = request;
-  for (let count = 0; count < maxAttempts; count++) {
-    const result = await attempt(count);
+  const { count = 0 } = request;
+  return attempt(count).then((result) => {
     if (result !== conflict) return result;
-  }
-  throw exhausted();
+    if (count + 1 === maxAttempts) throw exhausted();
+    return retryOnConflict({ ...request, count: count + 1 });
+  });
 }
 
 /** An item cannot be written or read. The item is at fault and not the store, so a retry does not help. */
