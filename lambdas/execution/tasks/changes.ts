@@ -202,17 +202,23 @@ function endTask(request: {
 /** The most passed states in a record. A watcher reads at least once a second, so it misses no more than these. */
 const maxPassed = 10;
 
-/** Adds the state that the task leaves to its passed states. Only A2A tasks have them. */
-export function addPassedState({ from, task }: { from: ExecutionTask; task: ExecutionTask }): ExecutionTask {
-  if (task.a2a === undefined) return task;
-  const { state, changedAtMs: atMs, question } = from;
-  const left: PassedState = {
-    state,
-    atMs,
-    ...(question && { messageId: question.messageId }),
-    ...(question?.kind && { kind: question.kind }),
+/** Adds the time of a change of state, also to the listing of a listed task. An A2A task remembers the state that it leaves. */
+export function enterState(change: { from: ExecutionTask; task: ExecutionTask; nowMs: number }): ExecutionTask {
+  const { from, task, nowMs } = change;
+  const { a2a, listedAtMs } = task;
+  const passed = a2a && [...(a2a.passed ?? []), toPassedState(from)].slice(-maxPassed);
+  return {
+    ...task,
+    changedAtMs: nowMs,
+    ...(listedAtMs !== undefined && { listedAtMs: nowMs }),
+    ...(a2a && { a2a: { ...a2a, passed } }),
   };
-  return { ...task, a2a: { ...task.a2a, passed: [...(task.a2a.passed ?? []), left].slice(-maxPassed) } };
+}
+
+function toPassedState({ state, changedAtMs: atMs, question }: ExecutionTask): PassedState {
+  if (question === undefined) return { state, atMs };
+  const { messageId, kind } = question;
+  return { state, atMs, messageId, ...(kind && { kind }) };
 }
 
 /** Lists the states between two records as records, and then the later record itself. */

@@ -11,7 +11,7 @@ import { conflict, retryOnConflict } from "../../shared/engine/records.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { createTimeLimit } from "../runs/time-limit.ts";
-import { addPassedState, isTurnOver, type TaskChange } from "./changes.ts";
+import { enterState, isTurnOver, type TaskChange } from "./changes.ts";
 import { type ExecutionTask, toLoggableId } from "./execution-task.ts";
 
 export type ExecutionStore = Pick<TaskStore<ExecutionTask>, "get" | "create" | "replace" | "list">;
@@ -69,10 +69,7 @@ export function createChangeTask(options: {
         if (count > 0) known = await store.get({ id: task.id });
         const next: ExecutionTask | undefined = known && change(known);
         if (known === undefined || next === undefined) return { task: known, changed: false };
-        const item =
-          next.state === known.state
-            ? next
-            : withChangeTime({ task: addPassedState({ from: known, task: next }), nowMs: now() });
+        const item = next.state === known.state ? next : enterState({ from: known, task: next, nowMs: now() });
         const stored = await store.replace({ item });
         if (stored === undefined) return conflict;
         changeSignal.ring(stored);
@@ -81,11 +78,6 @@ export function createChangeTask(options: {
       exhausted: () => new SekishoError("unavailable"),
     });
   };
-}
-
-/** The task with the time of its change of state, also in the listing if it is listed. */
-function withChangeTime({ task, nowMs }: { task: ExecutionTask; nowMs: number }): ExecutionTask {
-  return { ...task, changedAtMs: nowMs, ...(task.listedAtMs !== undefined && { listedAtMs: nowMs }) };
 }
 
 /** Below DynamoDB's limit of 400 KB per item, because index keys and a lease are added. */
@@ -162,9 +154,10 @@ export async function waitForChange(request: {
 }): Promise<ExecutionTask> {
   const { task, until, timeoutMs, changeSignal, isRunningHere, isStopped, reread } = request;
   const { promise: over, resolve, reject } = Promise.withResolvers<void>();
+  const endMs = performance.now() + timeoutMs;
   let latest = task;
-  let pollTimer: NodeJS.Timeout | undefined;
-  let isOver = false;
+  let timer: NodeJS.Timeout | undefined;
+  let isReading = false;
 
   function see(seen: ExecutionTask): void {
     latest = seen;
@@ -173,28 +166,25 @@ export async function waitForChange(request: {
 
   /** Reads at once the first time, because a run that is not here may have ended before the listener was added. */
   function poll(nextMs: number): void {
-    if (isStopped()) resolve();
-    else if (isRunningHere()) pollAgain(nextMs);
-    else
-      reread()
-        .then(see)
-        .then(() => pollAgain(nextMs), reject);
+    const leftMs = endMs - performance.now();
+    if (isStopped() || leftMs <= 0) return resolve();
+    timer = setTimeout(poll, Math.min(nextMs, leftMs), Math.min(2 * nextMs, slowestPollMs));
+    if (!isReading && !isRunningHere()) void read();
   }
 
-  function pollAgain(afterMs: number): void {
-    if (!isOver) pollTimer = setTimeout(poll, afterMs, Math.min(2 * afterMs, slowestPollMs));
+  async function read(): Promise<void> {
+    isReading = true;
+    await reread().then(see).catch(reject);
+    isReading = false;
   }
 
   const stopListening = changeSignal.listen({ id: task.id, listener: see });
-  const timer = setTimeout(resolve, timeoutMs);
   try {
     poll(firstPollMs);
     await over;
     return latest;
   } finally {
-    isOver = true;
     clearTimeout(timer);
-    clearTimeout(pollTimer);
     stopListening();
   }
 }

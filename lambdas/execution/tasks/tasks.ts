@@ -102,6 +102,9 @@ export function createTasks(settings: TaskSettings): Tasks {
   const { retentionMs, now, newId, random = Math.random, isStopped } = settings;
   const { callerLimits = { runs: unlimitedSlots, calls: unlimitedSlots }, mayWait = () => true } = settings;
 
+  /** Numbers the waits, each of which is an open call. */
+  let waits = 0;
+
   async function read({ principal, taskId, requestId }: TaskName): Promise<ExecutionTask> {
     const id = taskId ?? (requestId === undefined ? undefined : deriveTaskId({ principal, requestId }));
     const task = id === undefined ? undefined : await store.get({ id });
@@ -203,7 +206,7 @@ export function createTasks(settings: TaskSettings): Tasks {
       // The run may have changed the record while nobody listened.
       const task = runs.latest(asked.id) ?? asked;
       if (isDone(task)) return task;
-      const release = callerLimits.calls.take({ principal: task.principal, id: newId() });
+      const release = callerLimits.calls.take({ principal: task.principal, id: `wait ${waits++}` });
       if (release === undefined) return task;
       try {
         return await waitForChange({ ...toWatchRequest(task), until: isDone, timeoutMs });
