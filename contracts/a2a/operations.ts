@@ -87,7 +87,7 @@ const legacyNames: Partial<Record<OperationName, string>> = {
 
 export type A2aVersion = "1.0" | "0.3";
 
-/** Undefined where the version lacks the operation. */
+/** Undefined if the version does not have the operation. */
 export function toA2aMethod(request: { operation: OperationName; version: A2aVersion }): string | undefined {
   const { operation, version } = request;
   return version === "1.0" ? operation : legacyNames[operation];

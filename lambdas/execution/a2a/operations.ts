@@ -13,7 +13,7 @@ import type { PushConfigs } from "./push-configs.ts";
 import { createReceiveMessage } from "./receive-message.ts";
 import { createDirectMessage, streamTaskEvents, toA2aTask } from "./view.ts";
 
-/** How long a stream waits before it shows the task, for an answer that needs none. */
+/** How long a stream waits for a direct answer before it shows the task. */
 const defaultFirstSignMs = 250;
 
 export function createOperations(settings: {
@@ -55,7 +55,7 @@ export function createOperations(settings: {
       return { message };
     },
 
-    /** Decides between a direct answer and a stream of the task by what the agent does first, within `firstSignMs`. */
+    /** Waits up to `firstSignMs` for the agent's first update. Sends a direct answer as one message, or else streams the task. */
     async SendStreamingMessage(call) {
       const shown = await receive(call);
       const until = (seen: ExecutionTask) =>
@@ -85,7 +85,7 @@ export function createOperations(settings: {
       createView(historyLength)(await tasks.find({ principal, taskId })),
     ListTasks: listTasks({ tasks, pollAfterMs }),
 
-    /** Cancels the task at once, whatever its agent still does. Canceling twice is fine. */
+    /** Cancels the task at once, even if its agent is still working. Canceling twice is fine. */
     CancelTask: async ({ params: { id: taskId }, caller: { principal } }) =>
       createView()(await tasks.cancel({ principal, taskId })),
 

@@ -24,7 +24,7 @@ import { readQueryParameter } from "./function-url-event.ts";
 type Settings = PostSettings & {
   /** Without it, the host serves no A2A. */
   a2a: { endpoint: A2aEndpoint; card: ServedCards["endpoint"] } | undefined;
-  /** Further paths of the zone contract, and the dialect of the errors there. */
+  /** More paths that serve the zone contract, each with the dialect of its errors. */
   dialects: Readonly<Record<string, Dialect>>;
   busy: () => boolean;
   exposition: Exposition;

@@ -44,9 +44,8 @@ export async function startExecutionServer(options: {
   const { authenticatorKind } = host;
   const isKnown = authenticatorKind === "platform" ? platformPrincipal !== undefined : authenticatorKind !== "none";
   if (!isKnown && !isLoopbackHost(urlHost)) {
-    const known =
-      '"bearer", "jwt" or "web-identity", or to "platform" in a container behind one that lets nobody else through';
-    const remedy = `Set execution.authenticator to ${known}; or listen on 127.0.0.1.`;
+    const known = '"bearer", "jwt" or "web-identity" (or "platform" if the platform authenticates every caller)';
+    const remedy = `Set execution.authenticator to ${known}, or listen on 127.0.0.1.`;
     throw new Error(`Anyone could run tasks on ${hostname}: the authenticator is "${authenticatorKind}". ${remedy}`);
   }
   const server = createServer({

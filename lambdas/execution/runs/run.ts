@@ -220,7 +220,7 @@ export function startRun(request: {
     });
   }
 
-  /** Only `cause` tells of a cancel from another process. The successor counts a superseded run. */
+  /** A cancel by another process shows only in `cause`. A superseded run is counted by the process that took the task over. */
   function countRun(workedMs: number): void {
     metrics.observe("sekisho_agent_seconds", { agent: agentName }, Math.max(0, workedMs) / 1000);
     if (cause === "superseded") return;
@@ -242,7 +242,7 @@ function toStopOutcome(cause: StopCause): ExecutionOutcome | undefined {
   return undefined;
 }
 
-/** The parts of a Slack message are its text and its attachments. The session id is not passed on, because a caller can send any. */
+/** The parts of a Slack message are its text and its attachments. The session id is not passed on, because a caller can send any value. */
 function createAgentTask(options: { params: RunInput; answers: ExecutionTask["answers"] }): AgentTask {
   const { answers = [] } = options;
   const { parts, text, attachments = [], session_id: _callersWord, ...params } = options.params;

@@ -68,7 +68,7 @@ export function createRuns(
   async function startOne({ task, botToken }: Start): Promise<ExecutionTask | undefined> {
     const owner = newId();
     const claim = () => changeTask({ task, change: startChange({ owner, untilMs: now() + leaseMs }) });
-    // Tried twice, because the store may have given the lease although the call failed: then no other process would start the task.
+    // Tried twice, because the store may have granted the lease although the call failed. No other process would then start the task.
     const won = await claim().catch(claim);
     if (!won.changed || won.task?.params === undefined) return won.task;
     const params: RunInput = { ...won.task.params, ...(botToken !== undefined && { bot_token: botToken }) };
@@ -77,7 +77,7 @@ export function createRuns(
     const run = startRun({ settings, task: won.task, owner, params, log: ofTask });
     runs.set(task.id, run);
     const release = slots.occupy(task);
-    // The place is held until the agent has returned. Otherwise a caller could run any number of agents that ignore their signal.
+    // The slot is held until the agent has returned. Otherwise a caller could run any number of agents that ignore their signal.
     void run.returned.then(release);
     underWay.add(run);
     metrics.set("sekisho_runs_under_way", {}, underWay.size);
@@ -117,7 +117,7 @@ export function createRuns(
   };
 }
 
-/** A task that is unstarted for this long may have lost its queue message, and gets another one. */
+/** A task that is unstarted for this long gets another queue message, because the first may have been lost. */
 const requeueAfterMs = 60_000;
 
 /**
@@ -216,7 +216,7 @@ export type Lifetime = {
 /** The time between a task's deadline and the end of the process, in which its outcome is stored. */
 const marginMs = 60_000;
 
-/** The process's own clock and the clock of deadlines tick in different steps. */
+/** A tolerance, because deadlines use the wall clock and the process's lifetime uses a monotonic one. */
 const clockStepMs = 1000;
 
 /** The least time for a task whose request names no timeout. */

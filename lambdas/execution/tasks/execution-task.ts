@@ -21,7 +21,7 @@ import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 /** The Slack token goes to the agent and is not stored. */
 const { bot_token: _secret, channel, ...storedParams } = executeTaskParamsSchema.shape;
 
-/** The agent's input. `channel` is absent for an A2A task. `parts` is present only if the other fields do not say the same. */
+/** The agent's input. `channel` is absent for an A2A task. `parts` is present only if it holds more than the other fields. */
 const taskInputSchema = z.object({
   ...storedParams,
   channel: channel.optional(),
@@ -40,7 +40,7 @@ const questionSchema = z.object({
 });
 export type OpenQuestion = z.infer<typeof questionSchema>;
 
-/** `id` is the id of the request or message with the answer; `questionId` names its question; `fingerprint` is of its content. */
+/** A person's reply. `id` is that of the request or A2A message that carried it. `fingerprint` identifies its content. */
 const answerSchema = z.object({
   id: z.string(),
   questionId: z.string().optional(),
@@ -62,7 +62,7 @@ const storedPushConfigSchema = pushConfigSchema.omit({ tenant: true, taskId: tru
 });
 export type StoredPushConfig = z.infer<typeof storedPushConfigSchema>;
 
-/** A state that the task has left: when it was entered, and which message asked in it. */
+/** A past state: when the task entered it, and the id of the question if there was one. */
 const passedStateSchema = z.object({
   state: taskStateSchema,
   atMs: z.number(),
@@ -77,7 +77,7 @@ const a2aSchema = z.object({
   /** The messages of the task, oldest first. The oldest are dropped if there are too many. */
   messages: z.array(messageSchema),
   pushConfigs: z.array(storedPushConfigSchema).optional(),
-  /** The latest states that it has left, oldest first. */
+  /** The latest past states, oldest first. */
   passed: z.array(passedStateSchema).optional(),
 });
 
@@ -89,7 +89,7 @@ const failureReasonSchema = z.enum([
   "payload_too_large",
 ]);
 
-/** How a task ended. `lost`: its host stopped without an outcome, and how far the agent came is unknown. */
+/** How a task ended. `lost` means that its host stopped without an outcome, so nobody knows what the agent has done. */
 const outcomeSchema = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("success"),
@@ -112,21 +112,21 @@ const executionTaskSchema = z.object({
   /** The id of the request or the A2A message that began the task; the latter may be longer. */
   requestId: requestIdSchema.or(messageSchema.shape.messageId),
   correlationId: z.string(),
-  /** The fingerprint of the content that a repeated request must share. */
+  /** Identifies the request's content. A repeated request must have the same. */
   fingerprint: z.string(),
   trace: z.object({ traceparent: z.string(), tracestate: z.string().optional() }),
   createdAtMs: z.number(),
   /** When the task entered its state. */
   changedAtMs: z.number(),
-  /** The same time if the caller may list the task, or else absent. */
+  /** Equal to `changedAtMs` if the caller may list the task, otherwise absent. */
   listedAtMs: z.number().optional(),
   /** When a read last sent the task's id to the queue. Absent if only the first request did, or if there is no queue. */
   queuedAtMs: z.number().optional(),
-  /** When the task's time is over. An answer moves it by the time that the question was open. */
+  /** When the task times out. A reply moves the deadline by the time that the question was open. */
   deadlineAtMs: z.number(),
   /** True if the caller asked for a completion push. */
   callback: z.literal(true).optional(),
-  /** Removed with its texts when the task is over. */
+  /** Removed when the task is over, because it holds texts. */
   params: taskInputSchema.optional(),
   /** The run that works on the task, and the time until which it counts as alive. */
   lease: z.object({ owner: z.string(), untilMs: z.number() }).optional(),
@@ -148,7 +148,7 @@ export function parseExecutionTask(json: unknown): ExecutionTask {
   return executionTaskSchema.parse(json);
 }
 
-/** Derives the task id from a request id that is a UUID in any letter case. Other request ids are not deduplicated: undefined. */
+/** Derives the task id from a request id that is a UUID in any letter case. Returns undefined for others, which are not deduplicated. */
 export function deriveTaskId(request: { principal: string; requestId: RequestId }): string | undefined {
   const { principal, requestId } = request;
   return isDedupedId(requestId) ? deriveId([principal, requestId.toLowerCase()]) : undefined;
@@ -185,8 +185,8 @@ export function deriveCallerId(principal: string): string {
 }
 
 /**
- * `conversation` is the caller's own name for it. The principal is part of the id, so that no caller reaches what an agent remembers of
- * another caller's conversation.
+ * Derives the id of a conversation that an agent sees. `conversation` is the caller's own id for it. The principal goes into the hash, so
+ * that no caller reaches what an agent remembers of another caller's conversation.
  */
 export function deriveConversationId({ principal, conversation }: { principal: string; conversation: string }): string {
   return deriveId(["conversation", principal, conversation]);

@@ -89,7 +89,7 @@ export function checkSize(task: ExecutionTask): ExecutionTask {
   throw new SekishoError("payload_too_large", { details: { task_id: task.id } });
 }
 
-/** Makes the first of the changes whose record fits, or the last one. */
+/** Tries the changes in order and makes the first whose record fits, or else the last one. */
 export function createFittingChange(changes: readonly TaskChange[]): TaskChange {
   return (task) => {
     let next: ExecutionTask | undefined;
@@ -167,7 +167,10 @@ export async function waitForChange(request: {
   /** Reads at once the first time, because a run that is not here may have ended before the listener was added. */
   function poll(nextMs: number): void {
     const leftMs = endMs - performance.now();
-    if (isStopped() || leftMs <= 0) return resolve();
+    if (isStopped() || leftMs <= 0) {
+      resolve();
+      return;
+    }
     timer = setTimeout(poll, Math.min(nextMs, leftMs), Math.min(2 * nextMs, slowestPollMs));
     if (!isReading && !isRunningHere()) void read();
   }

@@ -68,7 +68,7 @@ function createSend(url: URL) {
         isAnswered = true;
         resolve(response);
       };
-      // A call that is reset while its answer is read was received. Its answer fails by itself.
+      // If the connection is reset while the answer is read, AWS has received the call. Reading the answer then fails by itself.
       const fail = (error: NodeJS.ErrnoException) =>
         request.reusedSocket && !isAnswered && error.code === "ECONNRESET" ? attempt() : reject(error);
       request.once("response", answered).on("error", fail).end(body);

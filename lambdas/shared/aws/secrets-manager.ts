@@ -14,7 +14,7 @@ export function createReadManagedSecret(dependencies: AwsDependencies): ReadMana
     const target = "secretsmanager.GetSecretValue";
     const answer = await call({ target, input: { SecretId: id }, signal: AbortSignal.timeout(timeoutMs) });
     if (typeof answer.SecretString === "string" && answer.SecretString !== "") return answer.SecretString;
-    throw new Error(`The secret ${id} of Secrets Manager holds no text.`);
+    throw new Error(`The secret ${id} in Secrets Manager holds no text. Store its value as text (SecretString).`);
   };
 }
 
@@ -23,6 +23,8 @@ export function createReadStageSecret(dependencies: AwsDependencies): (reference
   const readManagedSecret = createReadManagedSecret(dependencies);
   return async (reference) => {
     if ("secretsManager" in reference) return readManagedSecret({ id: reference.secretsManager });
-    throw new Error(`On AWS the secret ${reference.env} must be one of Secrets Manager.`);
+    throw new Error(
+      `A stage cannot read the environment variable ${reference.env}. Store the secret in Secrets Manager.`,
+    );
   };
 }

@@ -1,11 +1,11 @@
-/** Reads what an entry finds on AWS: its environment, and the configuration that the deploy wrote beside it. */
+/** Reads the environment of an entry on AWS, and the configuration file that the deploy wrote beside it. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AwsCredentials, AwsDependencies } from "../aws/credentials.ts";
 import { errorKind } from "../telemetry/error-kind.ts";
 
-/** For Lambda, whose credentials are in the environment and last as long as the process. Throws if one is missing. */
+/** For Lambda, whose credentials are in the environment and stay valid as long as the process lives. Throws if a variable is missing. */
 export function readAwsEnvironment(variables: NodeJS.ProcessEnv = process.env): AwsDependencies {
   const credentials: AwsCredentials = {
     accessKeyId: requireVariable(variables, "AWS_ACCESS_KEY_ID"),
@@ -16,14 +16,18 @@ export function readAwsEnvironment(variables: NodeJS.ProcessEnv = process.env): 
   return { region, credentials: async () => credentials, endpointOf: createEndpointResolver({ region, variables }) };
 }
 
-/** `AWS_ENDPOINT_URL` takes precedence over the region's endpoints, as with the SDKs. */
+/** `AWS_ENDPOINT_URL` takes precedence over the region's endpoints, as with the SDKs. The result throws if it is not a URL. */
 export function createEndpointResolver(options: {
   region: string;
   variables?: NodeJS.ProcessEnv;
 }): AwsDependencies["endpointOf"] {
   const { region, variables = process.env } = options;
   const domain = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
-  return (service) => new URL(variables.AWS_ENDPOINT_URL || `https://${service}.${region}.${domain}/`);
+  return (service) => {
+    const url = URL.parse(variables.AWS_ENDPOINT_URL || `https://${service}.${region}.${domain}/`);
+    if (url === null) throw new Error("The environment variable AWS_ENDPOINT_URL is not a URL.");
+    return url;
+  };
 }
 
 /** Throws an error that names the missing variable. */

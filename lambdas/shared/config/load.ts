@@ -19,7 +19,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** `directory` is the command's working directory; `file` is the person's choice. */
+/** `directory` is the working directory of the command. `file` is the path that the user gave. */
 export type ConfigLocation = { directory: string; file?: string | undefined };
 
 /** The path of the file that `loadConfig` reads. */
@@ -37,7 +37,7 @@ export function loadConfig(location: ConfigLocation): Config {
   return parseConfig(readConfig(location));
 }
 
-/** For the Execution zone alone. Ignores where tasks come from, so that the file may leave it out. */
+/** For the Execution zone alone. Ignores `destinations` and `routes`, so that its file need not have them. */
 export function loadExecutionConfig(location: ConfigLocation): Config {
   return parseExecutionConfig(readConfig(location));
 }
@@ -55,7 +55,7 @@ function readConfig(location: ConfigLocation): { json: unknown; name: string } {
     text = readFileSync(name, "utf8");
   } catch (cause) {
     if (location.file === undefined && (cause as NodeJS.ErrnoException).code === "ENOENT") return { json: {}, name };
-    throw new ConfigError(name, [`it cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`]);
+    throw new ConfigError(name, [`the file cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`]);
   }
   return { json: parseJson({ text, path: name }), name };
 }
@@ -66,11 +66,11 @@ function parseJson({ text, path }: { text: string; path: string }): unknown {
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    throw new ConfigError(path, [`it is not JSON: ${cause instanceof Error ? cause.message : "unknown"}`]);
+    throw new ConfigError(path, [`the file is not JSON: ${cause instanceof Error ? cause.message : "unknown"}`]);
   }
   const twice = duplicateKeys(text);
   if (twice.length === 0) return json;
-  const problems = twice.map((key) => `${pathText(key)}: is there more than once; keep one`);
+  const problems = twice.map((key) => `${pathText(key)}: appears more than once; keep one`);
   throw new ConfigError(path, problems);
 }
 
@@ -82,7 +82,7 @@ export function parseConfig({ json, name = configFileName }: { json: unknown; na
   throw new ConfigError(name, problems);
 }
 
-/** The message of a union says little. The issues of its best matching member say more. */
+/** A union's own message is vague, so this reports the issues of the member that matches best. */
 function describe(issue: z.core.$ZodIssue, parent: PropertyKey[] = []): string[] {
   const path = [...parent, ...issue.path];
   if (issue.code === "invalid_union") {
@@ -94,7 +94,7 @@ function describe(issue: z.core.$ZodIssue, parent: PropertyKey[] = []): string[]
   return [`${pathText(path) || "the file"}: ${issue.message}`];
 }
 
-/** True if the value has another type than the member, such as a text instead of an object. */
+/** True if the value has another type than the union's member, such as a text instead of an object. */
 function isOtherType({ code, path }: z.core.$ZodIssue): boolean {
   return path.length === 0 && (code === "invalid_type" || code === "invalid_value");
 }
@@ -112,8 +112,6 @@ function pathText(path: readonly PropertyKey[]): string {
 function depth(issues: z.core.$ZodIssue[]): number {
   return Math.max(0, ...issues.map((issue) => issue.path.length));
 }
-
-// Finds repeated keys in a JSON text.
 
 type Path = (string | number)[];
 type Open = { kind: "object"; keys: Set<string>; key: string } | { kind: "array"; index: number };

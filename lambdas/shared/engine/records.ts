@@ -1,7 +1,7 @@
 /** Changes records of a task store by compare-and-set, and converts them to JSON text. */
 import type { TaskItem, TaskStore } from "./ports.ts";
 
-/** More writers than ever compete for one record. A store that refuses more writes in a row is broken. */
+/** More than the writers that ever compete for one record. A store that refuses more writes in a row is broken. */
 const maxAttempts = 50;
 
 /**
@@ -34,22 +34,23 @@ type Decision<Item, Result> = { item: Item; result: Result };
 /** The result of an attempt after which another writer won. */
 export const conflict = Symbol("conflict");
 
-/** Repeats `attempt` until it resolves to something else than `conflict`. `count` is 0 at the first attempt. */
-export function retryOnConflict<Result>(request: {
+/** Repeats `attempt` until it resolves to something else than `conflict`. `count` starts at 0. */
+export async function retryOnConflict<Result>(request: {
   attempt: (count: number) => Promise<Result | typeof conflict>;
   exhausted?: () => Error;
-  count?: number;
 }): Promise<Result> {
-  const { attempt, exhausted = () => new Error("A record was changed by others at every attempt.") } = request;
-  const { count = 0 } = request;
-  return attempt(count).then((result) => {
+  const {
+    attempt,
+    exhausted = () => new Error(`Other writers changed the record at each of ${maxAttempts} attempts.`),
+  } = request;
+  for (let count = 0; count < maxAttempts; count++) {
+    const result = await attempt(count);
     if (result !== conflict) return result;
-    if (count + 1 === maxAttempts) throw exhausted();
-    return retryOnConflict({ ...request, count: count + 1 });
-  });
+  }
+  throw exhausted();
 }
 
-/** An item cannot be written or read. The item is at fault and not the store, so a retry does not help. */
+/** An item cannot be written or read. The item is invalid and not the store unavailable, so a retry does not help. */
 export class ItemError extends Error {
   /** The stored value, if it is JSON but not a valid item. */
   readonly json: unknown;

@@ -4,6 +4,7 @@ import { AwsCallError, createJsonCall } from "../../shared/aws/json-call.ts";
 import { installKeyPrefix, taskTable } from "../../shared/engine/aws/table.ts";
 import { defaultMaxInstallsPerDay, formatInstallDay, type InstallLedger } from "./ledger.ts";
 
+/** Longer than a state is valid, so that no state works twice. */
 const stateSeconds = 3600;
 const countSeconds = 3 * 86_400;
 const callTimeoutMs = 3000;

@@ -2,7 +2,7 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { findExecutionPlace } from "../../../lambdas/shared/config/stage-config.ts";
+import { findExecutionTarget } from "../../../lambdas/shared/config/stage-config.ts";
 import { dynamoDbSettings, sqsSettings } from "../../../lambdas/shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
@@ -49,7 +49,7 @@ export async function atExecutionTable<T extends TaskItem, Result>(
   request: TableWork<T, Result>,
 ): Promise<Result | undefined> {
   const { stageName, stage, parse, work, signal } = request;
-  const target = findExecutionPlace(stage);
+  const target = findExecutionTarget(stage);
   if (target === undefined) return undefined;
   const { account, region } = target;
   const { account: actual } = await callerIdentity({ region, signal });
