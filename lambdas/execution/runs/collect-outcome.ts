@@ -2,6 +2,7 @@
 
 import * as z from "zod";
 import { SekishoError } from "../../../contracts/errors.ts";
+import { isJsonWithin } from "../../../contracts/json-size.ts";
 import { maxPartialTextLength, maxResultBytes } from "../../../contracts/limits.ts";
 import { type Artifact, artifactSchema, optionIdSchema, questionOptionSchema } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
@@ -62,8 +63,8 @@ export async function collectOutcome(request: {
         case "answer": {
           bytes += answerBytes(update);
           const outcome = createSuccess(update);
-          const isTooLarge = bytes > maxResultBytes || jsonBytes(outcome) + jsonBytes(artifacts) > maxStoredBytes;
-          return isTooLarge ? tooLarge() : turn(outcome);
+          const isFitting = bytes <= maxResultBytes && isStorable({ outcome, artifacts });
+          return isFitting ? turn(outcome) : tooLarge();
         }
       }
     }
@@ -77,14 +78,22 @@ export async function collectOutcome(request: {
   return turn({ type: "failure", reason: "execution_failed" });
 }
 
+type Success = Extract<ExecutionOutcome, { type: "success" }>;
 type Answer = { text: string; usage?: Record<string, unknown> | undefined; direct?: boolean | undefined };
 
-function createSuccess({ text, usage, direct }: Answer): ExecutionOutcome {
+function createSuccess({ text, usage, direct }: Answer): Success {
   return { type: "success", text, ...(usage && { usage }), ...(direct === true && { direct: true }) };
 }
 
 function answerBytes({ text, usage }: Answer): number {
   return Buffer.byteLength(text) + (usage === undefined ? 0 : jsonBytes(usage));
+}
+
+/** Throws as `jsonBytes` does. */
+function isStorable({ outcome, artifacts }: { outcome: Success; artifacts: readonly Artifact[] }): boolean {
+  const isText = outcome.usage === undefined && artifacts.length === 0;
+  if (isText) return isJsonWithin({ value: outcome, maxBytes: maxStoredBytes - "[]".length });
+  return jsonBytes(outcome) + jsonBytes(artifacts) <= maxStoredBytes;
 }
 
 /** Throws for a value that JSON cannot express, such as a cycle, and for one that is nested too deeply. */

@@ -125,10 +125,11 @@ export function startRun(request: {
   }
 
   /** Stores a change. Stops the agent if another process has ended the task or taken it over. */
-  async function write(change: TaskChange): Promise<void> {
-    const { task, changed } = await changeTask({ task: latest, change });
-    if (changed && task !== undefined) latest = task;
-    else stop(task?.state === "canceled" ? "canceled" : "superseded");
+  function write(change: TaskChange): Promise<void> {
+    return changeTask({ task: latest, change }).then(({ task, changed }) => {
+      if (changed && task !== undefined) latest = task;
+      else stop(task?.state === "canceled" ? "canceled" : "superseded");
+    });
   }
 
   function countsAsLostAtMs(): number {
@@ -210,6 +211,7 @@ export function startRun(request: {
     if (final !== undefined) await store(final);
     const { state, outcome: stored } = latest;
     const reason = stored?.type === "failure" ? stored.reason : cause;
+    stopListening();
     countRun(workedMs);
     log.info(state === "input_required" ? "task_asks" : "task_ended", {
       state,
@@ -227,7 +229,7 @@ export function startRun(request: {
     metrics.add("sekisho_executions_total", { state: cause === "canceled" ? "canceled" : latest.state, reason });
   }
 
-  const ended = run().finally(stopListening);
+  const ended = run();
   return { latest: () => seen, stop, ended, returned: ended.then(() => working) };
 }
 

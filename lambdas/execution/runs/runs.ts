@@ -95,15 +95,13 @@ export function createRuns(
   }
 
   return {
-    async start(request) {
-      if (stopping) return request.task;
+    start(request) {
+      if (stopping) return Promise.resolve(request.task);
       const started = startOne(request);
       starting.add(started);
-      try {
-        return await started;
-      } finally {
-        starting.delete(started);
-      }
+      const over = () => starting.delete(started);
+      started.then(over, over);
+      return started;
     },
     stop: ({ id, cause }) => runs.get(id)?.stop(cause),
     ended: async (id) => runs.get(id)?.ended,

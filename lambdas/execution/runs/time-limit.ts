@@ -30,10 +30,14 @@ export function createTimeLimit({ ms, reason }: { ms: number; reason: Reason }):
   return <T>(work: Promise<T>) =>
     new Promise<T>((resolve, reject) => {
       const wait = { dueMs: performance.now() + ms, end: () => reject(new SekishoError(reason)) };
-      const over = () => waits.delete(wait);
       waits.add(wait);
       if (timer === undefined) startTimer(ms);
-      work.then(resolve, reject);
-      work.then(over, over);
+      const settle = <V>(end: (value: V) => void) => {
+        return (value: V) => {
+          waits.delete(wait);
+          end(value);
+        };
+      };
+      work.then(settle(resolve), settle(reject));
     });
 }

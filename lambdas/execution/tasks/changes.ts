@@ -202,17 +202,23 @@ function endTask(request: {
 /** How many past states a record keeps. A watcher reads at least once a second, so these cover what it missed between two reads. */
 const maxPassed = 10;
 
-/** Adds the state that the task leaves to its passed states. Only A2A tasks have them. */
-export function addPassedState({ from, task }: { from: ExecutionTask; task: ExecutionTask }): ExecutionTask {
-  if (task.a2a === undefined) return task;
-  const { state, changedAtMs: atMs, question } = from;
-  const left: PassedState = {
-    state,
-    atMs,
-    ...(question && { messageId: question.messageId }),
-    ...(question?.kind && { kind: question.kind }),
+/** Sets the time of the change of state, to which a listed task also moves in the listing. An A2A task keeps the state that it left. */
+export function enterState(change: { from: ExecutionTask; task: ExecutionTask; nowMs: number }): ExecutionTask {
+  const { from, task, nowMs } = change;
+  const { a2a, listedAtMs } = task;
+  const passed = a2a && [...(a2a.passed ?? []), toPassedState(from)].slice(-maxPassed);
+  return {
+    ...task,
+    changedAtMs: nowMs,
+    ...(listedAtMs !== undefined && { listedAtMs: nowMs }),
+    ...(a2a && { a2a: { ...a2a, passed } }),
   };
-  return { ...task, a2a: { ...task.a2a, passed: [...(task.a2a.passed ?? []), left].slice(-maxPassed) } };
+}
+
+function toPassedState({ state, changedAtMs: atMs, question }: ExecutionTask): PassedState {
+  if (question === undefined) return { state, atMs };
+  const { messageId, kind } = question;
+  return { state, atMs, messageId, ...(kind && { kind }) };
 }
 
 /** Rebuilds the records of the states between two records, and adds the later record. */

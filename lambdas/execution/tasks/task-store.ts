@@ -11,7 +11,7 @@ import { conflict, retryOnConflict } from "../../shared/engine/records.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { createTimeLimit } from "../runs/time-limit.ts";
-import { addPassedState, isTurnOver, type TaskChange } from "./changes.ts";
+import { enterState, isTurnOver, type TaskChange } from "./changes.ts";
 import { type ExecutionTask, toLoggableId } from "./execution-task.ts";
 
 export type ExecutionStore = Pick<TaskStore<ExecutionTask>, "get" | "create" | "replace" | "list">;
@@ -23,28 +23,25 @@ export type ExecutionStore = Pick<TaskStore<ExecutionTask>, "get" | "create" | "
 export function createGuardedStore(options: { store: ExecutionStore; timeoutMs: number; log: Log }): ExecutionStore {
   const { store, timeoutMs, log } = options;
   const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
-  async function guarded<T>(request: {
-    call: () => Promise<T>;
+  function guarded<T>(request: {
+    work: Promise<T>;
     operation: string;
     item?: { id: string; requestId?: unknown };
   }): Promise<T> {
-    const { call, operation, item } = request;
-    try {
-      return await withinTime(call());
-    } catch (error) {
+    const { work, operation, item } = request;
+    return withinTime(work).catch((error) => {
       // An unknown cursor is the caller's mistake.
       if (operation === "store_list" && error instanceof RangeError) throw error;
       const ids = { task_id: item?.id, request_id: toLoggableId(item?.requestId) };
       log.error("store_failed", { ...ids, operation, reason: "unavailable", cause_kind: errorKind(error) });
       throw new SekishoError("unavailable", { cause: error });
-    }
+    });
   }
   return {
-    get: (request) => guarded({ call: () => store.get(request), operation: "store_get", item: request }),
-    create: (request) => guarded({ call: () => store.create(request), operation: "store_create", item: request.item }),
-    replace: (request) =>
-      guarded({ call: () => store.replace(request), operation: "store_replace", item: request.item }),
-    list: (request) => guarded({ call: () => store.list(request), operation: "store_list" }),
+    get: (request) => guarded({ work: store.get(request), operation: "store_get", item: request }),
+    create: (request) => guarded({ work: store.create(request), operation: "store_create", item: request.item }),
+    replace: (request) => guarded({ work: store.replace(request), operation: "store_replace", item: request.item }),
+    list: (request) => guarded({ work: store.list(request), operation: "store_list" }),
   };
 }
 
@@ -72,10 +69,7 @@ export function createChangeTask(options: {
         if (count > 0) known = await store.get({ id: task.id });
         const next: ExecutionTask | undefined = known && change(known);
         if (known === undefined || next === undefined) return { task: known, changed: false };
-        const item =
-          next.state === known.state
-            ? next
-            : withChangeTime({ task: addPassedState({ from: known, task: next }), nowMs: now() });
+        const item = next.state === known.state ? next : enterState({ from: known, task: next, nowMs: now() });
         const stored = await store.replace({ item });
         if (stored === undefined) return conflict;
         changeSignal.ring(stored);
@@ -84,11 +78,6 @@ export function createChangeTask(options: {
       exhausted: () => new SekishoError("unavailable"),
     });
   };
-}
-
-/** Sets the time of the change of state. A listed task also moves to that time in the listing. */
-function withChangeTime({ task, nowMs }: { task: ExecutionTask; nowMs: number }): ExecutionTask {
-  return { ...task, changedAtMs: nowMs, ...(task.listedAtMs !== undefined && { listedAtMs: nowMs }) };
 }
 
 /** Below DynamoDB's limit of 400 KB per item, because index keys and a lease are added. */
@@ -165,9 +154,10 @@ export async function waitForChange(request: {
 }): Promise<ExecutionTask> {
   const { task, until, timeoutMs, changeSignal, isRunningHere, isStopped, reread } = request;
   const { promise: over, resolve, reject } = Promise.withResolvers<void>();
+  const endMs = performance.now() + timeoutMs;
   let latest = task;
-  let pollTimer: NodeJS.Timeout | undefined;
-  let isOver = false;
+  let timer: NodeJS.Timeout | undefined;
+  let isReading = false;
 
   function see(seen: ExecutionTask): void {
     latest = seen;
@@ -175,22 +165,29 @@ export async function waitForChange(request: {
   }
 
   /** Reads at once the first time, because a run that is not here may have ended before the listener was added. */
-  async function poll(nextMs: number): Promise<void> {
-    if (isStopped()) return resolve();
-    if (!isRunningHere()) see(await reread());
-    if (!isOver) pollTimer = setTimeout(() => poll(Math.min(2 * nextMs, slowestPollMs)).catch(reject), nextMs);
+  function poll(nextMs: number): void {
+    const leftMs = endMs - performance.now();
+    if (isStopped() || leftMs <= 0) {
+      resolve();
+      return;
+    }
+    timer = setTimeout(poll, Math.min(nextMs, leftMs), Math.min(2 * nextMs, slowestPollMs));
+    if (!isReading && !isRunningHere()) void read();
+  }
+
+  async function read(): Promise<void> {
+    isReading = true;
+    await reread().then(see).catch(reject);
+    isReading = false;
   }
 
   const stopListening = changeSignal.listen({ id: task.id, listener: see });
-  const timer = setTimeout(resolve, timeoutMs);
   try {
-    poll(firstPollMs).catch(reject);
+    poll(firstPollMs);
     await over;
     return latest;
   } finally {
-    isOver = true;
     clearTimeout(timer);
-    clearTimeout(pollTimer);
     stopListening();
   }
 }
