@@ -1,6 +1,5 @@
-/** The task store in a DynamoDB table: conditional writes, consistent reads, and listings by index. */
+/** The task store in a DynamoDB table: conditional writes of single items, consistent reads, and listings by index. */
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   type AttributeValue,
   ConditionalCheckFailedException,
@@ -10,13 +9,9 @@ import {
   PutItemCommand,
   paginateScan,
   QueryCommand,
-  TransactionCanceledException,
-  TransactionConflictException,
-  TransactWriteItemsCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
-import { backoffMs } from "../../async/waiting.ts";
-import type { ErasableStore, ItemWriter, StoreIndex, TaskItem } from "../ports.ts";
+import type { ErasableStore, StoreIndex, TaskItem } from "../ports.ts";
 import { readItem, writeItem } from "../records.ts";
 import { callLimits } from "./client.ts";
 import { type EntryPage, type IndexEntry, queryShards } from "./shard-query.ts";
@@ -34,7 +29,7 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
   hasPrincipals?: boolean;
   signal?: AbortSignal;
   now?: () => number;
-}): ErasableStore<T> & ItemWriter {
+}): ErasableStore<T> {
   const { client, table, parse, hasPrincipals = false, signal, now = Date.now } = options;
   let created = 0;
 
@@ -46,38 +41,6 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
   function live(record: RecordAttributes | undefined): T | undefined {
     const data = readLiveData({ record, nowMs: now() });
     return data === undefined ? undefined : readItem({ text: data, parse });
-  }
-
-  function creationOf<Item extends TaskItem>(item: Item) {
-    const stored = { ...item, revision: 1 };
-    const writer = randomUUID();
-    created += 1;
-    const position = formatPosition({ nowMs: now(), count: created, id: writer });
-    const put = {
-      TableName: table,
-      Item: { id: { S: item.id }, position: { S: position }, ...toRecordAttributes({ item: stored, writer }) },
-      ConditionExpression: "attribute_not_exists(id) OR expiresAtMs <= :now",
-      ExpressionAttributeValues: { ":now": { N: String(now()) } },
-    };
-    return { put, stored, writer };
-  }
-
-  function replacementOf<Item extends TaskItem>(item: Item) {
-    const stored = { ...item, revision: item.revision + 1 };
-    const writer = randomUUID();
-    const { ExpressionAttributeValues, ...changes } = updateTo(toRecordAttributes({ item: stored, writer }));
-    const update = {
-      TableName: table,
-      Key: { id: { S: item.id } },
-      ...changes,
-      ConditionExpression: "#revision = :stored AND #expiresAtMs > :now",
-      ExpressionAttributeValues: {
-        ...ExpressionAttributeValues,
-        ":stored": { N: String(item.revision) },
-        ":now": { N: String(now()) },
-      },
-    };
-    return { update, stored, writer };
   }
 
   /** Newest first. */
@@ -138,34 +101,39 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
     },
 
     async create({ item }) {
-      const { put, stored, writer } = creationOf(item);
-      const command = new PutItemCommand({ ...put, ReturnValuesOnConditionCheckFailure: "ALL_OLD" });
+      const stored = { ...item, revision: 1 };
+      const writer = randomUUID();
+      created += 1;
+      const position = formatPosition({ nowMs: now(), count: created, id: writer });
+      const command = new PutItemCommand({
+        TableName: table,
+        Item: { id: { S: item.id }, position: { S: position }, ...toRecordAttributes({ item: stored, writer }) },
+        ConditionExpression: "attribute_not_exists(id) OR expiresAtMs <= :now",
+        ExpressionAttributeValues: { ":now": { N: String(now()) } },
+        ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+      });
       return (await isWritten({ writer, write: () => client.send(command, callLimits({ signal })) }))
         ? stored
         : undefined;
     },
 
     async replace({ item }) {
-      const { update, stored, writer } = replacementOf(item);
-      const command = new UpdateItemCommand({ ...update, ReturnValuesOnConditionCheckFailure: "ALL_OLD" });
+      const stored = { ...item, revision: item.revision + 1 };
+      const writer = randomUUID();
+      const command = new UpdateItemCommand({
+        TableName: table,
+        Key: { id: { S: item.id } },
+        ...updateTo(toRecordAttributes({ item: stored, writer })),
+        ConditionExpression: "#revision = :stored AND #expiresAtMs > :now",
+        ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+      });
+      Object.assign(command.input.ExpressionAttributeValues ?? {}, {
+        ":stored": { N: String(item.revision) },
+        ":now": { N: String(now()) },
+      });
       return (await isWritten({ writer, write: () => client.send(command, callLimits({ signal })) }))
         ? stored
         : undefined;
-    },
-
-    async writeTogether({ writes }) {
-      const TransactItems = writes.map(({ type, item }) =>
-        type === "create" ? { Put: creationOf(item).put } : { Update: replacementOf(item).update },
-      );
-      // DynamoDB recognizes the repetition of a call whose answer was lost by the token.
-      const command = new TransactWriteItemsCommand({ TransactItems, ClientRequestToken: randomUUID() });
-      try {
-        await client.send(command, callLimits({ signal }));
-        return true;
-      } catch (error) {
-        if (isRefusedByItems(error)) return false;
-        throw error;
-      }
     },
 
     async remove({ id, revision }) {
@@ -237,30 +205,14 @@ function updateTo(attributes: RecordAttributes) {
  * has our token and counts as written.
  */
 async function isWritten({ writer, write }: { writer: string; write: () => Promise<unknown> }): Promise<boolean> {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      await write();
-      return true;
-    } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return error.Item?.writer?.S === writer;
-      if (!(error instanceof TransactionConflictException) || attempt === maxConflicts) throw error;
-      await sleep(conflictPause.baseMs + backoffMs({ ...conflictPause, attempt, random: Math.random }));
-    }
+  try {
+    await write();
+    return true;
+  } catch (error) {
+    if (error instanceof ConditionalCheckFailedException) return error.Item?.writer?.S === writer;
+    throw error;
   }
 }
-
-/** A write that meets a transaction on its item is refused. The transaction is over within milliseconds, so the write is repeated. */
-const maxConflicts = 5;
-const conflictPause = { baseMs: 10, capMs: 200 };
-
-/** True if a condition failed, or another write of one of the items was under way. */
-function isRefusedByItems(error: unknown): boolean {
-  if (!(error instanceof TransactionCanceledException)) return false;
-  const codes = error.CancellationReasons?.map(({ Code = "None" }) => Code) ?? [];
-  return codes.length > 0 && codes.every((code) => itemRefusals.has(code));
-}
-
-const itemRefusals: ReadonlySet<string> = new Set(["None", "ConditionalCheckFailed", "TransactionConflict"]);
 
 export type RecordAttributes = Record<string, AttributeValue>;
 
