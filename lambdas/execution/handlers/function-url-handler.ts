@@ -3,7 +3,7 @@
 import { encodeError } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import { parseExecutionConfig } from "../../shared/config/load.ts";
+import { parseExecutionSections } from "../../shared/config/execution-schema.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import { isA2aEndpoint } from "../../shared/config/stage-config.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
@@ -31,7 +31,7 @@ import {
  * from here, because the response itself tells of a task that the request ended.
  */
 export function createFunctionUrlHandler({ config }: { config: unknown }): FunctionUrlHandler {
-  const { execution, telemetry: telemetryConfig } = parseExecutionConfig({ json: config });
+  const { execution, telemetry: telemetryConfig } = parseExecutionSections(config);
   const { table, queueUrl, clientsQueueUrl, callers, logs, aws } = readFunctionUrlEnvironment();
   const log = createLog({ service: "execution", ...logs });
   const { readSecret } = agentDependencies(aws);

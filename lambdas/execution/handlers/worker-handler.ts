@@ -1,7 +1,7 @@
 /** The Execution worker on Lambda: runs the agent for the tasks whose ids come from SQS, and delivers push notifications. */
 
 import { SekishoError } from "../../../contracts/errors.ts";
-import { parseExecutionConfig } from "../../shared/config/load.ts";
+import { parseExecutionSections } from "../../shared/config/execution-schema.ts";
 import {
   type BatchResponse,
   endingSignal,
@@ -26,7 +26,7 @@ export function createExecutionWorkerHandler(options: {
   createAgent: CreateAgent;
 }): ExecutionWorkerHandler {
   const { config, createAgent } = options;
-  const { execution, telemetry: telemetryConfig } = parseExecutionConfig({ json: config });
+  const { execution, telemetry: telemetryConfig } = parseExecutionSections(config);
   const { table, completionsUrl, queueUrl, logs, aws } = readExecutionWorkerEnvironment();
   const log = createLog({ service: "execution", ...logs });
   const dependencies = agentDependencies(aws);

@@ -108,19 +108,3 @@ export const destinationSchema = z.discriminatedUnion("transport", [
     .describe("InvokeAgentRuntime of Bedrock AgentCore."),
 ]);
 export type Destination = z.infer<typeof destinationSchema>;
-
-// Further paths of the Execution host, each with its own error dialect.
-
-/** The paths that the host always serves. A path below `/.well-known` cannot be configured either. */
-const servedPaths = ["/", "/a2a", "/invocations", "/ping", "/healthz", "/openrpc.json", "/metrics"];
-
-const pathSchema = z
-  .string()
-  .max(256)
-  .regex(
-    /^(\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$|^\/$/,
-    'a path such as "/vapora": letters, digits and . _ ~ - after each slash, none at the end',
-  )
-  .refine((path) => !servedPaths.includes(path), "the host serves this path already; choose another");
-
-export const dialectPathsSchema = z.record(pathSchema, dialectSchema);

@@ -2,8 +2,9 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type BuildOptions, buildSync, type Metafile } from "esbuild";
-import { ConfigError } from "../../../lambdas/shared/config/load.ts";
-import type { AgentConfig, Config } from "../../../lambdas/shared/config/schema.ts";
+import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
+import type { AgentConfig } from "../../../lambdas/shared/config/execution-schema.ts";
+import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { agentFileName, type BundleName, configFileName, entries, projectDirectory } from "./entry.ts";
 
 export type Bundle = {
