@@ -1,6 +1,7 @@
 /** `sekisho verification`: runs the Verification zone alone, for the real Slack or what `slack.apiUrl` names. */
 
 import { join } from "node:path";
+import { defaultAwsCredentials } from "../../lambdas/shared/aws/default-credentials.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
@@ -60,6 +61,7 @@ Mode, without a tunnel and without a signing secret.`,
       handle: async () => new Response(null, { status: 404 }),
       readSecret,
       botTokenOf: (task) => installation.tokens.tokenOf(installationOf(task)),
+      credentials: defaultAwsCredentials(),
       region,
       log,
       telemetry,

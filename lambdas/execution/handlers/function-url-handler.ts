@@ -36,12 +36,12 @@ export function createFunctionUrlHandler({ config }: { config: unknown }): Funct
   const log = createLog({ service: "execution", ...logs });
   const { readSecret } = agentDependencies(aws);
   const telemetry = openLambdaTelemetry({ config: telemetryConfig, service: "execution", readSecret, aws, log });
-  const verification = openTaskQueue({ queueUrl });
-  const clients = clientsQueueUrl === undefined ? verification : openTaskQueue({ queueUrl: clientsQueueUrl });
+  const verification = openTaskQueue({ queueUrl, aws });
+  const clients = clientsQueueUrl === undefined ? verification : openTaskQueue({ queueUrl: clientsQueueUrl, aws });
   const principal = toRolePrincipal(callers[0]);
   const taskQueue = createCallerQueue({ verification, clients, principal });
   const host = createHost({
-    store: openTaskStore({ table }),
+    store: openTaskStore({ table, aws }),
     taskQueue,
     a2a: isA2aEndpoint({ config: { execution }, kind: "lambda" })
       ? selectA2a({ execution, taskQueue, aws, log })

@@ -31,8 +31,8 @@ export async function startAgentCore(options: { config: unknown; createAgent: Cr
   const telemetry = openProcessTelemetry({ config: telemetryConfig, service: "execution", readSecret, xray, log });
   const host = createHost({
     agent: createAgent({ ...dependencies, config: execution.agent }),
-    store: openTaskStore({ table }),
-    completions: openCompletionQueue({ queueUrl: completionsUrl }),
+    store: openTaskStore({ table, aws }),
+    completions: openCompletionQueue({ queueUrl: completionsUrl, aws }),
     authenticator: createPlatformAuthenticator(),
     ...createHostSettings({ execution, platform: { kind: "agentcore", maxLifetimeMs } }),
     // A monotonic clock, which starts a little later than the platform's own count.

@@ -32,14 +32,14 @@ export function createExecutionWorkerHandler(options: {
   const dependencies = agentDependencies(aws);
   const { readSecret } = dependencies;
   const telemetry = openLambdaTelemetry({ config: telemetryConfig, service: "execution", readSecret, aws, log });
-  const store = openTaskStore({ table });
-  const queue = queueUrl === undefined ? undefined : openTaskQueue({ queueUrl });
+  const store = openTaskStore({ table, aws });
+  const queue = queueUrl === undefined ? undefined : openTaskQueue({ queueUrl, aws });
   const { allowLoopback } = execution.a2a.push;
   const worker = createExecutionWorker({
     agent: createAgent({ ...dependencies, config: execution.agent }),
     store,
     notifications: queue,
-    completions: openCompletionQueue({ queueUrl: completionsUrl }),
+    completions: openCompletionQueue({ queueUrl: completionsUrl, aws }),
     ...workerSettings({ execution }),
     log,
     telemetry,

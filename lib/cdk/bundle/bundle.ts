@@ -5,7 +5,14 @@ import { type BuildOptions, buildSync, type Metafile } from "esbuild";
 import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
 import type { AgentConfig } from "../../../lambdas/shared/config/execution-schema.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { agentFileName, type BundleName, configFileName, entries, projectDirectory } from "./entry.ts";
+import {
+  agentFileName,
+  type BundleName,
+  configFileName,
+  entries,
+  type LazyPackage,
+  projectDirectory,
+} from "./entry.ts";
 
 export type Bundle = {
   /** By name. The first one is the handler. */
@@ -21,10 +28,15 @@ type BundleSource = { name: BundleName; config: Config; configDirectory: string 
  * gives the same bytes. Throws a ConfigError where the configured agent cannot be bundled.
  */
 export function bundle({ name, config, configDirectory }: BundleSource): Bundle {
-  const { source, fileName, target, cutConfig, runsAgent, unused = [] } = entries[name];
-  const handler = build({ ...ownEntry(source), target, outfile: fileName, external: [...unused] });
+  const { source, fileName, target, cutConfig, runsAgent, lazy = [] } = entries[name];
+  const handler = build({ ...ownEntry(source), ...besideHandler(lazy), target, outfile: fileName });
   const files = new Map([[fileName, handler.code]]);
   const metafiles = [handler.metafile];
+  for (const each of lazy) {
+    const { code, metafile } = buildPackage({ ...each, target });
+    files.set(each.fileName, code);
+    metafiles.push(metafile);
+  }
   if (cutConfig !== undefined) files.set(configFileName, new TextEncoder().encode(JSON.stringify(cutConfig(config))));
   if (runsAgent) {
     const agent = buildAgent({ agent: config.execution.agent, configDirectory, target });
@@ -43,6 +55,12 @@ export function bundle({ name, config, configDirectory }: BundleSource): Bundle 
 /** Returns the total size of a bundle's files. */
 export function bundleBytes({ files }: Pick<Bundle, "files">): number {
   return [...files.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
+}
+
+/** Returns the size of what a cold start loads: all files but the packages that are loaded when they are needed. */
+export function coldBytes({ name, files }: Pick<Bundle, "files"> & { name: BundleName }): number {
+  const lazy = new Set(entries[name].lazy?.map(({ fileName }) => fileName));
+  return bundleBytes({ files: new Map([...files].filter(([file]) => !lazy.has(file))) });
 }
 
 /** Writes a bundle and returns its folder, which CDK copies into the assembly. */
@@ -69,6 +87,18 @@ export function writeFiles({ files, folder }: Pick<Bundle, "files"> & { folder: 
     writeFileSync(path, content);
     return path;
   });
+}
+
+/** Lets the handler load these packages as files beside it. */
+function besideHandler(lazy: readonly LazyPackage[]): Pick<BuildOptions, "alias" | "external"> {
+  const files = lazy.map(({ fileName }) => `./${fileName}`);
+  return { alias: Object.fromEntries(lazy.map(({ name }, index) => [name, files[index] ?? ""])), external: files };
+}
+
+function buildPackage({ name, exports, fileName, target }: LazyPackage & { target: string }): Built {
+  const contents = `export { ${exports.join(", ")} } from ${JSON.stringify(name)};\n`;
+  const stdin = { contents, resolveDir: projectDirectory, sourcefile: `${fileName}.ts`, loader: "ts" } as const;
+  return build({ stdin, tsconfigRaw: {}, target, outfile: fileName });
 }
 
 type AgentSource = { agent: AgentConfig; configDirectory: string; target: string };
@@ -105,7 +135,7 @@ type Built = { code: Uint8Array; metafile: Metafile };
  * ES modules where they have them, because esbuild can drop unused code only from those.
  */
 function build(
-  options: Pick<BuildOptions, "entryPoints" | "stdin" | "tsconfigRaw" | "target" | "outfile" | "external">,
+  options: Pick<BuildOptions, "entryPoints" | "stdin" | "tsconfigRaw" | "target" | "outfile" | "alias" | "external">,
 ): Built {
   const { outputFiles, metafile } = buildSync({
     ...options,

@@ -22,23 +22,37 @@ type Entry = {
   /** Selects the sections of the configuration that the bundle gets. Absent: none. */
   cutConfig?: (config: Config) => CutConfig;
   runsAgent?: true;
-  /** Modules that no code of the bundle runs. They are imported dynamically, which keeps esbuild from dropping what they use. */
-  unused?: readonly string[];
+  /** Packages that are files of their own beside the handler. Each is loaded by its first `import()`, which many processes never reach. */
+  lazy?: readonly LazyPackage[];
 };
 
-/** The SDK's signer imports an index that also exports HTTP protocols, and those load event streams. Only the signer is used. */
-const besideSigner = ["@smithy/core/event-streams"];
+/** A package, and what the code uses of it. Only that is bundled. */
+export type LazyPackage = { name: string; fileName: string; exports: readonly string[] };
+
+/** The client of the transport `agentcore`, and what recognizes files by their bytes. */
+const lazyInWorker: readonly LazyPackage[] = [
+  {
+    name: "@aws-sdk/client-bedrock-agentcore",
+    fileName: "client-bedrock-agentcore.cjs",
+    exports: ["BedrockAgentCoreClient", "InvokeAgentRuntimeCommand", "StopRuntimeSessionCommand"],
+  },
+  { name: "file-type", fileName: "file-type.cjs", exports: ["fileTypeFromBuffer", "supportedMimeTypes"] },
+];
 
 const onLambda = { fileName: "index.js", target: "node24" };
 
 const table = {
-  ingress: { ...onLambda, source: "lambdas/verification/handlers/ingress.ts", unused: besideSigner },
-  worker: { ...onLambda, source: "lambdas/verification/handlers/worker.ts", cutConfig: verificationConfig },
+  ingress: { ...onLambda, source: "lambdas/verification/handlers/ingress.ts" },
+  worker: {
+    ...onLambda,
+    source: "lambdas/verification/handlers/worker.ts",
+    cutConfig: verificationConfig,
+    lazy: lazyInWorker,
+  },
   deadLetters: { ...onLambda, source: "lambdas/verification/handlers/dead-letters.ts", cutConfig: verificationConfig },
   installFlow: {
     ...onLambda,
     source: "lambdas/verification/handlers/install-flow.ts",
-    unused: besideSigner,
     cutConfig: ({ slack, files, allowlist, destinations }) => ({ slack, files, allowlist, destinations }),
   },
   executionUrl: { ...onLambda, source: "lambdas/execution/handlers/function-url.ts", cutConfig: executionConfig },
