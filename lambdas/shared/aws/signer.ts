@@ -127,8 +127,8 @@ function createSigningKeys({ service, region }: Scope) {
     const day = date.slice(0, 8);
     if (last?.day !== day || last.secretAccessKey !== secretAccessKey) {
       const scope = `${day}/${region}/${service}/aws4_request`;
-      const hmac = (key: Buffer, part: string) => createHmac("sha256", key).update(part).digest();
-      const key = createSecretKey(scope.split("/").reduce(hmac, Buffer.from(`AWS4${secretAccessKey}`)));
+      const derive = (key: KeyObject, part: string) => createSecretKey(createHmac("sha256", key).update(part).digest());
+      const key = scope.split("/").reduce(derive, createSecretKey(Buffer.from(`AWS4${secretAccessKey}`)));
       last = { day, secretAccessKey, scope, key };
     }
     return last;
