@@ -14,7 +14,8 @@ export async function main(): Promise<number> {
     const config = loadConfig(location);
     const [first = "dev"] = Object.keys(config.stages);
     const stageName = typeof context.stage === "string" ? context.stage : first;
-    if (context.stage === undefined) process.stderr.write(`Stage ${stageName}. Another: -c stage=NAME.\n`);
+    if (context.stage === undefined)
+      process.stderr.write(`Using stage ${stageName}. Choose another with -c stage=NAME.\n`);
     synthesize({ config, configDirectory: configDirectory(location), stageName, outdir });
     return Number(process.exitCode ?? 0);
   } catch (thrown) {

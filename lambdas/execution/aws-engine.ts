@@ -10,7 +10,7 @@ import { deriveCallerGroup } from "./tasks/task-message.ts";
 
 export function openTaskStore({ table, aws }: { table: string; aws: AwsDependencies }): TaskStore<ExecutionTask> {
   const client = openDynamoDb(aws);
-  // The table has the index of principals only if its zone serves A2A, whose clients are the only ones that list.
+  // The table has this index only if its zone serves A2A. Only A2A clients list tasks, so no other zone uses the index.
   return createDynamoTaskStore({ client, table, parse: parseExecutionTask, hasPrincipals: true });
 }
 

@@ -30,23 +30,23 @@ type HostSettings = Partial<RunTimes> & {
   completions?: TaskQueue | undefined;
   /** Without it, the host serves no A2A. */
   a2a?: A2aSettings | undefined;
-  /** Further paths of the zone contract, and the dialect of the errors there. */
+  /** More paths that serve the zone contract, each with the dialect of its errors. */
   dialects?: Readonly<Record<string, Dialect>>;
   /** The longest time for one task, which is also the default for a request without a timeout. */
   maxTaskMs?: number;
   /** How long the platform still lets this process live. A task that may take longer is refused with `session_ending`. */
   processLeftMs?: () => number;
-  /** The most work of one caller in this process at once. */
+  /** The limits for the concurrent work of one caller in this process. */
   limits?: { runsPerCaller: number; openCallsPerCaller: number };
   /**
-   * Whose calls may be held open until something changes. Default: everyone's. Restrict it where a held call takes capacity
-   * that `limits` cannot count: on Lambda, each instance sees only its own call.
+   * True if this caller's calls may be held open until something changes. Default: always true. On Lambda it must restrict held
+   * calls, because each instance sees only its own call and `limits` cannot count the others.
    */
   mayWait?: (principal: string) => boolean;
   maxRequestBytes?: number;
   bodyTimeoutMs?: number;
   log?: Log;
-  /** With an exposition, the host serves metrics to every admitted caller. */
+  /** If it has an `exposition`, the host serves metrics to every admitted caller. */
   telemetry?: Telemetry & Partial<Pick<ProcessTelemetry, "exposition">>;
   now?: () => number;
   newId?: () => string;
@@ -64,9 +64,9 @@ export type Host = {
   handle(request: Request): Promise<Response>;
   /** The same as `handle`, for a server that does not use web-standard requests. */
   exchange(exchange: Exchange): Promise<ExchangeResponse>;
-  /** Decides on which addresses a server may listen. */
+  /** How callers are authenticated. A server that listens beyond loopback refuses "none". */
   authenticatorKind: Authenticator["kind"];
-  /** Handles the looks that arrive in `a2a.notifications`. Absent without that queue. */
+  /** Handles a look, a message in `a2a.notifications` that asks to check a task. Absent without that queue. */
   lookAfter?: HandleLook | undefined;
   /** True if an agent is running. */
   busy(): boolean;
@@ -74,7 +74,7 @@ export type Host = {
   stop(request: { graceMs: number }): Promise<void>;
 };
 
-/** The outcome of a canceled, late or stopped task is stored at once. Its agent learns of it through its signal. */
+/** Stores the outcome of a canceled, expired or stopped task at once. The agent is stopped through its signal. */
 export function createHost(options: HostOptions): Host {
   const settings = withDefaults(options);
   const { authenticator, a2a, dialects = {}, processLeftMs, maxTaskMs = 8 * 3600_000, storeTimeoutMs } = settings;
@@ -90,7 +90,7 @@ export function createHost(options: HostOptions): Host {
     runs: createRunSlots({ max: runsPerCaller }),
     calls: createRunSlots({ max: openCallsPerCaller }),
   };
-  const common = { ...settings, maxTaskMs, changeTask, lifetime, metrics, spans };
+  const common = { ...settings, maxTaskMs, changeTask, changeSignal, lifetime, metrics, spans };
   const runs =
     "taskQueue" in settings
       ? createQueuedRuns({ ...common, taskQueue: settings.taskQueue, timeoutMs: storeTimeoutMs })
@@ -98,7 +98,7 @@ export function createHost(options: HostOptions): Host {
   const advanceIfDue = createAdvanceIfDue({ ...common, runs });
   const tasks = createTasks({
     ...common,
-    ...{ runs, changeSignal, advanceIfDue, callerLimits },
+    ...{ runs, advanceIfDue, callerLimits },
     store: outbox?.before(guarded) ?? guarded,
     isStopped: () => isStopped,
   });

@@ -46,7 +46,7 @@ type Options = {
   log: (service: "verification" | "execution") => Log;
 };
 
-/** The Verification zone's access to Slack. */
+/** The access of the Verification zone to Slack. */
 export type SlackConnection = {
   apiUrl: string;
   signingSecret?: (() => Promise<string>) | undefined;

@@ -95,7 +95,7 @@ export async function startExecutionZone(options: HostOptions & { port: number }
   }
 }
 
-/** No platform stands in front of the host on this machine, so `platform` means no authentication, on loopback only. */
+/** There is no platform in front of the host on this machine. So `platform` means no authentication, and loopback only. */
 function authenticatorOf(config: AuthenticatorConfig): Authenticator {
   return config.type === "platform" ? createNoneAuthenticator() : createAuthenticator({ config, readSecret });
 }

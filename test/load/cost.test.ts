@@ -3,7 +3,7 @@ import { measureCost } from "./cost.ts";
 
 describe("what a task costs in operations of the engines", () => {
   it("is the same whether forty tasks wait at the same time or four hundred", async () => {
-    const soon = { seed: 1, quietMs: 4000, sweepAfterMs: 500 };
+    const soon = { seed: 1, quietMs: 4000, sweepAfterMs: 1000 };
     const [few, many] = await Promise.all([
       measureCost({ ...soon, waiting: 40 }),
       measureCost({ ...soon, waiting: 400 }),

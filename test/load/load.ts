@@ -21,6 +21,7 @@ export type LoadOptions = {
   quickShare?: number;
   /** When no agent has started for so long, all held agents go on. */
   quietMs?: number;
+  /** The time between an answer and its cleanup. At least a second. */
   sweepAfterMs?: number;
   onProgress?: (progress: Progress & { seconds: number }) => void;
   signal?: AbortSignal;

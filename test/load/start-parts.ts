@@ -56,10 +56,9 @@ export async function startParts({
     closers.push(slack.close);
     const execution = await zone("execution", { config: configuration, atOnce, quietMs });
     const verification = await zone("verification", {
-      config: configuration,
+      config: { ...configuration, limits: { sweepAfterMs } },
       seed: seed + 1,
       failing,
-      sweepAfterMs,
       executionUrl: execution.url,
       slackApiUrl: slack.apiUrl,
       signingSecret,

@@ -22,7 +22,7 @@ export type PushLoop = {
   close(): Promise<void>;
 };
 
-/** Several times the limit of one caller or receiver. */
+/** Several times the limit per caller and per receiver, so that none of them can use all of it. */
 const concurrency = 32;
 /** Longer than one delivery attempt. */
 const visibilityTimeoutMs = 60_000;

@@ -90,12 +90,12 @@ const modes = ["text/plain", "application/json", "application/octet-stream"];
 
 /** The extensions for `metadata`. None is required, which is the protocol's default and therefore left out. */
 const extensions = [
-  { uri: slackMessageKey, description: "In a message: the Slack message that it is made of." },
-  { uri: questionKey, description: "In a status message: the options of a question; in its answer: the chosen one." },
+  { uri: slackMessageKey, description: "In a message: the Slack message behind it." },
+  { uri: questionKey, description: "In a status message: the options of a question. In the reply: the chosen option." },
   {
     uri: taskKey,
     description:
-      "In a task: when to look again, how far it is, why it failed. In its first message: how much time it has.",
+      "In a task: the poll interval, the progress in percent, and why it failed. In its first message: its time limit.",
   },
 ];
 
@@ -136,8 +136,8 @@ export function createCard(options: {
 type Security = Required<Pick<AgentCard, "securitySchemes" | "securityRequirements">>;
 
 /**
- * The card names no scheme for `none` and for `platform`, whose scheme only the platform knows. All other callers send bearer tokens. The
- * card names their issuers if these have a discovery document.
+ * Describes how callers authenticate. The card has no scheme for `none`, nor for `platform`, whose scheme only the platform knows. All
+ * others use bearer tokens. An issuer with a discovery document is listed as an OpenID Connect scheme too.
  */
 function createSecurity(authenticator: AuthenticatorConfig): Security | undefined {
   switch (authenticator.type) {
@@ -145,7 +145,7 @@ function createSecurity(authenticator: AuthenticatorConfig): Security | undefine
     case "platform":
       return undefined;
     case "bearer":
-      return anyOf({ bearer: httpBearer("A token that both sides know.") });
+      return anyOf({ bearer: httpBearer("A shared token.") });
     case "jwt":
       return ofIssuers(authenticator.issuers);
     case "web-identity":
@@ -183,8 +183,7 @@ function anyOf(securitySchemes: Record<string, SecurityScheme>): Security {
   return { securitySchemes, securityRequirements };
 }
 
-/** Serves the agent card (A2A 1.0, sections 8.2 and 8.6): one for clients of 1.0 and one for all others. Both are cacheable. */
-
+/** How long clients may cache a card (A2A 1.0, section 8.6). */
 const maxAgeSeconds = 300;
 
 /** `version` is the request's A2A-Version header or query. Answers a GET with 200 or 304. */

@@ -22,8 +22,8 @@ type Params = OperationParams<"ListTasks">;
 type PagePosition = Pick<PageToken, "cursor" | "lastAtMs" | "lastId">;
 
 /**
- * First starts or ends the tasks of the page that are due, as every read does. `totalSize` is computed for the first page, as far as records
- * could be counted in the time.
+ * Starts or ends the page's tasks first if that is due, as every read does. `totalSize` is counted for the first page only, and only as far
+ * as the limits above allow.
  */
 export function listTasks(request: {
   tasks: Pick<Tasks, "list" | "advanceIfDue">;
@@ -149,5 +149,5 @@ function decodePageToken(text: string): PageToken {
 }
 
 function foreignPageToken(): Error {
-  return createParamsError([{ path: ["pageToken"], message: "not a token of this listing" }]);
+  return createParamsError([{ path: ["pageToken"], message: "is not a page token of this listing" }]);
 }

@@ -13,7 +13,7 @@ import type { PushConfigs } from "./push-configs.ts";
 import { createReceiveMessage } from "./receive-message.ts";
 import { createDirectMessage, streamTaskEvents, toA2aTask } from "./view.ts";
 
-/** How long a stream waits before it shows the task, for an answer that needs none. */
+/** How long a stream waits for a direct answer before it shows the task. */
 const defaultFirstSignMs = 250;
 
 export function createOperations(settings: {
@@ -58,7 +58,7 @@ export function createOperations(settings: {
       return message ? { message } : { task: createView(historyLength)(latest) };
     },
 
-    /** Decides between a direct answer and a stream of the task by what the agent does first, within `firstSignMs`. */
+    /** Waits up to `firstSignMs` for the agent's first update. Sends a direct answer as one message, or else streams the task. */
     async SendStreamingMessage(call) {
       const shown = await receive(call);
       const until = (seen: ExecutionTask) =>
@@ -67,25 +67,25 @@ export function createOperations(settings: {
       const message = await answerDirectly(task);
       if (message) return only(message);
       const view = createView(call.params.configuration?.historyLength);
-      return streamTaskEvents({ tasks, shown, task, view, signal: call.client.signal });
+      return streamTaskEvents({ tasks, shown, task, view, signal: call.client.openSignal() });
     },
 
     /**
      * In 1.0, the stream continues after questions until the task is over. A client of 0.3 treats a question as the last event. Rejects
      * with `unsupported_operation` for a task that is over (A2A 1.0, section 3.1.6).
      */
-    async SubscribeToTask({ params: { id: taskId }, version, caller: { principal }, client: { signal } }) {
+    async SubscribeToTask({ params: { id: taskId }, version, caller: { principal }, client }) {
       const task = await tasks.find({ principal, taskId });
       if (isOver(task)) throw new SekishoError("unsupported_operation", { details: { task_id: task.id } });
       const until = version === "1.0" ? isOver : undefined;
-      return streamTaskEvents({ tasks, shown: task, task, view: createView(), until, signal });
+      return streamTaskEvents({ tasks, shown: task, task, view: createView(), until, signal: client.openSignal() });
     },
 
     GetTask: async ({ params: { id: taskId, historyLength }, caller: { principal } }) =>
       createView(historyLength)(await tasks.find({ principal, taskId })),
     ListTasks: listTasks({ tasks, pollAfterMs }),
 
-    /** Cancels the task at once, whatever its agent still does. Canceling twice is fine. */
+    /** Cancels the task at once, even if its agent is still working. Canceling twice is fine. */
     CancelTask: async ({ params: { id: taskId }, caller: { principal } }) =>
       createView()(await tasks.cancel({ principal, taskId })),
 

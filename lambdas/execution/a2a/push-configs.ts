@@ -22,7 +22,7 @@ type InlineConfig = { taskId: string; config: PushConfig | undefined; version: A
 
 /** Everything rejects with `push_not_supported` without an outbox, and with `task_not_found` for a task of another caller. */
 export type PushConfigs = {
-  /** Works for a task that is over, too. If the task is over or asks, sends a notification at once; earlier changes are not sent. */
+  /** Also accepts a task that is over. If the task is over or asks a question, sends a notification at once. Earlier changes are not sent. */
   create(
     request: ConfigRequest<OperationParams<"CreateTaskPushNotificationConfig">> & { version: A2aVersion },
   ): Promise<TaskPushConfig>;
@@ -151,7 +151,7 @@ function toPushConfig(request: {
 
 type Issue = { path: string; message: string };
 
-/** Visible ASCII with spaces in between, so that the value cannot end its header. */
+/** Visible ASCII with spaces in between, so that the value cannot end its header line and add another header. */
 const headerValue = /^[!-~](?:[ -~]*[!-~])?$/;
 
 /** Paths are relative to the configuration. A name without a public address is detected at delivery. */
@@ -173,7 +173,7 @@ function urlProblem({ url, allowLoopback }: { url: URL | null; allowLoopback: bo
   const isHere = isLoopbackHost(url.hostname);
   if (url.protocol !== "https:" && !(isHere && allowLoopback && url.protocol === "http:")) return "must be https";
   if (isHere) return allowLoopback ? undefined : "must not be this machine";
-  return isName(url.hostname) ? undefined : "must be the name of a host, and not of this machine";
+  return isName(url.hostname) ? undefined : "must have a host name, not an IP address or localhost";
 }
 
 /** The URL parser has normalized `hostname`, so that every spelling of an address is recognized. Names are resolved at delivery. */

@@ -32,7 +32,7 @@ export type PushDelivery = {
   handle(request: { body: string; signal: AbortSignal }): Promise<void>;
 };
 
-/** Concurrent deliveries. A slow receiver must not take all places of its caller, nor a caller all places of the process. */
+/** Concurrent deliveries. A slow receiver must not take all slots of its caller, nor a caller all slots of the process. */
 const maxPerReceiver = 4;
 const maxPerCaller = 12;
 
@@ -143,7 +143,7 @@ function listBounds({ task: { id, principal }, config }: NotifiedTask): SlotLimi
 /** The limit `atMost` for the work that shares a `key`. */
 type SlotLimits = { key: string; atMost: number };
 
-/** Takes a place for each key and returns a function that releases them. Returns undefined, and takes none, if any key is full. */
+/** Takes a slot for each key and returns a function that releases them. Returns undefined and takes none if any key is full. */
 type TakeSlots = (bounds: readonly SlotLimits[]) => (() => void) | undefined;
 function createTakeSlots(): TakeSlots {
   const taken = new Map<string, number>();
@@ -164,10 +164,9 @@ function createTakeSlots(): TakeSlots {
   };
 }
 
-/** Builds a push notification: the task in the A2A version of its configuration (A2A 1.0, section 4.3.3; 0.3, section 9.5). */
-
 type PushRequest = { url: string; headers: Record<string, string>; body: string };
 
+/** Builds a push notification: the task in the A2A version of its configuration (A2A 1.0, section 4.3.3; 0.3, section 9.5). */
 function pushRequest(request: { config: StoredPushConfig; task: A2aTask }): PushRequest {
   const { task } = request;
   const { url, token, authentication, version } = request.config;
@@ -194,7 +193,7 @@ const capMs = 300_000;
 /** The status of the receiver's answer, or the reason why there was none. */
 export type PushOutcome = { status: number; retryAfter?: string | undefined } | { reason: string };
 
-/** `again`: the receiver may accept it later. `over`: it will not, or there were enough attempts. Redirects are not followed. */
+/** `again`: the receiver may accept the notification later. `over`: it never will, or all attempts are used up. A redirect is `over`. */
 export function planNextPush(request: {
   outcome: PushOutcome;
   attempt: number;
@@ -218,7 +217,7 @@ export function waitMs({ ageMs, random }: { ageMs: number; random: () => number 
 }
 
 function canRepeat(outcome: PushOutcome): boolean {
-  // `invalid_response` means that the answer was not HTTP, as from a gateway that is starting.
+  // `invalid_response` means that the answer was not HTTP. A gateway that is starting may answer so.
   if ("reason" in outcome) return outcome.reason === "unavailable" || outcome.reason === "invalid_response";
   const { status } = outcome;
   return status === 408 || status === 429 || status >= 500;

@@ -1,6 +1,6 @@
 /**
- * Queues a notice for each push configuration of a task whose state changes. Also queues looks at such a task, so that it is started, lost
- * or expired in time although nobody reads it.
+ * Queues a notice for each push configuration when the state of its task changes. Also queues looks, which ask a worker to check the task
+ * later: a task that was not started, was lost or has expired is otherwise noticed only when a client reads it.
  */
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
@@ -23,7 +23,7 @@ import {
 export type PushOutbox = {
   /** Wraps `changeTask`. A change of state resolves when its notices are queued. A failure to queue them is only logged. */
   after(changeTask: ChangeTask): ChangeTask;
-  /** Queues a notice of the task as it stands for one configuration. Rejects with `unavailable`. */
+  /** Queues a notice of the task's current state for one configuration. Rejects with `unavailable`. */
   notify(request: { task: ExecutionTask; configId: string }): Promise<void>;
   /** Queues the next look at a task that is not over. Rejects with `unavailable`. */
   watch(request: { task: ExecutionTask; config: Pick<StoredPushConfig, "id" | "registrationId"> }): Promise<void>;
@@ -66,7 +66,7 @@ export function createPushOutbox(options: {
     return sendOf({ task, message: { body, delayMs: Math.max(shortestMs, attentionAtMs(task, nowMs) - nowMs) } });
   }
 
-  /** When an unstarted task may have lost its queue message, a running one would be lost without a renewal, or a question expires. */
+  /** The time of the next look: when the question expires, the queue message may be lost, or the lease is overdue for so long that the task is lost. */
   function attentionAtMs(task: ExecutionTask, nowMs: number): number {
     if (isAsking(task)) return questionEndsAtMs(task);
     return isUnstarted(task) || task.lease === undefined ? nowMs + unstartedAfterMs : task.lease.untilMs + lostAfterMs;
@@ -139,10 +139,10 @@ export function openTaskChanges(
   return { guarded, changeSignal, push, outbox, changeTask: outbox?.after(pushed) ?? pushed };
 }
 
-/** Does what is due for the task. If its state stays, queues the next look. Rejects with `unavailable`. */
+/** Starts or ends the task if that is due. If its state stays, queues the next look. Rejects with `unavailable`. */
 export type HandleLook = (look: TaskLook) => Promise<void>;
 
-/** A look belongs to one state of a task and one registration. When either ends, so do its looks. */
+/** A look belongs to one state of a task and one registered push configuration. When either ends, the looks end too. */
 export function createHandleLook(options: {
   store: Pick<ExecutionStore, "get">;
   advanceIfDue: AdvanceIfDue;

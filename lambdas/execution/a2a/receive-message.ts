@@ -51,7 +51,7 @@ export function createReceiveMessage(options: {
     const { question, a2a } = await tasks.find({ principal, taskId });
     const { contextId = a2a?.contextId } = message;
     if (contextId !== a2a?.contextId) {
-      throw createParamsError([{ path: ["message", "contextId"], message: "not the context of the task" }]);
+      throw createParamsError([{ path: ["message", "contextId"], message: "is not the context of the task" }]);
     }
     const wanted = configuration?.taskPushNotificationConfig;
     const config = pushConfigs.read({ taskId, config: wanted, version });
@@ -70,5 +70,3 @@ export function createReceiveMessage(options: {
     return taskId === undefined ? begin(call) : goOn({ ...call, taskId });
   };
 }
-
-/** Reads an A2A message as a new task or as an answer to the agent's question. */

@@ -61,7 +61,7 @@ export function readParams<O extends OperationName>(request: {
   const parsed = (schema as z.ZodType<OperationParams<O>>).safeParse(params ?? {});
   if (!parsed.success) throw createParamsError(parsed.error.issues);
   if (version === "1.0" && parsed.data.tenant !== tenant) {
-    throw createParamsError([{ path: ["tenant"], message: "not the tenant of this interface" }]);
+    throw createParamsError([{ path: ["tenant"], message: "is not the tenant of this interface" }]);
   }
   return parsed.data;
 }

@@ -117,8 +117,9 @@ export function toParts({ name: filename, mimetype: mediaType, ...artifact }: Ar
 }
 
 /**
- * Turns a task's records into a stream of A2A events: the task itself, then its changes. `shown` is the record of the first event, and `task` the newest known one. Ends after a record for which `until` holds (default: the task
- * is over or asks), when `signal` aborts, and when the host stops.
+ * Turns a task's records into a stream of A2A events: the task itself, then its changes. `shown` is the record of the first event, and
+ * `task` the newest known one. Ends after a record for which `until` holds (default: the task is over or asks a question), when `signal`
+ * aborts, and when the host stops.
  */
 export async function* streamTaskEvents(request: {
   tasks: Pick<Tasks, "watch">;

@@ -66,7 +66,7 @@ export type AgentContext = {
 };
 
 /**
- * What an agent yields. The last update is an `answer`, a `question` or a `failure`. If the agent throws or ends without one
+ * The updates that an agent yields. The last one is an `answer`, a `question` or a `failure`. If the agent throws or ends without one
  * of them, the task fails with `execution_failed`. Each progress replaces the previous one. `partial` is the whole answer as
  * written so far, and stays until the next `partial`; its first 12,000 characters are shown.
  *

@@ -81,7 +81,8 @@ export function createBedrockAgent(options: {
 
 /** The entry of the agent's module in a bundle. */
 export const createAgent: CreateAgent = ({ config, region }) => {
-  if (typeof config === "string" || config.type !== "bedrock") throw new Error("This module is the agent bedrock.");
+  if (typeof config === "string" || config.type !== "bedrock")
+    throw new Error('This bundle has the agent "bedrock", but execution.agent names another one. Bundle again.');
   return createBedrockAgent({ region, ...config });
 };
 

@@ -8,7 +8,7 @@ import type { SecretReference } from "../../shared/config/values.ts";
 import type { Agent } from "./agent.ts";
 import { createEchoAgent } from "./echo.ts";
 
-/** A file of the user is found relative to `cwd` and must export a function `agent`. An error says how to fix the file. */
+/** The path of a user's file is relative to `cwd`. The file must export a function `agent`. An error says how to fix it. */
 export async function loadAgent(request: {
   agent: AgentConfig;
   cwd: string;

@@ -15,9 +15,9 @@ const unknownFieldStatuses = [400, 422];
 
 /**
  * `baseUrl` ends with `/v1`; http is allowed on loopback only. The key is read for every task. `idleTimeoutMs` limits the wait
- * for each chunk; the task's signal limits the whole call. A request is repeated only without `stream_options`, after a
- * status that may mean the endpoint does not know that field. A stream that breaks off is a failure. Error texts of the endpoint are not passed on,
- * because they may repeat the request.
+ * for each chunk; the task's signal limits the whole call. If the status may mean that the endpoint does not know
+ * `stream_options`, the request is sent once more without it. A stream that breaks off is a failure. Error texts of the
+ * endpoint are not passed on, because they may repeat the request.
  */
 export function createOpenAiCompatibleAgent(options: {
   baseUrl: string;
@@ -82,7 +82,9 @@ export function createOpenAiCompatibleAgent(options: {
 /** The entry of the agent's module in a bundle. */
 export const createAgent: CreateAgent = ({ config, readSecret }) => {
   if (typeof config === "string" || config.type !== "openai-compatible")
-    throw new Error("This module is the agent openai-compatible.");
+    throw new Error(
+      'This bundle has the agent "openai-compatible", but execution.agent names another one. Bundle again.',
+    );
   const { baseUrl, model, system, apiKey } = config;
   return createOpenAiCompatibleAgent({
     baseUrl,

@@ -13,7 +13,7 @@ import {
 import { createJwtAuthenticator } from "./jwt.ts";
 import { createWebIdentityAuthenticator } from "./web-identity.ts";
 
-/** A configured token is short enough to be guessed. Nobody is admitted until it is replaced. */
+/** A configured token is so short that it could be guessed. Nobody is admitted until it is replaced. */
 class TokenTooShort extends Error {
   override name = "TokenTooShort";
 }
@@ -47,7 +47,7 @@ export function createAuthenticator(options: {
   }
 }
 
-/** All tokens stand for one principal, so that one can replace another. */
+/** All tokens identify the same principal, so that one can replace another. */
 export function createBearerAuthenticator(options: { readTokens: () => Promise<readonly string[]> }): Authenticator {
   const { readTokens } = options;
   return {
@@ -67,7 +67,7 @@ function digestToken(token: string): Buffer {
   return hash("sha256", token, "buffer");
 }
 
-/** How long a rotation may take to take effect. */
+/** The longest time until a rotated token takes effect. */
 const maxAgeMs = 30_000;
 /** The pause after a failed read, so that the secret store is not overloaded. */
 const afterFailureMs = 2000;

@@ -58,7 +58,7 @@ export function createIssuerKeys(options: {
     loadedAtMs = now();
     return { value, keepMs: maxAgeMs, staleMs: maxStaleMs };
   }
-  // While the last keys are in use, an issuer that hangs should seldom delay a caller.
+  // The pause is longer while the last keys are in use, so that an issuer that hangs seldom delays a caller.
   const pauseMs = () => (isYounger(maxStaleMs) ? coolDownMs : failureCoolDownMs);
   const cached = createCachedValue<JWTVerifyGetKey>({ load: pauseAfterFailure({ load, now, pauseMs }), now });
 
@@ -74,7 +74,9 @@ export function createIssuerKeys(options: {
       const newer = await cached.get();
       return await newer(header, token);
     } catch (cause) {
-      throw isTokenError(cause) ? cause : new KeysUnavailable("The keys of an issuer cannot be had.", { cause });
+      throw isTokenError(cause)
+        ? cause
+        : new KeysUnavailable("The keys of a token issuer cannot be fetched.", { cause });
     }
   };
 }
@@ -90,7 +92,7 @@ const discoverySchema = z.object({ issuer: z.string(), jwks_uri: z.string() });
 async function discover({ issuer, signal }: { issuer: string; signal: AbortSignal }): Promise<string> {
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const document = discoverySchema.parse(await fetchJson({ url, signal }));
-  if (document.issuer !== issuer) throw new Error("A discovery document is of another issuer.");
+  if (document.issuer !== issuer) throw new Error("An issuer's discovery document names another issuer.");
   return document.jwks_uri;
 }
 

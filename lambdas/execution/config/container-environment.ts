@@ -49,7 +49,7 @@ export function requireSecretVariables(references: readonly SecretReference[]): 
 
 function problemOf(reference: SecretReference): string | undefined {
   if ("secretsManager" in reference) {
-    return `the secret ${reference.secretsManager} must be an environment variable here: refer to it as { "env": "NAME" }`;
+    return `a container cannot read the secret ${reference.secretsManager} from Secrets Manager; set an environment variable and refer to it as { "env": "NAME" }`;
   }
-  return process.env[reference.env] ? undefined : `${reference.env} is not set; the configuration refers to it`;
+  return process.env[reference.env] ? undefined : `${reference.env} is not set, but the configuration refers to it`;
 }

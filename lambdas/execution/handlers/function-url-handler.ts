@@ -27,8 +27,8 @@ import {
 } from "../http/function-url-event.ts";
 
 /**
- * `config` is JSON with the sections `execution` and `telemetry`. Throws if it or the environment is invalid. No completions are pushed
- * from here, because the response itself tells of a task that the request ended.
+ * `config` is JSON with the sections `execution` and `telemetry`. Throws if it or the environment is invalid. Pushes no completions: if a
+ * request ends a task here, its response already carries the outcome.
  */
 export function createFunctionUrlHandler({ config }: { config: unknown }): FunctionUrlHandler {
   const { execution, telemetry: telemetryConfig } = parseExecutionSections(config);
@@ -48,7 +48,7 @@ export function createFunctionUrlHandler({ config }: { config: unknown }): Funct
       : undefined,
     ...createHostSettings({ execution, platform: { kind: "lambda" } }),
     authenticator: createPlatformAuthenticator(),
-    // A held call occupies an instance of the function. If A2A clients held all of them, Slack's tasks could not start.
+    // A held call occupies an instance of the function. If A2A clients held all instances, tasks from Slack could not start.
     mayWait: (caller) => caller === principal,
     log,
     telemetry,
@@ -67,7 +67,7 @@ function selectA2a(request: {
   const { a2a } = request.execution;
   const { readSecret } = agentDependencies(aws);
   const { url = "", tenant, push, deduplicate: deduplicates } = a2a;
-  // Here AWS authenticates the callers, whatever the configuration says for other platforms.
+  // On Lambda, AWS authenticates the callers. The configured authenticator is for other platforms.
   const authenticator = { type: "platform" } as const;
   const settings = { a2a, url, authenticator, streaming: false, push: true, readSecret };
   const { cards, ready } = createLateCards({

@@ -31,7 +31,8 @@ import { parseExecutionTask } from "../tasks/execution-task.ts";
 /** How long running tasks may continue after SIGTERM. Most platforms kill a container after 10 s. */
 const graceMs = 3000;
 
-type Bundled = { /** The configuration as JSON. */ config: unknown; createAgent: CreateAgent };
+/** `readConfig` returns the configuration as JSON. It may throw, so it runs where a failure becomes a message. */
+type Bundled = { readConfig: () => unknown; createAgent: CreateAgent };
 
 /**
  * Starts the zone. With the argument `--healthcheck`, checks the health of the one in this container instead. Never rejects: a failure
@@ -49,8 +50,9 @@ export async function runContainer(bundled: Bundled): Promise<void> {
 }
 
 async function start(options: Bundled & { environment: ContainerEnvironment }): Promise<void> {
-  const { environment, config, createAgent } = options;
-  const { execution, telemetry: telemetryConfig } = createSettings({ config, configFile: environment.configFile });
+  const { environment, readConfig, createAgent } = options;
+  const { configFile } = environment;
+  const { execution, telemetry: telemetryConfig } = createSettings({ config: readConfig(), configFile });
   const { agent, authenticator } = execution;
   const tokens = listAuthenticatorSecrets(authenticator);
   requireSecretVariables([...tokens, ...listAgentSecrets(agent), ...listCardSecrets(execution.a2a)]);
@@ -77,7 +79,7 @@ async function start(options: Bundled & { environment: ContainerEnvironment }): 
     };
     process.once("SIGTERM", stopAndExit).once("SIGINT", stopAndExit);
   } catch (thrown) {
-    // Open resources would keep the process alive, so that the platform would not start another.
+    // Open resources would keep the process alive, and the platform would not start another.
     await close();
     throw thrown;
   }
@@ -140,6 +142,6 @@ function createSettings(options: {
   if (isDeepStrictEqual(settings.execution.agent, bundled.execution.agent)) return settings;
   const agent = JSON.stringify(bundled.execution.agent);
   throw new Error(
-    `${configFile}: execution.agent must be ${agent}, which is the agent of this bundle; to change it, bundle again.`,
+    `${configFile}: execution.agent must be ${agent}, the agent of this bundle. To use another agent, bundle again.`,
   );
 }

@@ -31,8 +31,8 @@ export type Exchange = {
   readBody(request: { maxBytes: number }): Promise<Uint8Array | "too_large">;
   /** True if an answer may be streamed. */
   canStream: boolean;
-  /** Aborts when the client disconnects or the server closes. Created on first access, because most answers need none. */
-  readonly signal: AbortSignal;
+  /** Creates a signal that aborts when the client disconnects or the server closes. Most answers need none. */
+  openSignal(): AbortSignal;
 };
 
 export type WholeResponse = { status: number; headers: Record<string, string>; body: string };
@@ -74,7 +74,7 @@ export function createEmptyAnswer({ status, allow }: { status: number; allow?: s
 
 const maxIssues = 20;
 
-/** Lists where the params are wrong and why. zod's messages repeat no value. */
+/** Lists where the params are wrong and why. zod's messages never repeat a value, so they are safe to send. */
 export function createParamsError(issues: readonly { path: readonly PropertyKey[]; message: string }[]): SekishoError {
   const listed = issues.slice(0, maxIssues).map(({ path, message }) => ({ path: path.join("."), message }));
   return new SekishoError("invalid_params", { details: { issues: listed } });
@@ -113,7 +113,7 @@ export function createAdmitCaller(options: { authenticator: Authenticator; now: 
   };
 }
 
-/** True if the admission has logged the refusal already, or left it out on purpose. */
+/** True if the caller was refused. Its refusal is logged at most once a minute, by `createAdmitCaller`. */
 export function isRefusedCaller({ reason }: SekishoError): boolean {
   return reason === "unauthenticated" || reason === "permission_denied";
 }
@@ -131,7 +131,7 @@ export type CallerLimits = {
 export type RunSlots = {
   /** Returns undefined if the caller has reached its limit and holds no slot for this id. */
   take(slot: CallerSlot): Release | undefined;
-  /** Takes a slot even if none is left. */
+  /** Takes a slot even if the caller has reached its limit. */
   occupy(slot: CallerSlot): Release;
 };
 
@@ -175,7 +175,7 @@ export function createRunSlots({ max }: { max: number }): RunSlots {
 const nothing: Release = () => {};
 export const unlimitedSlots: RunSlots = { take: () => nothing, occupy: () => nothing };
 
-/** Makes a caller that retries a few times wait for minutes in total. */
+/** The shortest delay before a retry. It is so long that a few retries take minutes. */
 const leastRetryMs = 15_000;
 
 /** Nothing was started or stored, so the request may be repeated. The delay is random, so that callers do not all return at once. */

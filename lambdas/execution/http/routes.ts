@@ -24,7 +24,7 @@ import { readQueryParameter } from "./function-url-event.ts";
 type Settings = PostSettings & {
   /** Without it, the host serves no A2A. */
   a2a: { endpoint: A2aEndpoint; card: ServedCards["endpoint"] } | undefined;
-  /** Further paths of the zone contract, and the dialect of the errors there. */
+  /** More paths that serve the zone contract, each with the dialect of its errors. */
   dialects: Readonly<Record<string, Dialect>>;
   busy: () => boolean;
   exposition: Exposition;
@@ -92,9 +92,7 @@ export function createWebHandler(
       header: (name) => request.headers.get(name) ?? undefined,
       readBody: ({ maxBytes }) => readBody({ body: request.body ?? noBody(), maxBytes }),
       canStream: true,
-      get signal() {
-        return AbortSignal.any([request.signal, abort.signal]);
-      },
+      openSignal: () => AbortSignal.any([request.signal, abort.signal]),
     });
     return new Response(toWebBody({ status, body, abort }), { status, headers });
   };

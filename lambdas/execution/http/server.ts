@@ -44,9 +44,8 @@ export async function startExecutionServer(options: {
   const { authenticatorKind } = host;
   const isKnown = authenticatorKind === "platform" ? platformPrincipal !== undefined : authenticatorKind !== "none";
   if (!isKnown && !isLoopbackHost(urlHost)) {
-    const known =
-      '"bearer", "jwt" or "web-identity", or to "platform" in a container behind one that lets nobody else through';
-    const remedy = `Set execution.authenticator to ${known}; or listen on 127.0.0.1.`;
+    const known = '"bearer", "jwt" or "web-identity" (or "platform" if the platform authenticates every caller)';
+    const remedy = `Set execution.authenticator to ${known}, or listen on 127.0.0.1.`;
     throw new Error(`Anyone could run tasks on ${hostname}: the authenticator is "${authenticatorKind}". ${remedy}`);
   }
   const server = createServer({
@@ -111,7 +110,7 @@ function createExchange({ platformPrincipal, closing, request, response }: Serve
     sourceAddress: request.socket.remoteAddress,
     readBody: ({ maxBytes }) => readIncomingMessage({ message: request, maxBytes }),
     canStream: true,
-    get signal() {
+    openSignal() {
       const gone = new AbortController();
       if (response.destroyed) gone.abort();
       else response.once("close", () => gone.abort());

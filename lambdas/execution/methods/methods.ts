@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { JsonRpcRequest } from "../../../contracts/envelope.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { methods as contract, dedupedIdSchema, type MethodName, type TaskResult } from "../../../contracts/methods.ts";
+import { methods as contract, isDedupedId, type MethodName, type TaskResult } from "../../../contracts/methods.ts";
 import { buildOpenRpc, type OpenRpc } from "../../../contracts/openrpc.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
@@ -22,7 +22,7 @@ import type { Tasks } from "../tasks/tasks.ts";
 type DispatchResult = { result: unknown } | { error: SekishoError };
 export type Dispatch = (call: { request: JsonRpcRequest; caller: AuthenticatedCaller }) => Promise<DispatchResult>;
 
-/** Compiled schemas check valid params in an eighth of the time. Invalid params are checked by the schema itself, with the same issues. */
+/** Compiled schemas check valid params eight times as fast. For invalid params they run the plain schema, so the issues are the same. */
 const paramsSchemas = Object.fromEntries(
   Object.entries(contract).map(([name, { params }]) => [name, z.compile<z.ZodType>(params)]),
 ) as { [M in MethodName]: (typeof contract)[M]["params"] };
@@ -122,16 +122,16 @@ export function createMethods({ tasks, syncBudgetMs, pollAfterMs, isStopping, ne
       return taskResult({ task: latest, pollAfterMs });
     },
 
-    /** Cancels the task at once, whatever its agent still does. Canceling twice is fine. */
+    /** Cancels the task at once, even if its agent is still working. Canceling twice is fine. */
     async cancel_task({ params: { task_id: taskId, request_id: requestId }, caller: { principal } }) {
       const task = await tasks.cancel({ principal, taskId, requestId });
       return { status: "canceled", task_id: task.id };
     },
 
-    /** Gives a person's answer. A JSON-RPC id that is not a UUID does not identify repetitions, so it gets a new answer id. */
+    /** Stores a person's reply. A JSON-RPC id that is not a UUID does not identify repetitions, so the reply gets a new id. */
     async answer_task({ params: { task_id: taskId, ...said }, id, caller: { principal } }) {
       const { option_id, text = "", user_id, question_id: questionId } = said;
-      const answerId = dedupedIdSchema.safeParse(id).success ? String(id).toLowerCase() : newId();
+      const answerId = isDedupedId(id) ? id.toLowerCase() : newId();
       const fingerprint = digest([option_id, text, user_id]);
       const answer = { id: answerId, questionId, fingerprint, option_id, text, user_id };
       return taskResult({ task: await tasks.answer({ principal, taskId, answer }), pollAfterMs });
@@ -143,7 +143,7 @@ export function createMethods({ tasks, syncBudgetMs, pollAfterMs, isStopping, ne
 
 let built: OpenRpc | undefined;
 
-/** The contract's OpenRPC document, built when it is first asked for and kept. */
+/** The contract's OpenRPC document. It is built at the first request and then cached. */
 export function openRpc(): OpenRpc {
   built ??= buildOpenRpc();
   return built;

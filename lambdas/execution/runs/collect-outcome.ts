@@ -7,7 +7,7 @@ import { type Artifact, artifactSchema, optionIdSchema, questionOptionSchema } f
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { OpenSpan, SpanStart } from "../../shared/telemetry/telemetry.ts";
-import { isTooDeep } from "../../shared/untrusted-input.ts";
+import { isTooDeep, truncate } from "../../shared/untrusted-input.ts";
 import type { Agent, AgentContext, AgentTask } from "../agents/agent.ts";
 import type { RunReport } from "../tasks/changes.ts";
 import { type ExecutionOutcome, type ExecutionTask, type OpenQuestion, toLoggableId } from "../tasks/execution-task.ts";
@@ -96,20 +96,15 @@ function jsonBytes(value: unknown): number {
 
 type Progress = { text?: string | undefined; percent?: number | undefined; partial?: string | undefined };
 
-/** The update replaces the last progress; only a partial text stays until there is a newer one. */
+/** An update replaces the last progress, except for its partial text, which stays until there is a newer one. */
 function nextProgress({ update, known }: { update: Progress; known: RunReport["progress"] }): RunReport["progress"] {
   const { text, percent, partial } = update;
-  const written = partial === undefined ? known?.partial_text : cutText({ text: partial, most: maxPartialTextLength });
+  const written = partial === undefined ? known?.partial_text : truncate(partial, maxPartialTextLength);
   return {
-    ...(text !== undefined && { text: cutText({ text, most: maxProgressLength }) }),
+    ...(text !== undefined && { text: truncate(text, maxProgressLength) }),
     ...(percent !== undefined && { percent: Math.min(100, Math.max(0, percent)) }),
     ...(written !== undefined && { partial_text: written }),
   };
-}
-
-/** Cuts a text without leaving half a surrogate pair at its end, which readers of JSON may refuse. */
-function cutText({ text, most }: { text: string; most: number }): string {
-  return text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
 }
 
 const maxPromptLength = 10_000;
@@ -154,7 +149,7 @@ function readUpdate({ yielded, log }: { yielded: unknown; log: Log }): Update | 
   return undefined;
 }
 
-/** The span of one run, in the task's stored trace, whichever process runs the agent. */
+/** The span of one run. It belongs to the task's stored trace, whichever process runs the agent. */
 export function startAgentSpan(request: {
   agentName: string;
   task: Pick<ExecutionTask, "id" | "requestId" | "trace">;

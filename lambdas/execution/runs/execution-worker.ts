@@ -1,4 +1,4 @@
-/** The Execution worker: runs each task whose id it receives from the queue, and does what is due for other tasks. */
+/** The Execution worker: runs each task whose id it receives from the queue, and checks tasks that have push configurations. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { abortable, backoffMs } from "../../shared/async/waiting.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
@@ -19,7 +19,7 @@ export type ExecutionWorker = {
    * store is unavailable, and with the signal's reason if it aborted before the start.
    */
   run(request: { taskId: string; signal: AbortSignal }): Promise<void>;
-  /** Does what is due for a task with push configurations. Does nothing without `notifications`. */
+  /** Starts or ends a task with push configurations if that is due. Does nothing without `notifications`. */
   look: HandleLook;
 };
 
@@ -38,7 +38,7 @@ type WorkerOptions = Partial<RunTimes> & {
   random?: () => number;
 };
 
-/** Takes about half a minute in total while the store is unavailable. */
+/** With these pauses, starting a task is given up after about half a minute of an unavailable store. */
 const maxStarts = 7;
 const startPause = { baseMs: 1000, capMs: 15_000 };
 
@@ -46,8 +46,8 @@ const startPause = { baseMs: 1000, capMs: 15_000 };
 export function createExecutionWorker(options: WorkerOptions): ExecutionWorker {
   const settings = withDefaults(options);
   const { telemetry, storeTimeoutMs, notifications, log, random } = settings;
-  const { guarded, push, outbox, changeTask } = openTaskChanges(settings);
-  const common = { ...settings, ...telemetry, changeTask };
+  const { guarded, changeSignal, push, outbox, changeTask } = openTaskChanges(settings);
+  const common = { ...settings, ...telemetry, changeTask, changeSignal };
   const runs = createRuns(common);
 
   function createLook({ queue, outbox }: { queue: TaskQueue; outbox: PushOutbox }): HandleLook {

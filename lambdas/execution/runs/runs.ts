@@ -37,6 +37,8 @@ export type Runs = {
   start(request: Start): Promise<ExecutionTask | undefined>;
   stop(request: { id: string; cause: StopCause }): void;
   has(id: string): boolean;
+  /** The latest record of a task that runs here, or else undefined. */
+  latest(id: string): ExecutionTask | undefined;
   count(): number;
   /** Gives the runs `graceMs` to end, then stops them; resolves when all outcomes are stored, or `settleMs` later. */
   stopAll(request: { graceMs: number; settleMs: number }): Promise<void>;
@@ -66,16 +68,16 @@ export function createRuns(
   async function startOne({ task, botToken }: Start): Promise<ExecutionTask | undefined> {
     const owner = newId();
     const claim = () => changeTask({ task, change: startChange({ owner, untilMs: now() + leaseMs }) });
-    // Tried twice, because the store may have given the lease although the call failed: then no other process would start the task.
+    // Tried twice, because the store may have granted the lease although the call failed. No other process would then start the task.
     const won = await claim().catch(claim);
     if (!won.changed || won.task?.params === undefined) return won.task;
     const params: RunInput = { ...won.task.params, ...(botToken !== undefined && { bot_token: botToken }) };
     const ofTask = log.with({ ...createLogIds(task), agent: agentName });
     ofTask.info("task_started");
-    const run = startRun({ ...settings, task: won.task, owner, params, log: ofTask });
+    const run = startRun({ settings, task: won.task, owner, params, log: ofTask });
     runs.set(task.id, run);
     const release = slots.occupy(task);
-    // The place is held until the agent has returned. Otherwise a caller could run any number of agents that ignore their signal.
+    // The slot is held until the agent has returned. Otherwise a caller could run any number of agents that ignore their signal.
     void run.returned.then(release);
     underWay.add(run);
     metrics.set("sekisho_runs_under_way", {}, underWay.size);
@@ -106,6 +108,7 @@ export function createRuns(
     stop: ({ id, cause }) => runs.get(id)?.stop(cause),
     ended: async (id) => runs.get(id)?.ended,
     has: (id) => runs.has(id),
+    latest: (id) => runs.get(id)?.latest(),
     count: () => underWay.size,
     async stopAll({ graceMs, settleMs }) {
       stopping = true;
@@ -116,7 +119,7 @@ export function createRuns(
   };
 }
 
-/** A task that is unstarted for this long may have lost its queue message, and gets another one. */
+/** A task that is unstarted for this long gets another queue message, because the first may have been lost. */
 const requeueAfterMs = 60_000;
 
 /**
@@ -159,6 +162,7 @@ export function createQueuedRuns(options: {
     },
     stop() {},
     has: () => false,
+    latest: () => undefined,
     count: () => 0,
     async stopAll() {},
   };
@@ -214,7 +218,7 @@ export type Lifetime = {
 /** The time between a task's deadline and the end of the process, in which its outcome is stored. */
 const marginMs = 60_000;
 
-/** The process's own clock and the clock of deadlines tick in different steps. */
+/** A tolerance, because deadlines use the wall clock and the process's lifetime uses a monotonic one. */
 const clockStepMs = 1000;
 
 /** The least time for a task whose request names no timeout. */

@@ -1,4 +1,4 @@
-/** The changes that a task's record may see, as pure functions: each gives the next record, or undefined if the state forbids it. */
+/** The changes of a task's record, as pure functions. Each returns the next record, or undefined if the task's state forbids the change. */
 import { joinTextParts, type Message } from "../../../contracts/a2a/part.ts";
 import type { Artifact } from "../../../contracts/methods.ts";
 import { canTransition, isTerminal, type TaskState } from "../../../contracts/methods.ts";
@@ -16,20 +16,20 @@ import {
 export type TaskChange = (task: ExecutionTask) => ExecutionTask | undefined;
 
 /**
- * Takes the lease of an unstarted task, so that an agent starts at most once. An owner may take its own lease again, because it may not
- * have learned that it got it.
+ * Takes the lease of an unstarted task, so that an agent starts at most once. An owner may take its own lease again, because the response
+ * to its first attempt may have been lost.
  */
 export function startChange({ owner, untilMs }: { owner: string; untilMs: number }): TaskChange {
   return (task) =>
     isUnstarted(task) || isHeldBy(task, owner) ? { ...task, state: "working", lease: { owner, untilMs } } : undefined;
 }
 
-/** The longest gap between two repetitions of a queue message. */
+/** The longest time between two copies of a task's queue message. */
 const longestGapMs = 15 * 60_000;
 
 /**
- * Claims the repetition of a queue message that may have been lost: the first claimant within `everyMs` sends it. The gap doubles each
- * time, up to 15 minutes, because a message that only waits its turn needs no copy every minute.
+ * Claims the right to send a task's queue message again, because the first one may have been lost. Only one process gets it within
+ * `everyMs`. The gap doubles each time, up to 15 minutes, so that a task in a long queue does not get a copy every minute.
  */
 export function requeueChange({ nowMs, everyMs }: { nowMs: number; everyMs: number }): TaskChange {
   return (task) => {
@@ -50,7 +50,7 @@ export function reportChange({ owner, news }: { owner: string; news: RunReport }
   return (task) => (isHeldBy(task, owner) ? { ...task, ...news } : undefined);
 }
 
-/** Ends the turn with a question: no run holds the task until it is answered. `expiresAtMs`: the record is needed until then. */
+/** Ends the turn with a question. No run holds the task until it is answered. The record is kept at least until `expiresAtMs`. */
 export function questionChange(request: {
   owner: string;
   question: OpenQuestion;
@@ -72,7 +72,7 @@ export function questionChange(request: {
 }
 
 /**
- * Answers the question. The next run that takes the lease goes on with the task, which has as much time left as when it asked.
+ * Answers the question. The next run that takes the lease continues the task. The deadline moves by the time that the question was open.
  * `message` is the answer as an A2A message.
  */
 export function answerChange(request: {
@@ -89,7 +89,7 @@ export function answerChange(request: {
       (each) => each !== undefined,
     );
     const answers = [...(task.answers ?? []), answer];
-    // A question is open since its state was entered.
+    // The question was asked when the task entered its state.
     const deadlineAtMs = task.deadlineAtMs + Math.max(0, nowMs - task.changedAtMs);
     const expiresAtMs = Math.max(task.expiresAtMs, deadlineAtMs + retentionMs);
     return addMessages({ task: { ...rest, state: "working", answers, deadlineAtMs, expiresAtMs }, messages: said });
@@ -157,7 +157,7 @@ export function isOver(task: Pick<ExecutionTask, "state">): boolean {
   return isTerminal(task.state);
 }
 
-/** Removes a task from the listing, where its answer needed no task. */
+/** Removes a task from the A2A listing. After a direct answer, its client has never seen the task. */
 export const unlistChange: TaskChange = ({ listedAtMs: _listedAtMs, ...task }) => task;
 
 /** True if the agent has nothing to do now: the task is over or waits for an answer. */
@@ -186,19 +186,20 @@ function endTask(request: {
   expiresAtMs: number;
 }): ExecutionTask | undefined {
   const { state, outcome, expiresAtMs } = request;
-  const { params: _params, lease: _lease, progress: _progress, question: _question, ...task } = request.task;
+  const { task } = request;
   if (!canTransition({ from: task.state, to: state })) return undefined;
   const answers = task.answers?.map(({ id, questionId, fingerprint }) => ({
     ...{ id, questionId, fingerprint },
     prompt: "",
     text: "",
   }));
-  const asked = createQuestionMessage(request.task);
-  const ended = { ...task, state, expiresAtMs, ...(outcome && { outcome }), ...(answers && { answers }) };
+  const asked = createQuestionMessage(task);
+  const removed = { params: undefined, lease: undefined, progress: undefined, question: undefined };
+  const ended = { ...task, ...removed, state, expiresAtMs, ...(outcome && { outcome }), ...(answers && { answers }) };
   return addMessages({ task: ended, messages: asked === undefined ? [] : [asked] });
 }
 
-/** The most passed states in a record. A watcher reads at least once a second, so it misses no more than these. */
+/** How many past states a record keeps. A watcher reads at least once a second, so these cover what it missed between two reads. */
 const maxPassed = 10;
 
 /** Adds the state that the task leaves to its passed states. Only A2A tasks have them. */
@@ -214,7 +215,7 @@ export function addPassedState({ from, task }: { from: ExecutionTask; task: Exec
   return { ...task, a2a: { ...task.a2a, passed: [...(task.a2a.passed ?? []), left].slice(-maxPassed) } };
 }
 
-/** Lists the states between two records as records, and then the later record itself. */
+/** Rebuilds the records of the states between two records, and adds the later record. */
 export function listRecordsBetween(request: { previous: ExecutionTask; next: ExecutionTask }): ExecutionTask[] {
   const { previous, next } = request;
   const passed = next.a2a?.passed ?? [];

@@ -1,4 +1,4 @@
-/** Pushes news of accepted tasks to the Verification zone, best effort: without pushes, polls find the news. */
+/** Tells the Verification zone when an accepted task has changed, so that it polls at once. Best effort: its regular polls find lost pushes. */
 
 import { isDeepStrictEqual } from "node:util";
 import type { Completion } from "../../../contracts/completion.ts";
@@ -17,7 +17,7 @@ export type CompletionPush = {
    * its push.
    */
   after(changeTask: ChangeTask): ChangeTask;
-  /** Resolves when no push is under way. Never rejects, and takes no longer than one push may. */
+  /** Resolves when no push is under way, at the latest after the time limit of one push. Never rejects. */
   settled(): Promise<void>;
 };
 
@@ -26,8 +26,8 @@ const pushTimeoutMs = 2000;
 const progressGapMs = 10_000;
 
 /**
- * Pushes tasks whose request asked for it (`callback`), has a UUID as its id, and was answered already: within `syncBudgetMs` the
- * response itself has the outcome. Pushes go to `queue`, which no request can choose.
+ * Pushes a task only if its request set `callback`, has a UUID as its id, and was already answered. Until it is answered (within
+ * `syncBudgetMs`), the response itself carries the outcome. All pushes go to `queue`; a request cannot choose another target.
  */
 export function createCompletionPush(options: {
   queue: TaskQueue | undefined;
@@ -38,7 +38,7 @@ export function createCompletionPush(options: {
   const { queue, syncBudgetMs, now, log } = options;
   const withinTime = createTimeLimit({ ms: pushTimeoutMs, reason: "timeout" });
   const underWay = new Set<Promise<void>>();
-  /** For each task id: the gap after a push of progress, and the latest record since then (`waiting`). */
+  /** For each task id: the timer that runs after a push of progress, and the latest record that arrived in the meantime (`waiting`). */
   const gaps = new Map<string, { timer: NodeJS.Timeout; waiting?: ExecutionTask }>();
 
   async function push({ to, task }: { to: TaskQueue; task: ExecutionTask }): Promise<void> {
@@ -82,21 +82,24 @@ export function createCompletionPush(options: {
     return task.callback === true && uuidPattern.test(readRequestId(task)) && isAnswered(task);
   }
 
-  /** True if the request was answered. After a person's answer it was, because `answer_task` returns at once. */
+  /** True if the caller got its response: after `syncBudgetMs`, or at once for a task with replies, because `answer_task` does not wait. */
   function isAnswered(task: ExecutionTask): boolean {
     return task.answers !== undefined || now() - task.createdAtMs >= syncBudgetMs;
   }
 
   return {
-    after: (changeTask) => async (request) => {
-      const result = await changeTask(request);
-      const { task, changed } = result;
-      const hasEnded = task === undefined || isTurnOver(task);
-      if (hasEnded) dropProgress(request.task.id);
-      if (queue === undefined || task === undefined || !changed || !isPushWanted(task)) return result;
-      if (hasEnded) pushNow({ to: queue, task });
-      else if (hasNewProgress({ before: request.task, task })) pushProgress({ to: queue, task });
-      return result;
+    after(changeTask) {
+      if (queue === undefined) return changeTask;
+      return async (request) => {
+        const result = await changeTask(request);
+        const { task, changed } = result;
+        const hasEnded = task === undefined || isTurnOver(task);
+        if (hasEnded) dropProgress(request.task.id);
+        if (task === undefined || !changed || !isPushWanted(task)) return result;
+        if (hasEnded) pushNow({ to: queue, task });
+        else if (hasNewProgress({ before: request.task, task })) pushProgress({ to: queue, task });
+        return result;
+      };
     },
     async settled() {
       await Promise.all(underWay);

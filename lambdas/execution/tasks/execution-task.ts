@@ -5,11 +5,12 @@ import * as z from "zod";
 import { type Message, messageSchema, partSchema } from "../../../contracts/a2a/part.ts";
 import { pushConfigSchema } from "../../../contracts/a2a/push.ts";
 import { type RequestId, requestIdSchema, uuidPattern } from "../../../contracts/envelope.ts";
+import { isJsonWithin } from "../../../contracts/json-size.ts";
 import {
   artifactSchema,
-  dedupedIdSchema,
   type ExecuteTaskParams,
   executeTaskParamsSchema,
+  isDedupedId,
   progressSchema,
   questionOptionSchema,
   taskStateSchema,
@@ -20,7 +21,7 @@ import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 /** The Slack token goes to the agent and is not stored. */
 const { bot_token: _secret, channel, ...storedParams } = executeTaskParamsSchema.shape;
 
-/** The agent's input. `channel` is absent for an A2A task. `parts` is present only if the other fields do not say the same. */
+/** The agent's input. `channel` is absent for an A2A task. `parts` is present only if it holds more than the other fields. */
 const taskInputSchema = z.object({
   ...storedParams,
   channel: channel.optional(),
@@ -39,7 +40,7 @@ const questionSchema = z.object({
 });
 export type OpenQuestion = z.infer<typeof questionSchema>;
 
-/** `id` is the id of the request or message with the answer; `questionId` names its question; `fingerprint` is of its content. */
+/** A person's reply. `id` is that of the request or A2A message that carried it. `fingerprint` identifies its content. */
 const answerSchema = z.object({
   id: z.string(),
   questionId: z.string().optional(),
@@ -61,7 +62,7 @@ const storedPushConfigSchema = pushConfigSchema.omit({ tenant: true, taskId: tru
 });
 export type StoredPushConfig = z.infer<typeof storedPushConfigSchema>;
 
-/** A state that the task has left: when it was entered, and which message asked in it. */
+/** A past state: when the task entered it, and the id of the question if there was one. */
 const passedStateSchema = z.object({
   state: taskStateSchema,
   atMs: z.number(),
@@ -76,7 +77,7 @@ const a2aSchema = z.object({
   /** The messages of the task, oldest first. The oldest are dropped if there are too many. */
   messages: z.array(messageSchema),
   pushConfigs: z.array(storedPushConfigSchema).optional(),
-  /** The latest states that it has left, oldest first. */
+  /** The latest past states, oldest first. */
   passed: z.array(passedStateSchema).optional(),
 });
 
@@ -88,7 +89,7 @@ const failureReasonSchema = z.enum([
   "payload_too_large",
 ]);
 
-/** How a task ended. `lost`: its host stopped without an outcome, and how far the agent came is unknown. */
+/** How a task ended. `lost` means that its host stopped without an outcome, so nobody knows what the agent has done. */
 const outcomeSchema = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("success"),
@@ -111,21 +112,21 @@ const executionTaskSchema = z.object({
   /** The id of the request or the A2A message that began the task; the latter may be longer. */
   requestId: requestIdSchema.or(messageSchema.shape.messageId),
   correlationId: z.string(),
-  /** The fingerprint of the content that a repeated request must share. */
+  /** Identifies the request's content. A repeated request must have the same. */
   fingerprint: z.string(),
   trace: z.object({ traceparent: z.string(), tracestate: z.string().optional() }),
   createdAtMs: z.number(),
   /** When the task entered its state. */
   changedAtMs: z.number(),
-  /** The same time if the caller may list the task, or else absent. */
+  /** Equal to `changedAtMs` if the caller may list the task, otherwise absent. */
   listedAtMs: z.number().optional(),
   /** When a read last sent the task's id to the queue. Absent if only the first request did, or if there is no queue. */
   queuedAtMs: z.number().optional(),
-  /** When the task's time is over. An answer moves it by the time that the question was open. */
+  /** When the task times out. A reply moves the deadline by the time that the question was open. */
   deadlineAtMs: z.number(),
   /** True if the caller asked for a completion push. */
   callback: z.literal(true).optional(),
-  /** Removed with its texts when the task is over. */
+  /** Removed when the task is over, because it holds texts. */
   params: taskInputSchema.optional(),
   /** The run that works on the task, and the time until which it counts as alive. */
   lease: z.object({ owner: z.string(), untilMs: z.number() }).optional(),
@@ -147,11 +148,10 @@ export function parseExecutionTask(json: unknown): ExecutionTask {
   return executionTaskSchema.parse(json);
 }
 
-/** Derives the task id from a request id that is a UUID in any letter case. Other request ids are not deduplicated: undefined. */
+/** Derives the task id from a request id that is a UUID in any letter case. Returns undefined for others, which are not deduplicated. */
 export function deriveTaskId(request: { principal: string; requestId: RequestId }): string | undefined {
   const { principal, requestId } = request;
-  if (!dedupedIdSchema.safeParse(requestId).success) return undefined;
-  return deriveId([principal, String(requestId).toLowerCase()]);
+  return isDedupedId(requestId) ? deriveId([principal, requestId.toLowerCase()]) : undefined;
 }
 
 /** Derives the task id from any A2A message id, because A2A requires unique ones (section 4.1.4). */
@@ -185,8 +185,8 @@ export function deriveCallerId(principal: string): string {
 }
 
 /**
- * `conversation` is the caller's own name for it. The principal is part of the id, so that no caller reaches what an agent remembers of
- * another caller's conversation.
+ * Derives the id of a conversation that an agent sees. `conversation` is the caller's own id for it. The principal goes into the hash, so
+ * that no caller reaches what an agent remembers of another caller's conversation.
  */
 export function deriveConversationId({ principal, conversation }: { principal: string; conversation: string }): string {
   return deriveId(["conversation", principal, conversation]);
@@ -198,9 +198,11 @@ const maxMessagesBytes = 32 * 1024;
 /** Adds messages and keeps the newest that fit; one that is too large by itself loses its content. Only A2A tasks have messages. */
 export function addMessages({ task, messages }: { task: ExecutionTask; messages: readonly Message[] }): ExecutionTask {
   if (task.a2a === undefined || messages.length === 0) return task;
+  const all = [...task.a2a.messages, ...messages];
+  if (isJsonWithin({ value: all, maxBytes: maxMessagesBytes })) return { ...task, a2a: { ...task.a2a, messages: all } };
   const kept: Message[] = [];
   let bytes = 0;
-  for (const said of [...task.a2a.messages, ...messages].reverse()) {
+  for (const said of all.reverse()) {
     const ownBytes = jsonBytes(said);
     const message = ownBytes > maxMessagesBytes ? removeContent(said) : said;
     bytes += message === said ? ownBytes : jsonBytes(message);

@@ -15,7 +15,7 @@ const pushNoticeSchema = z.object({
 });
 export type PushNotice = z.infer<typeof pushNoticeSchema>;
 
-/** Asks a worker to check a task, because a push configuration waits for its next state. */
+/** A look asks a worker to check a task, because a push configuration waits for its next state. */
 const lookSchema = z.object({
   taskId: z.string().min(1),
   configId: z.string().min(1),
@@ -41,7 +41,7 @@ export function deriveCallerGroup({ principal }: { principal: string }): string 
   return digest(["caller", principal]);
 }
 
-/** Throws for any other body. */
+/** Throws if the body is not such a message. */
 export function parseExecutionMessage(body: string): ExecutionMessage {
   return taskMessageSchema.parse(JSON.parse(body));
 }

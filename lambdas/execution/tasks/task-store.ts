@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { SekishoError } from "../../../contracts/errors.ts";
+import { isJsonWithin } from "../../../contracts/json-size.ts";
 import { backoffMs } from "../../shared/async/waiting.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import { conflict, retryOnConflict } from "../../shared/engine/records.ts";
@@ -23,13 +24,13 @@ export function createGuardedStore(options: { store: ExecutionStore; timeoutMs: 
   const { store, timeoutMs, log } = options;
   const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
   async function guarded<T>(request: {
-    work: Promise<T>;
+    call: () => Promise<T>;
     operation: string;
     item?: { id: string; requestId?: unknown };
   }): Promise<T> {
-    const { work, operation, item } = request;
+    const { call, operation, item } = request;
     try {
-      return await withinTime(work);
+      return await withinTime(call());
     } catch (error) {
       // An unknown cursor is the caller's mistake.
       if (operation === "store_list" && error instanceof RangeError) throw error;
@@ -39,10 +40,11 @@ export function createGuardedStore(options: { store: ExecutionStore; timeoutMs: 
     }
   }
   return {
-    get: async (request) => guarded({ work: store.get(request), operation: "store_get", item: request }),
-    create: async (request) => guarded({ work: store.create(request), operation: "store_create", ...request }),
-    replace: async (request) => guarded({ work: store.replace(request), operation: "store_replace", ...request }),
-    list: async (request) => guarded({ work: store.list(request), operation: "store_list" }),
+    get: (request) => guarded({ call: () => store.get(request), operation: "store_get", item: request }),
+    create: (request) => guarded({ call: () => store.create(request), operation: "store_create", item: request.item }),
+    replace: (request) =>
+      guarded({ call: () => store.replace(request), operation: "store_replace", item: request.item }),
+    list: (request) => guarded({ call: () => store.list(request), operation: "store_list" }),
   };
 }
 
@@ -84,7 +86,7 @@ export function createChangeTask(options: {
   };
 }
 
-/** The task with the time of its change of state, also in the listing if it is listed. */
+/** Sets the time of the change of state. A listed task also moves to that time in the listing. */
 function withChangeTime({ task, nowMs }: { task: ExecutionTask; nowMs: number }): ExecutionTask {
   return { ...task, changedAtMs: nowMs, ...(task.listedAtMs !== undefined && { listedAtMs: nowMs }) };
 }
@@ -98,7 +100,7 @@ export function checkSize(task: ExecutionTask): ExecutionTask {
   throw new SekishoError("payload_too_large", { details: { task_id: task.id } });
 }
 
-/** Makes the first of the changes whose record fits, or the last one. */
+/** Tries the changes in order and makes the first whose record fits, or else the last one. */
 export function createFittingChange(changes: readonly TaskChange[]): TaskChange {
   return (task) => {
     let next: ExecutionTask | undefined;
@@ -119,7 +121,7 @@ export function dropHistory(change: TaskChange): TaskChange {
 }
 
 function isFitting(task: ExecutionTask): boolean {
-  return Buffer.byteLength(JSON.stringify(task)) <= maxRecordBytes;
+  return isJsonWithin({ value: task, maxBytes: maxRecordBytes });
 }
 
 type Listener = (task: ExecutionTask) => void;
@@ -162,7 +164,6 @@ export async function waitForChange(request: {
   reread: () => Promise<ExecutionTask>;
 }): Promise<ExecutionTask> {
   const { task, until, timeoutMs, changeSignal, isRunningHere, isStopped, reread } = request;
-  if (timeoutMs <= 0 || until(task)) return task;
   const { promise: over, resolve, reject } = Promise.withResolvers<void>();
   let latest = task;
   let pollTimer: NodeJS.Timeout | undefined;
@@ -173,7 +174,7 @@ export async function waitForChange(request: {
     if (until(seen)) resolve();
   }
 
-  /** Reads at once the first time, because the run may have ended before the listener was added. */
+  /** Reads at once the first time, because a run that is not here may have ended before the listener was added. */
   async function poll(nextMs: number): Promise<void> {
     if (isStopped()) return resolve();
     if (!isRunningHere()) see(await reread());

@@ -39,7 +39,7 @@ type TaskName = { principal: string; taskId?: string | undefined; requestId?: st
 export type Tasks = {
   /**
    * Creates the task, or finds the one with the same request id, and starts it if nobody has. Stores nothing and rejects with
-   * `session_ending` if this process ends before the task may, or with `rate_limited` if the caller has too many runs here.
+   * `session_ending` if this process ends before the task's deadline, or with `rate_limited` if the caller has too many runs here.
    */
   submit(submission: Submission): Promise<ExecutionTask>;
   /** Returns the task, after starting or ending it if that was due. Rejects with `task_not_found`. */
@@ -51,7 +51,7 @@ export type Tasks = {
    */
   answer(request: TaskName & AnswerSubmission): Promise<ExecutionTask>;
   cancel(name: TaskName): Promise<ExecutionTask>;
-  /** Changes what may change in any state, such as push configurations. Rejects with `task_not_found`. */
+  /** Makes a change that every state allows, such as one of the push configurations. Rejects with `task_not_found`. */
   update(request: TaskName & { change: TaskChange }): Promise<ExecutionTask>;
   /** Starts or ends a listed task if that is due. */
   advanceIfDue: AdvanceIfDue;
@@ -124,7 +124,7 @@ export function createTasks(settings: TaskSettings): Tasks {
     throw refusal ?? new SekishoError("unavailable");
   }
 
-  /** Holds a place of the caller while `work` starts the task. The run itself then holds the same place. */
+  /** Holds one of the caller's slots while `work` starts the task. The run then holds the same slot. */
   async function withSlot<T>(task: ExecutionTask, work: (refusal: Refusal) => Promise<T>): Promise<T> {
     const release = callerLimits.runs.take(task);
     try {
@@ -205,9 +205,12 @@ export function createTasks(settings: TaskSettings): Tasks {
       return store.list({ index: "principal", key: principal, limit, ...(cursor !== undefined && { cursor }) });
     },
     watch: ({ task, ...rest }) => watchTask({ ...toWatchRequest(task), ...rest }),
-    async wait({ task, until, timeoutMs }) {
+    async wait({ task: asked, until, timeoutMs }) {
+      if (timeoutMs <= 0 || !mayWait(asked.principal)) return asked;
       const isDone = (seen: ExecutionTask) => isOver(seen) || until(seen);
-      if (timeoutMs <= 0 || isDone(task) || !mayWait(task.principal)) return task;
+      // The run may have changed the record while nobody listened.
+      const task = runs.latest(asked.id) ?? asked;
+      if (isDone(task)) return task;
       const release = callerLimits.calls.take({ principal: task.principal, id: newId() });
       if (release === undefined) return task;
       try {
@@ -328,7 +331,7 @@ function checkRepetition({ task, answer: said, message }: AnswerSubmission & { t
   if (!isSameAgain) throw transitionError({ taskId, correlationId, from, to: "working" });
 }
 
-/** Throws if the option was not offered or the answer is empty. A free text is allowed when there are options. */
+/** Throws if the option was not offered or the answer is empty. Free text is allowed even if the question has options. */
 function checkAnswer(request: { said: AnswerSubmission["answer"]; question: OpenQuestion; isMessage: boolean }): void {
   const { said, question, isMessage } = request;
   const { option_id, text, parts = [] } = said;
@@ -339,6 +342,8 @@ function checkAnswer(request: { said: AnswerSubmission["answer"]; question: Open
   }
   const saysNothing = option_id === undefined && text === "" && parts.every((part) => part.text === "");
   if (saysNothing) {
-    throw createParamsError([{ path: isMessage ? ["message", "parts"] : ["text"], message: "says nothing" }]);
+    throw createParamsError([
+      { path: isMessage ? ["message", "parts"] : ["text"], message: "must not be empty without an option" },
+    ]);
   }
 }

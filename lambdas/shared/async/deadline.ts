@@ -41,7 +41,7 @@ export function createIdleLimit({ idleMs, signal }: { idleMs: number; signal: Ab
   };
 }
 
-/** Aborts as `signal` does, or with `reason` after `timeoutMs`. `end` stops the timer; nothing aborts by it after that. */
+/** Aborts as `signal` does, or with `reason` after `timeoutMs`. `end` stops the timer. */
 export function createDeadline({
   timeoutMs,
   signal,

@@ -13,7 +13,7 @@ export function createReadManagedSecret(aws: AwsDependencies): ReadManagedSecret
   return async ({ id }) => {
     const { SecretString: value } = await client.call("GetSecretValue", { SecretId: id });
     if (typeof value === "string" && value !== "") return value;
-    throw new Error(`The secret ${id} of Secrets Manager holds no text.`);
+    throw new Error(`The secret ${id} in Secrets Manager holds no text. Store its value as text (SecretString).`);
   };
 }
 
@@ -22,6 +22,8 @@ export function createReadStageSecret(dependencies: AwsDependencies): (reference
   const readManagedSecret = createReadManagedSecret(dependencies);
   return async (reference) => {
     if ("secretsManager" in reference) return readManagedSecret({ id: reference.secretsManager });
-    throw new Error(`On AWS the secret ${reference.env} must be one of Secrets Manager.`);
+    throw new Error(
+      `A stage cannot read the environment variable ${reference.env}. Store the secret in Secrets Manager.`,
+    );
   };
 }

@@ -1,11 +1,11 @@
-/** Reads what an entry finds on AWS: its environment, and the configuration that the deploy wrote beside it. */
+/** Reads the environment of an entry on AWS, and the configuration file that the deploy wrote beside it. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AwsCredentials, AwsDependencies } from "../aws/credentials.ts";
 import { errorKind } from "../telemetry/error-kind.ts";
 
-/** For Lambda, whose credentials are in the environment and last as long as the process. Throws if one is missing. */
+/** For Lambda, whose credentials are in the environment and stay valid as long as the process lives. Throws if a variable is missing. */
 export function readAwsEnvironment(variables: NodeJS.ProcessEnv = process.env): AwsDependencies {
   const credentials: AwsCredentials = {
     accessKeyId: requireVariable(variables, "AWS_ACCESS_KEY_ID"),
@@ -28,7 +28,8 @@ const dnsSuffixes: readonly (readonly [prefix: string, suffix: string])[] = [
 
 /**
  * Returns the region's endpoints, as the SDK finds them. `AWS_ENDPOINT_URL_SQS` and the like take precedence over `AWS_ENDPOINT_URL`, and
- * both over AWS's own endpoints. `AWS_USE_FIPS_ENDPOINT` selects those with cryptography by FIPS 140.
+ * both over AWS's own endpoints. `AWS_USE_FIPS_ENDPOINT` selects those with cryptography by FIPS 140. The result throws if a variable is
+ * not a URL.
  */
 export function createEndpointResolver(options: {
   region: string;
@@ -39,13 +40,19 @@ export function createEndpointResolver(options: {
   const isFips = variables.AWS_USE_FIPS_ENDPOINT === "true";
   const isOverridden = variables.AWS_IGNORE_CONFIGURED_ENDPOINT_URLS !== "true";
   return (service) => {
-    const name = service === "secretsmanager" ? "SECRETS_MANAGER" : service.toUpperCase();
-    const override = isOverridden && (variables[`AWS_ENDPOINT_URL_${name}`] || variables.AWS_ENDPOINT_URL);
-    if (override) return new URL(override.endsWith("/") ? override : `${override}/`);
+    const own = `AWS_ENDPOINT_URL_${service === "secretsmanager" ? "SECRETS_MANAGER" : service.toUpperCase()}`;
+    const name = [own, "AWS_ENDPOINT_URL"].find((each) => isOverridden && variables[each]);
+    if (name !== undefined) return parseEndpoint(name, variables[name] ?? "");
     // In the partition for the US government, only some services have a second endpoint for that.
     const hasFipsName = isFips && (!region.startsWith("us-gov-") || service === "secretsmanager");
     return new URL(`https://${service}${hasFipsName ? "-fips" : ""}.${region}.${suffix}/`);
   };
+}
+
+function parseEndpoint(name: string, text: string): URL {
+  const url = URL.parse(text.endsWith("/") ? text : `${text}/`);
+  if (url === null) throw new Error(`The environment variable ${name} is not a URL.`);
+  return url;
 }
 
 /** The same for another region. */

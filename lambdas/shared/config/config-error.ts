@@ -24,7 +24,7 @@ export function parseWith<T>({ schema, json, name }: { schema: z.ZodType<T>; jso
   );
 }
 
-/** The message of a union says little. The issues of its best matching member say more. */
+/** A union's own message is vague, so this reports the issues of the member that matches best. */
 function describe(issue: z.core.$ZodIssue, parent: PropertyKey[] = []): string[] {
   const path = [...parent, ...issue.path];
   if (issue.code === "invalid_union") {
@@ -36,7 +36,7 @@ function describe(issue: z.core.$ZodIssue, parent: PropertyKey[] = []): string[]
   return [`${formatPath(path) || "the file"}: ${issue.message}`];
 }
 
-/** True if the value has another type than the member, such as a text instead of an object. */
+/** True if the value has another type than the union's member, such as a text instead of an object. */
 function isOtherType({ code, path }: z.core.$ZodIssue): boolean {
   return path.length === 0 && (code === "invalid_type" || code === "invalid_value");
 }

@@ -16,45 +16,46 @@ const agentSchema = z.union(
       .regex(agentFile, {
         error: ({ input }) =>
           agentFile.test(`./${input}`)
-            ? `the ./ is missing: "./${input}"`
-            : '"echo", or the path of your agent file such as ./agent.ts',
+            ? `must begin with ./, such as "./${input}"`
+            : 'must be "echo", or the path of your agent file such as ./agent.ts',
       })
-      .describe("A file of your own that exports `agent`."),
+      .describe("The path of your agent file, which exports the function `agent`."),
     z.discriminatedUnion(
       "type",
       [
         z
           .strictObject({
             type: z.literal("openai-compatible"),
-            baseUrl: httpUrl().describe("The URL up to and including /v1."),
-            model: z.string().min(1),
-            apiKey: secretSchema.optional(),
-            system: z.string().optional().describe("The system prompt."),
+            baseUrl: httpUrl().describe("The URL of the API, up to and including /v1."),
+            model: z.string().min(1).describe("The name of the model."),
+            apiKey: secretSchema.optional().describe("The API key, sent as a bearer token. Default: none is sent."),
+            system: z.string().optional().describe("The system prompt. Default: none."),
           })
-          .describe("Any endpoint that speaks chat completions with streaming."),
+          .describe("Calls an endpoint with OpenAI's chat completions API and streaming."),
         z
           .strictObject({
             type: z.literal("bedrock"),
-            modelId: z.string().min(1).max(2048).describe("A model's or an inference profile's id or ARN."),
-            region: regionSchema.optional().describe("Default: where the Execution zone runs."),
-            system: z.string().optional().describe("The system prompt."),
-            maxTokens: integer(1).optional(),
+            modelId: z.string().min(1).max(2048).describe("The id or ARN of a model or of an inference profile."),
+            region: regionSchema.optional().describe("The region of Bedrock. Default: the Execution zone's region."),
+            system: z.string().optional().describe("The system prompt. Default: none."),
+            maxTokens: integer(1).optional().describe("The most tokens of an answer. Default: the model's own."),
             guardrail: z
               .strictObject({
                 id: z.string().min(1),
-                version: z.string().regex(/^(DRAFT|\d{1,8})$/, "DRAFT or a number"),
+                version: z.string().regex(/^(DRAFT|\d{1,8})$/, "must be DRAFT or a number"),
               })
-              .optional(),
+              .optional()
+              .describe("The Bedrock guardrail that checks messages and answers. Default: none."),
           })
-          .describe("A model of Amazon Bedrock, by ConverseStream."),
+          .describe("Calls a model of Amazon Bedrock (ConverseStream)."),
       ],
       oneOf("openai-compatible", "bedrock"),
     ),
   ],
-  '"echo", the path of your agent file such as ./agent.ts, or an object with a type',
+  'must be "echo", the path of your agent file such as ./agent.ts, or an object with a type',
 );
 
-/** The paths that the host always serves. A path below `/.well-known` cannot be configured either. */
+/** The paths that the host always serves. The form of `pathSchema` also excludes paths below `/.well-known`. */
 const servedPaths = ["/", "/a2a", "/invocations", "/ping", "/healthz", "/openrpc.json", "/metrics"];
 
 const pathSchema = z
@@ -62,54 +63,63 @@ const pathSchema = z
   .max(256)
   .regex(
     /^(\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$|^\/$/,
-    'a path such as "/vapora": letters, digits and . _ ~ - after each slash, none at the end',
+    'must be a path such as "/vapora": letters, digits and . _ ~ - after each slash, and no slash at the end',
   )
-  .refine((path) => !servedPaths.includes(path), "the host serves this path already; choose another");
+  .refine((path) => !servedPaths.includes(path), "is a path that the host already serves; choose another");
 
 /** Further paths, each with its own error dialect. */
 const dialectPathsSchema = z.record(pathSchema, dialectSchema);
 
 export const executionSchema = z
   .strictObject({
-    agent: agentSchema.default("echo"),
-    authenticator: authenticatorSchema.default({ type: "none" }),
+    agent: agentSchema
+      .default("echo")
+      .describe("The agent that runs tasks. echo repeats the message, for first tests."),
+    authenticator: authenticatorSchema.default({ type: "none" }).describe("How the host authenticates its callers."),
     syncBudgetMs: integer(0, 60_000)
       .default(20_000)
-      .describe("How long a call waits for the result itself; less than 0.9 times limits.callTimeoutMs."),
+      .describe(
+        "How long a call waits for the task's result before it answers `accepted`, in milliseconds. Less than 0.9 times limits.callTimeoutMs.",
+      ),
     maxTaskMs: integer(1000, 8 * 3600_000)
       .optional()
       .describe(
-        "The longest that a task may take. Default: 8 hours; on AgentCore two minutes less than a session lives; on Lambda 14 minutes. More is refused on either.",
+        "The longest time for a task, in milliseconds. Default and maximum: 8 hours; on AgentCore 2 minutes less than a session's lifetime; on Lambda 14 minutes.",
       ),
     leaseMs: integer(500)
       .default(20_000)
-      .describe("How long a process holds a task that it runs. It renews the lease at half of that time."),
+      .describe(
+        "How long a process's lease on a running task lasts, in milliseconds. It is renewed at half of this time.",
+      ),
     lostAfterMs: integer(0)
       .default(30_000)
-      .describe("How long after its lease has expired a running task counts as lost."),
+      .describe("How long after the end of its lease a running task counts as lost, in milliseconds."),
     limits: z
       .strictObject({
         runsPerCaller: integer(1, 100_000)
           .default(1000)
-          .describe("Agents that run for one caller in one process. A further run is refused with rate_limited."),
+          .describe("The most concurrent agent runs of one caller in one process. More are refused with rate_limited."),
         openCallsPerCaller: integer(1, 100_000)
           .default(1000)
           .describe(
-            "Streams of one caller in one process, and calls that wait for a change. A further stream is refused with rate_limited, a further call is answered without waiting.",
+            "The most open calls of one caller in one process: streams, and calls that wait for a change. More streams are refused with rate_limited; more calls are answered without waiting.",
           ),
       })
       .prefault({})
-      .describe("What one caller may have at once. The Verification zone is one caller, however many people ask it."),
-    a2a: a2aSchema.prefault({}).describe("The host as an A2A agent."),
+      .describe("The limits for each caller. The Verification zone counts as one caller, however many people use it."),
+    a2a: a2aSchema.prefault({}).describe("Serves the Execution host as an A2A agent."),
     dialects: dialectPathsSchema
       .default({})
-      .describe("Further paths that take requests, each with the dialect of its errors."),
+      .describe("More paths that take requests, each with the dialect of its error codes."),
   })
   .refine(({ authenticator, a2a }) => authenticator.type !== "none" || a2a.extendedSkills === undefined, {
     path: ["a2a", "extendedSkills"],
-    message: 'anyone could read them: the authenticator is "none"; name another authenticator',
+    message: 'could be read by anyone, because execution.authenticator is "none"; choose another authenticator',
   })
-  .refine(({ leaseMs, lostAfterMs }) => leaseMs + lostAfterMs <= 300_000, "leaseMs + lostAfterMs: at most 5 minutes");
+  .refine(({ leaseMs, lostAfterMs }) => leaseMs + lostAfterMs <= 300_000, {
+    path: ["lostAfterMs"],
+    message: "plus execution.leaseMs must be at most 300000 (5 minutes); lower one of them",
+  });
 
 export type AgentConfig = z.infer<typeof agentSchema>;
 

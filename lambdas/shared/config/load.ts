@@ -6,7 +6,7 @@ import { ConfigError, configFileName, formatPath, parseWith } from "./config-err
 import { configSchema } from "./cross-checks.ts";
 import type { Config } from "./schema.ts";
 
-/** `directory` is the command's working directory; `file` is the person's choice. */
+/** `directory` is the working directory of the command. `file` is the path that the user gave. */
 export type ConfigLocation = { directory: string; file?: string | undefined };
 
 /** The path of the file that `loadConfig` reads. */
@@ -24,7 +24,7 @@ export function loadConfig(location: ConfigLocation): Config {
   return parseConfig(readConfig(location));
 }
 
-/** For the Execution zone alone. Ignores where tasks come from, so that the file may leave it out. */
+/** For the Execution zone alone. Ignores `destinations` and `routes`, so that its file need not have them. */
 export function loadExecutionConfig(location: ConfigLocation): Config {
   const { json, name } = readConfig(location);
   return parseConfig({ json: isJsonObject(json) ? { ...json, destinations: {}, routes: [] } : json, name });
@@ -37,7 +37,7 @@ function readConfig(location: ConfigLocation): { json: unknown; name: string } {
     text = readFileSync(name, "utf8");
   } catch (cause) {
     if (location.file === undefined && (cause as NodeJS.ErrnoException).code === "ENOENT") return { json: {}, name };
-    throw new ConfigError(name, [`it cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`]);
+    throw new ConfigError(name, [`the file cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`]);
   }
   return { json: parseJson({ text, path: name }), name };
 }
@@ -48,11 +48,11 @@ function parseJson({ text, path }: { text: string; path: string }): unknown {
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    throw new ConfigError(path, [`it is not JSON: ${cause instanceof Error ? cause.message : "unknown"}`]);
+    throw new ConfigError(path, [`the file is not JSON: ${cause instanceof Error ? cause.message : "unknown"}`]);
   }
   const twice = duplicateKeys(text);
   if (twice.length === 0) return json;
-  const problems = twice.map((key) => `${formatPath(key)}: is there more than once; keep one`);
+  const problems = twice.map((key) => `${formatPath(key)}: appears more than once; keep one`);
   throw new ConfigError(path, problems);
 }
 
@@ -60,8 +60,6 @@ function parseJson({ text, path }: { text: string; path: string }): unknown {
 export function parseConfig({ json, name = configFileName }: { json: unknown; name?: string }): Config {
   return parseWith({ schema: configSchema, json, name });
 }
-
-// Finds repeated keys in a JSON text.
 
 type Path = (string | number)[];
 type Open = { kind: "object"; keys: Set<string>; key: string } | { kind: "array"; index: number };

@@ -6,7 +6,7 @@ import { createSigner, presignS3Get } from "../../shared/aws/signer.ts";
 import { readResponseBody } from "../../shared/http/read-body.ts";
 import { type FileStore, fileLifeMs } from "./files.ts";
 
-/** A presigned URL expires with its credentials. Those of a Lambda function do not say when, but they last longer than this. */
+/** A presigned URL expires with its credentials. A Lambda function's credentials do not say when, but they last longer than this. */
 const unknownLifeMs = 3600_000;
 const maxErrorBytes = 64 * 1024;
 

@@ -57,11 +57,11 @@ export function createDeadLetterHandler({ config }: { config: unknown }): DeadLe
   return async (event, context) => {
     const { signal, end } = endingSignal({ context });
     const handleDeadLetter = handlerFor(await live.current());
-    const bury = ({ body, group }: SqsRecord) => {
+    const handleRecord = ({ body, group }: SqsRecord) => {
       const keep = () => archive.send({ body, ...(group === undefined ? {} : { group }) });
       return handleDeadLetter({ body, signal, keep });
     };
-    const response = await handleBatch({ batch: parseBatch(event), handle: bury, queue, log });
+    const response = await handleBatch({ batch: parseBatch(event), handle: handleRecord, queue, log });
     end();
     await Promise.all([live.settled(), telemetry.flush()]);
     return response;

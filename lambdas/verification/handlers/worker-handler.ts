@@ -48,8 +48,8 @@ const graceMs = 10_000;
 /**
  * `config` is the stage's configuration as JSON. Throws at once if it or the environment is invalid.
  *
- * The source of a record decides what it is, never its content, because another zone writes to the completion queue. A record from any
- * queue but the zone's own can only be a completion. Its attributes are ignored, because a record with a delay is sent to the own queue.
+ * The queue of a record decides how it is handled, never its content, because another zone writes to the completion queue. A record from any
+ * queue but the zone's own can only be a completion push. Its attributes are ignored: a delay in them would send it to the zone's own queue.
  *
  * The alias `operator` accepts operator requests only, and the function itself accepts batches only. So a permission on the alias is not
  * enough to forge a batch, and no message can pass as an operator request. Everything else is refused.
@@ -66,7 +66,7 @@ export function createVerificationWorkerHandler({ config }: { config: unknown })
 
   const answerOperator = createOperatorHandler({
     ...stage.operator,
-    askQueue: ({ signal }) =>
+    probeQueue: ({ signal }) =>
       client.call("GetQueueAttributes", { QueueUrl: queueUrl, AttributeNames: ["QueueArn"] }, { signal }),
   });
 
@@ -94,12 +94,10 @@ export function createVerificationWorkerHandler({ config }: { config: unknown })
     try {
       if (!isOperatorInvocation(context)) {
         if (isBatch(event)) return await handleMessages(event, signal);
-        throw new UnknownEventError(
-          "The event is not a batch of SQS. Operators must invoke the alias of the function.",
-        );
+        throw new UnknownEventError("The event is not an SQS batch. Operators must invoke the function's alias.");
       }
       const request = readOperatorRequest(event);
-      if (request === undefined) throw new UnknownEventError("The event is not a request of an operator.");
+      if (request === undefined) throw new UnknownEventError("The event is not an operator request.");
       const remainingMs = context.getRemainingTimeInMillis() - graceMs;
       return await answerOperator({ request, remainingMs, signal });
     } finally {
@@ -122,11 +120,11 @@ function isBatch(event: unknown): boolean {
 }
 
 type StageWorker = {
-  /** Returns the worker for one invocation, rebuilt if the live settings have changed. Never rejects. */
+  /** Returns the worker for one invocation. Builds a new one if the live settings have changed. Never rejects. */
   current(): Promise<Worker>;
   /** The dependencies of operator requests, except the queue. */
-  operator: Omit<OperatorDependencies, "askQueue">;
-  /** Resolves when no background work is left and spans are sent. */
+  operator: Omit<OperatorDependencies, "probeQueue">;
+  /** Resolves when no background work is left and all spans are sent. */
   settled(): Promise<void>;
 };
 
@@ -171,21 +169,21 @@ function createStageWorker(options: {
     async current() {
       const settings = await live.current();
       if (built?.settings === settings) return built.worker;
-      const former = built;
+      const previous = built;
       built = build(settings);
-      // This runs between two invocations, so the former worker has no running calls.
-      await Promise.allSettled([...(former?.destinations.values() ?? [])].map(({ client }) => client.close()));
+      // This runs between two invocations, so the previous worker has no running calls.
+      await Promise.allSettled([...(previous?.destinations.values() ?? [])].map(({ client }) => client.close()));
       return built.worker;
     },
     operator: {
-      async effective() {
+      async readEffectiveConfig() {
         const config = withExecutionAddress({ config: await live.current(), address });
         return { config, liveSettings: live.state() };
       },
       readSecret,
       slackApiUrl: apiUrl,
       aws,
-      askStore: ({ requestId }) => stores.store.get({ id: requestId }),
+      probeStore: ({ requestId }) => stores.store.get({ id: requestId }),
       log,
     },
     settled: async () => {

@@ -3,7 +3,6 @@ import * as z from "zod/mini";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { createJsonClient } from "../../shared/aws/json-call.ts";
 import { escapeSqsText } from "../../shared/engine/aws/sqs-message.ts";
-
 import type { Ingress, IngressQueue, IngressRequest } from "./ingress.ts";
 
 /** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html, "2.0". */
@@ -36,7 +35,7 @@ function isHeader(pair: [name: string, value: unknown]): pair is [name: string, 
 
 export type HttpApiHandler = (event: unknown) => Promise<HttpApiResponse>;
 
-/** Answers 404 outside the API's one route. */
+/** Answers 404 for anything but the API's only route. */
 export function createHttpApiHandler({ ingress }: { ingress: Ingress }): HttpApiHandler {
   return async (event) => {
     const request = toIngressRequest(event);

@@ -25,7 +25,7 @@ export type VerifiedPayload = { type: "events_api" | "slash_commands" | "interac
 
 export type InterpretedPayload = { message: AskMessage | ButtonClick | ConversationOpened } | { drop: string };
 
-/** Drops a payload that does not have the form that Slack documents as `unknown_payload`. */
+/** A payload without the form that Slack documents is dropped as `unknown_payload`. */
 export function interpretPayload({
   verified: { type, payload },
   nowMs,
@@ -35,19 +35,19 @@ export function interpretPayload({
   nowMs: number;
   newTrace: () => Trace;
 }): InterpretedPayload {
-  const ask = (requestId: string, message: UserMessage): InterpretedPayload => ({
+  const toAskMessage = (requestId: string, message: UserMessage): InterpretedPayload => ({
     message: { type: "ask", requestId, receivedAtMs: nowMs, trace: newTrace(), message },
   });
   if (type === "interactive") return toButtonClick(payload, nowMs);
   if (type === "slash_commands") {
     const command = toSlashCommand(payload, nowMs);
-    return "drop" in command ? command : ask(command.requestId, command.asked);
+    return "drop" in command ? command : toAskMessage(command.requestId, command.userMessage);
   }
   const { data: callback } = eventCallbackSchema.safeParse(payload);
   if (callback === undefined) return { drop: "unknown_payload" };
   if (callback.event.type === "assistant_thread_started") return toConversationOpened(callback);
   const filtered = filterEvent(callback);
-  return "drop" in filtered ? filtered : ask(requestIdOf(filtered.asked), filtered.asked);
+  return "drop" in filtered ? filtered : toAskMessage(requestIdOf(filtered.userMessage), filtered.userMessage);
 }
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
@@ -55,7 +55,8 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 /**
  * Parses the three kinds of request bodies: JSON of the Events API, the form of a slash command
  * (https://docs.slack.dev/interactivity/implementing-slash-commands), and the form of a button, whose `payload` is JSON
- * (https://docs.slack.dev/interactivity/handling-user-interaction). The bytes decide, not the content type. Returns undefined otherwise.
+ * (https://docs.slack.dev/interactivity/handling-user-interaction). The bytes decide, not the content type. Returns undefined for any
+ * other body.
  */
 export function parseBody(body: Uint8Array): VerifiedPayload | { challenge: string } | undefined {
   try {
@@ -104,10 +105,10 @@ type DropReason =
   | "no_user"
   | "not_mentioned";
 
-export type FilteredEvent = { asked: UserMessage } | { drop: DropReason };
+export type FilteredEvent = { userMessage: UserMessage } | { drop: DropReason };
 
 /** Subtypes of a person's own new message: with files, a reply that is also sent to the channel, `/me`. */
-const personalSubtypes: readonly string[] = ["file_share", "thread_broadcast", "me_message"];
+const newMessageSubtypes: readonly string[] = ["file_share", "thread_broadcast", "me_message"];
 /** The user id of Slack's own messages, such as reminders. */
 const slackbot = "USLACKBOT";
 
@@ -123,12 +124,12 @@ export function filterEvent(callback: EventCallback): FilteredEvent {
   const botUsers = listBotUsers(callback, event);
   const { user, thread_ts: threadTs } = event;
   const drop = findDropReason(event, botUsers);
-  const unaddressed = drop === "not_mentioned" && isReplyToAnyone(event, botUsers);
+  const unaddressed = drop === "not_mentioned" && isPossibleReplyToBot(event, botUsers);
   const perhapsAddressed = unaddressed && callback.is_ext_shared_channel && hasMention(event.text ?? "");
   if (drop !== undefined && !unaddressed) return { drop };
   if (!user) return { drop: "no_user" };
   return {
-    asked: {
+    userMessage: {
       appId: callback.api_app_id,
       ...readInstallation(callback),
       channel: event.channel,
@@ -148,7 +149,7 @@ export function filterEvent(callback: EventCallback): FilteredEvent {
 function findDropReason(event: MessageEvent, botUsers: readonly string[]): DropReason | undefined {
   if (event.bot_id || event.bot_profile || event.user === slackbot) return "from_bot";
   if (event.user && botUsers.includes(event.user)) return "from_bot";
-  if (event.subtype && !personalSubtypes.includes(event.subtype)) return "subtype";
+  if (event.subtype && !newMessageSubtypes.includes(event.subtype)) return "subtype";
   if (event.hidden) return "hidden";
   if (event.edited) return "edited";
   return isAddressed(event, botUsers) ? undefined : "not_mentioned";
@@ -161,8 +162,8 @@ function isAddressed(event: MessageEvent, botUsers: readonly string[]): boolean 
   return isMentioned({ text: event.text ?? "", botUsers });
 }
 
-/** True if the message is a reply that may be for the bot. An event delivered only for a person's token is between people. */
-function isReplyToAnyone(event: MessageEvent, botUsers: readonly string[]): boolean {
+/** True if a reply without a mention may be for the bot. False without a bot user, because such a thread is between people. */
+function isPossibleReplyToBot(event: MessageEvent, botUsers: readonly string[]): boolean {
   return botUsers.length > 0 && Boolean(event.thread_ts) && !isAddressedToOther({ text: event.text ?? "", botUsers });
 }
 
@@ -254,7 +255,7 @@ const slashCommandSchema = z.object({
 function toSlashCommand(
   payload: unknown,
   nowMs: number,
-): { requestId: string; asked: UserMessage } | { drop: "unknown_payload" } {
+): { requestId: string; userMessage: UserMessage } | { drop: "unknown_payload" } {
   const { data } = slashCommandSchema.safeParse(payload);
   if (data === undefined) return { drop: "unknown_payload" };
   const { api_app_id: appId, channel_id: channel, trigger_id, user_id: user } = data;
@@ -262,7 +263,7 @@ function toSlashCommand(
   const organization = isOrganization ? data.enterprise_id : undefined;
   return {
     requestId: requestIdOf({ appId, channel, ts: trigger_id }),
-    asked: {
+    userMessage: {
       appId,
       ...installationFields(data.team_id, organization),
       channel,

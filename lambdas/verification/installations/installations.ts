@@ -27,7 +27,7 @@ export type Installations = {
 
 /** Throws on anything but a Slack id. The id becomes part of a secret's name, where a slash would reach other secrets. */
 export function requireInstallationId(id: string): void {
-  if (!/^[TE][A-Z0-9]{1,63}$/.test(id)) throw new Error("Not the id of a workspace or an organization.");
+  if (!/^[TE][A-Z0-9]{1,63}$/.test(id)) throw new Error("The id is not a Slack workspace or organization id.");
 }
 
 /** Finds the workspace that a token belongs to, with the organization for an organization-wide token. Undefined if Slack rejects it. */
@@ -71,7 +71,7 @@ export function createBotTokens(options: {
     return undefined;
   }
 
-  /** Returns undefined while `tried` is still one of the candidates, because nothing has replaced it then. */
+  /** Returns undefined while `tried` is still one of the candidates, because no other token has replaced it. */
   async function findReplacement({ installation, tried }: { installation: Installation; tried: string }) {
     let first: string | undefined;
     for await (const token of candidates(installation)) {
@@ -121,7 +121,7 @@ export function createBotTokens(options: {
   };
 }
 
-/** The limit for one question to Slack. */
+/** The limit for one call to Slack. */
 const timeoutMs = 3000;
 
 const answerSchema = z.object({
@@ -143,8 +143,8 @@ export function createFindTeam({ apiUrl, now = Date.now }: { apiUrl: string; now
       const call = { apiUrl, method: "auth.test", args: {}, timeoutMs, signal };
       const { data } = answerSchema.safeParse(await callWebApi({ token: async () => token, ...call }));
       if (data === undefined) throw new SlackError("ambiguous");
-      const isOfAll = data.is_enterprise_install === true && typeof data.enterprise_id === "string";
-      return { team: data.team_id, ...(isOfAll ? { enterprise: data.enterprise_id ?? undefined } : {}) };
+      const isOrganizationWide = data.is_enterprise_install === true && typeof data.enterprise_id === "string";
+      return { team: data.team_id, ...(isOrganizationWide ? { enterprise: data.enterprise_id ?? undefined } : {}) };
     } catch (thrown) {
       const error = toSlackError(thrown);
       if (error.kind === "gone") return undefined;

@@ -14,7 +14,7 @@ import {
   storedInstallationSchema,
 } from "./installations.ts";
 
-/** The answer for a secret that is scheduled for deletion. For some days it is unreadable, and its name is still taken. */
+/** The error for a secret that is scheduled for deletion. For some days it cannot be read, and its name is still taken. */
 const deletionScheduled = "InvalidRequestException";
 const noSecret: readonly string[] = ["ResourceNotFoundException", deletionScheduled];
 const callTimeoutMs = 3000;
@@ -55,12 +55,12 @@ function expectErrors(names: readonly string[]): (thrown: unknown) => string {
   };
 }
 
-/** The error has no cause: a message of zod could contain the token. */
+/** The error has no cause, because a message of zod could contain the token. */
 function parse(text: unknown, id: string) {
   try {
     return storedInstallationSchema.parse(JSON.parse(String(text)));
   } catch {
-    throw new Error(`The secret of the installation ${id} in Secrets Manager holds no installation.`);
+    throw new Error(`The secret of the installation ${id} in Secrets Manager does not contain a valid installation.`);
   }
 }
 
@@ -78,8 +78,8 @@ export function createStageTokens(options: {
   const botToken = () => readManagedSecret({ id });
   if (installationsPrefix === undefined) return createBotTokens({ botToken });
   return createBotTokens({
-    // With an installation flow, a stage needs no bot token of its own. A denied access does not mean that there is none: IAM
-    // denies it for a while after a role has changed.
+    // With an installation flow, a stage needs no bot token of its own. A denied access does not count as a missing
+    // token, because IAM may deny access for a while after a role has changed.
     botToken: async () => {
       try {
         return await botToken();

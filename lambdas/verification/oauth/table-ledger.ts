@@ -5,6 +5,7 @@ import { type DynamoDb, readConditionFailure } from "../../shared/engine/aws/cli
 import { installKeyPrefix, taskTable } from "../../shared/engine/aws/table.ts";
 import { defaultMaxInstallsPerDay, formatInstallDay, type InstallLedger } from "./ledger.ts";
 
+/** Longer than a state is valid, so that no state works twice. */
 const stateSeconds = 3600;
 const countSeconds = 3 * 86_400;
 const callTimeoutMs = 3000;

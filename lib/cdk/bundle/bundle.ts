@@ -1,4 +1,4 @@
-/** Makes the code asset of a function: the bundled handler, its configuration, and the agent where it runs one. */
+/** Makes the code asset of a function: the bundled handler, its configuration, and the agent if the function runs one. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type BuildOptions, buildSync, type Metafile } from "esbuild";
@@ -15,7 +15,7 @@ import {
 } from "./entry.ts";
 
 export type Bundle = {
-  /** By name. The first one is the handler. */
+  /** The files by name. The first one is the handler. */
   files: ReadonlyMap<string, Uint8Array>;
   /** esbuild's inputs and outputs of the handler and the agent. */
   metafile: Metafile;
@@ -24,8 +24,8 @@ export type Bundle = {
 type BundleSource = { name: BundleName; config: Config; configDirectory: string };
 
 /**
- * `config` is the stage's own (`createStageConfig`). A relative path of the agent counts from `configDirectory`. The same input
- * gives the same bytes. Throws a ConfigError where the configured agent cannot be bundled.
+ * `config` is the stage's own (`createStageConfig`). `configDirectory` is the folder to which the path of the agent is relative.
+ * The same input gives the same bytes. Throws a ConfigError if the agent cannot be bundled.
  */
 export function bundle({ name, config, configDirectory }: BundleSource): Bundle {
   const { source, fileName, target, cutConfig, runsAgent, lazy = [] } = entries[name];
@@ -79,7 +79,7 @@ export function createWriteBundle({ folder, ...options }: BundleFolder): WriteBu
   };
 }
 
-/** Writes the files into `folder`, which is created where it is missing. Returns their paths. */
+/** Writes the files into `folder`, which is created if it is missing. Returns their paths. */
 export function writeFiles({ files, folder }: Pick<Bundle, "files"> & { folder: string }): string[] {
   mkdirSync(folder, { recursive: true });
   return [...files].map(([name, content]) => {
@@ -131,8 +131,8 @@ function ownEntry(source: string) {
 type Built = { code: Uint8Array; metafile: Metafile };
 
 /**
- * Makes one CommonJS file without external packages. CommonJS starts faster where node:https is involved. Packages are taken as
- * ES modules where they have them, because esbuild can drop unused code only from those.
+ * Makes one CommonJS file without external packages. CommonJS starts faster, because it loads node:https lazily. Packages are
+ * read as ES modules if they have them, because esbuild can drop unused code only from those.
  */
 function build(
   options: Pick<BuildOptions, "entryPoints" | "stdin" | "tsconfigRaw" | "target" | "outfile" | "alias" | "external">,
@@ -158,8 +158,8 @@ function build(
 }
 
 /**
- * Returns esbuild's messages with file and line. A missing export of the generated entry is reworded: the user does not know
- * that file, and it only needs the agent.
+ * Returns esbuild's messages with file and line. A missing export is reworded, because the message of esbuild names a generated
+ * file that the user does not know.
  */
 function problemsOf({ thrown, entry, agent }: { thrown: unknown; entry: string; agent: string }): string[] | undefined {
   if (typeof thrown !== "object" || thrown === null || !("errors" in thrown)) return undefined;

@@ -1,14 +1,14 @@
-/** The bundles: the entry file of each, and the files beside it in its asset. */
+/** The bundles: the entry file of each, and the other files in its asset. */
 import { join } from "node:path";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 
 export const projectDirectory = join(import.meta.dirname, "../../..");
 
-/** Lies beside the handler. `lambdas/shared/config/aws-environment.ts` reads it. */
+/** The configuration in the handler's folder. `lambdas/shared/config/aws-environment.ts` reads it. */
 export const configFileName = "config.json";
 /**
- * Lies beside a handler that runs tasks. `lambdas/execution/agents/create-agent.ts` loads it. The extension makes it CommonJS
- * even below a package.json of type "module".
+ * The agent in the folder of a handler that runs tasks. `lambdas/execution/agents/create-agent.ts` loads it. The extension makes
+ * it CommonJS even below a package.json of type "module".
  */
 export const agentFileName = "agent.cjs";
 
@@ -16,10 +16,10 @@ type CutConfig = Partial<Omit<Config, "execution">> & { execution?: Partial<Conf
 type Entry = {
   /** The file that exports the handler or starts the process. */
   source: string;
-  /** Its name in the asset: Lambda looks for index.js, an AgentCore runtime starts server.js. */
+  /** The name of the bundled file. Lambda looks for index.js, and an AgentCore runtime starts server.js. */
   fileName: string;
   target: string;
-  /** Selects the sections of the configuration that the bundle gets. Absent: none. */
+  /** Selects the sections of the configuration for the bundle. Without it, the bundle has no configuration. */
   cutConfig?: (config: Config) => CutConfig;
   runsAgent?: true;
   /** Packages that are files of their own beside the handler. Each is loaded by its first `import()`, which many processes never reach. */
@@ -84,7 +84,7 @@ export type BundleName = keyof typeof table;
 export const entries: Record<BundleName, Entry> = table;
 export const bundleNames = Object.keys(entries) as BundleName[];
 
-/** Keeps of the Execution zone only what `cross-checks.ts` compares with other sections when the configuration is parsed again. */
+/** Keeps only the two fields of the Execution zone that `cross-checks.ts` needs when the configuration is parsed again. */
 function verificationConfig({ execution: { syncBudgetMs, authenticator }, ...config }: Config): CutConfig {
   return { ...config, execution: { syncBudgetMs, authenticator } };
 }

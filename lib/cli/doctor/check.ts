@@ -41,7 +41,7 @@ export function failed(what: string, remedy: string): Finding {
   return { status: "failed", what, remedy };
 }
 
-/** Splits a text that says what is wrong and then what to do. `remedy` is used where the text says only the former. */
+/** Splits a text into the problem and the remedy. `remedy` is used if the text has no remedy. */
 export function failedAs(text: string, remedy: string): Finding {
   const [, what = text, said = remedy] = /^(.+?(?:[.?](?= [A-Z])|[.?;](?= npx ))) (.+)$/s.exec(text.trim()) ?? [];
   return failed(what.replace(/;$/, "."), said);

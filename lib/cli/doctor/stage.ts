@@ -95,8 +95,8 @@ export async function createStageGroups({ config, named, location, signal }: Sta
             const notDeployed = (await effective().catch(() => undefined))?.notDeployed;
             if (notDeployed === undefined) return ok("It is deployed.");
             if (notDeployed.length === 0) return ok("It is deployed, with the destinations of the file.");
-            const what = `Not deployed as the file has them: ${notDeployed.join(", ")}.`;
-            return warning(what, `${deploy}, if the file is what you want.`);
+            const what = `The file has other settings than the stage for: ${notDeployed.join(", ")}.`;
+            return warning(what, `Run ${deploy} to deploy the file.`);
           },
         }),
         row({
@@ -131,9 +131,9 @@ export async function createStageGroups({ config, named, location, signal }: Sta
           needs: stack,
           async check({ deadLettersUrl }) {
             const { waiting, inFlight } = await readDepth({ queueUrl: deadLettersUrl, region, signal });
-            if (waiting + inFlight === 0) return ok("None are kept.");
-            const remedy = `npx sekisho dead-letters list${stageOption}; when the cause is gone, redrive them.`;
-            return warning(`${waiting + inFlight} are kept: messages that the workers gave up on.`, remedy);
+            if (waiting + inFlight === 0) return ok("There are none.");
+            const remedy = `npx sekisho dead-letters list${stageOption} lists them. Redrive them when the cause is fixed.`;
+            return warning(`${waiting + inFlight} messages failed too often and are kept.`, remedy);
           },
         }),
         row({
@@ -194,7 +194,7 @@ export async function createStageGroups({ config, named, location, signal }: Sta
                   async check() {
                     const found = (await askDestinations()).find((each) => each.name === name);
                     if (found !== undefined) return toFinding(found, stageOption);
-                    const remedy = `Is a deploy under way? npx sekisho destinations check ${name}${stageOption}`;
+                    const remedy = `If a deploy is running, wait for it: npx sekisho destinations check ${name}${stageOption}`;
                     return failed("The deployed worker does not know it.", remedy);
                   },
                 }),

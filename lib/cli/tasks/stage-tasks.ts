@@ -1,4 +1,4 @@
-/** Listings of the tasks in a stage's table. They query the index, which has only ids and keys: a record is many times as large. */
+/** Lists the tasks in a stage's table. Queries the index, whose items hold only ids and keys and so are much smaller. */
 import { readPages } from "../../../lambdas/shared/engine/aws/client.ts";
 import { type IndexEntry, queryShards } from "../../../lambdas/shared/engine/aws/shard-query.ts";
 import { listShardKeys, taskTable, toStateBucket } from "../../../lambdas/shared/engine/aws/table.ts";
@@ -7,7 +7,7 @@ import type { OpenStage } from "../zone/open-zone.ts";
 import type { TaskListings, TaskZone } from "./stored-task.ts";
 
 const pageSize = 50;
-/** Stands for all open states, because the index lists open tasks together. */
+/** The key of all open states, because the index lists open tasks together. */
 const anyOpenState = "received";
 
 type StageListing = Pick<OpenStage, "outputs" | "client" | "guarded"> & {
@@ -30,7 +30,7 @@ export function listStageTasks(options: StageListing): TaskListings {
     }
   }
 
-  /** The index does not tell open states apart. */
+  /** Reads the state from the record for open tasks, because the index lists them all under one key. */
   async function isIn(state: string, { id }: IndexEntry): Promise<boolean> {
     if (toStateBucket(state) === state) return true;
     const input = {

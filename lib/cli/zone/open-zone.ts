@@ -6,7 +6,7 @@ import type { Database } from "../../../lambdas/shared/engine/sqlite/database.ts
 import type { StackOutputs } from "../aws/stack-outputs.ts";
 import type { NamedStage } from "../aws/stage.ts";
 
-/** The store and the queue reject with errors that tell a person what to do. */
+/** The store and the queue reject with errors whose messages say what to do. */
 export type OpenZone = {
   /** Completes "There is nothing of that person ...". */
   where: string;

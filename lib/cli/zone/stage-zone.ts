@@ -1,6 +1,6 @@
 /** The stores and the queue of a stage on AWS, with the operator's own credentials. */
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { findExecutionPlace } from "../../../lambdas/shared/config/stage-config.ts";
+import { findExecutionTarget } from "../../../lambdas/shared/config/stage-config.ts";
 import { createSqsQueue } from "../../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
 import type { ErasableStore, TaskItem } from "../../../lambdas/shared/engine/ports.ts";
@@ -47,7 +47,7 @@ export async function atExecutionTable<T extends TaskItem, Result>(
   request: TableWork<T, Result>,
 ): Promise<Result | undefined> {
   const { stageName, stage, parse, work, signal } = request;
-  const target = findExecutionPlace(stage);
+  const target = findExecutionTarget(stage);
   if (target === undefined) return undefined;
   const { account, region } = target;
   const { account: actual } = await callerIdentity({ region, signal });

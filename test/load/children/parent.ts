@@ -33,8 +33,6 @@ export type VerificationSettings = ZoneSettings & {
   /** The share of calls to the Execution zone that fail. */
   failing: number;
   seed: number;
-  /** The delay of the sweep after the delivery, instead of two minutes. */
-  sweepAfterMs: number;
 };
 
 /** Reads the JSON of the only argument of a zone's process. */

@@ -1,4 +1,4 @@
-/** The Verification zone of a load run as a process, with a transport that fails at times and sweeps that come early. */
+/** The Verification zone of a load run as a process, with a transport that fails at times. */
 
 import { dirname } from "node:path";
 import { SekishoError } from "../../../contracts/errors.ts";
@@ -6,7 +6,7 @@ import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { createDestinations } from "../../../lambdas/verification/destinations.ts";
 import type { Transport } from "../../../lambdas/verification/transport/transport.ts";
-import { type Engine, openSqliteEngine } from "../../../lib/local/engine.ts";
+import { openSqliteEngine } from "../../../lib/local/engine.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { openSlackInstallation } from "../../../lib/local/slack-installation.ts";
 import { startVerificationZone } from "../../../lib/local/verification-zone.ts";
@@ -42,29 +42,8 @@ function failingTransport({
   };
 }
 
-/** Only sweeps are delayed for so long. */
-const sweepDelayMs = 100_000;
-
-/** Brings sweeps forward, so that a run does not wait two minutes for its last one. */
-function earlySweeps({ engine, sweepAfterMs }: { engine: Engine; sweepAfterMs: number }): Engine {
-  return {
-    ...engine,
-    taskQueue(request) {
-      const { queue, deadLetters } = engine.taskQueue(request);
-      return {
-        deadLetters,
-        queue: {
-          ...queue,
-          send: ({ delayMs = 0, ...message }) =>
-            queue.send({ ...message, delayMs: delayMs < sweepDelayMs ? delayMs : sweepAfterMs }),
-        },
-      };
-    },
-  };
-}
-
 const settings = readSettings<VerificationSettings>();
-const { file, seed, failing, sweepAfterMs } = settings;
+const { file, seed, failing } = settings;
 const config = parseConfig({ json: settings.config });
 const log = createLog({ service: "verification", level: "error" });
 const counter = countOperations();
@@ -81,11 +60,7 @@ const destinations = createDestinations({
 });
 const zone = await startVerificationZone({
   config,
-  openEngine: () =>
-    countingEngine({
-      engine: earlySweeps({ engine: openSqliteEngine({ file }), sweepAfterMs }),
-      count: counter.count,
-    }),
+  openEngine: () => countingEngine({ engine: openSqliteEngine({ file }), count: counter.count }),
   dataFolder: dirname(file),
   port: 0,
   signingSecret: async () => settings.signingSecret,

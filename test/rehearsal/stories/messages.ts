@@ -212,7 +212,7 @@ export async function letIn(world: World): Promise<{ refusal: string }> {
     const store = tables.storeOf({ zone: "verification", parse: parseStoredRules });
     await changeRules({
       store,
-      decide: (kept) => withRule({ kept, rule: { channel: refusedChannel }, nowMs: Date.now() }),
+      decide: (stored) => withRule({ stored, rule: { channel: refusedChannel }, nowMs: Date.now() }),
     });
   } finally {
   }

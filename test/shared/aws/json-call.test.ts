@@ -140,6 +140,11 @@ describe("the environment of a function", () => {
     expect(emulated.endpointOf("sqs").href).toBe("http://127.0.0.1:4566/");
   });
 
+  it("names the variable of an address that is not a URL", () => {
+    const aws = readAwsEnvironment({ ...variables, AWS_ENDPOINT_URL: "localhost" });
+    expect(() => aws.endpointOf("sqs")).toThrow("AWS_ENDPOINT_URL is not a URL");
+  });
+
   it.each(Object.keys(variables))("is refused without %s, by its name", (name) => {
     expect(() => readAwsEnvironment({ ...variables, [name]: "" })).toThrow(`${name} is not set`);
   });

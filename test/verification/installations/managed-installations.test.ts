@@ -87,7 +87,7 @@ describe("installations in Secrets Manager", () => {
 
   it.each(["../dev/SLACK_BOT_TOKEN", "T1/../../x", "t1", ""])("are not asked for under the id %j", async (id) => {
     const { installations, calls } = await secretsManager();
-    await expect(installations.get({ id })).rejects.toThrow("Not the id");
+    await expect(installations.get({ id })).rejects.toThrow("not a Slack workspace or organization id");
     expect(calls).toEqual([]);
   });
 });

@@ -82,7 +82,7 @@ export function createRetryLater(options: { client: Sqs; queueUrl: string; log: 
     body: string;
     receiptHandle: string;
     receiveCount: number;
-    /** Any earlier, the message would meet the lease of its own failed step and be replaced by a copy with a receive count of 1. */
+    /** The end of the failed step's lease. A message that comes earlier is replaced by a copy, whose receive count starts at 1 again. */
     notBeforeMs: number;
   }): Promise<void> => {
     const { body, receiptHandle, receiveCount, notBeforeMs } = request;

@@ -43,7 +43,7 @@ export async function queryShards(request: {
   );
   const inOrder = (one: string, other: string) => (one < other === isNewestFirst ? 1 : -1);
   const all = pages.flatMap(({ entries }) => entries).sort((one, other) => inOrder(one.position, other.position));
-  // Beyond the last entry of an incomplete shard, an entry of that shard may be next.
+  // A shard with further entries may continue right after its last one, so the page ends at the earliest of these positions.
   const [horizon] = pages
     .flatMap(({ entries, isLast }) => (isLast ? [] : (entries.at(-1)?.position ?? start)))
     .sort(inOrder);

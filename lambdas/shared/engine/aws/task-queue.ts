@@ -9,7 +9,7 @@ const maxBodyBytes = 256 * 1024;
 /** SQS's limits for one receive. */
 const maxPerReceive = 10;
 const maxWaitMs = 20_000;
-/** The form of a MessageGroupId. Another group is left out, because delivery matters more than fairness. */
+/** The form of a MessageGroupId. A group in any other form is left out, because delivery matters more than fairness. */
 const groupPattern = /^[!-~]{1,128}$/;
 
 /**

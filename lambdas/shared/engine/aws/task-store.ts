@@ -208,8 +208,6 @@ async function isWritten({ writer, write }: { writer: string; write: () => Promi
   }
 }
 
-/** Converts a task item to DynamoDB attributes: the item as JSON text, and attributes for conditions, indexes and expiry. */
-
 /** The keys of listings. A replace removes those that the item no longer has. */
 const listingAttributes = ["thread", "principal", "state"] as const satisfies readonly StoreIndex[];
 
@@ -219,7 +217,10 @@ const sortKeys = { thread: "position", principal: "listed", state: "position" } 
   string
 >;
 
-/** All attributes except the id and the position, which a replace keeps. `writer` identifies the write. */
+/**
+ * Converts an item to DynamoDB attributes: its JSON text, and attributes for conditions, indexes and expiry. Leaves out the id and the
+ * position, which a replace keeps. `writer` identifies the write.
+ */
 export function toRecordAttributes({ item, writer }: { item: TaskItem; writer: string }): RecordAttributes {
   const attributes: RecordAttributes = {
     revision: { N: String(item.revision) },
