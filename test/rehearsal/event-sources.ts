@@ -21,8 +21,8 @@ type CallSqs = (operation: string, input: Record<string, unknown>) => Promise<Re
 export type Pace = { mostBatches: number };
 
 const pollSeconds = 1;
-/** On a busy machine an answer may come late, and its messages would be hidden for nothing. */
-const longestCallMs = 60_000;
+/** Longer than the clock ever moves. A receive that ended because the clock moved would hide messages for nothing. */
+const longestCallMs = 2 ** 31 - 1;
 const longestBatch = 10;
 /** The delay before the next attempt to invoke a throttled function. It doubles each time. AWS does not publish its own. */
 const firstThrottleDelayMs = 100;
