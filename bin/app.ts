@@ -1,6 +1,8 @@
 /** The CDK app: reads the configuration, chooses the stage (`-c stage=NAME`), and synthesizes its stacks. */
+
+import { ConfigError } from "../lambdas/shared/config/config-error.ts";
 import { readCdkEnvironment } from "../lambdas/shared/config/environment.ts";
-import { ConfigError, configDirectory, loadConfig } from "../lambdas/shared/config/load.ts";
+import { configDirectory, loadConfig } from "../lambdas/shared/config/load.ts";
 import { synthesize } from "../lib/cdk/app.ts";
 
 /** Resolves to the exit code. Without `-c stage` it takes the first stage of the file, and says so. */

@@ -1,5 +1,5 @@
 /** The `sekisho` command line: finds the command, runs it, and turns an error into a message and an exit code. */
-import { ConfigError } from "../lambdas/shared/config/load.ts";
+import { ConfigError } from "../lambdas/shared/config/config-error.ts";
 import { toFileError } from "../lambdas/shared/engine/sqlite/file-error.ts";
 import { escapeActiveCharacters } from "../lambdas/shared/untrusted-input.ts";
 import { AwsFailure } from "../lib/cli/aws/aws-failure.ts";

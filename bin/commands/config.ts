@@ -1,7 +1,8 @@
 /** `sekisho config`: checks the configuration, and pushes live settings to a stage without a deploy. */
 import { existsSync } from "node:fs";
+import type { AgentConfig } from "../../lambdas/shared/config/execution-schema.ts";
 import { type ConfigLocation, configDirectory, configPath, loadConfig } from "../../lambdas/shared/config/load.ts";
-import type { AgentConfig, Config } from "../../lambdas/shared/config/schema.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { formatSecretName, hasSecret } from "../../lambdas/shared/config/secrets.ts";
 import { findExecutionTarget } from "../../lambdas/shared/config/stage-config.ts";
 import type { Stage } from "../../lambdas/shared/config/stage-schema.ts";

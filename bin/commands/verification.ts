@@ -1,6 +1,7 @@
 /** `sekisho verification`: runs the Verification zone alone, for the real Slack or the one at `slack.apiUrl`. */
 
 import { join } from "node:path";
+import { defaultAwsCredentials } from "../../lambdas/shared/aws/default-credentials.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
@@ -61,6 +62,7 @@ Mode, which needs no tunnel and no signing secret.`,
       handle: async () => new Response(null, { status: 404 }),
       readSecret,
       botTokenOf: (task) => installation.tokens.tokenOf(installationOf(task)),
+      credentials: defaultAwsCredentials(),
       region,
       log,
       telemetry,

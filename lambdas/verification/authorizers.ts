@@ -1,6 +1,6 @@
 /** Creates the configured authorizers. */
 import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
-import { AwsCallError } from "../shared/aws/json-call.ts";
+import { AwsCallError } from "../shared/aws/retry.ts";
 import { createSts, type Sts } from "../shared/aws/sts.ts";
 import {
   type AuthorizerConfig,

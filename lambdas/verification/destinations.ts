@@ -1,7 +1,6 @@
 /** Creates the clients of the configured destinations. */
 import { agentCardPath } from "../../contracts/a2a/card.ts";
 import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
-import { defaultAwsCredentials } from "../shared/aws/default-credentials.ts";
 import type { AuthorizerConfig } from "../shared/config/authorizer-schema.ts";
 import type { Destination } from "../shared/config/destination-schema.ts";
 import type { Config } from "../shared/config/schema.ts";
@@ -37,8 +36,8 @@ export type DestinationDependencies = {
   readSecret: (reference: SecretReference) => Promise<string>;
   /** Reads the bot token of the task's own workspace, for a destination that gets it. */
   botTokenOf: (task: Task) => Promise<string>;
-  /** For calls that AWS signs. Default: the SDK's own chain. */
-  credentials?: AwsCredentialsProvider | undefined;
+  /** For calls that AWS signs. */
+  credentials: AwsCredentialsProvider;
   /** The AWS region of the zone, whose STS issues tokens. Undefined if it is unknown. */
   region?: string | undefined;
   log: Log;
@@ -105,7 +104,7 @@ function readUrl(destination: Destination, localUrl: string | undefined): string
 }
 
 function createTransport(options: DestinationDependencies & { destination: Destination }): Transport | undefined {
-  const { destination, localUrl, handle, readSecret, credentials = defaultAwsCredentials(), region } = options;
+  const { destination, localUrl, handle, readSecret, credentials, region } = options;
   const { onCredential } = options;
   const { maxResponseBytes } = destination;
   const authorize = (authorizer: AuthorizerConfig, url: string) => {

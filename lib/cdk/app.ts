@@ -5,7 +5,7 @@ import { App, Stack, type StackProps, Validations } from "aws-cdk-lib";
 import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { AwsSolutionsChecks, ServerlessChecks } from "cdk-nag";
 import type { Construct } from "constructs";
-import { ConfigError } from "../../lambdas/shared/config/load.ts";
+import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { createStageConfig, findExecutionTarget } from "../../lambdas/shared/config/stage-config.ts";
 import { createWriteBundle } from "./bundle/bundle.ts";

@@ -1,6 +1,8 @@
 /** Finds the endpoint that the command line names: a URL with `--auth`, or a destination of the configuration. */
+
+import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
 import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
-import { ConfigError, type ConfigLocation, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { UsageError } from "./command.ts";
 

@@ -2,6 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { defaultAwsCredentials } from "../../lambdas/shared/aws/default-credentials.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
@@ -113,6 +114,7 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
     handle: (request) => execution.host.handle(request),
     readSecret,
     botTokenOf: (task) => installation.tokens.tokenOf(installationOf(task)),
+    credentials: defaultAwsCredentials(),
     region,
     log,
     telemetry,

@@ -1,7 +1,9 @@
 /** Runs the Execution zone in a container: the host behind node:http, with its tasks in a sqlite file. */
 import { isDeepStrictEqual } from "node:util";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
-import { ConfigError, loadExecutionConfig, parseExecutionConfig } from "../../shared/config/load.ts";
+import { ConfigError } from "../../shared/config/config-error.ts";
+import { parseExecutionSections } from "../../shared/config/execution-schema.ts";
+import { loadExecutionConfig } from "../../shared/config/load.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import { shortTokenProblems } from "../../shared/config/secrets.ts";
 import { toLogSettings } from "../../shared/config/telemetry-schema.ts";
@@ -134,7 +136,7 @@ function createSettings(options: {
   configFile: string | undefined;
 }): Pick<Config, "execution" | "telemetry"> {
   const { config, configFile } = options;
-  const bundled = parseExecutionConfig({ json: config });
+  const bundled = parseExecutionSections(config);
   if (configFile === undefined) return bundled;
   const settings = loadExecutionConfig({ directory: process.cwd(), file: configFile });
   if (isDeepStrictEqual(settings.execution.agent, bundled.execution.agent)) return settings;

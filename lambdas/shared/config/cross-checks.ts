@@ -2,7 +2,8 @@
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { isOwnExecution, listAddresses, resolveAuthorizerConfig } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
-import { type AgentConfig, type Config, configFields } from "./schema.ts";
+import type { AgentConfig } from "./execution-schema.ts";
+import { type Config, configFields } from "./schema.ts";
 import { isLocalOnly, longestTaskMs, maxLambdaTaskMs } from "./stage-config.ts";
 
 /** `path` is the field to change, and `message` says how. */

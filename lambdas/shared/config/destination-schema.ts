@@ -147,17 +147,3 @@ export const destinationSchema = z.discriminatedUnion("transport", [
     .describe("Calls a Bedrock AgentCore runtime (InvokeAgentRuntime)."),
 ]);
 export type Destination = z.infer<typeof destinationSchema>;
-
-/** The paths that the host always serves. The form of `pathSchema` also excludes paths below `/.well-known`. */
-const servedPaths = ["/", "/a2a", "/invocations", "/ping", "/healthz", "/openrpc.json", "/metrics"];
-
-const pathSchema = z
-  .string()
-  .max(256)
-  .regex(
-    /^(\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$|^\/$/,
-    'must be a path such as "/vapora": letters, digits and . _ ~ - after each slash, and no slash at the end',
-  )
-  .refine((path) => !servedPaths.includes(path), "is a path that the host already serves; choose another");
-
-export const dialectPathsSchema = z.record(pathSchema, dialectSchema);

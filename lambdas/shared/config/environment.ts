@@ -1,6 +1,6 @@
 /** Reads ports, the log level and other settings from the environment. Reports all problems at once. */
 import * as z from "zod";
-import { ConfigError } from "./load.ts";
+import { ConfigError } from "./config-error.ts";
 
 export const portSchema = z
   .string()

@@ -5,9 +5,10 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import { isJsonObject } from "../untrusted-input.ts";
+import { ConfigError } from "./config-error.ts";
 import { listAddresses, resolveAuthorizerConfig } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
-import { ConfigError, parseConfig } from "./load.ts";
+import { parseConfig } from "./load.ts";
 import type { Config } from "./schema.ts";
 
 /** The fields that are live, if a destination has them. `version` is the version of A2A. */

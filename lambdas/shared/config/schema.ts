@@ -1,12 +1,12 @@
 /** The configuration file `sekisho.config.json`: its fields, their defaults and their meaning. */
 import * as z from "zod";
-import { a2aSchema } from "./a2a-schema.ts";
 import { authenticatorSchema } from "./authenticator-schema.ts";
-import { destinationSchema, dialectPathsSchema } from "./destination-schema.ts";
+import { destinationSchema } from "./destination-schema.ts";
+import { executionSchema } from "./execution-schema.ts";
 import { slackIdSchema, slackSchema } from "./slack-schema.ts";
 import { stageNameSchema, stageSchema } from "./stage-schema.ts";
 import { telemetrySchema } from "./telemetry-schema.ts";
-import { httpUrl, integer, oneOf, regionSchema, secretSchema } from "./values.ts";
+import { integer } from "./values.ts";
 
 const nameSchema = z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, "must be lower-case letters, digits and hyphens");
 
@@ -45,105 +45,6 @@ const routeSchema = z.strictObject({
     ),
 });
 export type Route = z.infer<typeof routeSchema>;
-
-const agentFile = /^\.{0,2}\/.+\.(ts|mts|js|mjs)$/;
-const agentSchema = z.union(
-  [
-    z.literal("echo"),
-    z
-      .string()
-      .regex(agentFile, {
-        error: ({ input }) =>
-          agentFile.test(`./${input}`)
-            ? `must begin with ./, such as "./${input}"`
-            : 'must be "echo", or the path of your agent file such as ./agent.ts',
-      })
-      .describe("The path of your agent file, which exports the function `agent`."),
-    z.discriminatedUnion(
-      "type",
-      [
-        z
-          .strictObject({
-            type: z.literal("openai-compatible"),
-            baseUrl: httpUrl().describe("The URL of the API, up to and including /v1."),
-            model: z.string().min(1).describe("The name of the model."),
-            apiKey: secretSchema.optional().describe("The API key, sent as a bearer token. Default: none is sent."),
-            system: z.string().optional().describe("The system prompt. Default: none."),
-          })
-          .describe("Calls an endpoint with OpenAI's chat completions API and streaming."),
-        z
-          .strictObject({
-            type: z.literal("bedrock"),
-            modelId: z.string().min(1).max(2048).describe("The id or ARN of a model or of an inference profile."),
-            region: regionSchema.optional().describe("The region of Bedrock. Default: the Execution zone's region."),
-            system: z.string().optional().describe("The system prompt. Default: none."),
-            maxTokens: integer(1).optional().describe("The most tokens of an answer. Default: the model's own."),
-            guardrail: z
-              .strictObject({
-                id: z.string().min(1),
-                version: z.string().regex(/^(DRAFT|\d{1,8})$/, "must be DRAFT or a number"),
-              })
-              .optional()
-              .describe("The Bedrock guardrail that checks messages and answers. Default: none."),
-          })
-          .describe("Calls a model of Amazon Bedrock (ConverseStream)."),
-      ],
-      oneOf("openai-compatible", "bedrock"),
-    ),
-  ],
-  'must be "echo", the path of your agent file such as ./agent.ts, or an object with a type',
-);
-
-const executionSchema = z
-  .strictObject({
-    agent: agentSchema
-      .default("echo")
-      .describe("The agent that runs tasks. echo repeats the message, for first tests."),
-    authenticator: authenticatorSchema.default({ type: "none" }).describe("How the host authenticates its callers."),
-    syncBudgetMs: integer(0, 60_000)
-      .default(20_000)
-      .describe(
-        "How long a call waits for the task's result before it answers `accepted`, in milliseconds. Less than 0.9 times limits.callTimeoutMs.",
-      ),
-    maxTaskMs: integer(1000, 8 * 3600_000)
-      .optional()
-      .describe(
-        "The longest time for a task, in milliseconds. Default and maximum: 8 hours; on AgentCore 2 minutes less than a session's lifetime; on Lambda 14 minutes.",
-      ),
-    leaseMs: integer(500)
-      .default(20_000)
-      .describe(
-        "How long a process's lease on a running task lasts, in milliseconds. It is renewed at half of this time.",
-      ),
-    lostAfterMs: integer(0)
-      .default(30_000)
-      .describe("How long after the end of its lease a running task counts as lost, in milliseconds."),
-    limits: z
-      .strictObject({
-        runsPerCaller: integer(1, 100_000)
-          .default(1000)
-          .describe("The most concurrent agent runs of one caller in one process. More are refused with rate_limited."),
-        openCallsPerCaller: integer(1, 100_000)
-          .default(1000)
-          .describe(
-            "The most open calls of one caller in one process: streams, and calls that wait for a change. More streams are refused with rate_limited; more calls are answered without waiting.",
-          ),
-      })
-      .prefault({})
-      .describe("The limits for each caller. The Verification zone counts as one caller, however many people use it."),
-    a2a: a2aSchema.prefault({}).describe("Serves the Execution host as an A2A agent."),
-    dialects: dialectPathsSchema
-      .default({})
-      .describe("More paths that take requests, each with the dialect of its error codes."),
-  })
-  .refine(({ authenticator, a2a }) => authenticator.type !== "none" || a2a.extendedSkills === undefined, {
-    path: ["a2a", "extendedSkills"],
-    message: 'could be read by anyone, because execution.authenticator is "none"; choose another authenticator',
-  })
-  .refine(({ leaseMs, lostAfterMs }) => leaseMs + lostAfterMs <= 300_000, {
-    path: ["lostAfterMs"],
-    message: "plus execution.leaseMs must be at most 300000 (5 minutes); lower one of them",
-  });
 
 const quotaSchema = z
   .strictObject({
@@ -251,4 +152,3 @@ export const configFields = z.strictObject({
 });
 
 export type Config = z.infer<typeof configFields>;
-export type AgentConfig = z.infer<typeof agentSchema>;

@@ -1,8 +1,5 @@
 /** The worker's entry on Lambda: moves each task of an SQS batch one step, or wakes the tasks that completion pushes name. */
 
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { GetQueueAttributesCommand, SQSClient } from "@aws-sdk/client-sqs";
-import { createJsonCall } from "../../shared/aws/json-call.ts";
 import { createReadManagedSecret, createReadStageSecret } from "../../shared/aws/secrets-manager.ts";
 import { parseConfig } from "../../shared/config/load.ts";
 import type { Config } from "../../shared/config/schema.ts";
@@ -17,7 +14,7 @@ import {
   parseBatch,
   type SqsRecord,
 } from "../../shared/engine/aws/batch.ts";
-import { callLimits, dynamoDbSettings, sqsSettings } from "../../shared/engine/aws/client.ts";
+import { openDynamoDb, openSqs } from "../../shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../shared/engine/aws/task-store.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
@@ -60,9 +57,9 @@ const graceMs = 10_000;
  */
 export function createVerificationWorkerHandler({ config }: { config: unknown }): VerificationWorkerHandler {
   const environment = readWorkerEnvironment();
-  const { queueUrl, queueArn, logs } = environment;
+  const { queueUrl, queueArn, logs, aws } = environment;
   const log = createLog({ service: "verification", ...logs });
-  const client = new SQSClient(sqsSettings);
+  const client = openSqs(aws);
   const queue = createSqsQueue({ client, queueUrl });
   const retryLater = createRetryLater({ client, queueUrl, log });
   const stage = createStageWorker({ config, environment, queue, log });
@@ -70,10 +67,8 @@ export function createVerificationWorkerHandler({ config }: { config: unknown })
 
   const answerOperator = createOperatorHandler({
     ...stage.operator,
-    probeQueue({ signal }) {
-      const command = new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ["QueueArn"] });
-      return client.send(command, callLimits({ signal }));
-    },
+    probeQueue: ({ signal }) =>
+      client.call("GetQueueAttributes", { QueueUrl: queueUrl, AttributeNames: ["QueueArn"] }, { signal }),
   });
 
   async function handleMessages(event: unknown, signal: AbortSignal): Promise<BatchResponse> {
@@ -145,8 +140,7 @@ function createStageWorker(options: {
   const { aws, table, routesParameter, filesBucket, installationsPrefix } = environment;
   const { slackApiUrl: apiUrl, executionAddress: address } = environment;
   const deployed = parseConfig({ json: config });
-  const ssm = createJsonCall({ ...aws, service: "ssm", version: "1.1" });
-  const live = createLiveConfig({ deployed, read: fetchParameter({ call: ssm, name: routesParameter }), log });
+  const live = createLiveConfig({ deployed, read: fetchParameter({ aws, name: routesParameter }), log });
 
   const readManagedSecret = createReadManagedSecret(aws);
   const readSecret = createReadStageSecret(aws);
@@ -156,7 +150,7 @@ function createStageWorker(options: {
   const slack = createSlackApi({ tokens, apiUrl, log, telemetry });
   const botTokenOf = (task: Task) => tokens.tokenOf(installationOf(task));
 
-  const client = new DynamoDBClient(dynamoDbSettings);
+  const client = openDynamoDb(aws);
   const stores = openWorkerStores((parse) => createDynamoTaskStore({ client, table, parse }));
   const engine = { ...stores, queue, queueSystem: "aws_sqs" as const };
   const fileStore = createS3FileStore({ bucket: filesBucket, aws });

@@ -1,7 +1,8 @@
 /** Stores installations in AWS Secrets Manager. Each has its own secret, so that access can be granted one by one. */
 import { randomUUID } from "node:crypto";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import { AwsCallError, createJsonCall } from "../../shared/aws/json-call.ts";
+import { createJsonClient } from "../../shared/aws/json-call.ts";
+import { AwsCallError } from "../../shared/aws/retry.ts";
 import type { ReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import type { BotTokens } from "../slack/api/slack.ts";
@@ -20,9 +21,7 @@ const callTimeoutMs = 3000;
 
 /** `prefix` ends with a slash. Rejects with an AwsCallError or a network error, never with a secret's value in it. */
 export function createManagedInstallations({ prefix, aws }: { prefix: string; aws: AwsDependencies }): Installations {
-  const call = createJsonCall({ ...aws, service: "secretsmanager", version: "1.1" });
-  const ask = (operation: string, input: Record<string, unknown>) =>
-    call({ target: `secretsmanager.${operation}`, input, signal: AbortSignal.timeout(callTimeoutMs) });
+  const client = createJsonClient({ ...aws, service: "secretsmanager", timeoutMs: callTimeoutMs });
 
   function createName(id: string): string {
     requireInstallationId(id);
@@ -31,18 +30,19 @@ export function createManagedInstallations({ prefix, aws }: { prefix: string; aw
 
   return {
     async get({ id }) {
-      const answer = await ask("GetSecretValue", { SecretId: createName(id) }).catch(expectErrors(noSecret));
+      const answer = await client.call("GetSecretValue", { SecretId: createName(id) }).catch(expectErrors(noSecret));
       return typeof answer === "string" ? undefined : parse(answer.SecretString, id);
     },
     async put({ id, installation }) {
       const SecretId = createName(id);
-      const value = { SecretString: JSON.stringify(installation), ClientRequestToken: randomUUID() };
+      const [ClientRequestToken, SecretString] = [randomUUID(), JSON.stringify(installation)];
       const Description = "Sekisho: the bot token of an installation";
-      const created = await ask("CreateSecret", { Name: SecretId, Description, ...value }).catch(
-        expectErrors(["ResourceExistsException", deletionScheduled]),
-      );
-      if (created === deletionScheduled) await ask("RestoreSecret", { SecretId });
-      if (typeof created === "string") await ask("PutSecretValue", { SecretId, ...value });
+      const created = await client
+        .call("CreateSecret", { Name: SecretId, ClientRequestToken, Description, SecretString })
+        .catch(expectErrors(["ResourceExistsException", deletionScheduled]));
+      if (created === deletionScheduled) await client.call("RestoreSecret", { SecretId });
+      if (typeof created === "string")
+        await client.call("PutSecretValue", { SecretId, ClientRequestToken, SecretString });
     },
   };
 }

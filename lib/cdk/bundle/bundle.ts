@@ -2,9 +2,18 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type BuildOptions, buildSync, type Metafile } from "esbuild";
-import { ConfigError } from "../../../lambdas/shared/config/load.ts";
-import type { AgentConfig, Config } from "../../../lambdas/shared/config/schema.ts";
-import { agentFileName, type BundleName, configFileName, type Entry, entries, projectDirectory } from "./entry.ts";
+import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
+import type { AgentConfig } from "../../../lambdas/shared/config/execution-schema.ts";
+import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import {
+  agentFileName,
+  type BundleName,
+  configFileName,
+  type Entry,
+  entries,
+  type LazyPackage,
+  projectDirectory,
+} from "./entry.ts";
 
 export type Bundle = {
   /** The files by name. The first one is the handler. */
@@ -20,10 +29,15 @@ type BundleSource = { name: BundleName; config: Config; configDirectory: string 
  * The same input gives the same bytes. Throws a ConfigError if the agent cannot be bundled.
  */
 export function bundle({ name, config, configDirectory }: BundleSource): Bundle {
-  const { source, fileName, target, cutConfig, runsAgent, leaveOut = {} } = entries[name];
-  const handler = build({ ...ownEntry(source), target, outfile: fileName, ...leaveOut });
+  const { source, fileName, target, cutConfig, runsAgent, lazy = [], leaveOut = {} } = entries[name];
+  const handler = build({ ...ownEntry(source), ...besideHandler({ lazy, leaveOut }), target, outfile: fileName });
   const files = new Map([[fileName, handler.code]]);
   const metafiles = [handler.metafile];
+  for (const each of lazy) {
+    const { code, metafile } = buildPackage({ ...each, target });
+    files.set(each.fileName, code);
+    metafiles.push(metafile);
+  }
   if (cutConfig !== undefined) files.set(configFileName, new TextEncoder().encode(JSON.stringify(cutConfig(config))));
   if (runsAgent) {
     const agent = buildAgent({ agent: config.execution.agent, configDirectory, target });
@@ -42,6 +56,12 @@ export function bundle({ name, config, configDirectory }: BundleSource): Bundle 
 /** Returns the total size of a bundle's files. */
 export function bundleBytes({ files }: Pick<Bundle, "files">): number {
   return [...files.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
+}
+
+/** Returns the size of what a cold start loads: all files but the packages that are loaded when they are needed. */
+export function coldBytes({ name, files }: Pick<Bundle, "files"> & { name: BundleName }): number {
+  const lazy = new Set(entries[name].lazy?.map(({ fileName }) => fileName));
+  return bundleBytes({ files: new Map([...files].filter(([file]) => !lazy.has(file))) });
 }
 
 /** Writes a bundle and returns its folder, which CDK copies into the assembly. */
@@ -68,6 +88,20 @@ export function writeFiles({ files, folder }: Pick<Bundle, "files"> & { folder: 
     writeFileSync(path, content);
     return path;
   });
+}
+
+/** Lets the handler load the lazy packages as files beside it. */
+function besideHandler(options: Required<Pick<Entry, "lazy" | "leaveOut">>): NonNullable<Entry["leaveOut"]> {
+  const { lazy, leaveOut } = options;
+  const files = lazy.map(({ fileName }) => `./${fileName}`);
+  const alias = Object.fromEntries(lazy.map(({ name }, index) => [name, files[index] ?? ""]));
+  return { ...leaveOut, alias: { ...leaveOut.alias, ...alias }, external: [...(leaveOut.external ?? []), ...files] };
+}
+
+function buildPackage({ name, exports, fileName, target }: LazyPackage & { target: string }): Built {
+  const contents = `export { ${exports.join(", ")} } from ${JSON.stringify(name)};\n`;
+  const stdin = { contents, resolveDir: projectDirectory, sourcefile: `${fileName}.ts`, loader: "ts" } as const;
+  return build({ stdin, tsconfigRaw: {}, target, outfile: fileName });
 }
 
 type AgentSource = { agent: AgentConfig; configDirectory: string; target: string };

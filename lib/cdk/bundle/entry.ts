@@ -25,10 +25,9 @@ export type Entry = {
   runsAgent?: true;
   /** Leaves out modules that the bundle never runs, but that esbuild would not drop by itself. */
   leaveOut?: Pick<BuildOptions, "external" | "define" | "alias">;
+  /** Packages that are files of their own beside the handler. Each is loaded by its first `import()`, which many processes never reach. */
+  lazy?: readonly LazyPackage[];
 };
-
-/** The SDK's signer imports an index that also exports HTTP protocols, and those load event streams. Only the signer is used. */
-const besideSigner = { external: ["@smithy/core/event-streams"] };
 
 /** Of undici, only HTTP/1.1 is used. */
 const besideHttp1 = {
@@ -40,21 +39,34 @@ const besideHttp1 = {
   alias: { "node:http2": join(projectDirectory, "lambdas/shared/http/no-http2.cjs") },
 };
 
+/** A package, and what the code uses of it. Only that is bundled. */
+export type LazyPackage = { name: string; fileName: string; exports: readonly string[] };
+
+/** The client of the transport `agentcore`, and what recognizes files by their bytes. */
+const lazyInWorker: readonly LazyPackage[] = [
+  {
+    name: "@aws-sdk/client-bedrock-agentcore",
+    fileName: "client-bedrock-agentcore.cjs",
+    exports: ["BedrockAgentCoreClient", "InvokeAgentRuntimeCommand", "StopRuntimeSessionCommand"],
+  },
+  { name: "file-type", fileName: "file-type.cjs", exports: ["fileTypeFromBuffer", "supportedMimeTypes"] },
+];
+
 const onLambda = { fileName: "index.js", target: "node24" };
 
 const table = {
-  ingress: { ...onLambda, source: "lambdas/verification/handlers/ingress.ts", leaveOut: besideSigner },
+  ingress: { ...onLambda, source: "lambdas/verification/handlers/ingress.ts" },
   worker: {
     ...onLambda,
     source: "lambdas/verification/handlers/worker.ts",
-    leaveOut: besideHttp1,
     cutConfig: verificationConfig,
+    leaveOut: besideHttp1,
+    lazy: lazyInWorker,
   },
   deadLetters: { ...onLambda, source: "lambdas/verification/handlers/dead-letters.ts", cutConfig: verificationConfig },
   installFlow: {
     ...onLambda,
     source: "lambdas/verification/handlers/install-flow.ts",
-    leaveOut: besideSigner,
     cutConfig: ({ slack, files, allowlist, destinations }) => ({ slack, files, allowlist, destinations }),
   },
   executionUrl: { ...onLambda, source: "lambdas/execution/handlers/function-url.ts", cutConfig: executionConfig },

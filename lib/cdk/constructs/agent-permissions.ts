@@ -1,7 +1,7 @@
 /** The permissions that the configured agent needs: to call its model, and to read the secret with its API key. */
 import { Stack } from "aws-cdk-lib";
 import { PolicyStatement, type Role } from "aws-cdk-lib/aws-iam";
-import type { AgentConfig } from "../../../lambdas/shared/config/schema.ts";
+import type { AgentConfig } from "../../../lambdas/shared/config/execution-schema.ts";
 import { acknowledgeWildcards, permit, secretsPermission, shownPartition } from "./permissions.ts";
 
 type BedrockAgent = Extract<AgentConfig, { type: "bedrock" }>;

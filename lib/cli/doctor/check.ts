@@ -1,6 +1,6 @@
 /** A check and its finding, and the function that runs all checks at once. */
 import { abortable } from "../../../lambdas/shared/async/waiting.ts";
-import { ConfigError } from "../../../lambdas/shared/config/load.ts";
+import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
 import { EngineFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
 import { errorKind } from "../../../lambdas/shared/telemetry/error-kind.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";

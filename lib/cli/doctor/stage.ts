@@ -3,11 +3,10 @@
  * can read, and calls the destinations.
  */
 import { randomUUID } from "node:crypto";
-import { GetQueueAttributesCommand, SQSClient } from "@aws-sdk/client-sqs";
+import type { GetQueueAttributesRequest } from "@aws-sdk/client-sqs";
 import type { ConfigLocation } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
-import { sqsSettings } from "../../../lambdas/shared/engine/aws/client.ts";
 import { type WorkerAnswer, workerAnswerSchema } from "../../../lambdas/verification/checks/operator-call.ts";
 import { countRules } from "../allow/rule-zone.ts";
 import { callerIdentity, requireVerificationAccount } from "../aws/account.ts";
@@ -15,6 +14,7 @@ import { askWorker, workerTimeoutMs } from "../aws/ask-worker.ts";
 import { type AwsCall, callAws } from "../aws/aws-failure.ts";
 import { createReadTaskState } from "../aws/dead-letters/redrive.ts";
 import { createReadStageSecret } from "../aws/own-aws.ts";
+import { openSdkSqs } from "../aws/sdk-clients.ts";
 import { readSecretState } from "../aws/secret-store.ts";
 import { readStackOutputs } from "../aws/stack-outputs.ts";
 import type { NamedStage } from "../aws/stage.ts";
@@ -248,20 +248,20 @@ async function checkSecret({ secret, account, stageName, signal }: SecretCheck) 
 }
 
 async function readDepth({ queueUrl, region, signal }: AwsCall & { queueUrl: string }) {
-  const sqs = new SQSClient({ ...sqsSettings, region });
-  const command = new GetQueueAttributesCommand({
+  const sqs = openSdkSqs({ region });
+  const input: GetQueueAttributesRequest = {
     QueueUrl: queueUrl,
     AttributeNames: [
       "ApproximateNumberOfMessages",
       "ApproximateNumberOfMessagesNotVisible",
       "ApproximateNumberOfMessagesDelayed",
     ],
-  });
+  };
   try {
     const { Attributes = {} } = await callAws({
       doing: "read how many messages are in a queue",
       signal,
-      call: (options) => sqs.send(command, options),
+      call: ({ abortSignal }) => sqs.call("GetQueueAttributes", input, { signal: abortSignal }),
     });
     return {
       waiting: Number(Attributes.ApproximateNumberOfMessages ?? 0),

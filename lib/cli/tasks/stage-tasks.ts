@@ -1,5 +1,5 @@
 /** Lists the tasks in a stage's table. Queries the index, whose items hold only ids and keys and so are much smaller. */
-import { GetItemCommand, paginateQuery } from "@aws-sdk/client-dynamodb";
+import { readPages } from "../../../lambdas/shared/engine/aws/client.ts";
 import { type IndexEntry, queryShards } from "../../../lambdas/shared/engine/aws/shard-query.ts";
 import { listShardKeys, taskTable, toStateBucket } from "../../../lambdas/shared/engine/aws/table.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
@@ -33,14 +33,14 @@ export function listStageTasks(options: StageListing): TaskListings {
   /** Reads the state from the record for open tasks, because the index lists them all under one key. */
   async function isIn(state: string, { id }: IndexEntry): Promise<boolean> {
     if (toStateBucket(state) === state) return true;
-    const command = new GetItemCommand({
+    const input = {
       TableName: table,
       Key: { id: { S: id } },
       ConsistentRead: true,
       ProjectionExpression: "#state",
       ExpressionAttributeNames: { "#state": "state" },
-    });
-    return (await client.send(command, { abortSignal: signal })).Item?.state?.S === state;
+    };
+    return (await client.call("GetItem", input, { signal })).Item?.state?.S === state;
   }
 
   async function newestIds({ state, cursor, limit }: Parameters<TaskZone["newestIds"]>[0]) {
@@ -59,7 +59,7 @@ export function listStageTasks(options: StageListing): TaskListings {
   }
 
   async function idsInShard({ shard, prefix }: { shard: string; prefix: string }): Promise<string[]> {
-    const query = {
+    const input = {
       TableName: table,
       IndexName: taskTable.shards.indexName,
       KeyConditionExpression: "#shard = :shard",
@@ -68,7 +68,7 @@ export function listStageTasks(options: StageListing): TaskListings {
       ExpressionAttributeValues: { ":shard": { S: shard }, ":prefix": { S: prefix } },
     };
     const ids: string[] = [];
-    for await (const { Items = [] } of paginateQuery({ client }, query, { abortSignal: signal })) {
+    for await (const { Items = [] } of readPages(client, { operation: "Query", input }, { signal })) {
       ids.push(...Items.map(({ id }) => id?.S ?? ""));
     }
     return ids;

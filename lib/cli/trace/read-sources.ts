@@ -1,6 +1,6 @@
 /** Finds the task that a person means, and reads what the stores know of it. */
 
-import { ConfigError } from "../../../lambdas/shared/config/load.ts";
+import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
 import { toFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { readStage } from "../aws/stage.ts";

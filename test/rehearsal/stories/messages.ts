@@ -166,7 +166,6 @@ export async function exchangeFiles(
     });
     return { wanted: new TextDecoder().decode(fileBytes), read, answers };
   } finally {
-    tables.close();
   }
 }
 
@@ -216,7 +215,6 @@ export async function letIn(world: World): Promise<{ refusal: string }> {
       decide: (stored) => withRule({ stored, rule: { channel: refusedChannel }, nowMs: Date.now() }),
     });
   } finally {
-    tables.close();
   }
   await startWorkersAnew(world);
   const asked = world.ask({ text: "am I in now?", channel: refusedChannel });

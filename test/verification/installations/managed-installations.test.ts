@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { AwsCallError } from "../../../lambdas/shared/aws/json-call.ts";
+import { AwsCallError } from "../../../lambdas/shared/aws/retry.ts";
 import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-manager.ts";
 import type { FindTeam } from "../../../lambdas/verification/installations/installations.ts";
 import {

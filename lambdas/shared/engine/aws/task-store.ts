@@ -1,28 +1,18 @@
 /** The task store in a DynamoDB table: conditional writes of single items, consistent reads, and listings by index. */
 import { randomUUID } from "node:crypto";
-import {
-  type AttributeValue,
-  ConditionalCheckFailedException,
-  DeleteItemCommand,
-  type DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-  paginateScan,
-  QueryCommand,
-  UpdateItemCommand,
-} from "@aws-sdk/client-dynamodb";
+import type { PutItemInput, UpdateItemInput } from "@aws-sdk/client-dynamodb";
 import type { ErasableStore, StoreIndex, TaskItem } from "../ports.ts";
 import { readItem, writeItem } from "../records.ts";
-import { callLimits } from "./client.ts";
+import { type DynamoDb, type RecordAttributes, readConditionFailure, readPages } from "./client.ts";
 import { type EntryPage, type IndexEntry, queryShards } from "./shard-query.ts";
 import { taskTable, toShardKey } from "./table.ts";
 
 /**
- * The table needs the layout `taskTable`, and the client `dynamoDbSettings`. `parse` throws if a value is not a valid item. `signal` ends
- * every call. Rejects with the SDK's error if DynamoDB is unavailable; a write may be stored then.
+ * The table needs the layout `taskTable`. `parse` throws if a value is not a valid item. `signal` ends
+ * every call. Rejects with the client's error if DynamoDB is unavailable; a write may be stored then.
  */
 export function createDynamoTaskStore<T extends TaskItem>(options: {
-  client: DynamoDBClient;
+  client: DynamoDb;
   table: string;
   parse: (json: unknown) => T;
   /** The table has the index of principals. Without it, such a listing reads the whole table. */
@@ -34,8 +24,8 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
   let created = 0;
 
   async function read(id: string): Promise<RecordAttributes | undefined> {
-    const command = new GetItemCommand({ TableName: table, Key: { id: { S: id } }, ConsistentRead: true });
-    return (await client.send(command, callLimits({ signal }))).Item;
+    const input = { TableName: table, Key: { id: { S: id } }, ConsistentRead: true };
+    return (await client.call("GetItem", input, { signal })).Item;
   }
 
   function live(record: RecordAttributes | undefined): T | undefined {
@@ -46,17 +36,17 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
   /** Newest first. */
   async function queryPrincipal({ key, after, limit }: { key: string; after: string | undefined; limit: number }) {
     const { indexName, partitionKey, sortKey } = taskTable.principals;
-    const command = new QueryCommand({
+    const input = {
       TableName: table,
       IndexName: indexName,
+      Limit: limit,
+      ScanIndexForward: false,
       KeyConditionExpression: "#key = :key AND #sortKey < :after",
       ExpressionAttributeNames: { "#key": partitionKey, "#sortKey": sortKey },
       // Sort keys begin with a digit, so all of them are before this one.
       ExpressionAttributeValues: { ":key": { S: key }, ":after": { S: after ?? ":" } },
-      ScanIndexForward: false,
-      Limit: limit,
-    });
-    const { Items = [], LastEvaluatedKey } = await client.send(command, callLimits({ signal }));
+    };
+    const { Items = [], LastEvaluatedKey } = await client.call("Query", input, { signal });
     const entries = Items.map((entry) => ({ id: entry.id?.S ?? "", position: entry[sortKey]?.S ?? "" }));
     return { entries, after: entries.at(-1)?.position ?? "", isLast: LastEvaluatedKey === undefined };
   }
@@ -67,14 +57,14 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
     const isNewestFirst = index === "principal";
     const input = {
       TableName: table,
-      ConsistentRead: true,
-      FilterExpression: "#index = :key",
       ProjectionExpression: "#id, #position",
+      FilterExpression: "#index = :key",
       ExpressionAttributeNames: { "#index": index, "#id": taskTable.partitionKey, "#position": sortKey },
       ExpressionAttributeValues: { ":key": { S: key } },
+      ConsistentRead: true,
     };
     const all: IndexEntry[] = [];
-    for await (const { Items = [] } of paginateScan({ client }, input, callLimits({ signal })))
+    for await (const { Items = [] } of readPages(client, { operation: "Scan", input }, { signal }))
       for (const item of Items) all.push({ id: item.id?.S ?? "", position: item[sortKey]?.S ?? "" });
     const isAhead = (position: string) => after === undefined || (isNewestFirst ? position < after : position > after);
     const entries = all
@@ -105,50 +95,53 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
       const writer = randomUUID();
       created += 1;
       const position = formatPosition({ nowMs: now(), count: created, id: writer });
-      const command = new PutItemCommand({
+      const input: PutItemInput = {
         TableName: table,
         Item: { id: { S: item.id }, position: { S: position }, ...toRecordAttributes({ item: stored, writer }) },
         ConditionExpression: "attribute_not_exists(id) OR expiresAtMs <= :now",
         ExpressionAttributeValues: { ":now": { N: String(now()) } },
         ReturnValuesOnConditionCheckFailure: "ALL_OLD",
-      });
-      return (await isWritten({ writer, write: () => client.send(command, callLimits({ signal })) }))
-        ? stored
-        : undefined;
+      };
+      return (await isWritten({ writer, write: () => client.call("PutItem", input, { signal }) })) ? stored : undefined;
     },
 
     async replace({ item }) {
       const stored = { ...item, revision: item.revision + 1 };
       const writer = randomUUID();
-      const command = new UpdateItemCommand({
+      const { UpdateExpression, ExpressionAttributeNames, ExpressionAttributeValues } = updateTo(
+        toRecordAttributes({ item: stored, writer }),
+      );
+      const input: UpdateItemInput = {
         TableName: table,
         Key: { id: { S: item.id } },
-        ...updateTo(toRecordAttributes({ item: stored, writer })),
+        UpdateExpression,
         ConditionExpression: "#revision = :stored AND #expiresAtMs > :now",
+        ExpressionAttributeNames,
+        ExpressionAttributeValues: {
+          ...ExpressionAttributeValues,
+          ":stored": { N: String(item.revision) },
+          ":now": { N: String(now()) },
+        },
         ReturnValuesOnConditionCheckFailure: "ALL_OLD",
-      });
-      Object.assign(command.input.ExpressionAttributeValues ?? {}, {
-        ":stored": { N: String(item.revision) },
-        ":now": { N: String(now()) },
-      });
-      return (await isWritten({ writer, write: () => client.send(command, callLimits({ signal })) }))
+      };
+      return (await isWritten({ writer, write: () => client.call("UpdateItem", input, { signal }) }))
         ? stored
         : undefined;
     },
 
     async remove({ id, revision }) {
-      const command = new DeleteItemCommand({
+      const input = {
         TableName: table,
         Key: { id: { S: id } },
         ConditionExpression: "attribute_not_exists(id) OR #revision = :revision OR expiresAtMs <= :now",
         ExpressionAttributeNames: { "#revision": "revision" },
         ExpressionAttributeValues: { ":revision": { N: String(revision) }, ":now": { N: String(now()) } },
-      });
+      };
       try {
-        await client.send(command, callLimits({ signal }));
+        await client.call("DeleteItem", input, { signal });
         return true;
       } catch (error) {
-        if (error instanceof ConditionalCheckFailedException) return false;
+        if (readConditionFailure(error) !== undefined) return false;
         throw error;
       }
     },
@@ -201,7 +194,7 @@ function updateTo(attributes: RecordAttributes) {
 }
 
 /**
- * Returns false if the condition failed. If the SDK repeated a write that was already stored, the condition fails on our own write, which
+ * Returns false if the condition failed. If the client repeated a write that was already stored, the condition fails on our own write, which
  * has our token and counts as written.
  */
 async function isWritten({ writer, write }: { writer: string; write: () => Promise<unknown> }): Promise<boolean> {
@@ -209,12 +202,11 @@ async function isWritten({ writer, write }: { writer: string; write: () => Promi
     await write();
     return true;
   } catch (error) {
-    if (error instanceof ConditionalCheckFailedException) return error.Item?.writer?.S === writer;
-    throw error;
+    const failure = readConditionFailure(error);
+    if (failure === undefined) throw error;
+    return failure.Item?.writer?.S === writer;
   }
 }
-
-export type RecordAttributes = Record<string, AttributeValue>;
 
 /** The keys of listings. A replace removes those that the item no longer has. */
 const listingAttributes = ["thread", "principal", "state"] as const satisfies readonly StoreIndex[];
