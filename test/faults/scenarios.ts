@@ -28,8 +28,8 @@ export const scenarios: readonly Scenario[] = [
     story: "told",
     engine: "sqlite",
     faults: [
-      { point: "queue.send", about: "wake 2 of #1", kind: "lost" },
-      { point: "store.get", about: "task #1 waiting with lease", times: 13, kind: "lost" },
+      { point: "queue.send", about: "wake 5 of #1", kind: "lost" },
+      { point: "store.get", about: "task #1 waiting with lease", times: 4, kind: "lost" },
     ],
   },
   {

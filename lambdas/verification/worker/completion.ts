@@ -52,11 +52,10 @@ function isAbandoned(task: Task, nowMs: number): boolean {
   return task.state === "delivering" && task.lease !== undefined && !isHeld(task, nowMs);
 }
 
-/** True if the planned poll comes no later than one for this push could. One whose time has passed may have found no slot. */
+/** True if the planned poll comes no later than one for this push could. */
 function isPolledSoon(task: Task, nowMs: number): boolean {
   const { nextPollAtMs = Number.POSITIVE_INFINITY } = task.wait ?? {};
-  const restMs = nextPollAtMs - nowMs;
-  return !isHeld(task, nowMs) && isRecent(task, nowMs) && restMs > 0 && restMs <= pollGapMs;
+  return !isHeld(task, nowMs) && isRecent(task, nowMs) && nextPollAtMs - nowMs <= pollGapMs;
 }
 
 /** True if a worker acts on the task. */

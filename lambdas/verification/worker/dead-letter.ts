@@ -7,8 +7,7 @@ import { salvageTask } from "../task/recovery.ts";
 import { afterDeadLetterMs, maxAgeMs } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
 import { causeKindOf } from "./data-failures.ts";
-import { deferUntilLeaseEnds, soonAgainMs } from "./held-lease.ts";
-import { type ActlessOptions, runStep } from "./run-step.ts";
+import { type ActlessOptions, deferUntilLeaseEnds, runStep, soonAgainMs } from "./run-step.ts";
 
 type DeadLetter = { message: QueueMessage; signal: AbortSignal | undefined; keep: () => Promise<void> };
 

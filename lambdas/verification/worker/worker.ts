@@ -6,8 +6,7 @@ import { type AskMessage, parseQueueMessage, type TaskMessage, toWakeSeq } from 
 import { queueGroupOf, receivedTask, type Task } from "../task/task.ts";
 import { createHandleCompletion } from "./completion.ts";
 import { createHandleDeadLetter } from "./dead-letter.ts";
-import { deferUntilLeaseEnds, soonAgainMs } from "./held-lease.ts";
-import { createLease, type RunAct, runStep, type WorkerOptions } from "./run-step.ts";
+import { createLease, deferUntilLeaseEnds, type RunAct, runStep, soonAgainMs, type WorkerOptions } from "./run-step.ts";
 
 type Incoming = { body: string; signal?: AbortSignal };
 
@@ -79,13 +78,9 @@ async function handleMessage(
     return log.debug("lease_held", { seq, delay_ms: copy.delayMs });
   }
   const resumed = created === undefined && task.lease !== undefined;
-  const isWake = message.type === "wake";
-  const event: TaskEvent = { type: eventTypes[message.type], nowMs, resumed, ...(isWake && { polls: message.polls }) };
-  // A copy of a wake-up, and one of a completion push, claim the lease first, so that of many with one number one is worked at.
-  const mayLook = isWake && message.early === undefined && !resumed;
+  const event: TaskEvent = { type: eventTypes[message.type], nowMs, resumed };
   const policy = { ...options.policy, zoneSecret: await options.zoneSecret() };
-  const begun = { task, lease: created?.lease, event, seq, mayLook, nowMs, signal };
-  if (await runStep({ ...options, policy }, begun)) return;
+  if (await runStep({ ...options, policy }, { task, lease: created?.lease, event, seq, nowMs, signal })) return;
   // Another worker was first. The message is handled again with the record that the other one saved.
   await queue.send({ body: JSON.stringify(message), delayMs: soonAgainMs, group });
   log.debug("claim_lost", { seq });

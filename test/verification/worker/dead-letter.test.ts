@@ -110,7 +110,7 @@ describe("a dead letter of a task at work", () => {
   it("is kept for an operator", async () => {
     const world = await buriedAfter(polled);
     expect(world.archive.map((body) => JSON.parse(body))).toEqual([
-      { type: "wake", requestId: ask.requestId, seq: 1, polls: 1 },
+      { type: "wake", requestId: ask.requestId, seq: polled },
     ]);
   });
 });
