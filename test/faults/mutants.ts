@@ -33,9 +33,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: "worker-lease",
     file: "lambdas/verification/worker/worker.ts",
-    find: "task.lease !== undefined && task.lease.untilMs > nowMs) {",
-    replace: "task.lease !== undefined && task.lease.untilMs > nowMs + 1e9) {",
-    story: "foreign",
+    find: "if (task.lease !== undefined && task.lease.untilMs > nowMs) {",
+    replace: "if (task.lease !== undefined && task.lease.untilMs > nowMs + 1e9) {",
+    story: "thread",
     engine: "aws",
   },
   {
@@ -105,14 +105,6 @@ export const mutants: readonly Mutant[] = [
     return savedFirst;
   }`,
     story: "sync",
-    engine: "sqlite",
-  },
-  {
-    name: "record-before-act",
-    file: "lambdas/verification/worker/run-step.ts",
-    find: "const isRepeatable = next === undefined || repeatableActs.has(next.type);",
-    replace: "const isRepeatable = true as boolean;",
-    story: "foreign",
     engine: "sqlite",
   },
   {

@@ -1,21 +1,22 @@
 /**
- * Runs one step of a task: claims its lease, runs the acts, sends the next wake-up and saves the record. A step that would follow at once
- * is run under the same lease, without a wake-up. The order survives a crash at any point.
+ * Runs one step of a task: claims its lease, runs the acts, sends the next wake-up and saves the record. The order survives a crash at any
+ * point. The errors and fallback texts that keep a task's broken data from blocking the queue are here too.
  */
 
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { ItemError } from "../../shared/engine/records.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
+import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Telemetry } from "../../shared/telemetry/telemetry.ts";
 import { noMetrics, noSpans, readTraceId, type SpanStart, type Spans } from "../../shared/telemetry/telemetry.ts";
 import type { Gate } from "../gate/gate.ts";
+import type { TaskText } from "../slack/messages/task-text.ts";
 import type { Act, TaskEffect, TaskEvent } from "../task/events.ts";
 import { next } from "../task/machine.ts";
 import type { TaskMessage } from "../task/messages.ts";
 import type { Policy } from "../task/routing.ts";
 import { type Transition, wake, withHistory } from "../task/step.ts";
-import { queueGroupOf, type Task } from "../task/task.ts";
-import { causeKindOf } from "./data-failures.ts";
+import { type AgentQuestion, queueGroupOf, type Task } from "../task/task.ts";
 import type { HandleButtonClick, HandleConversationOpened } from "./interactions.ts";
 import { countStep, createDeliverySpan, giveUpReason, recordTaskSpan } from "./step-metrics.ts";
 import type { Threads } from "./threads.ts";
@@ -65,13 +66,9 @@ export type ActlessOptions = Omit<
 
 type StepOptions = ActlessOptions & { runAct?: RunAct };
 
-type Lease = NonNullable<Task["lease"]>;
-
 type Claimed = {
-  /** The task as it was read, or as it was created. */
+  /** The task as it was read. */
   task: Task;
-  /** The lease with which the task was created. The step needs no claim then. */
-  lease?: Lease | undefined;
   event: TaskEvent;
   seq: number;
   nowMs: number;
@@ -82,50 +79,29 @@ type Claimed = {
  * Resolves to false if another worker was first. After the lease is claimed, every rejection is an InterruptedStep. Without `runAct` the
  * record notes the step's act (`owed`) for the worker that handles the next wake-up.
  */
-export async function runStep(options: StepOptions, claimed: Claimed): Promise<boolean> {
-  const { task, event, seq, nowMs, signal } = claimed;
-  const { lease = createLease(options, nowMs) } = claimed;
-  const step = takeStep(options, { task, event, atMs: nowMs });
-  // The record of a new task says already what a worker that finds it must know.
-  const isSaved = claimed.lease !== undefined && step.task === task;
-  const first = isSaved ? step : await saveStep(options, { before: task, step, lease });
-  if (first === undefined) return false;
-  reportStep(options, { ...first, before: task, operation: "save" });
+export async function runStep(options: StepOptions, { task, event, seq, nowMs, signal }: Claimed): Promise<boolean> {
+  const { store, leaseMs, newId } = options;
+  const lease = { owner: newId(), untilMs: nowMs + leaseMs };
+  const claim = ({ task: item }: Taken) => store.replace({ item: { ...item, lease } });
+  const owedIf = (taken: Taken) => (options.runAct === undefined ? owe(taken) : taken);
+  let first = owedIf(takeStep(options, { task, event, atMs: nowMs }));
+  const claimed = await claim(first).catch((thrown: unknown) => {
+    first = owedIf(takeFailedStep(options, { task, atMs: nowMs, thrown: itemErrorIn(thrown) }));
+    return claim(first);
+  });
+  if (claimed === undefined) return false;
+  reportStep(options, { ...first, before: task, task: claimed, operation: "save" });
   const spans = spansOf(options);
   try {
     await spans.within(createStepSpan(task, event, options.queueSystem), async () => {
-      const last = await runEffects(options, first, { lease, startedAtMs: nowMs, stop: signal });
-      const saved = last === undefined ? undefined : await finishStep(options, last, seq);
-      if (saved === undefined) options.log.warn("lease_lost", { ...idsOf(task), seq });
-      else recordTaskSpan({ spans, before: task, task: saved });
+      const last = await runEffects(options, { task: claimed, effects: first.effects }, signal);
+      const saved = await finishStep(options, last, seq);
+      if (saved !== undefined) recordTaskSpan({ spans, before: task, task: saved });
     });
   } catch (cause) {
     throw new InterruptedStep({ leaseUntilMs: lease.untilMs, cause });
   }
   return true;
-}
-
-export function createLease({ newId, leaseMs }: Pick<ActlessOptions, "newId" | "leaseMs">, nowMs: number): Lease {
-  return { owner: newId(), untilMs: nowMs + leaseMs };
-}
-
-/**
- * Stores a step before its act. If the record cannot be written, the task fails, and that is stored. Resolves to undefined if another
- * worker has changed the record.
- */
-async function saveStep(
-  options: StepOptions,
-  { before, step, lease }: { before: Task; step: Taken; lease: Lease },
-): Promise<Taken | undefined> {
-  const { store, runAct, now = Date.now } = options;
-  const owedIf = (taken: Taken) => (runAct === undefined ? owe(taken) : taken);
-  const save = ({ task }: Taken) => store.replace({ item: { ...task, lease } });
-  let taken = owedIf(step);
-  const saved = await save(taken).catch((thrown: unknown) => {
-    taken = owedIf(takeFailedStep(options, { task: before, atMs: now(), thrown: itemErrorIn(thrown) }));
-    return save(taken);
-  });
-  return saved && { ...taken, task: saved };
 }
 
 type Taken = Transition & { event: TaskEvent };
@@ -169,60 +145,24 @@ function itemErrorIn(thrown: unknown): ItemError {
   throw thrown;
 }
 
-/** The share of the lease after which no further step follows, so that each act has at least half of the lease. */
-const followShare = 0.4;
-/** The limit of steps that follow, in case a state leads to itself at once. */
-const maxFollowing = 12;
-
-/** Acts that can be repeated by a worker that finds the record from before the step, so that it need not be stored before them. */
-const repeatableActs: ReadonlySet<Act["type"]> = new Set(["prepare", "join_thread"]);
-
-/**
- * Runs acts until the machine returns none, and goes on with the step that a wake-up without a delay would begin, while there is time.
- * Each act's signal aborts before the lease ends. Resolves to undefined if the lease had ended and another worker has gone on.
- */
-async function runEffects(
-  options: StepOptions,
-  first: Transition,
-  { lease, startedAtMs, stop }: { lease: Lease; startedAtMs: number; stop: AbortSignal | undefined },
-): Promise<Transition | undefined> {
+/** Runs acts until the machine returns none. Each act's signal aborts before the lease ends. */
+async function runEffects(options: StepOptions, first: Transition, stop: AbortSignal | undefined): Promise<Transition> {
   const { runAct, leaseMs, now = Date.now } = options;
   if (runAct === undefined) return first;
   const spans = spansOf(options);
   const deadline = AbortSignal.timeout(Math.floor(leaseMs * 0.9));
   const signal = stop === undefined ? deadline : AbortSignal.any([stop, deadline]);
-  const hasTime = () => !signal.aborted && now() - startedAtMs <= leaseMs * followShare;
   let { task, effects } = first;
-  let following = 0;
-  for (;;) {
+  for (let act = effects.find(isAct); act !== undefined; act = effects.find(isAct)) {
+    const request = { act, task, signal };
+    const result = await (act.type === "deliver" ? runDelivery(spans, runAct, request) : runAct(request));
     const before = task;
-    const act = effects.find(isAct);
-    if (act !== undefined) {
-      const request = { act, task, signal };
-      const result = await (act.type === "deliver" ? runDelivery(spans, runAct, request) : runAct(request));
-      const step = takeStep(options, { task, event: result, atMs: now() });
-      ({ task, effects } = step);
-      reportStep(options, { ...step, before, operation: act.type });
-      continue;
-    }
-    if (effects.some((effect) => effect.type === "stop_session")) await runAct.stopSession({ task, signal });
-    if (!isAtOnce(effects) || !hasTime() || following === maxFollowing) return { task, effects };
-    following += 1;
-    const event: TaskEvent = { type: "woken", nowMs: now(), resumed: false };
-    const step = takeStep(options, { task, event, atMs: event.nowMs });
-    const next = step.effects.find(isAct);
-    const isRepeatable = next === undefined || repeatableActs.has(next.type);
-    const saved = isRepeatable ? step : await saveStep(options, { before, step, lease });
-    if (saved === undefined) return undefined;
-    ({ task, effects } = saved);
-    reportStep(options, { ...saved, before, operation: "save" });
+    const step = takeStep(options, { task, event: result, atMs: now() });
+    ({ task, effects } = step);
+    reportStep(options, { ...step, before, operation: act.type });
   }
-}
-
-/** True if nothing has to wait before the next step. */
-function isAtOnce(effects: readonly TaskEffect[]): boolean {
-  const [only] = effects;
-  return effects.length === 1 && only?.type === "wake" && only.delayMs === 0 && !only.jitterMs;
+  if (effects.some((effect) => effect.type === "stop_session")) await runAct.stopSession({ task, signal });
+  return { task, effects };
 }
 
 function runDelivery(spans: Spans, runAct: RunAct, request: ActRequest): Promise<TaskEvent> {
@@ -243,7 +183,7 @@ async function finishStep(
   { task, effects }: Transition,
   seq: number,
 ): Promise<Task | undefined> {
-  const { store, queue, now = Date.now, random = Math.random } = options;
+  const { store, queue, log, now = Date.now, random = Math.random } = options;
   const next = { body: JSON.stringify({ type: "wake", requestId: task.id, seq: seq + 1 }), group: queueGroupOf(task) };
   const wake = effects.find((effect) => effect.type === "wake");
   if (wake !== undefined) {
@@ -259,6 +199,7 @@ async function finishStep(
     if (kept !== undefined) reportStep(options, { ...failed, before: rest, operation: "save" });
     return kept;
   });
+  if (saved === undefined) log.warn("lease_lost", { ...idsOf(task), seq });
   return saved;
 }
 
@@ -313,6 +254,72 @@ function createStepSpan(task: Task, event: TaskEvent, system: QueueSystem | unde
       "sekisho.state": task.state,
     },
   };
+}
+
+/** Sekisho's own pure code failed on a task's data. Unlike a failure of a service, every retry would fail too. */
+class PureStepError extends Error {
+  constructor(cause: unknown) {
+    super("Pure code failed on the data of a task.", { cause });
+    this.name = "PureStepError";
+  }
+}
+
+/** Turns every error of `run` into a PureStepError. */
+export function pureStep<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (cause) {
+    throw new PureStepError(cause);
+  }
+}
+
+/**
+ * True if the task's data caused the error, so that every retry would fail. A stack or a text that grew too long counts too; the message is
+ * checked because V8 also throws a RangeError for a shortage of memory, which is temporary. An ItemError of an act does not count, because
+ * it belongs to another record, such as the allowlist, which may be repaired.
+ */
+export function isDataFailure(thrown: unknown): boolean {
+  if (thrown instanceof PureStepError) return true;
+  return thrown instanceof RangeError && /call stack|string length|array length/i.test(thrown.message);
+}
+
+/** The class of the underlying error for the log, never its message. */
+export function causeKindOf(thrown: unknown): string {
+  const cause = thrown instanceof PureStepError || thrown instanceof ItemError ? thrown.cause : thrown;
+  return errorKind(cause);
+}
+
+/**
+ * Wraps the texts for people so that broken data cannot make them fail. A placeholder, question, opening or status that cannot be shown
+ * with the task's texts is shown without them. An outcome has no such fallback: it throws a PureStepError, and the task machine
+ * replaces it.
+ */
+export function createSafeText(text: TaskText): TaskText {
+  return {
+    placeholder: (task) => withFallback(text.placeholder, task, withoutTexts(task)),
+    question: ({ task, nowMs }) => withFallback(text.question, { task, nowMs }, { task: withoutTexts(task), nowMs }),
+    opening: (task) => withFallback(text.opening, task, withoutTexts(task)),
+    status: (task) => withFallback(text.status, task, withoutTexts(task)),
+    parts: (task) => pureStep(() => text.parts(task)),
+    replaced: text.replaced,
+    buttonClickRefused: text.buttonClickRefused,
+  };
+}
+
+function withFallback<A, R>(show: (about: A) => R, about: A, fallback: A): R {
+  try {
+    return show(about);
+  } catch {
+    return pureStep(() => show(fallback));
+  }
+}
+
+function withoutTexts({ progress: _, question, message, ...task }: Task): Task {
+  return { ...task, message: { ...message, text: "" }, ...(question && { question: withoutText(question) }) };
+}
+
+function withoutText({ answer, ...question }: AgentQuestion): AgentQuestion {
+  return { ...question, prompt: "", options: [], ...(answer && { answer: { ...answer, text: undefined } }) };
 }
 
 /** A step failed after it had claimed the lease. No worker can go on before the lease ends, so its message need not come earlier. */

@@ -32,42 +32,6 @@ describe("the worker", () => {
     expect(world.records.get(ask.requestId)?.lease).toBeUndefined();
   });
 
-  it("goes on with the next step under the same lease while nothing has to wait: only the cleanup gets a message", async () => {
-    const leases = new Set<string | undefined>();
-    const world = createWorld({
-      fate({ party }) {
-        if (party === "slack" || party === "host") leases.add(world.records.get(ask.requestId)?.lease?.owner);
-        return "ok";
-      },
-    });
-    await world.deliver(ask).run({ maxSteps: 1 });
-    expect(world.answers()).toEqual(["A checkpoint."]);
-    expect(world.sends()).toBe(1);
-    expect([...leases]).toEqual([expect.stringMatching(/./)]);
-    expect(world.records.get(ask.requestId)?.lease).toBeUndefined();
-  });
-
-  it.each([
-    { passed: 0.3, sends: 0 },
-    { passed: 0.5, sends: 1 },
-  ])(
-    "ends a step with a wake-up once too little of the lease is left: after $passed of it",
-    async ({ passed, sends }) => {
-      let before: number | undefined;
-      const world = createWorld({
-        fate({ name }) {
-          if (name === "post") world.pass(passed * 60_000);
-          if (name === "execute_task") before ??= world.sends();
-          return "ok";
-        },
-      });
-      await world.deliver(ask).run();
-      expect(before).toBe(sends);
-      expect(world.answers()).toEqual(["A checkpoint."]);
-      expect(world.starts).toHaveLength(1);
-    },
-  );
-
   it("answers ten deliveries of the same message once", async () => {
     const world = createWorld({ pollsUntilDone: 3 });
     for (let i = 0; i < 10; i++) world.deliver({ ...ask, receivedAtMs: ask.receivedAtMs + i });
@@ -210,7 +174,7 @@ describe("the worker", () => {
     expect(world.posts).toEqual([]);
   });
 
-  it("never lets a dead letter replace an outcome that is known, or may yet come", async () => {
+  it("turns a dead letter into a failure in words, and never replaces an outcome that is known", async () => {
     const buriedAt = async (maxSteps: number) => {
       const world = await runWorld({ pollsUntilDone: 5 }, { maxSteps });
       await world.buryAll();
@@ -219,18 +183,9 @@ describe("the worker", () => {
       expect(world.starts.length).toBeLessThanOrEqual(1);
       return world.answers()[0];
     };
-    for (const steps of [0, 1, 2, 3, 5, 6, 7]) expect(await buriedAt(steps)).toBe("A checkpoint.");
-  });
-
-  it("turns the dead letter of a task that cannot be announced into a failure in words", async () => {
-    let isAway = true;
-    const world = createWorld({ fate: ({ party }) => (isAway && party === "slack" ? "refused" : "ok") });
-    await world.deliver(ask).run({ maxSteps: 2 });
-    await world.buryAll();
-    isAway = false;
-    await world.run();
-    expect(world.answers()).toEqual([expect.stringContaining('"reason":"internal"')]);
-    expect(world.starts).toEqual([]);
+    expect(await buriedAt(0)).toBe("A checkpoint.");
+    expect(await buriedAt(1)).toContain('"reason":"internal"');
+    for (const steps of [2, 3, 5, 7, 8]) expect(await buriedAt(steps)).toBe("A checkpoint.");
   });
 
   it("sends its messages in the turn of the task's workspace and destination", async () => {
