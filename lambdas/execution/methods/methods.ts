@@ -116,6 +116,7 @@ export function createMethods({ tasks, syncBudgetMs, pollAfterMs, isStopping, ne
     /** Returns the task's state. With `wait_ms`, waits until its state or progress changes. */
     async get_task({ params: { task_id: taskId, request_id: requestId, wait_ms: timeoutMs = 0 }, caller }) {
       const task = await tasks.find({ principal: caller.principal, taskId, requestId });
+      if (timeoutMs === 0) return taskResult({ task, pollAfterMs });
       const describe = ({ state, progress }: ExecutionTask) => JSON.stringify([state, progress]);
       const before = describe(task);
       const latest = await tasks.wait({ task, until: (seen) => describe(seen) !== before, timeoutMs });
