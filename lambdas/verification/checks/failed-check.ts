@@ -86,7 +86,7 @@ function networkText({ code, address }: { code: string; address: string }): stri
   if (code === "ENOTFOUND") return `There is no host ${host}: check the url, or this machine's DNS.`;
   if (code.startsWith("EAI_")) return `DNS does not answer for ${host}: check this machine's network.`;
   if (code === "ECONNREFUSED") return `Nobody listens at ${host}: is it started, and is the port right?`;
-  if (/^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EADDRNOTAVAIL)$/.test(code)) {
+  if (/^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/.test(code)) {
     return `${host} cannot be reached (${code}). Is there a firewall, a VPN or a proxy?`;
   }
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return `The certificate of ${host} is for another name.`;

@@ -79,6 +79,7 @@ describe("why nothing came back from a destination", () => {
     ["EAI_AGAIN", "DNS does not answer for far.example:8443"],
     ["ECONNREFUSED", "Nobody listens at far.example:8443"],
     ["EHOSTUNREACH", "far.example:8443 cannot be reached (EHOSTUNREACH)"],
+    ["UND_ERR_CONNECT_TIMEOUT", "far.example:8443 cannot be reached (UND_ERR_CONNECT_TIMEOUT)"],
     ["ERR_TLS_CERT_ALTNAME_INVALID", "is for another name"],
     ["CERT_HAS_EXPIRED", "is not trusted (CERT_HAS_EXPIRED)"],
     ["DEPTH_ZERO_SELF_SIGNED_CERT", "is not trusted"],
