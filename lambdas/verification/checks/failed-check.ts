@@ -86,7 +86,7 @@ function networkText({ code, address }: { code: string; address: string }): stri
   if (code === "ENOTFOUND") return `DNS has no entry for ${host}. Check the url and the DNS settings.`;
   if (code.startsWith("EAI_")) return `The DNS lookup for ${host} failed (${code}). Check the network.`;
   if (code === "ECONNREFUSED") return `Nothing is listening at ${host}. Check that it is running, and check the port.`;
-  if (/^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EADDRNOTAVAIL)$/.test(code)) {
+  if (/^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/.test(code)) {
     return `${host} cannot be reached (${code}). Check the firewall, the VPN and the proxy.`;
   }
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID")

@@ -80,6 +80,7 @@ describe("why nothing came back from a destination", () => {
     ["ECONNREFUSED", "Nothing is listening at far.example:8443"],
     ["EHOSTUNREACH", "far.example:8443 cannot be reached (EHOSTUNREACH)"],
     ["ERR_TLS_CERT_ALTNAME_INVALID", "is for another host name"],
+    ["UND_ERR_CONNECT_TIMEOUT", "far.example:8443 cannot be reached (UND_ERR_CONNECT_TIMEOUT)"],
     ["CERT_HAS_EXPIRED", "is not trusted (CERT_HAS_EXPIRED)"],
     ["DEPTH_ZERO_SELF_SIGNED_CERT", "is not trusted"],
     ["EPROTO", "TLS handshake with far.example:8443 failed (EPROTO)"],
