@@ -33,9 +33,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: "worker-lease",
     file: "lambdas/verification/worker/worker.ts",
-    find: "task.lease !== undefined && task.lease.untilMs > nowMs) {",
-    replace: "task.lease !== undefined && task.lease.untilMs > nowMs + 1e9) {",
-    story: "foreign",
+    find: "if (task.lease !== undefined && task.lease.untilMs > nowMs) {",
+    replace: "if (task.lease !== undefined && task.lease.untilMs > nowMs + 1e9) {",
+    story: "thread",
     engine: "aws",
   },
   {
@@ -97,30 +97,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: "wake-before-save",
     file: "lambdas/verification/worker/run-step.ts",
-    find: `    await queue.send({ ...next, delayMs: toDelayMs(options, effects) });
+    find: `    await queue.send({ ...next, delayMs });
   }`,
     replace: `    const { lease: _held, ...free } = task;
     const savedFirst = await store.replace({ item: { ...free, wakeSeq: seq + 1 } });
-    await queue.send({ ...next, delayMs: toDelayMs(options, effects) });
+    await queue.send({ ...next, delayMs });
     return savedFirst;
   }`,
     story: "sync",
-    engine: "sqlite",
-  },
-  {
-    name: "record-before-act",
-    file: "lambdas/verification/worker/run-step.ts",
-    find: "const isRepeatable = next.effects.every((effect) => !isAct(effect) || repeatableActs.has(effect.type));",
-    replace: "const isRepeatable = true as boolean;",
-    story: "foreign",
-    engine: "sqlite",
-  },
-  {
-    name: "claim-after-look",
-    file: "lambdas/verification/worker/run-step.ts",
-    find: "} else if (hold.lease === undefined && !looks.has(act.type)) {",
-    replace: "} else if (hold.lease === undefined && looks.size === 0) {",
-    story: "told",
     engine: "sqlite",
   },
   {

@@ -17,7 +17,6 @@ import {
   onDelivered,
   onDeliveryFailed,
   onGivenUpNotCanceled,
-  onLeftoversFound,
   onShareRefused,
   onThreadLeft,
   onThreadOpened,
@@ -52,7 +51,7 @@ import {
   onWokenQueued,
   onWokenReceived,
 } from "./unsent.ts";
-import { onAnsweredWaiting, onBusyWaiting, onPollFailed, onProgressShown, onWokenWaiting } from "./waiting.ts";
+import { onAnsweredWaiting, onPollFailed, onProgressShown, onWokenWaiting } from "./waiting.ts";
 
 type Handlers = {
   readonly [E in TaskEvent["type"]]?: (task: Task, event: EventOf<E>, policy: Policy) => Transition;
@@ -107,7 +106,7 @@ const handlersOf: { readonly [P in Phase]: Handlers } = {
     answered: onAnsweredWaiting,
     progress_shown: onProgressShown,
     call_failed: onPollFailed,
-    busy: onBusyWaiting,
+    busy: onBusy,
   },
   asking: {
     woken: onWokenAsking,
@@ -142,7 +141,6 @@ const handlersOf: { readonly [P in Phase]: Handlers } = {
     woken: onWokenDone,
     thread_left: onThreadLeft,
     cleaned_up: onCleanedUp,
-    leftovers_found: onLeftoversFound,
     slack_failed: onCleanupFailed,
     redriven: onRedrivenDone,
     canceled: onCallOverDone,

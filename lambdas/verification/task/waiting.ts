@@ -13,7 +13,6 @@ import {
   isEndOfTask,
   isPastDeadline,
   maxAttempts,
-  onBusy,
   requestCancel,
   resetFailures,
   retryUnread,
@@ -37,15 +36,11 @@ const maxTextLength = 1000;
 /** The longest gap before the next poll of a task whose last poll brought news. */
 const newsGapMs = 30_000;
 
-export function onWokenWaiting(
-  task: Task,
-  { nowMs, resumed, polls: carried = 0 }: EventOf<"woken">,
-  policy: Policy,
-): Transition {
+export function onWokenWaiting(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
   // A worker that died may have begun a stream.
   const known = resumed ? markStreamInDoubt(task, policy) : task;
   if (isPastDeadline(task, nowMs - graceMs)) return requestCancel(known, "deadline");
-  const wait = { ...waitOf(task), polls: Math.max(waitOf(task).polls, carried) + 1, polledAtMs: nowMs };
+  const wait = { ...waitOf(task), polls: waitOf(task).polls + 1, polledAtMs: nowMs };
   return { task: { ...known, wait }, effects: [{ type: "poll", by: "task_id" }] };
 }
 
@@ -54,30 +49,7 @@ export function onAnsweredWaiting(entered: Task, { nowMs, result }: EventOf<"ans
   if (result.status === "success") return setAnswer(task, result);
   if (result.status === "input_required") return startAsking(task, { result, nowMs, policy });
   const accepted = withCall(resetFailures(task), { taskId: result.task_id });
-  const step = goOnWaiting(accepted, { result, nowMs, policy });
-  const isNothingNew = isSameCall(entered, accepted) && step.task.progress === entered.progress;
-  return isNothingNew ? withCarriedPolls(step) : step;
-}
-
-/** True if the poll says of the call what the record says. */
-function isSameCall(before: Task, after: Task): boolean {
-  const hasFailed = before.attempts > 0 || (before.nonTransientFailures ?? 0) > 0;
-  return !hasFailed && before.call?.taskId === after.call?.taskId && before.call?.isSessionNew === undefined;
-}
-
-/** Every so many polls the record is stored all the same. Then a wake-up that came twice, and polls twice since, is dropped. */
-const storedEveryPolls = 10;
-
-/** Lets the wake-up carry the number of polls, because the record need not change. */
-function withCarriedPolls({ task, effects }: Transition): Transition {
-  const { polls } = waitOf(task);
-  if (polls % storedEveryPolls === 0) return { task, effects };
-  return { task, effects: effects.map((effect) => (effect.type === "wake" ? { ...effect, polls } : effect)) };
-}
-
-/** No slot was free for the poll. */
-export function onBusyWaiting(task: Task, event: EventOf<"busy">): Transition {
-  return withCarriedPolls(onBusy(task, event));
+  return goOnWaiting(accepted, { result, nowMs, policy });
 }
 
 /** Shows new progress if the last edit is long enough ago, and schedules the next poll. */

@@ -15,12 +15,11 @@ import { installationOf, type Task, type TaskOutcome, threadRefOf } from "../tas
 import { maxContextTries } from "../task/unsent.ts";
 import type { UsageHistory } from "../usage/entry.ts";
 import { createCallRunner, type ExecutionCall } from "./calls.ts";
-import { causeKindOf, isDataFailure, pureStep } from "./data-failures.ts";
-import { cleanUpThread, deliver, hasLeftovers, openThread } from "./deliver.ts";
+import { cleanUpThread, deliver, openThread } from "./deliver.ts";
 import { type Indicators, isSlackError, markReceived, messagesFromTask, ownPostsOrKnown } from "./own-posts.ts";
 import type { Notify } from "./questions.ts";
 import { askQuestion, type Questions, showQuestion } from "./questions.ts";
-import type { ActRequest, RunAct } from "./run-step.ts";
+import { type ActRequest, causeKindOf, isDataFailure, pureStep, type RunAct } from "./run-step.ts";
 import { showProgress } from "./show-progress.ts";
 import type { Threads } from "./threads.ts";
 
@@ -100,8 +99,6 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
         return { type: "uploaded", index: act.index, ...(await files.upload({ task, index: act.index, signal })) };
       case "deliver":
         return { type: await deliver({ ...request, reconcile: act.reconcile, nowMs: now() }) };
-      case "check_thread":
-        return { type: (await hasLeftovers({ ...request, nowMs: now() })) ? "leftovers_found" : "cleaned_up" };
       case "clean_up":
         await cleanUpThread({ ...request, nowMs: now() });
         return { type: "cleaned_up" };

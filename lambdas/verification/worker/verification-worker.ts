@@ -19,11 +19,10 @@ import { threadSchema } from "../task/thread.ts";
 import { createUsageHistory, parseHistoryEntry } from "../usage/entry.ts";
 import { createZoneSecret, parseZoneSecret } from "../zone-secret.ts";
 import { createNotify, createRunAct } from "./acts.ts";
-import { createSafeText } from "./data-failures.ts";
 import { createHandleButtonClick, createHandleConversationOpened } from "./interactions.ts";
 
 import { createQuestions } from "./questions.ts";
-import type { Observation, QueueSystem } from "./run-step.ts";
+import { createSafeText, type Observation, type QueueSystem } from "./run-step.ts";
 import { createThreads } from "./threads.ts";
 import { createWorker, type Worker } from "./worker.ts";
 

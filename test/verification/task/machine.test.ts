@@ -37,7 +37,7 @@ describe("the stories of a task", () => {
       ["wake"],
       ["deliver"],
       ["wake"],
-      ["check_thread"],
+      ["clean_up"],
       [],
     ]);
     expect(task).toMatchObject({ state: "done", cleanupDone: true });

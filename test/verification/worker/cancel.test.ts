@@ -162,7 +162,7 @@ describe("canceling", () => {
         return "ok";
       },
     });
-    world.deliver(ask);
+    await world.deliver(ask).run({ maxSteps: 2 });
     const sending = world.handleDue();
     await started.promise;
     world.cancel(ask.requestId);
