@@ -59,7 +59,7 @@ export function listColdFunctions(awsUrl: string) {
           createSqsRecord(JSON.stringify({ ...sampleAsk({ team }), receivedAtMs: Date.now() }), { arn: queueArn }),
         ],
       }),
-      isExpected: (answer: string) => answer.trim() === '{"batchItemFailures":[]}',
+      isExpected: (answer: string) => answer === '{"batchItemFailures":[]}',
     },
     executionUrl: {
       env,

@@ -12,15 +12,17 @@ export type ColdStart = {
   isExpected: (answer: string) => boolean;
 };
 
-/** Milliseconds. Rejects where the answer is not the expected one. */
-export async function startCold({ file, event, env: given, isExpected }: ColdStart): Promise<number> {
+/** `processorMs` is the processor time of the process. Rejects where the answer is not the expected one. */
+export async function startCold(start: ColdStart): Promise<{ tookMs: number; processorMs: number }> {
+  const { file, event, env: given, isExpected } = start;
   const env = { ...given, BENCH_BUNDLE: file, BENCH_EVENT: JSON.stringify(event) };
   const startMs = performance.now();
   const child = spawn(process.execPath, [bootstrap], { env, stdio: ["ignore", "pipe", "inherit"], timeout: timeoutMs });
-  const [answer] = await once(child.stdout, "data");
+  const [data] = await once(child.stdout, "data");
   const tookMs = performance.now() - startMs;
   child.kill();
   await once(child, "exit");
-  if (!isExpected(String(answer))) throw new Error(`${file} answered ${answer}`);
-  return tookMs;
+  const { answer, processorMs } = JSON.parse(String(data));
+  if (!isExpected(answer)) throw new Error(`${file} answered ${answer}`);
+  return { tookMs, processorMs };
 }
