@@ -25,8 +25,11 @@ let count = 0;
 describe.each(places)("sekisho tasks at $name", ({ open }) => {
   let place: TestPlace;
   let channel: string;
+  // One for all: a store keeps the order of the records that it creates within a millisecond.
+  let taskStore: ReturnType<typeof openStore>;
   beforeAll(async () => {
     place = await open();
+    taskStore = openStore();
   });
   afterAll(() => place.close());
   beforeEach(() => {
@@ -37,7 +40,8 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
   const nowMs = Date.now();
   const idOf = (number: number) =>
     `${String(count).padStart(4, "0")}${String(number).padStart(4, "0")}-0000-5000-8000-000000000000`;
-  const store = () => place.engine.taskStore({ parse: (json) => taskSchema.parse(json) });
+  const openStore = () => place.engine.taskStore({ parse: (json) => taskSchema.parse(json) });
+  const store = () => taskStore;
 
   async function stored(changes: Partial<Task> = {}): Promise<Task> {
     const task = sampleTask({ receivedAtMs: nowMs - 60_000, expiresAtMs: nowMs + 3600_000, id: idOf(1), ...changes });
