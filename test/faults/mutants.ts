@@ -65,8 +65,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "usage-history",
     file: "lambdas/verification/worker/acts.ts",
-    find: "        await usageHistory.note({ task });",
-    replace: "        void usageHistory.note({ task }).catch(() => {});",
+    find: "    else join({ writes, stored: () => leaving?.stored(), alone });",
+    replace: "    else void alone().catch(() => {});",
     story: "sync",
     engine: "aws",
   },
@@ -100,7 +100,7 @@ export const mutants: readonly Mutant[] = [
     find: `    await queue.send({ ...next, delayMs: toDelayMs(options, effects) });
   }`,
     replace: `    const { lease: _held, ...free } = task;
-    const savedFirst = await store.replace({ item: { ...free, wakeSeq: seq + 1 } });
+    const savedFirst = await replaceWith(store, hold, { ...free, wakeSeq: seq + 1 });
     await queue.send({ ...next, delayMs: toDelayMs(options, effects) });
     return savedFirst;
   }`,
@@ -114,6 +114,14 @@ export const mutants: readonly Mutant[] = [
     replace: "const isRepeatable = true as boolean;",
     story: "foreign",
     engine: "sqlite",
+  },
+  {
+    name: "refused-writes-alone",
+    file: "lambdas/verification/worker/run-step.ts",
+    find: "    await joint.alone();",
+    replace: "",
+    story: "thread",
+    engine: "aws",
   },
   {
     name: "claim-after-look",

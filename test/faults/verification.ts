@@ -23,6 +23,7 @@ import { type HistoryEntry, parseHistoryEntry } from "../../lambdas/verification
 import { createVerificationWorker } from "../../lambdas/verification/worker/verification-worker.ts";
 import type { Worker } from "../../lambdas/verification/worker/worker.ts";
 import { parseZoneSecret } from "../../lambdas/verification/zone-secret.ts";
+import { oneByOne } from "../doubles/one-by-one.ts";
 import { consume, type Handler, type Source } from "./event-source.ts";
 import type { Execution } from "./execution.ts";
 import { operate } from "./operate.ts";
@@ -82,6 +83,7 @@ export function createVerification({
   const refusalStore = createSimStore({ world, party: "store", parse: parseRefusalRecord });
   const usageStore = createSimStore({ world, party: "store", parse: parseUsage });
   const secretStore = createSimStore({ world, party: "store", parse: parseZoneSecret });
+  const kinds = { "thread:": threadStore.store, "history:": historyStore.store };
   const deadLetters = createSimQueue({ world, point: "queue.send", label: "dead " });
   const queue = createSimQueue({ world, point: "queue.send", deadLetters, maxReceiveCount });
   const { log } = world.leaks;
@@ -107,7 +109,7 @@ export function createVerification({
       });
       return createVerificationWorker({
         engine: {
-          store,
+          store: { ...store, ...oneByOne({ kinds, rest: store }) },
           threadStore: threadStore.store,
           historyStore: historyStore.store,
           secretStore: secretStore.store,

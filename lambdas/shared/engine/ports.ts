@@ -43,8 +43,8 @@ export type ItemWrite = { type: "create" | "replace"; item: TaskItem };
 /** Writes items of any kind, for a step that ends with several of them. */
 export type ItemWriter = {
   /**
-   * Does the writes, of different items, in one call. Resolves to true if every condition held and all items are stored. Otherwise any of
-   * them may be stored, so the caller repeats each by itself: nothing may depend on their being stored together.
+   * Does the writes, of different items, in one call, as if one after the other. Resolves to true if every condition held and all items are
+   * stored. Otherwise the first ones may be stored, so the caller repeats each by itself: nothing may depend on all being stored together.
    */
   writeTogether(request: { writes: readonly ItemWrite[] }): Promise<boolean>;
 };

@@ -4,11 +4,11 @@
  */
 
 import { createDeadline } from "../../shared/async/deadline.ts";
-import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
+import type { ItemWrite, ItemWriter, TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { ItemError } from "../../shared/engine/records.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
 import type { Telemetry } from "../../shared/telemetry/telemetry.ts";
-import { noMetrics, noSpans, readTraceId, type SpanStart, type Spans } from "../../shared/telemetry/telemetry.ts";
+import { noMetrics, noSpans, readTraceId, type Spans } from "../../shared/telemetry/telemetry.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { Act, TaskEffect, TaskEvent } from "../task/events.ts";
 import { next } from "../task/machine.ts";
@@ -18,12 +18,23 @@ import { queueGroupOf, type Task } from "../task/task.ts";
 import { causeKindOf } from "./data-failures.ts";
 import type { HandleButtonClick, HandleConversationOpened } from "./interactions.ts";
 import { countStep, createDeliverySpan, giveUpReason, recordTaskSpan } from "./step-metrics.ts";
+import { createStepSpan, type QueueSystem } from "./step-span.ts";
 import type { Threads } from "./threads.ts";
 
 /** One event of a step and its result, for the local page. */
 export type Observation = { requestId: string; event: TaskEvent; task: Task; effects: TaskEffect[] };
 
-export type ActRequest = { act: Act; task: Task; signal: AbortSignal };
+/** Writes that an act leaves to the step's last write, so that one call does them all. */
+export type JointWrites = {
+  writes: readonly ItemWrite[];
+  /** Called when they are stored. */
+  stored(): void;
+  /** Does the same without the record. It may be stored already. */
+  alone(): Promise<void>;
+};
+
+/** `join` takes writes that can be done with the record. Without it, the act does them itself. */
+export type ActRequest = { act: Act; task: Task; signal: AbortSignal; join?: (joint: JointWrites) => void };
 
 /** Rejects if the store, the queue or the gate is unavailable. The message is then delivered again. */
 export type RunAct = {
@@ -33,7 +44,7 @@ export type RunAct = {
 };
 
 export type WorkerOptions = {
-  store: TaskStore<Task>;
+  store: TaskStore<Task> & ItemWriter;
   queue: TaskQueue;
   policy: Policy;
   runAct: RunAct;
@@ -80,8 +91,8 @@ type Begun = {
   signal: AbortSignal | undefined;
 };
 
-/** The lease of a step, once it has claimed it. */
-type Hold = { lease: Lease | undefined };
+/** The lease of a step, once it has claimed it, and what is left to its last write. */
+type Hold = { lease: Lease | undefined; joint?: JointWrites | undefined };
 
 /**
  * Resolves to false if another worker was first. After the lease is claimed, every rejection is an InterruptedStep. Without `runAct` the
@@ -103,7 +114,7 @@ export async function runStep(options: StepOptions, begun: Begun): Promise<boole
       const last = await runEffects(options, hold, { first, begun });
       const polls = hold.lease === undefined ? last?.effects.find(isWake)?.polls : undefined;
       if (last !== undefined && polls !== undefined) return sendAgain(options, last, { seq, polls });
-      const saved = last && (await finishStep(options, last, seq));
+      const saved = last && (await finishStep(options, hold, { last, seq }));
       if (saved !== undefined) recordTaskSpan({ spans, before: task, task: saved });
       else if (hold.lease !== undefined) options.log.warn("lease_lost", { ...idsOf(task), seq });
       return saved !== undefined || hold.lease !== undefined;
@@ -204,6 +215,9 @@ async function runEffects(
   if (runAct === undefined) return first;
   const spans = spansOf(options);
   const deliverInSpan = (request: ActRequest) => runDelivery(spans, runAct, request);
+  const join = (joint: JointWrites) => {
+    hold.joint = joint;
+  };
   const hasTime = () => begun.signal?.aborted !== true && now() - begun.nowMs <= leaseMs * followShare;
 
   /** Ends the work a tenth of the lease before its end, which leaves time for the wake-up and the record. */
@@ -216,12 +230,16 @@ async function runEffects(
   let before = begun.task;
   let step = first;
   for (let following = 0; ; ) {
-    const act = step.effects.find(isAct);
-    if (act === undefined) {
-      const { task, effects } = step;
+    const { task, effects } = step;
+    const act = effects.find(isAct);
+    if (act === undefined && !(isAtOnce(effects) && hasTime() && following < maxFollowing)) {
       if (effects.some(({ type }) => type === "stop_session"))
         await withinLease((signal) => runAct.stopSession({ task, signal }));
-      if (!isAtOnce(effects) || !hasTime() || following === maxFollowing) return step;
+      return step;
+    }
+    await hold.joint?.alone();
+    hold.joint = undefined;
+    if (act === undefined) {
       following += 1;
       before = task;
       const event: TaskEvent = { type: "woken", nowMs: now(), resumed: false };
@@ -236,10 +254,9 @@ async function runEffects(
       if (claimed === undefined) return undefined;
       step = claimed;
     } else {
-      const { task } = step;
       before = task;
       const run = act.type === "deliver" ? deliverInSpan : runAct;
-      const event = await withinLease((signal) => run({ act, task, signal }));
+      const event = await withinLease((signal) => run({ act, task, signal, join }));
       step = takeStep(options, { task, event, atMs: now() });
       reportStep(options, { ...step, before, operation: act.type });
     }
@@ -278,8 +295,8 @@ function runDelivery(spans: Spans, runAct: RunAct, request: ActRequest): Promise
  */
 async function finishStep(
   options: ActlessOptions,
-  { task, effects }: Transition,
-  seq: number,
+  hold: Hold,
+  { last: { task, effects }, seq }: { last: Transition; seq: number },
 ): Promise<Task | undefined> {
   const { store, queue, now = Date.now } = options;
   const next = { body: JSON.stringify({ type: "wake", requestId: task.id, seq: seq + 1 }), group: queueGroupOf(task) };
@@ -287,7 +304,7 @@ async function finishStep(
     await queue.send({ ...next, delayMs: toDelayMs(options, effects) });
   }
   const { lease: _lease, ...rest } = task;
-  const save = (item: Task) => store.replace({ item: { ...item, wakeSeq: seq + 1 } });
+  const save = (item: Task) => replaceWith(store, hold, { ...item, wakeSeq: seq + 1 });
   const saved = await save(rest).catch(async (thrown: unknown) => {
     const failed = owe(takeFailedStep(options, { task: rest, atMs: now(), thrown: itemErrorIn(thrown) }));
     await queue.send(next);
@@ -296,6 +313,24 @@ async function finishStep(
     return kept;
   });
   return saved;
+}
+
+/** Saves the record together with what acts have left to this write; or, where a condition fails, that first and then the record. */
+async function replaceWith(store: ActlessOptions["store"], hold: Hold, item: Task): Promise<Task | undefined> {
+  const { joint } = hold;
+  hold.joint = undefined;
+  if (joint === undefined) return store.replace({ item });
+  const writes = [...joint.writes, { type: "replace", item } as const];
+  const isWritten = await store.writeTogether({ writes }).catch((thrown: unknown) => {
+    itemErrorIn(thrown);
+    return false;
+  });
+  if (!isWritten) {
+    await joint.alone();
+    return store.replace({ item });
+  }
+  joint.stored();
+  return { ...item, revision: item.revision + 1 };
 }
 
 /** Logs and counts a step. `operation` is the step's last act, for the log line of an answer that cannot be delivered. */
@@ -337,28 +372,6 @@ function isWake(effect: TaskEffect): effect is Extract<TaskEffect, { type: "wake
 function toDelayMs({ random = Math.random }: ActlessOptions, effects: readonly TaskEffect[]): number {
   const { delayMs = 0, jitterMs = 0 } = effects.find(isWake) ?? {};
   return delayMs + Math.floor(random() * jitterMs);
-}
-
-/** The queue's kind as in OpenTelemetry's semantic conventions (`messaging.system`). */
-export type QueueSystem = "aws_sqs" | "sqlite";
-
-/** The span of one step, by OpenTelemetry's conventions for messaging. */
-function createStepSpan(task: Task, event: TaskEvent, system: QueueSystem | undefined): SpanStart {
-  return {
-    name: "process tasks",
-    kind: "consumer",
-    trace: task.trace,
-    attributes: {
-      "messaging.system": system,
-      "messaging.destination.name": "tasks",
-      "messaging.operation.name": "process",
-      "messaging.operation.type": "process",
-      "messaging.message.conversation_id": task.id,
-      "sekisho.request_id": task.id,
-      "sekisho.event": event.type,
-      "sekisho.state": task.state,
-    },
-  };
 }
 
 /** A step failed after it had claimed the lease. No worker can go on before the lease ends, so its message need not come earlier. */

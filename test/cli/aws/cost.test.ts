@@ -42,7 +42,7 @@ describe("the polls of a task", () => {
 
   it("are about 30 in ten minutes, 40 in an hour and 90 in eight hours", () => {
     const counts = [10, 60, 480].map((minutes) => countPolls(minutes * 60_000));
-    expect(counts).toEqual([27, 39, 95]);
+    expect(counts).toEqual([27, 40, 96]);
   });
 });
 
@@ -90,6 +90,15 @@ describe("the estimate", () => {
     expect(after.DynamoDB - before.DynamoDB).toBeCloseTo(8 * 0.125);
     // Two gigabytes at $0.50.
     expect(after["CloudWatch Logs"] - before["CloudWatch Logs"]).toBeCloseTo(1);
+  });
+
+  it("knows that a transaction costs twice the write units of what it writes", () => {
+    const dearer = structuredClone(measured);
+    const { sync } = dearer.kinds.external;
+    sync["dynamodb:TransactWriteItems"] = (sync["dynamodb:TransactWriteItems"] ?? 0) + 1;
+    const after = monthOf(estimateOf({ tasks: 1e6 }, dearer), "external").taskDollars;
+    const before = monthOf(estimateOf({ tasks: 1e6 }), "external").taskDollars;
+    expect(after.DynamoDB - before.DynamoDB).toBeCloseTo(2 * assumptions.transactionKb.value * 0.625);
   });
 
   it("counts the time that an AgentCore session idles, as far as it lives that long", () => {

@@ -47,6 +47,28 @@ describe("the worker", () => {
     expect(world.records.get(ask.requestId)?.lease).toBeUndefined();
   });
 
+  it("costs as few calls as this where the first call brings the answer", async () => {
+    const operations: string[] = [];
+    const world = createWorld({
+      fate({ party, name }) {
+        if (party !== "slack" && party !== "gate") operations.push(name);
+        return "ok";
+      },
+    });
+    await world.deliver(ask).run();
+    expect(operations).toEqual([
+      // The task with a lease, and its thread.
+      ...["create", "create"],
+      // The task is sent, and its outcome is known.
+      ...["replace", "execute_task", "replace"],
+      "send",
+      // In one call: the thread, the entry of the usage history, and the task.
+      ...["replace", "create", "replace"],
+      // The cleanup.
+      ...["get", "replace"],
+    ]);
+  });
+
   it.each([
     { passed: 0.3, sends: 0 },
     { passed: 0.5, sends: 1 },

@@ -107,11 +107,11 @@ function formatDollars(usd: number): string {
 
 /** Counts the polls by the schedule that the worker keeps. The first call may bring the result; else the last poll does. */
 export function countPolls(taskMs: number): number {
-  const { syncBudgetSeconds, pollAfterMs, stepMs } = assumptions;
+  const { syncBudgetSeconds, pollAfterMs, pollMs } = assumptions;
   let polls = 0;
   for (let atMs = syncBudgetSeconds.value * 1000; atMs < taskMs; polls++) {
     const { delayMs, jitterMs } = pollDelay({ polls, ageMs: atMs, pollAfterMs: pollAfterMs.value });
-    atMs += delayMs + jitterMs / 2 + stepMs.value;
+    atMs += delayMs + jitterMs / 2 + pollMs.value;
   }
   return polls;
 }

@@ -57,7 +57,10 @@ export function estimateTask(
   const invocations = sum(functions.map((each) => each.invocations));
   const gbSeconds = sum(functions.map(({ seconds, gb }) => seconds * gb));
   const messages = count(/^sqs:/) * a.messageChunks.value;
-  const writes = count(/^dynamodb:(Put|Update|Delete)Item$/) * Math.ceil(a.recordKb.value) + a.indexWrites.value;
+  const writes =
+    count(/^dynamodb:(Put|Update|Delete)Item$/) * Math.ceil(a.recordKb.value) +
+    count(/^dynamodb:TransactWriteItems$/) * 2 * Math.ceil(a.transactionKb.value) +
+    a.indexWrites.value;
   const reads = count(/^dynamodb:(GetItem|Query)$/) * Math.ceil(a.recordKb.value / 4);
   const recordGb = a.recordKb.value / 1e6;
   const allLogBytes = logBytes + invocations * a.platformLogBytes.value + a.accessLogBytes.value;
@@ -101,9 +104,10 @@ function estimateFunctions(
   const waitSeconds = Math.min(taskMs / 1000, a.syncBudgetSeconds.value);
   const runs = kind === "lambda" ? 1 : 0;
   const steps = messages - runs;
+  const stepsMs = (steps - polls) * a.stepMs.value + polls * a.pollMs.value;
   const uses = [
     { invocations: 1, seconds: a.ingressMs.value / 1000, gb: a.ingressGb.value },
-    { invocations: steps, seconds: (steps * a.stepMs.value) / 1000 + waitSeconds, gb: a.workerGb.value },
+    { invocations: steps, seconds: stepsMs / 1000 + waitSeconds, gb: a.workerGb.value },
   ];
   if (kind !== "lambda") return uses;
   return [
