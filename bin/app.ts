@@ -1,6 +1,8 @@
 /** The CDK app: reads the configuration, chooses the stage (`-c stage=NAME`), and synthesizes its stacks. */
+
+import { ConfigError } from "../lambdas/shared/config/config-error.ts";
 import { readCdkEnvironment } from "../lambdas/shared/config/environment.ts";
-import { ConfigError, configDirectory, loadConfig } from "../lambdas/shared/config/load.ts";
+import { configDirectory, loadConfig } from "../lambdas/shared/config/load.ts";
 import { synthesize } from "../lib/cdk/app.ts";
 
 /** Resolves to the exit code. Without `-c stage` it takes the first stage of the file, and says so. */
@@ -12,7 +14,8 @@ export async function main(): Promise<number> {
     const config = loadConfig(location);
     const [first = "dev"] = Object.keys(config.stages);
     const stageName = typeof context.stage === "string" ? context.stage : first;
-    if (context.stage === undefined) process.stderr.write(`Stage ${stageName}. Another: -c stage=NAME.\n`);
+    if (context.stage === undefined)
+      process.stderr.write(`Using stage ${stageName}. Choose another with -c stage=NAME.\n`);
     synthesize({ config, configDirectory: configDirectory(location), stageName, outdir });
     return Number(process.exitCode ?? 0);
   } catch (thrown) {

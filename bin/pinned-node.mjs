@@ -1,4 +1,4 @@
-/** Runs an entry with this Node if it is new enough, else with the pinned one of node_modules; or says what to install. */
+/** Runs an entry with this Node if it is new enough, otherwise with the Node in node_modules. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ export async function runPinned({ file, start }) {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const pinned = fileURLToPath(new URL("../node_modules/.bin/node", import.meta.url));
   if (!existsSync(fileURLToPath(new URL("../node_modules", import.meta.url)))) {
-    console.error("sekisho's packages are not installed yet. Run npm ci first.");
+    console.error("The packages of sekisho are not installed yet. Run npm ci first.");
     process.exitCode = 2;
   } else if (major > 22 || (major === 22 && minor >= 18)) {
     process.exitCode = await start();

@@ -2,7 +2,7 @@
 /** The entry of the `sekisho` command. Plain JavaScript, because an old Node must be able to run it. */
 import { runPinned } from "./pinned-node.mjs";
 
-// A reader of the first lines only (`| head`) closes the pipe. The command goes on, and nobody sees the rest.
+// `| head` closes the pipe early. The command must still finish, so the error of the closed pipe is ignored.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error) => {
     if (error.code !== "EPIPE") throw error;

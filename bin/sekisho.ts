@@ -1,11 +1,11 @@
-/** The `sekisho` command line: finds the command, runs it, and turns an error into a line and an exit code. */
-import { ConfigError } from "../lambdas/shared/config/load.ts";
+/** The `sekisho` command line: finds the command, runs it, and turns an error into a message and an exit code. */
+import { ConfigError } from "../lambdas/shared/config/config-error.ts";
 import { toFileError } from "../lambdas/shared/engine/sqlite/file-error.ts";
 import { escapeActiveCharacters } from "../lambdas/shared/untrusted-input.ts";
 import { AwsFailure } from "../lib/cli/aws/aws-failure.ts";
 import { type Command, exitCodes, isUsageError } from "../lib/cli/command.ts";
 
-// Each file is loaded only for its own commands: the clients of AWS take a while.
+// Each file is loaded only for its own commands, because loading the AWS clients takes a while.
 const files = {
   start: () => import("./commands/start.ts"),
   verification: () => import("./commands/verification.ts"),
@@ -36,32 +36,32 @@ const commands: Record<string, Entry> = {
   start: entry(files.start, "start", "runs both zones on this machine, with a page in place of Slack"),
   verification: entry(files.verification, "verification", "runs the Verification zone alone, for the real Slack"),
   execution: entry(files.execution, "execution", "runs the Execution zone alone"),
-  "execution bundle": entry(files.execution, "executionBundle", "writes the Execution zone for a container"),
-  send: entry(files.send, "send", "sends one task over a configured transport and prints the answer"),
-  conformance: entry(files.conformance, "conformance", "tests whether an Execution endpoint keeps the contract"),
+  "execution bundle": entry(files.execution, "executionBundle", "writes the Execution zone as files for a container"),
+  send: entry(files.send, "send", "sends one task to a destination and prints the answer"),
+  conformance: entry(files.conformance, "conformance", "tests an Execution endpoint against the contract"),
   manifest: entry(files.manifest, "manifest", "prints the manifest from which a Slack app is created"),
   doctor: entry(files.doctor, "doctor", "checks everything, here or in a stage, and says how to fix it"),
-  smoke: entry(files.smoke, "smoke", "sends real tasks through a new stage and looks at all that they leave"),
+  smoke: entry(files.smoke, "smoke", "tests a new stage on AWS with real tasks"),
   "config check": entry(files.config, "configCheck", "checks sekisho.config.json and lists every problem"),
-  "config push": entry(files.config, "configPush", "brings routes and live settings to a stage without a deploy"),
+  "config push": entry(files.config, "configPush", "updates the routes and live settings of a stage without a deploy"),
   "allow list": entry(files.allow, "allowList", "lists the rules of the allowlist"),
-  "allow add": entry(files.allow, "allowAdd", "lets a workspace, a channel, a person or a user group in"),
+  "allow add": entry(files.allow, "allowAdd", "allows a workspace, a channel, a person or a user group"),
   "allow remove": entry(files.allow, "allowRemove", "removes a rule of the allowlist"),
-  "allow why": entry(files.allow, "allowWhy", "says which rule lets somebody in, or what to add"),
+  "allow why": entry(files.allow, "allowWhy", "shows which rule allows a person, or how to add one"),
   "destinations list": entry(files.destinations, "destinationsList", "lists destinations and routes"),
   "destinations check": entry(files.destinations, "destinationsCheck", "calls destinations and says why one fails"),
-  "destinations set": entry(files.destinationsSet, "destinationsSet", "changes where a route leads"),
-  "federation enable": entry(files.federation, "federationEnable", "lets AWS issue tokens for the role"),
-  "federation show": entry(files.federation, "federationShow", "prints what another cloud needs to trust the role"),
+  "destinations set": entry(files.destinationsSet, "destinationsSet", "changes the destinations of a route"),
+  "federation enable": entry(files.federation, "federationEnable", "lets AWS issue tokens for other clouds"),
+  "federation show": entry(files.federation, "federationShow", "prints what another cloud needs to trust a stage"),
   "secrets put": entry(files.secretsPut, "secretsPut", "writes the secrets of a stage to AWS Secrets Manager"),
-  "dead-letters list": entry(files.deadLetters, "deadLettersList", "lists what a stage's queue gave up on"),
+  "dead-letters list": entry(files.deadLetters, "deadLettersList", "lists the dead letters of a stage"),
   "dead-letters redrive": entry(files.deadLetters, "deadLettersRedrive", "sends dead letters to the workers again"),
-  "tasks list": entry(files.tasks, "tasksList", "lists tasks, oldest first"),
+  "tasks list": entry(files.tasks, "tasksList", "lists unfinished tasks, oldest first"),
   "tasks show": entry(files.tasks, "tasksShow", "shows the record and the history of one task"),
-  "tasks cancel": entry(files.tasks, "tasksCancel", "cancels a task that is under way"),
+  "tasks cancel": entry(files.tasks, "tasksCancel", "cancels a running task"),
   "tasks retry": entry(files.tasks, "tasksRetry", "runs a finished task again, as a new task"),
-  "data show": entry(files.data, "dataShow", "counts the data that is kept of one person"),
-  "data delete": entry(files.data, "dataDelete", "deletes the data that is kept of one person"),
+  "data show": entry(files.data, "dataShow", "counts the stored data of one person"),
+  "data delete": entry(files.data, "dataDelete", "deletes the stored data of one person"),
   usage: entry(files.usage, "usage", "reports finished tasks by destination, outcome and person"),
   trace: entry(files.trace, "trace", "shows the timeline of one task through both zones"),
   operate: entry(files.operate, "operate", "serves the operators' page: tasks, destinations, dead letters"),
@@ -72,7 +72,7 @@ function entry<Name extends string>(file: () => Promise<Record<Name, Command>>, 
   return { summary, load: async () => (await file())[name] };
 }
 
-/** Resolves to the exit code: 0 success, 1 the task failed, 2 bad usage or configuration, 3 not reachable. */
+/** Runs the command line, and resolves to its exit code (`exitCodes`). */
 export async function main(args: string[]): Promise<number> {
   const name = [args.slice(0, 2).join(" "), args[0] ?? ""].find((candidate) => candidate in commands);
   const entry = name === undefined ? undefined : commands[name];
@@ -81,7 +81,7 @@ export async function main(args: string[]): Promise<number> {
   const stop = new AbortController();
   let firstAtMs = 0;
   const onSignal = () => {
-    // A second Ctrl-C ends at once. But one Ctrl-C may arrive twice: from the terminal, and from a parent (npm, npx).
+    // A second Ctrl-C exits at once. A single one may arrive twice, from the terminal and from a parent (npm, npx).
     if (stop.signal.aborted && Date.now() - firstAtMs > 500) process.exit(exitCodes.interrupted);
     if (!stop.signal.aborted) firstAtMs = Date.now();
     stop.abort();
@@ -117,7 +117,7 @@ function listCommands([word = "--help", next]: string[]): number {
   const lines = (isGroup ? group : names).map((name) => `  ${name.padEnd(22)} ${commands[name]?.summary ?? ""}`);
   const list = lines.join("\n");
   const title = "sekisho: a checkpoint between Slack and the agents that do the work";
-  const text = isGroup ? list : `${title}\n\nCommands:\n${list}\n\nsekisho <command> --help says more.`;
+  const text = isGroup ? list : `${title}\n\nCommands:\n${list}\n\nFor details: sekisho <command> --help`;
   const unknown = isGroup ? next : word;
   if (unknown !== undefined && ["--help", "-h", "help"].includes(unknown)) {
     process.stdout.write(`${text}\n`);
@@ -129,17 +129,17 @@ function listCommands([word = "--help", next]: string[]): number {
   return exitCodes.badUsage;
 }
 
-/** For a person who names the stage as for `cdk`. */
+/** Helps a person who names the stage with the option of the CDK command line. */
 function stageHint(args: string[]): string {
   const [, name] = /^stage=([a-z0-9]+)$/.exec(args[args.indexOf("-c") + 1] ?? "") ?? [];
-  return args.includes("-c") && name !== undefined ? `That is an option of cdk. Here it is --stage ${name}\n` : "";
+  return args.includes("-c") && name !== undefined ? `-c is an option of cdk. Use --stage ${name} here.\n` : "";
 }
 
 function explain(thrown: unknown, { name, args }: { name: string; args: string[] }): number {
   const isUsage = isUsageError(thrown);
   const known = toFileError({ error: thrown, file: "The file of tasks" }) ?? thrown;
   const message = escapeActiveCharacters(known instanceof Error ? known.message : "unknown error");
-  process.stderr.write(isUsage ? `${message}\n${stageHint(args)}sekisho ${name} --help says more.\n` : `${message}\n`);
+  process.stderr.write(isUsage ? `${message}\n${stageHint(args)}For help: sekisho ${name} --help\n` : `${message}\n`);
   if (thrown instanceof AwsFailure && thrown.unreachable) return exitCodes.notReachable;
   return isUsage || thrown instanceof ConfigError ? exitCodes.badUsage : exitCodes.failed;
 }

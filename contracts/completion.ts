@@ -3,7 +3,7 @@ import * as z from "zod";
 import { uuidPattern } from "./envelope.ts";
 import { maxTaskIdLength } from "./limits.ts";
 
-/** Carries no news itself. Its reader only calls `get_task` earlier, so a forged one can do nothing else. */
+/** Says only which task has changed. The reader just calls `get_task` earlier, so a forged message can do no harm. */
 export const completionSchema = z.object({
   request_id: z.string().regex(uuidPattern),
   task_id: z.string().min(1).max(maxTaskIdLength),

@@ -23,9 +23,9 @@ export const errorDataSchema = z.object({
 });
 
 /**
- * Decides by `data` first, then by the number, then by the HTTP status. `status` narrows a number that several reasons share, and replaces
- * one that the dialect does not know. The error is not `exact` where several reasons are left, or none (then it is `internal`). Never throws,
- * whatever `data` is.
+ * Finds the reason by `data`, then by the number, then by the HTTP status. `status` narrows a number that several reasons share, and
+ * replaces one that the dialect does not know. If several reasons remain, or none (then it is `internal`), the error is not `exact`. Never
+ * throws, whatever `data` is.
  */
 export function decodeError(request: {
   error: JsonRpcErrorObject;
@@ -47,8 +47,8 @@ export function decodeError(request: {
 }
 
 /**
- * Sends the reason's fixed text and nothing of the cause. `ambiguous` is never on the wire and becomes `internal`. Where A2A expresses a
- * reason as the state of a task, the error object has our own number, for calls that have no task to answer with.
+ * Sends the reason's fixed text and nothing of the cause. `ambiguous` is never on the wire and becomes `internal`. A2A expresses some
+ * reasons as the state of a task. For calls without a task, the error object then has our own number.
  */
 export function encodeError({ error, dialect }: { error: SekishoError; dialect: Dialect }): JsonRpcErrorObject {
   if (error.reason === "ambiguous") {
@@ -145,7 +145,7 @@ const badRequestSchema = z.object({
 });
 
 /**
- * `data` in A2A 1.0 (section 9.5) is an array of google.rpc error details: A2A's ErrorInfo where A2A has a name for the number, our own
+ * `data` in A2A 1.0 (section 9.5) is an array of google.rpc error details: A2A's ErrorInfo if A2A has a name for the number, our own
  * ErrorInfo, then RetryInfo and BadRequest.
  */
 function detailsToArray(request: { error: SekishoError; reason: Reason; code: number }): readonly unknown[] {

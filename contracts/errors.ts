@@ -78,7 +78,7 @@ export class SekishoError extends Error {
   readonly undelivered: boolean;
   /** The response could not be read, so it says nothing about the task. */
   readonly unread: boolean;
-  /** The peer says that the task is over, but its result is unusable. Asking again would bring the same. */
+  /** The peer says that the task is over, but its result is unusable. Another request would get the same result. */
   readonly endsTask: boolean;
 
   constructor(
@@ -104,7 +104,7 @@ export class SekishoError extends Error {
     this.endsTask = options.endsTask ?? false;
   }
 
-  /** An object that only carries the mark is none: its `reason` could be any text. */
+  /** Also checks the fields, because an object of another origin may carry the mark with any text as its `reason`. */
   static override [Symbol.hasInstance](value: unknown): value is SekishoError {
     try {
       const { [mark]: isOurs, reason, details } = Object(value) as Partial<SekishoError>;

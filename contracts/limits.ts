@@ -4,7 +4,7 @@
 export const maxTextLength = 40_000;
 /** In characters. A2A agents choose their own ids. */
 export const maxTaskIdLength = 256;
-/** In characters, for the answer so far that is sent with the progress. */
+/** In characters, for the partial answer that is sent with the progress. */
 export const maxPartialTextLength = 12_000;
 /** The history of a thread: messages, characters of each, and bytes of the whole as JSON. */
 export const maxHistoryItems = 50;

@@ -3,8 +3,9 @@
  * unknown fields of a result pass. docs/contract.md explains every field.
  */
 import * as z from "zod";
-import { requestIdSchema } from "./envelope.ts";
+import type { RequestId } from "./envelope.ts";
 import { SekishoError } from "./errors.ts";
+import { isJsonWithin } from "./json-size.ts";
 import {
   maxHistoryBytes,
   maxHistoryItems,
@@ -66,22 +67,30 @@ export const executeTaskParamsSchema = z
     thread_ts: slackTs.optional(),
     team_id: slackId.optional(),
     user_id: slackId.optional(),
-    correlation_id: z.string().min(1).max(128).optional().describe("The request id where absent"),
+    correlation_id: z.string().min(1).max(128).optional().describe("Default: the request id"),
     attachments: z.array(attachmentSchema).max(20).optional(),
     history: z
       .array(historyItemSchema)
       .max(maxHistoryItems)
-      .refine((items) => utf8Bytes(JSON.stringify(items)) <= maxHistoryBytes, "more than 64 KiB")
+      .refine((value) => isJsonWithin({ value, maxBytes: maxHistoryBytes }), "more than 64 KiB")
       .optional()
       .describe("The latest earlier messages of the thread, oldest first; at most 64 KiB of JSON"),
-    session_id: sessionIdSchema.optional().describe("Conversation key"),
+    session_id: sessionIdSchema
+      .optional()
+      .describe("Identifies the conversation, so that it stays on one warm runtime"),
     timeout_ms: z
       .int()
       .min(1)
       .optional()
-      .describe("Remaining time to work, counted from the receipt; it stands still while an answer is awaited"),
-    callback: z.boolean().optional().describe("A wish to be woken when the task ends; polling suffices without"),
-    bot_token: z.string().max(1024).optional().describe("For existing agents that demand it; redacted everywhere"),
+      .describe(
+        "Time left for the task, in milliseconds from the receipt. It stops while the task waits for an answer",
+      ),
+    callback: z.boolean().optional().describe("Asks for a push when the task changes. Without it, the caller polls"),
+    bot_token: z
+      .string()
+      .max(1024)
+      .optional()
+      .describe("The Slack bot token, for existing agents that need it. It is never stored or logged"),
   })
   .refine((params) => params.text !== "" || (params.attachments?.length ?? 0) > 0, {
     path: ["text"],
@@ -132,7 +141,7 @@ export const acceptedResultSchema = z.looseObject({
 
 export const optionIdSchema = z.string().min(1).max(128);
 
-/** Lenient, because a question whose options no answer can name may still be answered in words. */
+/** Accepts any id and label, because a question whose options are unusable can still be answered with text. */
 export const questionOptionSchema = z.object({ id: z.string(), label: z.string(), style: z.string().optional() });
 
 export type QuestionOption = z.infer<typeof questionOptionSchema>;
@@ -142,8 +151,8 @@ export const inputRequiredResultSchema = z.looseObject({
   task_id: taskId,
   prompt: z.string(),
   options: z.array(questionOptionSchema).optional(),
-  kind: z.literal("auth").optional().describe("What is asked for are credentials, which go another way"),
-  question_id: z.string().min(1).max(128).optional().describe("Another one for each question of the task"),
+  kind: z.literal("auth").optional().describe("auth: the agent asks for credentials, which the user gives elsewhere"),
+  question_id: z.string().min(1).max(128).optional().describe("Identifies the question within its task"),
   expires_at: timestamp.optional(),
 });
 
@@ -155,7 +164,7 @@ export const taskResultSchema = z.discriminatedUnion("status", [
 ]);
 export type TaskResult = z.infer<typeof taskResultSchema>;
 
-/** Some existing agents answer failures as a success whose status is `error`; the client understands it, the host never says it. */
+/** Some existing agents report a failure as a result with the status `error`. The client accepts it. The host never sends it. */
 export const legacyErrorResultSchema = z.looseObject({
   status: z.literal("error"),
   error_code: z.union([z.string(), z.int()]).optional(),
@@ -163,7 +172,7 @@ export const legacyErrorResultSchema = z.looseObject({
 });
 
 const taskKey = {
-  task_id: taskId.optional().describe("Either this or request_id"),
+  task_id: taskId.optional().describe("Send either this or request_id"),
   request_id: z.string().min(1).max(128).optional().describe("The id of the execute_task request"),
 };
 type TaskKey = { task_id?: string | undefined; request_id?: string | undefined };
@@ -174,7 +183,12 @@ const oneKeyInJsonSchema = { oneOf: [{ required: ["task_id"] }, { required: ["re
 const getTaskParamsSchema = z
   .object({
     ...taskKey,
-    wait_ms: z.int().min(0).max(maxWaitMs).optional().describe("Time to hold the answer until something changes"),
+    wait_ms: z
+      .int()
+      .min(0)
+      .max(maxWaitMs)
+      .optional()
+      .describe("How long the host holds the answer until the task changes, in milliseconds"),
   })
   .refine(namesOneTask, oneKey)
   .meta(oneKeyInJsonSchema);
@@ -188,12 +202,12 @@ const answerTaskParamsSchema = z.object({
   option_id: optionIdSchema.optional(),
   text: z.string().max(maxTextLength).optional(),
   user_id: slackId.optional(),
-  question_id: z.string().min(1).max(128).optional().describe("Of the question that is answered, where it has one"),
+  question_id: z.string().min(1).max(128).optional().describe("The id of the answered question, if it has one"),
 });
 const discoverParamsSchema = z.object({}).optional();
 export const discoverResultSchema = z.looseObject({ openrpc: z.string() });
 
-/** Host, client and the OpenRPC document all read this table. */
+/** The methods by name. The host, the client and the OpenRPC document use this table. */
 export const methods = {
   execute_task: { params: executeTaskParamsSchema, result: taskResultSchema },
   get_task: { params: getTaskParamsSchema, result: taskResultSchema },
@@ -206,11 +220,9 @@ export type MethodName = keyof typeof methods;
 export type ParamsOf<M extends MethodName> = z.infer<(typeof methods)[M]["params"]>;
 export type ResultOf<M extends MethodName> = z.infer<(typeof methods)[M]["result"]>;
 
-/** The ids of `execute_task` that are deduplicated: UUIDs, in upper or lower case. */
-export const dedupedIdSchema = requestIdSchema.pipe(z.guid());
-
-function utf8Bytes(text: string): number {
-  return new TextEncoder().encode(text).byteLength;
+/** True for the ids of `execute_task` that are deduplicated: UUIDs, in upper or lower case. */
+export function isDedupedId(id: RequestId): id is string {
+  return typeof id === "string" && z.regexes.guid.test(id);
 }
 
 function isAttachmentUrl(text: string): boolean {
@@ -244,7 +256,7 @@ export function canTransition({ from, to }: { from: TaskState; to: TaskState }):
   return followers[from].includes(to);
 }
 
-/** `from` is the task's state, `to` the one that was asked for. */
+/** `from` is the task's state, and `to` is the requested one. */
 export function transitionError(request: {
   taskId: string;
   /** The correlation id of the request that began the task. */

@@ -51,17 +51,17 @@ type Description = { summary: string; result: keyof typeof components; errors: r
 const descriptions: Record<MethodName, Description> = {
   execute_task: {
     summary:
-      "Runs a task: its result at once, or `accepted` and a task id to poll. A repeated UUID id runs nothing again.",
+      "Runs a task. Returns its result at once, or `accepted` and a task id to poll. A request with a known UUID does not run again.",
     result: "TaskResult",
     errors: ["agent_not_found", "already_exists", "session_ending", ...endings],
   },
   get_task: {
-    summary: "The state or the outcome of a task, named by exactly one of its task id and its request id.",
+    summary: "Returns the state or the outcome of a task. Send exactly one of its task id and its request id.",
     result: "TaskResult",
     errors: ["task_not_found", ...endings],
   },
   cancel_task: {
-    summary: "Cancels a task, named by exactly one of its task id and its request id. Canceling twice is fine.",
+    summary: "Cancels a task. Send exactly one of its task id and its request id. Canceling twice is fine.",
     result: "CancelResult",
     errors: ["task_not_found", "invalid_state"],
   },
@@ -70,7 +70,7 @@ const descriptions: Record<MethodName, Description> = {
     result: "TaskResult",
     errors: ["task_not_found", "invalid_state", "session_ending", ...endings],
   },
-  "rpc.discover": { summary: "This document.", result: "DiscoverResult", errors: [] },
+  "rpc.discover": { summary: "Returns this document.", result: "DiscoverResult", errors: [] },
 };
 
 export type OpenRpc = {

@@ -1,22 +1,24 @@
 /** `sekisho config`: checks the configuration, and pushes live settings to a stage without a deploy. */
 import { existsSync } from "node:fs";
+import type { AgentConfig } from "../../lambdas/shared/config/execution-schema.ts";
 import { type ConfigLocation, configDirectory, configPath, loadConfig } from "../../lambdas/shared/config/load.ts";
-import type { AgentConfig, Config } from "../../lambdas/shared/config/schema.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { formatSecretName, hasSecret } from "../../lambdas/shared/config/secrets.ts";
-import { findExecutionPlace } from "../../lambdas/shared/config/stage-config.ts";
+import { findExecutionTarget } from "../../lambdas/shared/config/stage-config.ts";
 import type { Stage } from "../../lambdas/shared/config/stage-schema.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { pushLiveSettings } from "../../lib/cli/aws/push-live-settings.ts";
 import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { awsExits, configOption, defineCommand, exitCodes, flag } from "../../lib/cli/command.ts";
 import { listNonSlackSecrets, requireAgentFile } from "../../lib/cli/config-needs.ts";
+import { noRouteText } from "../../lib/cli/destinations/route-key.ts";
 import { neededSecrets } from "../../lib/local/slack-installation.ts";
 
 export const configCheck = defineCommand({
   name: "config check",
-  about: "Checks sekisho.config.json (or FILE) and lists every problem with its path.",
+  about: "Checks sekisho.config.json (or FILE), and lists every problem with its path in the file.",
   options: { config: configOption },
-  exits: "Exit code: 0 it can be used; 2 it cannot.",
+  exits: "Exit code: 0 the file is valid; 2 it is not.",
   async run({ directory, print, note, values }) {
     const location = { directory, file: values.config };
     const config = loadConfig(location);
@@ -29,11 +31,11 @@ export const configCheck = defineCommand({
     const stages = Object.entries(config.stages);
     for (const [name, stage] of stages) print(`Stage ${name}: ${stageText(stage)}.`);
     for (const [name, { alarmEmail }] of stages) {
-      if (!alarmEmail) note(`Note: the alarms of stage ${name} notify nobody. Set alarmEmail.`);
+      if (!alarmEmail) note(`Note: the alarms of stage ${name} notify nobody. Set alarmEmail in the stage.`);
     }
-    if (config.routes.length === 0) note("There is no route, so everybody who asks learns that no agent is set up.");
+    if (config.routes.length === 0) note(noRouteText);
     if (config.allowlist.length === 0)
-      note("The allowlist is empty: in a real workspace only rules of sekisho allow add let somebody ask.");
+      note("The allowlist is empty. In a real workspace nobody may ask until you run sekisho allow add.");
     for (const secret of unsetSecrets(config))
       note(`Note: the environment variable ${formatSecretName(secret)} is not set here.`);
     return exitCodes.success;
@@ -55,12 +57,12 @@ function agentText(agent: AgentConfig): string {
 
 function stageText(stage: Stage): string {
   const { verification, execution } = stage;
-  const target = findExecutionPlace(stage);
+  const target = findExecutionTarget(stage);
   const where = target === undefined ? "" : ` in ${target.account}, ${target.region}`;
   return `Verification in ${verification.account}, ${verification.region}; Execution ${execution.kind}${where}`;
 }
 
-/** A variable that is not set here may be set where the configuration is used, so it is only a note. */
+/** Lists the secrets that are missing here. The configuration may be used elsewhere, so a missing secret is only a note. */
 function unsetSecrets(config: Config): SecretReference[] {
   return [...neededSecrets(config.slack), ...listNonSlackSecrets(config)].filter((secret) => !hasSecret(secret));
 }
@@ -68,11 +70,14 @@ function unsetSecrets(config: Config): SecretReference[] {
 export const configPush = defineCommand({
   name: "config push",
   about: `
-Brings the routes of the configuration, and of its destinations deadlineMs, concurrency, longPollMs, dialect,
-idempotent, maxResponseBytes and (unless calls are permitted by address, as with sigv4, or get the bot token) url, to a
-deployed stage. The workers see it within a minute. No deploy is needed. Everything else in the file takes effect with
-the next deploy. A destination that is new, or that changed in a way that needs permissions, "needs a deploy": if a route
-leads there, or one of those fields differs from what was pushed before, nothing is written; else it is left out.`,
+Updates a deployed stage from the configuration without a deploy. The workers use the new settings within a minute.
+
+It pushes the routes, and these fields of destinations: deadlineMs, concurrency, longPollMs, dialect, idempotent,
+maxResponseBytes and url. The url is not pushed if calls are permitted by address (as with sigv4) or carry the bot token.
+Everything else in the file takes effect with the next deploy.
+
+A destination needs a deploy first if it is new, or changed in a way that needs other permissions. Nothing is written if a
+route leads to such a destination, or if one of its fields above differs from the last push. Otherwise it is left out.`,
   options: { ...stageOptions, "dry-run": flag("only shows what would change") },
   exits: awsExits("a deploy is needed"),
   async run(run) {

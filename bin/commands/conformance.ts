@@ -27,32 +27,33 @@ export const conformance = defineCommand({
   name: "conformance",
   args: "[URL]",
   about: `
-Runs the contract's cases against an Execution endpoint in any language, by its URL or as a destination of the
-configuration, and says for each what was expected and what came. It runs the agent behind the endpoint some twenty times.`,
+Tests an Execution endpoint in any language against the contract. Name the endpoint by its URL, or as a destination of the
+configuration. For each case the report shows the expected and the actual answer. The agent behind the endpoint runs about
+twenty times.`,
   options: {
     auth: option(
       "AUTH",
-      "how to call a URL: none (loopback only), bearer:ENV_NAME, sigv4:SERVICE:REGION, web-identity:AUDIENCE",
+      "how calls to the URL authenticate: none (loopback only), bearer:ENV_NAME, sigv4:SERVICE:REGION, web-identity:AUDIENCE",
     ),
-    dialect: option("D", "the dialect of the URL's error numbers (zone)"),
+    dialect: option("D", "the dialect of the endpoint's error numbers (zone)"),
     destination: option("NAME", "a destination of the configuration, with its url and authorizer, instead of a URL"),
     config: configOption,
-    text: { ...option("TEXT", "what the agent answers with success (Good morning.)"), default: "Good morning." },
+    text: { ...option("TEXT", "a text that the agent answers with success (Good morning.)"), default: "Good morning." },
     "slow-text": {
-      ...option("TEXT", "what takes it longer than a call waits (stream, slow 25s)"),
+      ...option("TEXT", "a text that keeps the agent busy for longer than one call waits (stream, slow 25s)"),
       default: "stream, slow 25s",
     },
-    "fail-text": { ...option("TEXT", "what makes it fail (fail)"), default: "fail" },
-    "ask-text": { ...option("TEXT", "what makes it ask back (ask me)"), default: "ask me" },
-    "call-timeout": { ...option("S", "seconds that one call may take (30)"), default: "30" },
+    "fail-text": { ...option("TEXT", "a text that makes the agent fail (fail)"), default: "fail" },
+    "ask-text": { ...option("TEXT", "a text that makes the agent ask a question (ask me)"), default: "ask me" },
+    "call-timeout": { ...option("S", "time limit of one call in seconds (30)"), default: "30" },
     json: flag("prints the report as one JSON object"),
-    junit: option("FILE", "also writes JUnit XML; an optional case that is not kept is skipped there"),
+    junit: option("FILE", "also writes JUnit XML, in which a failed optional case counts as skipped"),
   },
   exits: `
-The defaults of the texts are what the agent "echo" understands. A case that a peer gives no occasion for is skipped,
-with the reason. docs/conformance.md lists the cases.
-Exit code: 0 keeps all that is required; 1 does not; 2 bad usage or configuration; 3 nothing there that could be tested
-(not reachable, no endpoint at this address, credentials refused).`,
+The default texts are made for the agent "echo". A case that the endpoint gives no occasion to test is skipped, and the
+report says why. docs/conformance.md lists the cases.
+Exit code: 0 every required case passed; 1 one failed; 2 bad usage or configuration; 3 nothing to test: not reachable, no
+endpoint at this address, or credentials refused.`,
   async run(run) {
     const { values, positionals } = run;
     if (positionals.length > 1) throw new UsageError("Only one URL can be given.");
@@ -105,7 +106,7 @@ Exit code: 0 keeps all that is required; 1 does not; 2 bad usage or configuratio
       return isWritten && isConformant(reports) ? exitCodes.success : exitCodes.failed;
     } catch (thrown) {
       if (!run.signal.aborted) throw thrown;
-      run.note("Interrupted; there is no report.");
+      run.note("Interrupted. There is no report.");
       return exitCodes.interrupted;
     } finally {
       await close();
@@ -119,7 +120,7 @@ function parseCallTimeout(text: string): number {
   throw new UsageError(`--call-timeout: "${text}" is not a number of seconds (0.1 to 600).`);
 }
 
-/** Tries before the cases whether the file can be written, and leaves nothing behind. */
+/** Checks before the cases that the file can be written. Leaves no file behind. */
 function resolveJunit(path: string, directory: string): string {
   const file = resolve(directory, path);
   if (!existsSync(dirname(file))) throw new UsageError(`--junit: there is no folder ${dirname(file)}.`);

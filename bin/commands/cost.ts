@@ -13,20 +13,20 @@ const kinds = ["agentcore", "lambda", "external"] as const satisfies readonly Me
 export const cost = defineCommand({
   name: "cost",
   about: `
-Estimates what a stage costs on AWS in a month: the sum and its largest part first, then each service for every kind
-of Execution zone, and one task by its length, from 5 seconds to 8 hours. Calls and log lines were measured by the
-rehearsal. Assumptions and prices are printed with the result.`,
+Estimates what a stage costs on AWS in a month. Prints the total and its largest part first, then each service for every
+kind of Execution zone, then one task by its length, from 5 seconds to 8 hours. The rehearsal measured the calls and log
+lines of a task. Assumptions and prices are printed with the result.`,
   options: {
     stage: option("NAME", "takes KIND and the idle time from this stage of the configuration"),
     tasks: { ...option("N", "tasks per month (100000)"), default: "100000" },
     seconds: { ...option("N", "seconds for which the agent works on a task (30)"), default: "30" },
-    kind: option("KIND", `of the Execution zone, for the first line: ${kinds.join(", ")} (agentcore)`),
+    kind: option("KIND", `kind of Execution zone in the first line: ${kinds.join(", ")} (agentcore)`),
     "idle-seconds": option(
       "N",
-      `seconds for which an AgentCore session idles after its last call (${defaultIdleSeconds}); 0 with \`stopAfterResult\``,
+      `seconds for which an AgentCore session idles after its last call (${defaultIdleSeconds}); 0 for stopAfterResult`,
     ),
     json: flag("prints one JSON object"),
-    markdown: flag("writes the estimate into docs/operations.md, between its markers"),
+    markdown: flag("writes the estimate into docs/operations.md"),
   },
   async run({ directory, print, values }) {
     const { json, markdown } = values;
@@ -34,7 +34,7 @@ rehearsal. Assumptions and prices are printed with the result.`,
     const kindName = values.kind ?? stage.kind;
     const kind = kinds.find((each) => each === kindName);
     if (kind === undefined) throw new UsageError(`--kind: "${kindName}" is not one of ${kinds.join(", ")}.`);
-    if (json && markdown) throw new UsageError("--json or --markdown, not both.");
+    if (json && markdown) throw new UsageError("Give --json or --markdown, not both.");
     const result = estimate({
       kind,
       tasks: readNumber("--tasks", values.tasks),

@@ -1,4 +1,4 @@
-/** `sekisho data`: counts or deletes the data that is kept of one person. */
+/** `sekisho data`: counts or deletes the stored data of one person. */
 import { isOwnExecution } from "../../lambdas/shared/config/destination-address.ts";
 import { formatPersonKey } from "../../lambdas/verification/usage/entry.ts";
 import { readStage } from "../../lib/cli/aws/stage.ts";
@@ -24,8 +24,8 @@ import { type ZoneValues, zoneOptions } from "../../lib/cli/zone/zone.ts";
 export const dataShow = defineCommand({
   name: "data show",
   about: `
-Counts what is kept of one person: tasks, usage history, quota, files, dead letters, the Execution zone's records, and
-rules that name the person. No texts. \`sekisho data delete\` deletes it.`,
+Counts the stored data of one person: tasks, usage history, quota, files, dead letters, the Execution zone's records, and
+rules that name the person. Shows no texts. \`sekisho data delete\` deletes the data.`,
   options: { ...personOptions, json: flag("prints a JSON object"), ...zoneOptions },
   exits: awsExits("it cannot be read"),
   async run(run) {
@@ -48,21 +48,22 @@ const shownIds = 5;
 export const dataDelete = defineCommand({
   name: "data delete",
   about: `
-Deletes what is kept of one person: tasks, usage history, quota, files, dead letters, the Execution zone's records. A
-person who is still allowed leaves new data, so remove them from the allowlist first. Repeated, it finds what is left.`,
+Deletes the stored data of one person: tasks, usage history, quota, files, dead letters and the Execution zone's records.
+Remove the person from the allowlist first, because new messages leave new data. The command can be repeated, and then
+deletes what is left.`,
   options: {
     ...personOptions,
-    "dry-run": flag("only says what there is"),
-    yes: flag("does not ask"),
-    cancel: flag("cancels tasks under way, and waits until they are over; without it nothing is deleted then"),
+    "dry-run": flag("only counts the data"),
+    yes: flag("deletes without asking"),
+    cancel: flag("cancels running tasks and waits until they end; without it, running tasks prevent the deletion"),
     rules: flag("also removes the rules of `sekisho allow` that name the person"),
     "request-ids": option(
       "FILE",
-      "deletes only the Execution zone's records of those tasks: what another run could not reach, with credentials of the Execution zone's account; with --stage and --yes",
+      "deletes only the Execution zone's records of the tasks in a file that an earlier run wrote, with credentials of the Execution zone's account; needs --stage and --yes",
     ),
     ...zoneOptions,
   },
-  exits: awsExits("something is left, it cannot be deleted"),
+  exits: awsExits("data is left or cannot be deleted"),
   async run(run) {
     const { values } = run;
     const file = values["request-ids"];
@@ -72,7 +73,9 @@ person who is still allowed leaves new data, so remove them from the allowlist f
       return await withRecordZone(run, values, (zone) => deletePerson(run, { ...values, zone, person }));
     } catch (cause) {
       if (!run.signal.aborted) throw cause;
-      throw new Error("Interrupted. What is deleted stays deleted. Run the command again for the rest.", { cause });
+      throw new Error("Interrupted. Some data may be deleted already. Run the command again to delete the rest.", {
+        cause,
+      });
     }
   },
 });
@@ -94,7 +97,9 @@ async function deletePerson(run: CommandRun, { zone, person, config, ...wanted }
   const [unreadable] = found.unreadable;
   if (unreadable !== undefined) {
     const count = found.unreadable.length;
-    throw new Error(`${count} tasks are of another version of Sekisho, such as ${unreadable}. Run that version.`);
+    throw new Error(
+      `Another version of Sekisho wrote ${count} of these tasks, such as ${unreadable}. Run the command with that version.`,
+    );
   }
   const counts = await countAll({ zone, person, found, nowMs, signal });
   printCounts(run, { zone, person, counts });
@@ -105,8 +110,8 @@ async function deletePerson(run: CommandRun, { zone, person, config, ...wanted }
   }
   const underWay = found.tasks.flatMap((task) => (task.isUnderWay ? [task.id] : []));
   if (underWay.length > 0 && !wanted.cancel) {
-    note(`Tasks are under way, or ended within the last minutes: ${listIds(underWay)}`);
-    note("Nothing was deleted. End them with `sekisho tasks cancel ID`, or wait; --cancel does both.");
+    note(`These tasks are running, or ended within the last minutes: ${listIds(underWay)}`);
+    note("Nothing was deleted. Run the command again with --cancel, which cancels them and waits until they end.");
     return exitCodes.failed;
   }
   if (!wanted.yes && !(await confirmDeletion({ person, signal }))) {
@@ -114,9 +119,9 @@ async function deletePerson(run: CommandRun, { zone, person, config, ...wanted }
     return exitCodes.failed;
   }
   if (underWay.length > 0) {
-    note("Canceling, and waiting until all of it is over; a few minutes at the most.");
+    note("Canceling the tasks and waiting until they end. This takes a few minutes at most.");
     const isOver = await cancelAll({ zone, ids: underWay, team: person.team, signal });
-    if (!isOver) throw new Error("Some tasks are still under way. Does a zone run there? Nothing was deleted.");
+    if (!isOver) throw new Error("Some tasks are still running. Does the zone run? Nothing was deleted.");
     found = await find();
   }
   let isExecutionLeft = false;
@@ -131,13 +136,16 @@ async function deletePerson(run: CommandRun, { zone, person, config, ...wanted }
   });
   print("");
   if (left.length > 0) {
-    // Another person's task is not for this command to end.
-    note(`Answers of the person are left in tasks of others that are under way, or just ended: ${listIds(left)}`);
-    note("Run the command again some minutes after these are over.");
+    // The command must not cancel another person's task.
+    note(`Answers of the person are left in running tasks of other people: ${listIds(left)}`);
+    note("Run the command again some minutes after these tasks have ended.");
   }
   const isLeft = isExecutionLeft || left.length > 0;
-  if (isLeft) print(`Deleted, but for ${isExecutionLeft ? "the Execution zone's records" : "what is under way"}.`);
-  else print(isNothing(counts) ? `Nothing was found of ${formatPersonKey(person)}.` : "Deleted.");
+  if (isLeft)
+    print(
+      `Deleted, except ${isExecutionLeft ? "the Execution zone's records" : "answers in running tasks of others"}.`,
+    );
+  else print(isNothing(counts) ? `No data of ${formatPersonKey(person)} was found.` : "Deleted.");
   for (const line of [...listRemaining({ zone, found, counts, ...wanted }), ...remainingDataText]) print(line);
   return isLeft ? exitCodes.failed : exitCodes.success;
 }
@@ -152,7 +160,7 @@ function printCounts(
 function noteOtherTeams({ note }: CommandRun, { otherTeams }: PersonRecords): void {
   if (otherTeams.length === 0) return;
   note(
-    `Tasks of that user are kept under another workspace: ${otherTeams.map((team) => `--team ${team}`).join(", ")}.`,
+    `There are tasks of this user under another workspace: ${otherTeams.map((team) => `--team ${team}`).join(", ")}.`,
   );
 }
 
@@ -165,13 +173,13 @@ function isNothing({ tasks, history, answered, quotas, rules }: Counts): boolean
 }
 
 async function confirmDeletion({ person, signal }: { person: Person; signal: AbortSignal }): Promise<boolean> {
-  if (!process.stdin.isTTY) throw new UsageError("There is no terminal to ask at. --yes deletes without asking.");
+  if (!process.stdin.isTTY) throw new UsageError("There is no terminal for the confirmation. Give --yes to delete.");
   return confirm({ question: `Type ${person.user} to delete all of this: `, word: person.user, signal });
 }
 
 type RemainingData = { zone: RecordZone; found: PersonRecords; counts: Counts; rules: boolean };
 
-/** Notes the data that the command does not delete: data of agents elsewhere, and rules. */
+/** Lists the data that the command does not delete: data of agents elsewhere, and rules. */
 function listRemaining({ zone, found, counts: { rules: numbers, configuration }, rules: withRules }: RemainingData) {
   const { destinations } = zone.config();
   const used = new Set(found.tasks.flatMap(({ destination }) => destination ?? []));
@@ -180,10 +188,12 @@ function listRemaining({ zone, found, counts: { rules: numbers, configuration },
     return destination === undefined || !(destination.transport === "in-process" || isOwnExecution(destination));
   });
   return [
-    ...(foreign.length === 0 ? [] : [`Ask those who run them what they keep: ${foreign.join(", ")}.`]),
+    ...(foreign.length === 0
+      ? []
+      : [`Other destinations may have stored data too. Ask the people who run them: ${foreign.join(", ")}.`]),
     ...(numbers.length === 0 || withRules
       ? []
-      : [`Rules that name the person stay (--rules): ${formatRuleNumbers(numbers)}.`]),
+      : [`Rules that name the person are left: ${formatRuleNumbers(numbers)}. --rules removes them.`]),
     ...(configuration.length === 0
       ? []
       : [`The configuration names the person. Edit it: ${configuration.join(", ")}.`]),
@@ -199,6 +209,6 @@ async function deleteLeftOver(
   const ids = await readLeftOver({ directory, file });
   const count = await createExecutionRecords({ at: named, signal })({ ids, erase: true });
   const where = `the Execution zone of stage ${named.stageName}`;
-  print(`Records of ${where} deleted: ${count} of ${ids.size}. The others had expired.`);
+  print(`Deleted ${count} of ${ids.size} records of ${where}. The others had expired.`);
   return exitCodes.success;
 }

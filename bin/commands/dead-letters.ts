@@ -9,9 +9,9 @@ import { awsExits, defineCommand, exitCodes, flag, UsageError } from "../../lib/
 export const deadLettersList = defineCommand({
   name: "dead-letters list",
   about: `
-Lists the messages that a stage's queue gave up on, with the state of their tasks; "none" means that the task was never
-begun. Their users have been told. The messages are kept for 14 days. During the listing nobody else sees them, and none
-is lost. On one machine there is no such list: there a dead letter only fails its task.`,
+Lists the dead letters of a stage, each with the state of its task. "none" means that the task never began. The users have
+been notified. Dead letters are kept for 14 days. The listing hides them from other readers for a moment, and loses none.
+On one machine there is no such list: a dead letter there fails its task at once.`,
   options: { ...stageOptions, json: flag("prints a JSON array") },
   exits: awsExits(),
   async run(run) {
@@ -63,19 +63,19 @@ export const deadLettersRedrive = defineCommand({
   name: "dead-letters redrive",
   args: "[REQUEST_ID...]",
   about: `
-Sends dead letters to the workers again. A task that was never begun is begun. If a task has ended, only the delivery of
-its answer is repeated: no agent runs twice. A message leaves the archive once it is in the queue.`,
+Sends dead letters to the workers again. A task that never began begins now. If a task has ended, only its answer is
+delivered again, and no agent runs twice. A dead letter leaves the archive once it is in the queue.`,
   options: {
-    all: flag("all that can be read, instead of request ids"),
-    discard: flag("removes those that cannot be read, for good"),
+    all: flag("sends every readable dead letter, instead of request ids"),
+    discard: flag("deletes unreadable dead letters for good"),
     ...stageOptions,
   },
-  exits: awsExits("one is not in the archive"),
+  exits: awsExits("a request id is not in the archive"),
   async run(run) {
     const { signal, print, note, values, positionals } = run;
-    if (values.all && positionals.length > 0) throw new UsageError("--all or request ids, not both.");
+    if (values.all && positionals.length > 0) throw new UsageError("Give --all or request ids, not both.");
     if (!values.all && positionals.length === 0 && !values.discard) {
-      throw new UsageError("Request ids or --all are needed.");
+      throw new UsageError("Give request ids or --all.");
     }
     const { stageName, stage } = readStage(run, values).named;
     const { deadLettersUrl, tableName, queueUrl } = await readStackOutputs({ stageName, stage, signal });
@@ -91,14 +91,15 @@ its answer is repeated: no agent runs twice. A message leaves the archive once i
         remove,
         done({ requestId, state }) {
           wanted.delete(requestId);
-          const what = state === "done" ? "its delivery is repeated, unless it certainly arrived" : "sent again";
+          const what = state === "done" ? "its answer is delivered again unless it is in the thread" : "sent again";
           print(`${requestId}: ${what} (task: ${state ?? "none"})`);
         },
       });
       const unreadable = read.filter(({ message }) => message === undefined);
       if (values.discard) for (const deadLetter of unreadable) await remove(deadLetter);
       if (unreadable.length > 0) {
-        note(`${unreadable.length} cannot be read: ${values.discard ? "removed" : "left; --discard removes them"}.`);
+        const done = values.discard ? "They were deleted." : "--discard deletes them.";
+        note(`Unreadable dead letters: ${unreadable.length}. ${done}`);
       }
     });
     for (const id of wanted) note(`${id} is not among the dead letters of stage ${stageName}.`);

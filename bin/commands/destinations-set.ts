@@ -1,4 +1,4 @@
-/** `sekisho destinations set`: changes where a route leads, in the configuration and with --stage in a stage too. */
+/** `sekisho destinations set`: changes the destinations of a route, in the configuration and optionally in a stage. */
 import { existsSync, readFileSync } from "node:fs";
 import { configPath, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
 import { pushLiveSettings } from "../../lib/cli/aws/push-live-settings.ts";
@@ -13,18 +13,19 @@ export const destinationsSet = defineCommand({
   name: "destinations set",
   args: "NAME[,NAME...]",
   about: `
-Changes one route of the configuration: messages of that channel, of that team, or that begin with "W:" go to the
-destination NAME; without any of the three, the messages that no other route takes. If there are several names, the
-first is used; a task goes to the next one only if it certainly did not arrive. A new route is put before the first one
-that would take its messages. The rest of the file stays as it is. Nothing is written that sekisho config check would
-refuse. Tasks under way stay where they are; only later messages go to the new place.`,
+Changes one route of the configuration file. Messages that fit --channel, --team and --word go to the destination NAME.
+Without these options it changes the default route, which takes the messages that no other route takes.
+
+If several names are given, the first is used, and a task fails over to the next only if it certainly never arrived. A new
+route is put before the first one that would take its messages. The rest of the file does not change. Running tasks stay
+where they are. A change that sekisho config check would refuse is not written.`,
   options: {
-    channel: option("C", "the route of that channel"),
-    team: option("T", "the route of that team"),
-    word: option("W", 'the route of messages that begin with "W:"'),
+    channel: option("C", "for messages in that channel"),
+    team: option("T", "for messages in that workspace"),
+    word: option("W", 'for messages that begin with "W:"'),
     stage: option(
       "NAME",
-      "changes the stage as well, as sekisho config push does: within a minute, without a deploy. If the stage refuses it, the file stays as it is too",
+      "also changes the stage, as sekisho config push does: within a minute, without a deploy. If the stage refuses the change, the file is not changed either",
     ),
     config: configOption,
     "dry-run": flag("only shows what would change"),
@@ -51,7 +52,7 @@ refuse. Tasks under way stay where they are; only later messages go to the new p
 
     const changes = change.text !== text;
     print(changes ? changeText({ change, key, destination }) : `${path} already has this route.`);
-    for (const [index, route] of config.routes.slice(0, change.place - 1).entries()) {
+    for (const [index, route] of config.routes.slice(0, change.position - 1).entries()) {
       if (isOverlapping(route, key))
         note(`Note: route ${index + 1}, ${formatRouteKey(route)}, comes first and keeps the messages that fit it.`);
     }
@@ -64,7 +65,7 @@ refuse. Tasks under way stay where they are; only later messages go to the new p
       pushed = push !== undefined;
       replacement.write({ before: text, after: change.text });
     } catch (thrown) {
-      if (pushed) note(`Stage ${named?.stageName} has the change, ${path} has not: run the command again.`);
+      if (pushed) note(`Stage ${named?.stageName} was changed, but ${path} was not. Run the command again.`);
       throw thrown;
     } finally {
       replacement?.close();
@@ -79,24 +80,22 @@ function namesIn(positionals: string[]): string[] {
   const [text = "", ...more] = positionals;
   const names = text.split(",").map((name) => name.trim());
   if (more.length > 0 || names.some((name) => name === "")) {
-    throw new UsageError(
-      "One destination is needed, or several with commas between: sekisho destinations set far,near",
-    );
+    throw new UsageError("Give one destination, or several separated by commas: sekisho destinations set far,near");
   }
   return names;
 }
 
 type ShownChange = { change: RouteChange; key: RouteKey; destination: string[] };
 
-function changeText({ change: { place, before }, key, destination }: ShownChange): string {
-  const where = `route ${place}, ${formatRouteKey(key)}`;
+function changeText({ change: { position, before }, key, destination }: ShownChange): string {
+  const where = `route ${position}, ${formatRouteKey(key)}`;
   if (before === undefined) return `+ ${where}: ${orderText(destination)}`;
   return `  ${where}: ${orderText(before)} -> ${orderText(destination)}`;
 }
 
 function restartText(stages: string[]): string {
-  const local = "On this machine it takes effect with a restart. Tasks under way stay where they are.";
+  const local = "On this machine the change takes effect with a restart. Running tasks stay where they are.";
   return stages.length === 0
     ? local
-    : `${local}\nFor a stage (${stages.join(", ")}) use --stage, or npx sekisho config push.`;
+    : `${local}\nTo change a stage (${stages.join(", ")}), give --stage or run npx sekisho config push.`;
 }

@@ -22,19 +22,19 @@ import { checkInStage, stageDestinations } from "../../lib/cli/destinations/chec
 import { describeOwnExecution, formatDestinationRow, toDestinationRow } from "../../lib/cli/destinations/describe.ts";
 import { outdatedText, readEffectiveConfig } from "../../lib/cli/destinations/effective-config.ts";
 import { type KnownMessage, listPossibleRoutes } from "../../lib/cli/destinations/possible-routes.ts";
-import { formatRouteKey, orderText } from "../../lib/cli/destinations/route-key.ts";
+import { formatRouteKey, noRouteText, orderText } from "../../lib/cli/destinations/route-key.ts";
 import { unknownDestination } from "../../lib/cli/find-endpoint.ts";
 
 export const destinationsList = defineCommand({
   name: "destinations list",
   about: `
-Lists the destinations, and the routes in their order: the first that fits a message decides. If a route has several
-names, the first is used; a task goes to the next one only if it certainly did not arrive.`,
+Lists the destinations, and the routes in their order. The first route that fits a message decides. If a route has several
+names, the first is used, and a task fails over to the next only if it certainly never arrived.`,
   options: {
-    channel: option("C", "where a message of that channel would go"),
-    team: option("T", "where a message of that team would go"),
-    text: option("TEXT", "where a message with that text would go"),
-    stage: option("NAME", "what is in effect in that stage: the deployed destinations, with what was pushed since"),
+    channel: option("C", "also shows where a message in that channel goes"),
+    team: option("T", "also shows where a message in that workspace goes"),
+    text: option("TEXT", "also shows where a message with that text goes"),
+    stage: option("NAME", "shows the settings in effect in that stage: as deployed, with later pushes"),
     config: configOption,
     json: flag("prints one JSON object"),
   },
@@ -53,10 +53,10 @@ names, the first is used; a task goes to the next one only if it certainly did n
     const possible = asked ? listPossibleRoutes({ routes, known }) : undefined;
     if (named !== undefined && routesFromFile) {
       note(
-        "No routes were pushed to the stage yet. The routes of the last deploy are in effect; these are the file's.",
+        "No routes were pushed to the stage yet, so the routes of the last deploy are in effect. The list shows the file's.",
       );
     }
-    if (outdated.length > 0) note(`Note: ${outdatedText(outdated)} npx sekisho config push renews them.`);
+    if (outdated.length > 0) note(`Note: ${outdatedText(outdated)} To push them again: npx sekisho config push.`);
     if (values.json) {
       print(JSON.stringify({ stage: named?.stageName, destinations: rows, routes, possible, outdated }));
       return exitCodes.success;
@@ -68,7 +68,7 @@ names, the first is used; a task goes to the next one only if it certainly did n
 });
 
 function routesText(routes: Config["routes"]): string {
-  if (routes.length === 0) return "There is no route, so everybody who asks learns that no agent is set up.";
+  if (routes.length === 0) return noRouteText;
   const lines = routes.map((route, index) => {
     return `  ${index + 1}. ${formatRouteKey(route)}: ${orderText(route.destination)}`;
   });
@@ -89,15 +89,16 @@ function possibleText({ routes, known, possible }: PossibleRoutes): string {
     known.text !== undefined && "with that text",
     "goes to",
   ];
-  const lines = possible.map(({ place, destination, certain }) => {
-    const when = certain ? "" : `if ${formatRouteKey(describeUnknown(routes[place - 1], known))}: `;
-    return `  ${when}${orderText(destination)} (route ${place})`;
+  const lines = possible.map(({ position, destination, certain }) => {
+    const when = certain ? "" : `if ${formatRouteKey(describeUnknown(routes[position - 1], known))}: `;
+    return `  ${when}${orderText(destination)} (route ${position})`;
   });
-  if (!possible.some(({ certain }) => certain)) lines.push("  else nowhere: no route fits, and the user learns so");
+  if (!possible.some(({ certain }) => certain))
+    lines.push("  otherwise nowhere: no route fits, and the bot answers that no agent is set up");
   return `${message.filter(Boolean).join(" ")}\n${lines.join("\n")}`;
 }
 
-/** Describes what a message must be for the route to fit. */
+/** Returns the conditions of the route that the known part of a message leaves open. */
 function describeUnknown(route: Config["routes"][number] | undefined, { team, channel, text }: KnownMessage) {
   return {
     ...(team === undefined && { team: route?.team }),
@@ -110,20 +111,21 @@ export const destinationsCheck = defineCommand({
   name: "destinations check",
   args: "[NAME...]",
   about: `
-Calls rpc.discover of each destination, or of those that are named, with real credentials: whether it can be used, how
-long a first and a second call take, and what it is; or why not, and how to fix it. A peer that does not know the method
-but says so in JSON-RPC is healthy. For an A2A agent it reads the card and asks for a task that the agent cannot know.
-No task is run.`,
+Calls each destination, or the named ones, with its real credentials. Shows whether the destination can be used, and how
+long a first and a second call take. If it cannot be used, shows why and how to fix it. No task runs.
+
+The call is rpc.discover. A peer that answers in JSON-RPC that it does not know the method is healthy. An A2A agent is
+checked by its agent card and by a request for an unknown task.`,
   options: {
     stage: option(
       "NAME",
-      "the destinations that are deployed in that stage, with what was pushed since. The stage's worker makes the calls with its own role and secrets; your credentials need lambda:InvokeFunction on its alias operator",
+      "checks the deployed destinations of that stage, with later pushes. The stage's worker makes the calls with its own role and secrets. Your credentials need lambda:InvokeFunction on the worker's alias operator",
     ),
     config: configOption,
     json: flag("prints one JSON object per destination, one per line"),
   },
   exits:
-    "Exit code: 0 all are healthy; 1 one is not, or AWS refused; 2 bad usage or configuration; 3 none answers, or AWS does not.",
+    "Exit code: 0 all are healthy; 1 one is not, or AWS refused; 2 bad usage or configuration; 3 no destination answers, or AWS does not.",
   async run({ directory, signal, print, note, values, positionals }) {
     const location = { directory, file: values.config };
     const config = loadConfig(location);
@@ -159,7 +161,7 @@ async function checkFromStage({ config, names, signal, note, ...named }: StageCh
   refuseUnknown({ names, known: [...deployed, ...missing] });
   const isWanted = (name: string) => names.length === 0 || names.includes(name);
   for (const name of changed.filter(isWanted)) {
-    note(`Note: ${name} is checked as it is deployed. The file has it differently, which needs a deploy.`);
+    note(`Note: ${name} is checked as deployed. The file has other settings for it, which need a deploy.`);
   }
   if (names.length === 0) for (const name of missing) note(`Note: ${name} is not deployed, so it is not checked.`);
   return checkInStage({ ...named, config, outputs, names: names.length === 0 ? undefined : names, signal });
@@ -178,7 +180,7 @@ function usesAws(destination: Destination): boolean {
 async function callerText({ signal }: { signal: AbortSignal }): Promise<string> {
   return callerIdentity({ region: "us-east-1", signal }).then(
     ({ arn }) => `Calls with AWS credentials are made as ${arn}. A stage's worker may have other permissions.`,
-    (thrown: Error) => `The owner of these credentials is unknown. ${thrown.message}`,
+    (thrown: Error) => `Could not find out whose AWS credentials these are. ${thrown.message}`,
   );
 }
 
@@ -187,8 +189,8 @@ function exitCodeOf(checked: readonly DestinationCheck[]): number {
   return checked.every(({ health }) => health === "unreachable") ? exitCodes.notReachable : exitCodes.failed;
 }
 
-function formatCheck({ name, address, health, words, methods, firstMs, secondMs }: DestinationCheck): string {
+function formatCheck({ name, address, health, summary, methods, firstMs, secondMs }: DestinationCheck): string {
   const times = firstMs === undefined ? "" : `, first call ${firstMs} ms, second ${secondMs} ms`;
   const known = methods === undefined ? "" : `\n  methods: ${methods.join(", ")}`;
-  return `${name}: ${health}${times}\n  ${address}\n  ${words}${known}`;
+  return `${name}: ${health}${times}\n  ${address}\n  ${summary}${known}`;
 }

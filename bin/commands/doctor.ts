@@ -11,23 +11,23 @@ import { formatDoctorJson, formatDoctorText, isHealthy } from "../../lib/cli/doc
 export const doctor = defineCommand({
   name: "doctor",
   about: `
-Checks everything, and says how to fix each problem: the configuration, Node, the secrets that it refers to, the clock,
-the store and the queue, Slack's tokens and their scopes, the entry for Slack's events (by an event that is signed as
-Slack signs them), and every destination with its authentication.
+Checks everything, and says how to fix each problem: the configuration and its secrets, Node, the clock, the store and the
+queue, Slack's tokens and their scopes, the entry for Slack's events, and every destination with its authentication.
 
-It changes nothing and runs no task. Over HTTP it sends the entry a signed, an old and an unsigned request that make no
-task; each of the latter two leaves a line request_refused in the entry's log. It prints no secret.`,
+It changes nothing, runs no task, and prints no secret. To test the entry it sends three requests that make no task: one
+signed as Slack signs, one with an old signature and one unsigned. The last two each leave a line request_refused in the
+entry's log.`,
   options: {
     stage: option(
       "NAME",
-      "a stage on AWS instead of this machine. Your own credentials look at the account; the stage's worker says what it can read, so they need lambda:InvokeFunction on its alias operator",
+      "checks a stage on AWS instead of this machine, with your AWS credentials. The stage's worker reports what it can reach, so they need lambda:InvokeFunction on the worker's alias operator",
     ),
     config: configOption,
     json: flag("prints { ok, checks: [{ group, name, status, what, remedy }] }, for CI"),
   },
   exits: `
-Verdicts: ok, warning, failed, skipped (does not apply, or needs something that is missing).
-Exit code: 0 nothing failed; 1 something did; 2 bad usage.`,
+Status of a check: ok, warning, failed, or skipped (it does not apply, or something that it needs is missing).
+Exit code: 0 no check failed; 1 a check failed; 2 bad usage.`,
   async run({ directory, signal, print, note, values }) {
     const location = { directory, file: values.config };
     const given = readGiven(location);
@@ -36,7 +36,7 @@ Exit code: 0 nothing failed; 1 something did; 2 bad usage.`,
     try {
       const found = await runChecks({ groups: await createGroups({ given, stage, location, closes, signal }), signal });
       if (signal.aborted) {
-        note("Interrupted: not everything was checked.");
+        note("Interrupted. Some checks did not run.");
         return exitCodes.interrupted;
       }
       const subject = stage === undefined ? `this machine, ${directory}` : `stage ${stage}`;
@@ -48,7 +48,7 @@ Exit code: 0 nothing failed; 1 something did; 2 bad usage.`,
   },
 });
 
-/** An unusable file is a finding, so its error is kept for the check of the configuration. */
+/** Keeps the error of an unusable file, because the check of the configuration reports it as a finding. */
 function readGiven(location: ConfigLocation) {
   try {
     return { config: loadConfig(location), environment: readEnvironment(), problem: undefined };
@@ -73,7 +73,7 @@ async function createGroups({ given, stage, location, closes, signal }: GroupsRe
   const checks = [nodeCheck({ version: process.versions.node }), configurationCheck({ location, read: readConfig })];
   const first = { group: "Configuration", checks };
   if (given.problem !== undefined) {
-    const run = async () => skipped("They depend on the configuration, which cannot be used.");
+    const run = async () => skipped("They need a valid configuration.");
     return [first, { group: "Everything else", checks: [{ name: "other checks", run }] }];
   }
   const { config, environment } = given;

@@ -28,18 +28,19 @@ const { fileName } = entries.container;
 
 export const execution = defineCommand({
   name: "execution",
-  about: "Runs the Execution zone on 127.0.0.1 until Ctrl-C: for the Verification zone, and as an A2A agent.",
+  about: `
+Runs the Execution zone on 127.0.0.1 until Ctrl-C. It serves the Verification zone, and other clients as an A2A agent.`,
   options: {
-    port: option("N", "instead of SEKISHO_EXECUTION_PORT (8080); 0 takes a free one"),
-    agent: option("AGENT", '"echo" or the path of your agent file, instead of the configuration\'s'),
-    store: option("FILE", "where tasks are kept, instead of .sekisho/execution.db"),
+    port: option("N", "instead of SEKISHO_EXECUTION_PORT (8080); 0 chooses a free port"),
+    agent: option("AGENT", '"echo" or the path of your agent file, instead of the configuration\'s agent'),
+    store: option("FILE", "stores the tasks there, instead of in .sekisho/execution.db"),
     config: configOption,
   },
   exits: `
-Files of messages are read from the Verification zone on this machine, at SEKISHO_PORT (3000): set it to that zone's port.
+Files of messages are read from the Verification zone on this machine. Set SEKISHO_PORT to its port unless that is 3000.
 
 Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info, warn, error). They never hold texts.
-SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while you write it.`,
+SEKISHO_SHOW_AGENT_ERRORS=1 prints the errors of your agent with their stacks, for development.`,
   async run(run) {
     const { directory, print, values } = run;
     const environment = readEnvironment();
@@ -62,17 +63,21 @@ SEKISHO_SHOW_AGENT_ERRORS=1 prints what your agent threw, with its stack, while 
       log,
       telemetry,
     });
-    print(`Execution zone: ${zone.url}   (agent: ${typeof agent === "string" ? agent : agent.type}; Ctrl-C ends it)`);
-    print(`A2A agent card: ${zone.url}${agentCardPath}`);
-    await closeWhenStopped(run, async () => {
+    const close = async () => {
       await zone.close();
       await telemetry.close();
+    };
+    await closeWhenStopped(run, close, () => {
+      print(
+        `Execution zone: ${zone.url}   (agent: ${typeof agent === "string" ? agent : agent.type}; Ctrl-C stops it)`,
+      );
+      print(`A2A agent card: ${zone.url}${agentCardPath}`);
     });
     return exitCodes.success;
   },
 });
 
-/** Parsed as the configuration's field is, so that the errors are the same. */
+/** Parses the option like the configuration's field, so that both report the same errors. */
 function agentOf(agent: string) {
   const path = agent === "echo" || /^\.{0,2}\//.test(agent) ? agent : `./${agent}`;
   return parseConfig({ json: { execution: { agent: path } }, name: "--agent" }).execution.agent;
@@ -81,21 +86,22 @@ function agentOf(agent: string) {
 export const executionBundle = defineCommand({
   name: "execution bundle",
   about: `
-Writes the Execution zone as three files that need nothing but Node 24 and stay in one folder: DIR/${fileName},
-DIR/${agentFileName} with the agent, and DIR/${configFileName} with the sections execution and telemetry of the configuration. The
-Dockerfile makes an image of them.`,
-  options: { out: option("DIR", "is created if it does not exist; required"), config: configOption },
+Writes the Execution zone as three files that need only Node 24: ${fileName}, ${agentFileName} with the agent, and ${configFileName}
+with the sections execution and telemetry of the configuration. The files must stay in one folder. The Dockerfile makes an
+image of them.`,
+  options: { out: option("DIR", "the folder, which is created if it does not exist; required"), config: configOption },
   exits: `
-Environment variables that it reads when it runs:
+${fileName} reads these environment variables at its start:
 
-  PORT                  where it listens (8080)
-  SEKISHO_STORE         the file of its tasks, on a local disk (execution.db in the working directory)
-  SEKISHO_CONFIG_FILE   a configuration instead of the one inside; its agent must be the same
+  PORT                  the port to listen on (8080)
+  SEKISHO_STORE         the sqlite file of tasks, on a local disk (execution.db in the working directory)
+  SEKISHO_CONFIG_FILE   a configuration to use instead of ${configFileName}, with the same agent
   SEKISHO_LOG_LEVEL     debug, info, warn, error
-  SEKISHO_HOSTNAME      the address that it binds (0.0.0.0)
-  and the variables that the configuration refers to for its secrets
+  SEKISHO_HOSTNAME      the address to bind (0.0.0.0)
+  and the variables that the configuration names for its secrets
 
-It starts beyond loopback only with an authenticator. node ${fileName} --healthcheck asks a running one whether it is healthy.`,
+It listens beyond loopback only if the configuration has an authenticator. To check the health of a running one, use
+node ${fileName} --healthcheck.`,
   async run({ directory, print, note, values }) {
     if (values.out === undefined) throw new UsageError("--out is missing: the folder to write to.");
     const location = { directory, file: values.config };
@@ -109,4 +115,4 @@ It starts beyond loopback only with an authenticator. node ${fileName} --healthc
 });
 
 const loopbackOnly =
-  'Note: the configuration has no authenticator. Beyond loopback, as in a container, this file ends at once with exit code 1. Give "execution" an authenticator (bearer, jwt, web-identity or platform), or mount a configuration that has one (SEKISHO_CONFIG_FILE).';
+  'Note: the configuration has no authenticator, so this file does not start in a container, where it would listen beyond loopback. Give "execution" an authenticator (bearer, jwt, web-identity or platform), or mount a configuration that has one (SEKISHO_CONFIG_FILE).';

@@ -9,16 +9,20 @@ const options = { ...stageOptions, json: flag("prints one JSON object") };
 export const federationEnable = defineCommand({
   name: "federation enable",
   about: `
-Lets AWS STS issue tokens that identify roles to others, for the account of a stage's Verification zone
-(EnableOutboundWebIdentityFederation of IAM; CloudFormation cannot do that). Destinations with the authorizer
-web-identity, google or azure need it. It is done once per account, gives nobody a permission by itself, and may be
-repeated. Then it prints what sekisho federation show prints.`,
+Lets AWS STS issue tokens that identify roles to other clouds, in the account of a stage's Verification zone. Destinations
+with the authorizer web-identity, google or azure need this. Run it once per account; it may be repeated. It grants no
+permission by itself. The call is IAM's EnableOutboundWebIdentityFederation, which CloudFormation does not have. Afterwards
+the command prints the same as sekisho federation show.`,
   options,
   exits: awsExits(),
   async run({ values, ...run }) {
     const { config, named } = await openAccount(run, values);
     const { issuer, changed } = await enableFederation({ region: named.stage.verification.region, signal: run.signal });
-    run.note(changed ? "It now issues tokens for others." : "It already issued tokens for others; nothing changed.");
+    run.note(
+      changed
+        ? "The account now issues tokens for other clouds."
+        : "The account already issued tokens for other clouds. Nothing changed.",
+    );
     printReport({ report: federationReport({ ...named, config, issuer }), json: values.json, print: run.print });
     return exitCodes.success;
   },
@@ -27,16 +31,17 @@ repeated. Then it prints what sekisho federation show prints.`,
 export const federationShow = defineCommand({
   name: "federation show",
   about: `
-Prints what the other side needs to know: the issuer of the tokens that AWS STS gives the Verification role of a stage,
-where its keys are, the role, and for each destination with the authorizer web-identity, google or azure the blocks and
-commands to paste. None of it is secret.`,
+Prints what another cloud needs to trust the Verification role of a stage: the issuer of its tokens, the address of the
+issuer's keys, and the role. For each destination with the authorizer web-identity, google or azure it prints the
+configuration and commands to paste. Nothing of this is secret.`,
   options,
   exits: awsExits("the account issues no tokens yet"),
   async run({ values, ...run }) {
     const { config, named } = await openAccount(run, values);
     const issuer = await readIssuer({ region: named.stage.verification.region, signal: run.signal });
     if (issuer === undefined) {
-      run.note(`It does not issue tokens for others yet: npx sekisho federation enable --stage ${named.stageName}`);
+      const enable = `npx sekisho federation enable --stage ${named.stageName}`;
+      run.note(`The account does not issue tokens for other clouds yet. Run ${enable}`);
       return exitCodes.failed;
     }
     printReport({ report: federationReport({ ...named, config, issuer }), json: values.json, print: run.print });
@@ -44,10 +49,10 @@ commands to paste. None of it is secret.`,
   },
 });
 
-/** Finds the stage, checks that the credentials belong to the account of its Verification zone, and names that account. */
+/** Finds the stage, and checks that the credentials belong to the account of its Verification zone. */
 async function openAccount(run: CommandRun, values: Parameters<typeof readStage>[1]) {
   const { config, named } = readStage(run, values);
   await requireVerificationAccount({ ...named, signal: run.signal });
-  run.note(`Account ${named.stage.verification.account}, of the Verification zone of stage ${named.stageName}.`);
+  run.note(`Account ${named.stage.verification.account}, which has the Verification zone of stage ${named.stageName}.`);
   return { config, named };
 }

@@ -1,4 +1,4 @@
-/** `sekisho manifest`: the manifest from which a Slack app is created. */
+/** `sekisho manifest`: prints the manifest from which a Slack app is created. */
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import { slackManifest } from "../../lambdas/verification/slack/api/manifest.ts";
 import { AwsFailure, lacksCredentials } from "../../lib/cli/aws/aws-failure.ts";
@@ -10,15 +10,16 @@ const placeholderUrl = "https://YOUR-TUNNEL.example";
 export const manifest = defineCommand({
   name: "manifest",
   about: `
-Prints the Slack app manifest: https://api.slack.com/apps, "Create New App", "From a manifest". It asks for what the
-configuration uses and nothing else: print it again when that changes, and paste it under "App Manifest". Its address is
-that of a deployed stage; without stages in the configuration it is a placeholder.`,
+Prints the Slack app manifest. To create an app from it, open https://api.slack.com/apps, "Create New App", "From a
+manifest". The manifest requests only the scopes that the configuration uses. When the configuration changes, print it
+again and paste it under "App Manifest" of the app. It holds the address of a deployed stage, or a placeholder if the
+configuration has no stages.`,
   options: {
-    socket: flag("for Socket Mode: Slack needs no address of yours (sekisho start with SLACK_APP_TOKEN)"),
+    socket: flag("for Socket Mode (sekisho start with SLACK_APP_TOKEN), which needs no public address"),
     ...stageOptions,
     url: option(
       "URL",
-      "instead of a stage: the https address at which Slack reaches the Verification zone, without a path",
+      "the https address at which Slack reaches the Verification zone, without a path, instead of a stage",
     ),
     name: option("NAME", "the app's name, at most 35 characters (Sekisho)"),
   },
@@ -26,17 +27,17 @@ that of a deployed stage; without stages in the configuration it is a placeholde
     const { values } = run;
     const { stage, url, name = "Sekisho", socket } = values;
     if (url !== undefined && URL.parse(url)?.protocol !== "https:") {
-      throw new UsageError(`--url: "${url}" is no https address.`);
+      throw new UsageError(`--url: "${url}" is not an https address.`);
     }
-    if (url !== undefined && stage !== undefined) throw new UsageError("--stage or --url, not both.");
-    if (name.length < 1 || name.length > 35) throw new UsageError("--name: 1 to 35 characters.");
+    if (url !== undefined && stage !== undefined) throw new UsageError("Give --stage or --url, not both.");
+    if (name.length < 1 || name.length > 35) throw new UsageError("--name must have 1 to 35 characters.");
     const config = loadConfig({ directory: run.directory, file: values.config });
-    // Socket Mode needs no address, so no stage is asked for one.
+    // Socket Mode needs no address, so no stage is looked up.
     const hasStages = Object.keys(config.stages).length > 0;
     const isPlaceholder = url === undefined && stage === undefined && (socket || !hasStages);
     if (isPlaceholder && config.slack.install !== undefined) {
       throw new UsageError(
-        "--url or --stage is needed: with slack.install the manifest says where Slack sends browsers.",
+        "Give --url or --stage. With slack.install the manifest needs the address to which Slack redirects browsers.",
       );
     }
     const address = url ?? (isPlaceholder ? placeholderUrl : undefined);
@@ -49,7 +50,7 @@ that of a deployed stage; without stages in the configuration it is a placeholde
   },
 });
 
-/** The client of CloudFormation is loaded only for a stage. */
+/** Loads the CloudFormation client only when it is needed, because that takes a while. */
 async function readEventsUrl({ signal }: CommandRun, named: NamedStage): Promise<string> {
   const { readStackOutputs } = await import("../../lib/cli/aws/stack-outputs.ts");
   const { eventsUrl } = await readStackOutputs({ ...named, signal }).catch((thrown: unknown) => {

@@ -1,4 +1,4 @@
-/** `sekisho operate`: serves the page for operators, of the local run or of a stage. */
+/** `sekisho operate`: serves the operators' page for the local run or a stage. */
 import { createAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
@@ -26,39 +26,41 @@ import { createDoor } from "../../lib/local/web/door.ts";
 
 const defaultPort = "3100";
 const loopback = "127.0.0.1";
-/** A shorter token can be guessed from many addresses. */
-const leastTokenLength = 20;
-/** Loopback, where nobody else can reach the page. */
-const openHostnames = [loopback, "localhost", "::1"];
+/** A shorter token could be guessed by trying from many addresses at once. */
+const minTokenLength = 20;
+/** Only this machine reaches the page under these names. */
+const loopbackHostnames = [loopback, "localhost", "::1"];
 
 export const operate = defineCommand({
   name: "operate",
   about: `
-Serves a page for operators until Ctrl-C: the tasks as they move, the timeline of one task through both zones, the health
-of the destinations, dead letters; and cancels, retries and redrives. It shows ids, states and times, never a text.
-On 127.0.0.1 it answers whoever has the printed address, which holds a new token each time. Elsewhere it asks for a token,
-which operators.authenticator of the configuration verifies, and a proxy before it must provide TLS.`,
+Serves the operators' page until Ctrl-C. The page shows live tasks, the timeline of a task through both zones, the health
+of destinations, and dead letters. Operators can cancel and retry tasks there, and redrive dead letters. The page shows
+ids, states and times, never a text.
+
+On 127.0.0.1 the page needs the printed address, which holds a new token at each start. On other addresses it asks for a
+token, which operators.authenticator of the configuration verifies. Put a proxy with TLS in front of it.`,
   options: {
-    port: { ...option("N", `instead of ${defaultPort}; 0 takes a free one`), default: defaultPort },
-    hostname: { ...option("H", `instead of ${loopback}`), default: loopback },
-    authenticate: flag("asks for a token on loopback too: for a proxy on this machine, under a name of its own"),
+    port: { ...option("N", `instead of ${defaultPort}; 0 chooses a free port`), default: defaultPort },
+    hostname: { ...option("H", `the address to listen on, instead of ${loopback}`), default: loopback },
+    authenticate: flag("asks for a token on loopback too, for a proxy on this machine"),
     "public-host": option(
       "NAME",
-      "the name (with its port, unless 443) under which the proxy serves the page; requests for another are refused",
+      "the host (with its port unless 443) under which the proxy serves the page; other hosts are refused",
     ),
     ...zoneOptions,
   },
-  exits: awsExits("the port is taken, there is no such file"),
+  exits: awsExits("the port is in use, there is no such file"),
   async run(run) {
     const { values } = run;
     const { hostname, authenticate, "public-host": publicHost, stage, store, config: file } = values;
-    if (stage !== undefined && store !== undefined) throw new UsageError("--stage or --store, not both.");
+    if (stage !== undefined && store !== undefined) throw new UsageError("Give --stage or --store, not both.");
     const port = parsePort(values.port);
     const location = { directory: run.directory, file };
     const log = createLog({ service: "sekisho", level: readEnvironment().logLevel ?? "info" });
-    const isOpen = openHostnames.includes(hostname) && !authenticate;
+    const isOpen = loopbackHostnames.includes(hostname) && !authenticate;
     if (isOpen && publicHost !== undefined)
-      throw new UsageError("--public-host is for a proxy. It needs --authenticate.");
+      throw new UsageError("--public-host is for use with a proxy, and needs --authenticate.");
     const door = createDoor();
     const admission = isOpen ? door : await authenticated({ config: loadConfig(location), hostname, publicHost, log });
     const { signal } = run;
@@ -69,12 +71,13 @@ which operators.authenticator of the configuration verifies, and a proxy before 
     try {
       const page = createOperatorsPage({ source, admission, log });
       const server = await startOperateServer({ page, hostname, port, log });
-      const address = `${server.url}/operate/`;
-      run.print(`Operators' page, ${source.name}: ${isOpen ? door.address(address) : address}`);
-      if (isOpen) run.print("Whoever has this address can use the page. It is valid for this run alone.");
-      else run.print("It asks for a token. Put a proxy with TLS before it that passes Host on unchanged.");
-      run.print("Ctrl-C ends it.");
-      await closeWhenStopped(run, server.close);
+      await closeWhenStopped(run, server.close, () => {
+        const address = `${server.url}/operate/`;
+        run.print(`Operators' page, ${source.name}: ${isOpen ? door.address(address) : address}`);
+        if (isOpen) run.print("Anyone with this address can use the page until the command stops.");
+        else run.print("The page asks for a token. Put a proxy with TLS in front that passes Host on unchanged.");
+        run.print("Ctrl-C stops it.");
+      });
       return exitCodes.success;
     } finally {
       await source.close();
@@ -88,19 +91,19 @@ async function authenticated({ config, hostname, publicHost, log }: PublicPage):
   const { authenticator } = config.operators;
   if (authenticator.type === "none") {
     throw new UsageError(
-      `On ${hostname} others could reach the page, and nothing says who may. Name an authenticator in the configuration, such as
+      `On ${hostname} other people could reach the page, so the configuration must say who may use it. Add an authenticator, such as
   "operators": { "authenticator": { "type": "bearer", "tokens": [{ "env": "OPERATORS_TOKEN" }] } }
-or leave --hostname (and --authenticate) out, and come through a tunnel to this machine: ssh -L ${defaultPort}:${loopback}:${defaultPort}.`,
+or leave out --hostname and --authenticate, and use a tunnel to this machine: ssh -L ${defaultPort}:${loopback}:${defaultPort}.`,
     );
   }
   if (authenticator.type === "platform") refuseOpenPlatform({ hostname, publicHost });
   if (authenticator.type === "bearer") {
     requireSecrets(authenticator.tokens);
     for (const reference of authenticator.tokens) {
-      // A managed secret may be out of reach for a while. Then the page says so.
-      if (!("env" in reference) || (await readSecret(reference)).length >= leastTokenLength) continue;
+      // A secret in Secrets Manager is not read here: it may be out of reach for a while, which the page then reports.
+      if (!("env" in reference) || (await readSecret(reference)).length >= minTokenLength) continue;
       throw new UsageError(
-        `A token of the operators is shorter than ${leastTokenLength} characters and could be guessed. Make one with openssl rand -hex 32.`,
+        `The token in ${reference.env} is shorter than ${minTokenLength} characters and could be guessed. Make one with openssl rand -hex 32.`,
       );
     }
   }
@@ -111,15 +114,15 @@ or leave --hostname (and --authenticate) out, and come through a tunnel to this 
   });
 }
 
-/** `platform` trusts every request, because a proxy is meant to have authenticated it. */
+/** The authenticator `platform` trusts every request, so only the proxy that authenticates people may reach the page. */
 function refuseOpenPlatform({ hostname, publicHost }: { hostname: string; publicHost: string | undefined }): void {
-  if (!openHostnames.includes(hostname)) {
+  if (!loopbackHostnames.includes(hostname)) {
     throw new UsageError(
-      `With the authenticator "platform" the page listens on ${loopback} only: on ${hostname} others could reach it past what authenticates them.`,
+      `With the authenticator "platform" the page must listen on ${loopback}. On ${hostname} other people could bypass the proxy that authenticates them.`,
     );
   }
   if (publicHost !== undefined) return;
   throw new UsageError(
-    'The authenticator "platform" needs --public-host NAME, the name under which the proxy serves the page: other sites could lead a browser of this machine past the proxy.',
+    'The authenticator "platform" needs --public-host NAME, the host under which the proxy serves the page. Without it another site could make a browser on this machine bypass the proxy.',
   );
 }

@@ -12,32 +12,32 @@ export const secretsPut = defineCommand({
   name: "secrets put",
   args: "",
   about: `
-Writes the secrets that a stage needs to AWS Secrets Manager. { "env": "NAME" } in the configuration is the secret
-sekisho/STAGE/NAME there. Its value is that of the environment variable NAME, without spaces around it, or is asked for
-on the terminal, without echo. A secret that exists is left as it is. { "secretsManager": "..." } is only looked for,
-because someone else keeps it. With slack.install the bot token may be left out.
+Writes the secrets of a stage to AWS Secrets Manager. { "env": "NAME" } in the configuration becomes the secret
+sekisho/STAGE/NAME. The value comes from the environment variable NAME, or is asked for on the terminal without showing
+it. An existing secret is not changed. For { "secretsManager": "..." } the command only checks that the secret exists,
+because someone else owns it. With slack.install the bot token is optional.
 
-Each secret belongs to the account of the zone that needs it. Those of another account than the credentials'
-(AWS_PROFILE) are listed: run the command again with that account's profile.`,
+Each secret belongs to the account of the zone that needs it. The command writes the secrets of the account that your
+credentials (AWS_PROFILE) belong to, and lists the others. Run it again with a profile of the other account.`,
   options: {
     ...stageOptions,
-    only: option("NAME", "the secret of this environment variable alone"),
-    overwrite: flag("writes a new value to a secret that exists"),
-    force: flag("takes a value that does not look like the secret"),
+    only: option("NAME", "writes only the secret of this environment variable"),
+    overwrite: flag("writes a new value to an existing secret"),
+    force: flag("accepts a value that does not look like this kind of secret"),
   },
   exits: awsExits("a secret of this account is missing"),
   async run(run) {
     const { values, positionals } = run;
-    // The argument is not repeated, because it may be a secret.
+    // The error does not repeat the argument, because it may be a secret.
     if (positionals.length > 0)
-      throw new UsageError("Secrets are not arguments: set the environment variable instead.");
+      throw new UsageError("A secret cannot be given as an argument. Set its environment variable instead.");
     const { config, named } = readStage(run, values);
     const secrets = selectSecrets(listStageSecrets({ config, ...named }), values.only);
     const { account } = await callerIdentity({ region: named.stage.verification.region, signal: run.signal });
     const ours = secrets.filter((secret) => secret.account === account);
     const others = secrets.filter((secret) => secret.account !== account).map(describeOther);
     if (ours.length === 0) {
-      const what = `These credentials are of account ${account}; nothing of stage ${named.stageName} belongs there.`;
+      const what = `These credentials belong to account ${account}, and no secret of stage ${named.stageName} does.`;
       throw new AwsFailure([what, ...others].join("\n"));
     }
     for (const text of others) run.note(text);
@@ -68,20 +68,20 @@ function selectSecrets(secrets: StageSecret[], only: string | undefined): StageS
   const named = secrets.filter(({ env, id }) => only === undefined || (env ?? id) === only);
   if (only === undefined || named.length > 0) return named;
   const known = secrets.map(({ env, id }) => env ?? id).join(", ");
-  throw new UsageError(`--only: the stage needs no such secret. It needs: ${known}.`);
+  throw new UsageError(`--only: the stage does not need this secret. It needs: ${known}.`);
 }
 
 function describeOther({ id, purpose, zone, account }: StageSecret): string {
-  return `${id} (${purpose}) belongs to the ${zone} account ${account}: run this again with AWS_PROFILE set to a profile of it.`;
+  return `${id} (${purpose}) belongs to the ${zone} account ${account}. Run this again with AWS_PROFILE set to a profile of that account.`;
 }
 
-/** A secret that is scheduled for deletion can only be restored. One without a variable is written by its owner. */
+/** False for a secret that is scheduled for deletion, which must be restored first, and for one that someone else owns. */
 function mayWrite({ secret, state }: SecretWithState, overwrite: boolean): boolean {
   if (secret.env === undefined || canBeOmitted(secret)) return false;
   return state === "absent" || state === "empty" || (state === "present" && overwrite);
 }
 
-/** An optional secret is not asked for. */
+/** True for an optional secret without a value here. The command does not ask for it. */
 function canBeOmitted({ env, optional }: StageSecret): boolean {
   return optional === true && env !== undefined && !hasSecret({ env });
 }
@@ -90,15 +90,15 @@ function stateText({ secret, state }: SecretWithState): string {
   const { env, id } = secret;
   switch (state) {
     case "present":
-      return env === undefined ? "is there" : "is there already, left as it is (--overwrite writes it)";
+      return env === undefined ? "exists" : "exists and was not changed (--overwrite writes a new value)";
     case "deleted":
       return `is scheduled for deletion; restore it first: aws secretsmanager restore-secret --secret-id ${id}`;
     case "empty":
-      return "is there, but holds no value";
+      return "exists, but has no value";
     case "absent":
       return canBeOmitted(secret)
-        ? "is left out: workspaces get tokens of their own at /slack/install"
-        : "is missing; the configuration says that it is there";
+        ? "was left out, because each workspace gets its own token at /slack/install"
+        : "is missing, although the configuration refers to it";
   }
 }
 

@@ -1,4 +1,4 @@
-/** `sekisho send`: one task over a configured transport, without Slack. */
+/** `sekisho send`: sends one task to a destination without Slack. */
 import { randomUUID } from "node:crypto";
 import { SekishoError } from "../../contracts/errors.ts";
 import type { TaskResult } from "../../contracts/methods.ts";
@@ -33,21 +33,21 @@ export const send = defineCommand({
   name: "send",
   args: '"TEXT"',
   about: `
-Sends one task over the configured transport, polls it when it is accepted, shows its progress on stderr and prints the
-answer. Ctrl-C cancels the task, and so does the end of the destination's deadlineMs.`,
+Sends one task to a destination, waits for the result, and prints the answer. Progress goes to stderr. The task is canceled
+by Ctrl-C, and when the destination's deadlineMs is over.`,
   options: {
-    destination: option("NAME", "instead of the one that the routes give to every message"),
+    destination: option("NAME", "the destination, instead of the one of the default route"),
     json: flag("prints the whole result, or the error, as one JSON object"),
     config: configOption,
   },
   exits: `
-Exit code: 0 success; 1 the task failed, or did not begin, or nobody knows; 2 bad usage or configuration; 3 not reachable,
-so nothing was sent.`,
+Exit code: 0 success; 1 the task failed, did not begin, or has an unknown outcome; 2 bad usage or configuration; 3 the
+destination is not reachable, so nothing was sent.`,
   async run(run) {
     const { values, positionals } = run;
     const [text] = positionals;
     if (text === undefined || text === "" || positionals.length > 1) {
-      throw new UsageError('One text is needed, in quotes: sekisho send "What is a sekisho?"');
+      throw new UsageError('Give one text in quotes: sekisho send "What is a sekisho?"');
     }
     const location = { directory: run.directory, file: values.config };
     const config = loadConfig(location);
@@ -113,11 +113,11 @@ type Completion = {
   requestId?: string;
   /** The time limit that the host gets for the task. */
   deadlineMs: number;
-  /** The host may answer for so long after the deadline. Then the task ends as `timeout` here. */
+  /** The time that the host gets to answer after its deadline. After it the task fails as `timeout`. */
   graceMs?: number;
   signal: AbortSignal;
   note(text: string): void;
-  /** Called when the host has accepted the task, whatever happens to later calls. */
+  /** Called when the host has accepted the task, even if later calls fail. */
   onAccepted?: (taskId: string) => void;
 };
 
@@ -149,7 +149,7 @@ export async function complete({
         .filter(Boolean)
         .join(" ");
       if (shown === "" || (line !== "" && line !== shown))
-        note(sanitizeLine(line) || "Accepted; waiting for the result.");
+        note(sanitizeLine(line) || "The task was accepted. Waiting for the result.");
       shown = line || shown || " ";
       const poll = { method: "get_task", params: { task_id, wait_ms }, id: randomUUID() } as const;
       result = await client.call({ ...poll, signal, ...call });

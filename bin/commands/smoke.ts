@@ -1,4 +1,4 @@
-/** `sekisho smoke`: sends real tasks through a new stage on AWS, and checks everything that they leave. */
+/** `sekisho smoke`: sends real tasks through a new stage on AWS, and checks its alarms, metrics and logs afterwards. */
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { createStageConfig } from "../../lambdas/shared/config/stage-config.ts";
 import { createReadStageSecret } from "../../lib/cli/aws/own-aws.ts";
@@ -34,37 +34,38 @@ export function createSmoke(settings: SmokeSettings): Command {
   return defineCommand({
     name: "smoke",
     about: `
-For the first hour of a stage on AWS. Sends five tasks through the deployed entry, as messages of that person in that
-channel: one that wakes itself more than ${wakes} times, one of ${longTaskMs / 60_000} minutes, a question (which it answers), a file, and one that
-it cancels. Then it looks at the stage's alarms, metrics, log lines and dead letters, runs doctor, and prints what it
-observed beside what the project assumes of AWS. It takes about 15 minutes.
+Tests a new stage on AWS with five real tasks, in about 15 minutes. The tasks go through the deployed entry as messages of
+the given person in the given channel: a task that wakes itself more than ${wakes} times, a task of ${longTaskMs / 60_000} minutes, a question with
+a reply, a file, and a task that is canceled. Afterwards the command checks the stage's alarms, metrics, log lines and
+dead letters, and runs doctor. It prints what the project assumes about AWS, and what it observed. Ctrl-C cancels the tasks.
 
-The stage must run the agent "echo": it waits, asks and makes files as it is told, and calls no model. The command reads
-that from your configuration file, because a stage does not publish its agent; so deploy the file first. The bot must be
-in the channel, and the person on the allowlist. The bot posts five messages there, and the answers appear below them.
+The stage must run the agent "echo", which waits, asks and makes files on request, and calls no model. The command takes
+the agent from your configuration file, so deploy the file first. The bot must be in the channel, and the person must be on
+the allowlist. The bot posts five messages in the channel, and the answers appear in their threads.
 
-Your credentials need what doctor needs, and cloudformation:ListStackResources, cloudwatch:DescribeAlarms and
+Your credentials need the permissions of doctor, and cloudformation:ListStackResources, cloudwatch:DescribeAlarms and
 GetMetricData, logs:FilterLogEvents, secretsmanager:GetSecretValue on the signing secret and the bot token, and
-sqs:SendMessage with kms:GenerateDataKey on the queue. Ctrl-C cancels the tasks that it began.`,
+sqs:SendMessage with kms:GenerateDataKey on the queue.`,
     options: {
       stage: option("NAME", "the stage; required"),
       channel: option("C…", "a channel of your workspace that the bot is in; required"),
       user: option("U…", "the person in whose name the messages are sent; required"),
-      yes: flag("does not ask before it sends anything"),
+      yes: flag("sends without asking first"),
       json: flag("prints { ok, checks, assumptions }"),
       "execution-profile": option(
         "PROFILE",
-        "of the AWS command line, for the Execution zone's account if that is another one; without it that zone's alarms, metrics and logs are not looked at",
+        "the AWS CLI profile of the Execution zone's account, if that is another account; without it that zone's alarms, metrics and logs are not checked",
       ),
       config: configOption,
     },
     exits:
-      "Exit code: 0 all is as assumed; 1 something is not, or AWS or Slack refused; 2 bad usage or configuration; 3 AWS not reachable.",
+      "Exit code: 0 every check passed; 1 one failed, or AWS or Slack refused; 2 bad usage or configuration; 3 AWS not reachable.",
     async run(run) {
       const { directory, signal, print, note, values } = run;
       const channel = requireId("--channel", values.channel, /^[CGD][A-Z0-9]{2,}$/);
       const user = requireId("--user", values.user, /^[UW][A-Z0-9]{2,}$/);
-      if (values.stage === undefined) throw new UsageError("--stage is needed: the tasks are real ones.");
+      if (values.stage === undefined)
+        throw new UsageError("Give --stage. There is no default, because the tasks are real.");
       const location = { directory, file: values.config };
       const { config, named } = readStage(run, values);
       requireEcho(config, named);
@@ -82,12 +83,12 @@ sqs:SendMessage with kms:GenerateDataKey on the queue. Ctrl-C cancels the tasks 
       const elsewhere = routeElsewhere({ config, routes: effective.routes, team: await thread.team(), channel, texts });
       if (elsewhere !== undefined) throw new UsageError(elsewhere);
       const word = named.stageName;
-      const question = `Five tasks are sent, and five messages posted in ${channel}. Type the stage's name (${word}) to begin: `;
+      const question = `This sends five tasks and posts five messages in ${channel}. Type the stage's name (${word}) to begin: `;
       if (!(values.yes || (await confirm({ question, word, signal })))) {
-        note("Nothing was sent. --yes sends without a question.");
+        note("Nothing was sent. --yes sends without asking.");
         return exitCodes.failed;
       }
-      // Not the command's signal, because tasks are canceled after Ctrl-C.
+      // The zone must outlive the command's signal, because the tasks are canceled after Ctrl-C.
       const never = new AbortController().signal;
       const zone = await openStageZone({ config, stage: named.stageName, signal: never });
       const tasks = await openTaskZone({ zone, signal: never });
@@ -119,7 +120,7 @@ sqs:SendMessage with kms:GenerateDataKey on the queue. Ctrl-C cancels the tasks 
 
 function requireId(option: string, value: string | undefined, pattern: RegExp): string {
   if (value !== undefined && pattern.test(value)) return value;
-  throw new UsageError(`${option} is needed: an id of Slack, such as ${option === "--user" ? "U" : "C"}012AB3CD.`);
+  throw new UsageError(`Give ${option}, a Slack id such as ${option === "--user" ? "U" : "C"}012AB3CD.`);
 }
 
 function requireEcho({ execution: { agent } }: Config, { stageName, stage }: NamedStage): void {
@@ -127,6 +128,6 @@ function requireEcho({ execution: { agent } }: Config, { stageName, stage }: Nam
   if (!isExternal && agent === "echo") return;
   const why = isExternal ? "deploys no Execution zone of its own" : "runs another agent";
   throw new UsageError(
-    `Stage ${stageName} ${why}, and only the agent "echo" can be told to wait, to ask and to make a file. Set "execution": { "agent": "echo" }, npx cdk deploy --all -c stage=${stageName}, run smoke, then deploy your own agent.`,
+    `Stage ${stageName} ${why}, but this test needs the agent "echo". Set "execution": { "agent": "echo" }, run npx cdk deploy --all -c stage=${stageName}, run smoke, then deploy your own agent.`,
   );
 }

@@ -1,4 +1,4 @@
-/** `sekisho start`: both zones on this machine. */
+/** `sekisho start`: runs both zones on this machine. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,16 +38,17 @@ export const start: Command = {
   help: `
 sekisho start [--once TEXT] [--config FILE]
 
-Runs both zones on 127.0.0.1 until Ctrl-C, with a page that stands in for Slack:
-Verification on port 3000 (SEKISHO_PORT), Execution on 8080 (SEKISHO_EXECUTION_PORT).
-With SLACK_APP_TOKEN and SLACK_BOT_TOKEN set it talks to the real Slack over Socket Mode, which needs no tunnel, and the page
-is off. With SLACK_SIGNING_SECRET and SLACK_BOT_TOKEN set Slack's events come in at /slack/events, through a tunnel.
-Tasks are kept in .sekisho/ and survive a restart.
+Runs both zones on 127.0.0.1 until Ctrl-C, with a page that replaces Slack. The Verification zone listens on port 3000
+(SEKISHO_PORT), the Execution zone on 8080 (SEKISHO_EXECUTION_PORT). Tasks are stored in .sekisho/ and survive a restart.
 
-  --once TEXT     does one task the same way, prints the answer and ends
+With SLACK_APP_TOKEN and SLACK_BOT_TOKEN set, it uses the real Slack over Socket Mode, which needs no tunnel. With
+SLACK_SIGNING_SECRET and SLACK_BOT_TOKEN set, the real Slack sends its events to /slack/events through a tunnel. With
+either, there is no page.
+
+  --once TEXT     runs one task, prints the answer and exits
   --config FILE   instead of ./sekisho.config.json
 
-Exit code with --once: 0 the task succeeded, 1 it failed, 2 bad usage or configuration.
+Exit code with --once: 0 the task succeeded; 1 it failed; 2 bad usage or configuration.
 Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info, warn, error; here warn by default).
 `,
   async run(run) {
@@ -70,7 +71,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
     const missing = missingSecret(config);
     if (isReal && missing !== undefined) {
       const advice =
-        "Set all that the real Slack needs (docs/slack.md), or none of Slack's secrets for the fake Slack.";
+        "Set every secret that the real Slack needs (docs/slack.md), or none of them to use the fake Slack.";
       throw new UsageError(`${missing} is not set. ${advice}`);
     }
     const lock = lockFolder({ folder: storeFolderOf(run) });
@@ -82,7 +83,7 @@ Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info,
   },
 };
 
-/** `directory` is the one from which the paths of the configuration count. */
+/** `directory` is the folder to which paths in the configuration are relative. */
 type Given = { location: ConfigLocation; config: Config; directory: string; environment: Environment };
 
 async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
@@ -118,10 +119,10 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
       run.print(`Verification zone: ${zones.verificationUrl}`);
       run.print(`Execution zone:    ${zones.executionUrl}`);
       if (zones.metricsUrl !== undefined) run.print(`Metrics:           ${zones.metricsUrl}`);
-      run.print("Open in a browser; whoever has these addresses may use the pages of this run:");
-      run.print(`Page for Slack:    ${door.address(`${zones.verificationUrl}/`)}   (it stands in for Slack)`);
+      run.print("Open these pages in a browser. Anyone with these addresses can use them:");
+      run.print(`Local page:        ${door.address(`${zones.verificationUrl}/`)}   (in place of Slack)`);
       run.print(`Operators' page:   ${door.address(`${zones.verificationUrl}/operate/`)}`);
-      run.print("Ctrl-C ends both.");
+      run.print("Ctrl-C stops everything.");
     });
     return exitCodes.success;
   } finally {
@@ -143,12 +144,12 @@ async function withRealSlack(run: CommandRun, given: Given): Promise<number> {
   return exitCodes.success;
 }
 
-/** Free ports and a folder of its own, so that it can run beside another start. */
+/** Runs one task. Uses free ports and a temporary folder, so that it can run beside another `sekisho start`. */
 async function once(
   run: CommandRun,
   { config, directory, environment, text }: Given & { text: string },
 ): Promise<number> {
-  if (text.trim() === "") throw new UsageError('--once needs a text: --once "What is a sekisho?"');
+  if (text.trim() === "") throw new UsageError('Give --once a text: --once "What is a sekisho?"');
   const log = logsOf({ environment, config });
   const storeFolder = mkdtempSync(join(tmpdir(), "sekisho-"));
   const { fakeSlack, slack } = await openFakeSlack({ log: log("sekisho") });
@@ -174,7 +175,7 @@ async function once(
       const [, ...answer] = fakeSlack.thread(message);
       if (task?.question !== undefined && task.state === "asking") {
         run.print(sanitizeLines(task.question.prompt));
-        run.note("The agent asks, and here nobody can answer. With npm start one can.");
+        run.note("The agent asks a question, which nobody can answer with --once. Use npm start instead.");
       } else if (task !== undefined)
         run.print(sanitizeLines(answer.map((part) => unescapeMrkdwn(part.text)).join("\n")));
       if (task === undefined) return exitCodes.interrupted;

@@ -28,15 +28,15 @@ const json = flag("prints a JSON object");
 export const tasksList = defineCommand({
   name: "tasks list",
   about: `
-Lists the tasks that are not over, oldest first: request id, state, age, destination, channel, user, polls or attempts,
-and the next step. Never a message's text.`,
+Lists the unfinished tasks, oldest first: request id, state, age, destination, channel, user, polls or attempts, and the
+next step. It shows no texts.`,
   options: {
     state: option("STATE", `only tasks in that state: ${states.join(", ")}`),
     thread: option(
       "CHANNEL/TS",
-      "only tasks of that thread, also finished ones: the channel's id and the ts of its first message",
+      "only tasks of that thread, including finished ones: the channel's id and the ts of its first message",
     ),
-    limit: { ...option("N", `the most tasks to list (${defaultLimit})`), default: defaultLimit },
+    limit: { ...option("N", `lists at most N tasks (${defaultLimit})`), default: defaultLimit },
     json: flag("prints one JSON object per line, with the whole request id"),
     ...zoneOptions,
   },
@@ -55,8 +55,8 @@ and the next step. Never a message's text.`,
       const shown = rows.slice(0, limit);
       const lines = values.json ? shown.map((row) => JSON.stringify(row)) : formatTable(shown.map(toCells));
       for (const line of lines) run.print(line);
-      if (rows.length > limit) note(`There are more. --limit ${limit * 2} shows further ones.`);
-      if (rows.length === 0) note(`There is none ${zone.where}.`);
+      if (rows.length > limit) note(`There are more tasks. Use --limit ${limit * 2} to see more.`);
+      if (rows.length === 0) note(`There are no such tasks ${zone.where}.`);
       return signal.aborted ? exitCodes.interrupted : exitCodes.success;
     });
   },
@@ -79,17 +79,19 @@ async function* select({ zone: { store, openTasks }, state, thread, signal }: Se
 function readState(text: string | undefined): State | undefined {
   const state = states.find((one) => one === text);
   if (text === undefined || state !== undefined) return state;
-  throw new UsageError(`"${text}" is no state. The states are: ${states.join(", ")}.`);
+  throw new UsageError(`--state: "${text}" is not a state. The states are: ${states.join(", ")}.`);
 }
 
 function readThread(text: string | undefined): string | undefined {
   if (text === undefined || /^[A-Z0-9]{1,64}\/\d+\.\d+$/.test(text)) return text;
-  throw new UsageError(`--thread is a channel's id, "/" and a ts, such as C012AB3CD/1712345678.000100, not "${text}".`);
+  throw new UsageError(
+    `--thread must be a channel's id, "/" and a ts, such as C012AB3CD/1712345678.000100, not "${text}".`,
+  );
 }
 
 function readLimit(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
-  throw new UsageError(`--limit is a number from 1 to 999999, not "${text}".`);
+  throw new UsageError(`--limit must be a number from 1 to 999999, not "${text}".`);
 }
 
 function toCells({ requestId, state, ageMs, destination, channel, user, attempts, polls, next }: ListedTask) {
@@ -101,8 +103,8 @@ export const tasksShow = defineCommand({
   name: "tasks show",
   args: "ID",
   about: `
-Shows the record of a task, with sizes in the place of texts, and the changes of its state in order. ID is the request id
-or its beginning, such as the eight characters that users see below an answer. In a large stage the whole id is found sooner.`,
+Shows the record of a task and the history of its states. Texts are replaced by their sizes. ID is the request id or its
+beginning, such as the eight characters below an answer in Slack. In a large stage the whole id is found faster.`,
   options: { json, ...zoneOptions },
   exits: awsExits("there is no such task"),
   run: (run) =>
@@ -117,20 +119,20 @@ export const tasksCancel = defineCommand({
   name: "tasks cancel",
   args: "ID",
   about: `
-Asks the zone to cancel a task: the Execution zone is told, the agent's signal aborts, and the thread reads that the task
-was canceled. If the result comes first, that is the answer. ID may be the beginning of a request id.`,
+Asks the zone to cancel a task. The Execution zone aborts the agent's signal, and the bot posts in the thread that the task
+was canceled. If the result comes first, it becomes the answer. ID is the request id or its beginning.`,
   options: {
-    wait: flag(`waits until the task is over, ${waitMs / 60_000} minutes at the longest`),
+    wait: flag(`waits until the task has ended, for at most ${waitMs / 60_000} minutes`),
     json,
     ...zoneOptions,
   },
-  exits: awsExits("it is over already or not in time, there is none"),
+  exits: awsExits("no such task, it has ended, it did not end in time"),
   run: (run) =>
     withTask(run, async ({ zone, task }) => {
       const { values, signal, note } = run;
       const refusal = cancelRefusal(task);
       if (refusal !== undefined) {
-        note(`${task.id} cannot be canceled any more (${refusal}).`);
+        note(`${task.id} has already ended (${refusal}).`);
         return exitCodes.failed;
       }
       await sendCancel({ zone, task });
@@ -138,16 +140,18 @@ was canceled. If the result comes first, that is the answer. ID may be the begin
       if (!values.wait) {
         const asked = { requestId: task.id, state: task.state, asked: true };
         run.print(
-          values.json ? JSON.stringify(asked) : `${task.id}: asked to end (${task.state}). Its thread is told.`,
+          values.json
+            ? JSON.stringify(asked)
+            : `${task.id}: cancel requested (${task.state}). The bot posts the outcome.`,
         );
         return exitCodes.success;
       }
-      note(`Asked to end. It is ${task.state}.`);
-      const changed = ({ state }: Task) => note(`It is ${state}.`);
+      note(`Cancel requested. State: ${task.state}.`);
+      const changed = ({ state }: Task) => note(`State: ${state}.`);
       const ended = await waitForEnd({ zone, task, timeoutMs: waitMs, signal, changed });
       const outcome = describeOutcome(ended);
       if (values.json) run.print(JSON.stringify({ requestId: ended.id, state: ended.state, outcome: outcome ?? null }));
-      else run.print(`${ended.id}: ${outcome ?? `not over yet (${ended.state})`}`);
+      else run.print(`${ended.id}: ${outcome ?? `has not ended yet (${ended.state})`}`);
       return ended.state === "done" ? exitCodes.success : exitCodes.failed;
     }),
 });
@@ -156,11 +160,11 @@ export const tasksRetry = defineCommand({
   name: "tasks retry",
   args: "ID",
   about: `
-Runs a finished task again, as a new task with an id of its own: its agent runs again. The message's text is read from
-Slack again, and the thread reads that it is a retry. Two requests before the new task has begun make one task. ID may be
-the beginning of a request id.`,
+Runs a finished task again, as a new task with its own request id. The agent runs again. The worker reads the message's
+text from Slack again, and the bot posts in the thread that this is a retry. Requests that come before the new task begins
+make only one task. ID is the request id or its beginning.`,
   options: { json, ...zoneOptions },
-  exits: awsExits("it is not over, there is none"),
+  exits: awsExits("no such task, it has not ended"),
   run: (run) =>
     withTask(run, async ({ zone, task }) => {
       const refusal = retryRefusal(task);

@@ -19,29 +19,29 @@ export const trace = defineCommand({
   name: "trace",
   args: "ID",
   about: `
-Shows the timeline of one task from Slack through both zones and back, as their stores know it: the Verification zone's
-record, and the Execution zone's if it is on this machine or in the same account. Never a message's text.
+Shows the timeline of one task from Slack through both zones and back. It comes from the Verification zone's record, and
+from the Execution zone's record if that is on this machine or in the same account. It shows no texts.
 
-ID is the request id or its beginning, such as the eight characters below an answer in Slack; with --logs it may also be
+ID is the request id or its beginning, such as the eight characters below an answer in Slack. With --logs it may also be
 a task id or a trace id.`,
   options: {
     logs: {
       ...option(
         "FILE",
-        "adds log lines: needed where the Execution zone's store is in another account, and for each call, retry and failure. Lines of either zone, as SEKISHO_LOG_LEVEL=info npm start 2> FILE writes them or as a log service gives them; - is stdin. May be given several times, and name several files",
+        "adds the log lines of either zone, such as those of SEKISHO_LOG_LEVEL=info npm start 2> FILE, or an export of a log service. They show each call, retry and failure, and replace the record of an Execution zone in another account. - is stdin. Several files may be given",
       ),
       multiple: true,
     },
     json: flag("prints the steps as a JSON object"),
     ...zoneOptions,
   },
-  exits: awsExits("nothing is known of it"),
+  exits: awsExits("the task is unknown"),
   async run(run) {
     const { values } = run;
     const { id, files } = parsePositionals(run);
     const lines = files.length === 0 ? undefined : await readLines(run, files);
     const picture = createPicture({ ...(await readSources(run, { id, values, lines })), nowMs: Date.now() });
-    if (picture === undefined) throw new Error(`Nothing is known of ${id}.`);
+    if (picture === undefined) throw new Error(`No task ${id} was found.`);
     const color = process.stdout.isTTY === true && process.stdout.hasColors();
     if (values.json) run.print(JSON.stringify(picture, null, 2));
     else run.printStyled(timelineLines({ picture, color }).join("\n"));
@@ -54,9 +54,10 @@ type TraceArgs = { positionals: string[]; values: { logs?: string[] } };
 /** A shell that expands `--logs *.log` leaves the files after the first one among the positionals. */
 function parsePositionals({ positionals, values: { logs = [] } }: TraceArgs) {
   const [id, ...more] = positionals;
-  if (id === undefined) throw new UsageError("A request id is needed, or the beginning of one.");
-  if (more.length > 0 && logs.length === 0) throw new UsageError("One id is needed. Files of log lines need --logs.");
-  if (!/^[\w.:-]{4,128}$/.test(id)) throw new UsageError(`"${id}" is no id: at least its first four characters.`);
+  if (id === undefined) throw new UsageError("Give a request id, or at least its first four characters.");
+  if (more.length > 0 && logs.length === 0)
+    throw new UsageError("Give only one id. Name files of log lines with --logs.");
+  if (!/^[\w.:-]{4,128}$/.test(id)) throw new UsageError(`"${id}" is not an id, or not its first four characters.`);
   const files = [...logs, ...more];
   if (files.filter((file) => file === "-").length > 1) throw new UsageError("--logs - can be given only once.");
   return { id, files };
@@ -64,7 +65,10 @@ function parsePositionals({ positionals, values: { logs = [] } }: TraceArgs) {
 
 async function readLines({ signal, note }: CommandRun, files: string[]) {
   const { lines, skipped, cut } = await readLogLines({ files, signal });
-  if (skipped > 0) note(`${skipped} ${skipped === 1 ? "line is no log line" : "lines are no log lines"} of Sekisho.`);
-  if (cut) note(`There are too many log lines: only the first ${lines.length} are used.`);
+  if (skipped > 0)
+    note(
+      `Ignored ${skipped} ${skipped === 1 ? "line that is not a log line" : "lines that are not log lines"} of Sekisho.`,
+    );
+  if (cut) note(`There are too many log lines. Only the first ${lines.length} are used.`);
   return lines;
 }

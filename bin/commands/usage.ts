@@ -1,4 +1,4 @@
-/** `sekisho usage`: reports the tasks that have ended. */
+/** `sekisho usage`: reports finished tasks. */
 import { resolve } from "node:path";
 import type { HistoryEntry } from "../../lambdas/verification/usage/entry.ts";
 import { awsExits, defineCommand, exitCodes, flag, option, UsageError } from "../../lib/cli/command.ts";
@@ -12,22 +12,22 @@ import { zoneOptions } from "../../lib/cli/zone/zone.ts";
 export const usage = defineCommand({
   name: "usage",
   about: `
-Shows the tasks that have ended: how many, for which destination, with which outcome, the tokens that agents report, and
-the people with the most tasks. Texts only if the configuration keeps them (usageHistory.texts).`,
+Counts the finished tasks by destination and outcome, adds up the tokens that agents report, and lists the people with the
+most tasks. --csv and --json list every task. They hold texts only if the configuration stores them (usageHistory.texts).`,
   options: {
-    from: option("DAY", "the first day, such as 2026-11-01 (UTC, by when a task ended); by default 30 days with today"),
-    to: option("DAY", "the last day; by default today"),
-    team: option("T", "only tasks of that workspace, by its id"),
-    user: option("U", "only tasks of that person, by the id"),
-    csv: flag("prints one line per task for a spreadsheet, with a header"),
-    json: flag("prints one JSON object per line and task"),
+    from: option("DAY", "the first day on which a task ended, in UTC, such as 2026-11-01 (29 days ago)"),
+    to: option("DAY", "the last day (today)"),
+    team: option("T", "only tasks of the workspace with that id"),
+    user: option("U", "only tasks of the person with that id"),
+    csv: flag("prints a header and one line per task, for a spreadsheet"),
+    json: flag("prints one JSON object per task, one per line"),
     out: option("FILE", "writes to that file instead of the terminal; with --csv or --json"),
     ...zoneOptions,
   },
   exits: awsExits("it cannot be read or written"),
   async run(run) {
     const { csv, json, out, ...values } = run.values;
-    if (csv && json) throw new UsageError("--csv or --json, not both.");
+    if (csv && json) throw new UsageError("Give --csv or --json, not both.");
     if (out !== undefined && !csv && !json) throw new UsageError("--out needs --csv or --json.");
     const days = listDays({ ...values, nowMs: Date.now() });
     const [team, user] = [readId(values.team, "--team"), readId(values.user, "--user")];
@@ -48,13 +48,13 @@ the people with the most tasks. Texts only if the configuration keeps them (usag
         const written = await writeLines({ file, lines });
         run.note(`${formatTasks(csv ? written - 1 : written)} written to ${file}.`);
       }
-      if (unreadable > 0) run.note(`${unreadable} were written by another version of Sekisho and are not counted.`);
+      if (unreadable > 0) run.note(`Not counted: ${formatTasks(unreadable)} written by another version of Sekisho.`);
       return exitCodes.success;
     });
   },
 });
 
-/** Each line ends in CR. Printing it adds LF. */
+/** Each line ends with CR, because CSV lines end with CR LF and printing a line adds the LF. */
 async function* csvLines(entries: AsyncIterable<HistoryEntry>): AsyncGenerator<string> {
   yield `${csvLine(columns)}\r`;
   for await (const entry of entries) yield `${csvLine(Object.values(toUsageRow(entry)))}\r`;
@@ -67,5 +67,5 @@ async function* jsonLines(entries: AsyncIterable<HistoryEntry>): AsyncGenerator<
 function readId(text: string | undefined, option: "--team" | "--user"): string | undefined {
   if (text === undefined || /^[A-Z0-9]{1,64}$/.test(text)) return text;
   const example = option === "--team" ? "T012AB3CD" : "U012AB3CD";
-  throw new UsageError(`${option} is an id of Slack such as ${example}, not "${text}".`);
+  throw new UsageError(`${option} must be a Slack id such as ${example}, not "${text}".`);
 }

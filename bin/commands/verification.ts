@@ -1,6 +1,7 @@
-/** `sekisho verification`: runs the Verification zone alone, for the real Slack or what `slack.apiUrl` names. */
+/** `sekisho verification`: runs the Verification zone alone, for the real Slack or the one at `slack.apiUrl`. */
 
 import { join } from "node:path";
+import { defaultAwsCredentials } from "../../lambdas/shared/aws/default-credentials.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
@@ -27,13 +28,14 @@ import { startVerificationZone } from "../../lib/local/verification-zone.ts";
 export const verification = defineCommand({
   name: "verification",
   about: `
-Runs the Verification zone on 127.0.0.1 until Ctrl-C: Slack's events come in at /slack/events (through a tunnel), and
-tasks go to the destinations of the configuration. The configuration says where the signing secret and the bot token are
-(SLACK_SIGNING_SECRET and SLACK_BOT_TOKEN by default). With an app token (SLACK_APP_TOKEN) Slack's events come over Socket
-Mode, without a tunnel and without a signing secret.`,
+Runs the Verification zone on 127.0.0.1 until Ctrl-C. Tasks go to the destinations of the configuration.
+
+Slack sends its events to /slack/events, through a tunnel. The configuration names the signing secret and the bot token
+(SLACK_SIGNING_SECRET and SLACK_BOT_TOKEN by default). With an app token (SLACK_APP_TOKEN) the events come over Socket
+Mode, which needs no tunnel and no signing secret.`,
   options: {
-    port: option("N", "instead of SEKISHO_PORT (3000); 0 takes a free one"),
-    store: option("FILE", "where tasks are kept, instead of .sekisho/verification.db"),
+    port: option("N", "instead of SEKISHO_PORT (3000); 0 chooses a free port"),
+    store: option("FILE", "stores the tasks there, instead of in .sekisho/verification.db"),
     config: configOption,
   },
   exits: "Log lines go to stderr (SEKISHO_LOG_LEVEL, or telemetry.logs.level: debug, info, warn, error).",
@@ -60,6 +62,7 @@ Mode, without a tunnel and without a signing secret.`,
       handle: async () => new Response(null, { status: 404 }),
       readSecret,
       botTokenOf: (task) => installation.tokens.tokenOf(installationOf(task)),
+      credentials: defaultAwsCredentials(),
       region,
       log,
       telemetry,
@@ -78,22 +81,24 @@ Mode, without a tunnel and without a signing secret.`,
       log,
       telemetry,
     });
-    print(`Verification zone: ${zone.url}`);
-    if (zone.metricsUrl !== undefined) print(`Metrics:           ${zone.metricsUrl}`);
-    print(slack.text({ port: zone.port }));
-    await closeWhenStopped(run, async () => {
+    const close = async () => {
       await zone.close();
       await Promise.all([...destinations.values()].map(({ client }) => client.close()));
       await telemetry.close();
+    };
+    await closeWhenStopped(run, close, () => {
+      print(`Verification zone: ${zone.url}`);
+      if (zone.metricsUrl !== undefined) print(`Metrics:           ${zone.metricsUrl}`);
+      print(slack.text({ port: zone.port }));
     });
     return exitCodes.success;
   },
 });
 
-/** This process has no Execution zone to call. A destination that no route uses may stay in the file. */
+/** Refuses a route to an in-process Execution zone, because this process has none. Unused destinations are allowed. */
 function refuseInProcess({ routes, destinations }: Config): void {
   const used = routes.flatMap(({ destination }) => destination);
   const name = used.find((each) => destinations[each]?.transport === "in-process");
   if (name === undefined) return;
-  throw new UsageError(`The route to "${name}" needs the Execution zone in this process: use sekisho start.`);
+  throw new UsageError(`The route to "${name}" needs the Execution zone in the same process. Use sekisho start.`);
 }

@@ -87,15 +87,24 @@ const legacyNames: Partial<Record<OperationName, string>> = {
 
 export type A2aVersion = "1.0" | "0.3";
 
-/** Undefined where the version lacks the operation. */
+/** Undefined if the version does not have the operation. */
 export function toA2aMethod(request: { operation: OperationName; version: A2aVersion }): string | undefined {
   const { operation, version } = request;
   return version === "1.0" ? operation : legacyNames[operation];
 }
 
+type NamedOperation = { operation: OperationName; version: A2aVersion };
+
+const byMethod: ReadonlyMap<string, NamedOperation> = new Map(
+  (["1.0", "0.3"] as const).flatMap((version) =>
+    (Object.keys(operations) as OperationName[]).flatMap((operation): [string, NamedOperation][] => {
+      const method = toA2aMethod({ operation, version });
+      return method === undefined ? [] : [[method, { operation, version }]];
+    }),
+  ),
+);
+
 /** Undefined for a method that is not A2A's. */
-export function toA2aOperation(method: string): { operation: OperationName; version: A2aVersion } | undefined {
-  if (Object.hasOwn(operations, method)) return { operation: method as OperationName, version: "1.0" };
-  const named = Object.entries(legacyNames).find(([, legacy]) => legacy === method);
-  return named && { operation: named[0] as OperationName, version: "0.3" };
+export function toA2aOperation(method: string): NamedOperation | undefined {
+  return byMethod.get(method);
 }

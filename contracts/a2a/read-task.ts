@@ -35,7 +35,7 @@ export function createReadSchemas(options: {
     history: readableList(message).catch([]),
     metadata: structSchema.catch(undefined),
   });
-  /** A message that is the answer itself must say something. */
+  /** A message that is the answer itself must have a part that can be read. */
   const answer = message.extend({
     taskId: optionalText(maxTaskIdLength),
     parts: parts.refine((read) => read.length > 0, "no part that can be read"),
@@ -70,7 +70,7 @@ function listOf(value: unknown, name: string): readonly unknown[] {
   return Array.isArray(list) ? list : [];
 }
 
-/** Skips a part that does not fit, unless it is a text: an answer without one of its texts would mislead. */
+/** Skips a part that is not readable, unless it is a text: an answer that lacks one of its texts would mislead. */
 const passedOver = z
   .unknown()
   .refine((part) => (Object(part).text ?? undefined) === undefined, "a text that cannot be read")

@@ -58,7 +58,7 @@ export const artifactUpdateSchema = z.object({
 });
 type ArtifactUpdate = z.infer<typeof artifactUpdateSchema>;
 
-/** The result of `SendMessage`: a message where the agent answers without a task. */
+/** The result of `SendMessage`: a task, or a message if the agent answers without a task. */
 export type SendResult = { task: A2aTask } | { message: Message };
 
 /** One event of a stream, and the body of a push notification (A2A 1.0: StreamResponse). */

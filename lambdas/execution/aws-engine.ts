@@ -1,21 +1,21 @@
 /** The Execution zone's engine on AWS: its DynamoDB table, its SQS queues, and the completion queue of the other zone. */
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { SQSClient } from "@aws-sdk/client-sqs";
-import { dynamoDbSettings, sqsSettings } from "../shared/engine/aws/client.ts";
+import type { AwsDependencies } from "../shared/aws/credentials.ts";
+import { inRegion } from "../shared/config/aws-environment.ts";
+import { openDynamoDb, openSqs } from "../shared/engine/aws/client.ts";
 import { createSqsQueue } from "../shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../shared/engine/aws/task-store.ts";
 import type { TaskQueue, TaskStore } from "../shared/engine/ports.ts";
 import { type ExecutionTask, parseExecutionTask } from "./tasks/execution-task.ts";
 import { deriveCallerGroup } from "./tasks/task-message.ts";
 
-export function openTaskStore({ table }: { table: string }): TaskStore<ExecutionTask> {
-  const client = new DynamoDBClient(dynamoDbSettings);
+export function openTaskStore({ table, aws }: { table: string; aws: AwsDependencies }): TaskStore<ExecutionTask> {
+  const client = openDynamoDb(aws);
   // The table has this index only if its zone serves A2A. Only A2A clients list tasks, so no other zone uses the index.
   return createDynamoTaskStore({ client, table, parse: parseExecutionTask, hasPrincipals: true });
 }
 
-export function openTaskQueue({ queueUrl }: { queueUrl: string }): TaskQueue {
-  return createSqsQueue({ client: new SQSClient(sqsSettings), queueUrl });
+export function openTaskQueue({ queueUrl, aws }: { queueUrl: string; aws: AwsDependencies }): TaskQueue {
+  return createSqsQueue({ client: openSqs(aws), queueUrl });
 }
 
 /**
@@ -33,8 +33,7 @@ export function createCallerQueue(queues: {
 }
 
 /** The queue's address names its region, which may differ from the zone's own. */
-export function openCompletionQueue({ queueUrl }: { queueUrl: string }): TaskQueue {
-  const [, region] = /^https:\/\/sqs\.([a-z0-9-]+)\.amazonaws\./.exec(queueUrl) ?? [];
-  const client = new SQSClient({ ...sqsSettings, ...(region === undefined ? {} : { region }) });
-  return createSqsQueue({ client, queueUrl });
+export function openCompletionQueue({ queueUrl, aws }: { queueUrl: string; aws: AwsDependencies }): TaskQueue {
+  const [, region = aws.region] = /^https:\/\/sqs\.([a-z0-9-]+)\.amazonaws\./.exec(queueUrl) ?? [];
+  return createSqsQueue({ client: openSqs(inRegion({ aws, region })), queueUrl });
 }

@@ -1,7 +1,8 @@
 /** The settings that the host and its worker share: their defaults, and their values from the configuration. */
 import { randomUUID } from "node:crypto";
 import { basename } from "node:path";
-import type { AgentConfig, Config } from "../shared/config/schema.ts";
+import type { AgentConfig } from "../shared/config/execution-schema.ts";
+import type { Config } from "../shared/config/schema.ts";
 import { longestTaskMs, resolveMaxTaskMs } from "../shared/config/stage-config.ts";
 import { type Log, silentLog } from "../shared/log.ts";
 import { noTelemetry, type Telemetry } from "../shared/telemetry/telemetry.ts";

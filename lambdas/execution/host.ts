@@ -90,7 +90,7 @@ export function createHost(options: HostOptions): Host {
     runs: createRunSlots({ max: runsPerCaller }),
     calls: createRunSlots({ max: openCallsPerCaller }),
   };
-  const common = { ...settings, maxTaskMs, changeTask, lifetime, metrics, spans };
+  const common = { ...settings, maxTaskMs, changeTask, changeSignal, lifetime, metrics, spans };
   const runs =
     "taskQueue" in settings
       ? createQueuedRuns({ ...common, taskQueue: settings.taskQueue, timeoutMs: storeTimeoutMs })
@@ -98,7 +98,7 @@ export function createHost(options: HostOptions): Host {
   const advanceIfDue = createAdvanceIfDue({ ...common, runs });
   const tasks = createTasks({
     ...common,
-    ...{ runs, changeSignal, advanceIfDue, callerLimits },
+    ...{ runs, advanceIfDue, callerLimits },
     store: outbox?.before(guarded) ?? guarded,
     isStopped: () => isStopped,
   });

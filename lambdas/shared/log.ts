@@ -74,12 +74,13 @@ export function createLog({
   write?: (line: string) => void;
   now?: () => number;
 }): Log {
-  function emit(lineLevel: LogLevel, message: string, fields: LogFields = {}): void {
-    const { request_id: requestId } = { ...bound, ...fields };
+  function emit(lineLevel: LogLevel, message: string, added: LogFields = {}): void {
+    const fields = { ...bound, ...added };
+    const { request_id: requestId } = fields;
     const isWanted = ranks[lineLevel] >= ranks[level];
     if (!isWanted && !(typeof requestId === "string" && isDebugged({ requestId, ratio: debugRatio }))) return;
     const timestamp = new Date(now()).toISOString();
-    const line = { level: lineLevel, message, timestamp, service, ...pick({ ...bound, ...fields }) };
+    const line = { level: lineLevel, message, timestamp, service, ...pick(fields) };
     write(`${escapeActiveCharacters(JSON.stringify(line))}\n`);
   }
   return {

@@ -4,7 +4,7 @@ import type { LogFields } from "./log.ts";
 import { parseTrace, readTraceId } from "./telemetry/telemetry.ts";
 import { parseJson } from "./untrusted-input.ts";
 
-/** Works for the queues of both zones. An invalid message has no ids. An id that is not a UUID stays out of the log. */
+/** Works for the queues of both zones. Returns no ids for an invalid message, and leaves out ids that are not UUIDs. */
 export function readQueuedIds(body: string): LogFields {
   const members = Object(parseJson(body)) as Record<string, unknown>;
   const { requestId, request_id = requestId, taskId, task_id = taskId, push, look = push, trace } = members;

@@ -82,6 +82,11 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
+/** Returns at most `maxLength` UTF-16 units, without half a surrogate pair at the end, which readers of JSON may refuse. */
+export function truncate(text: string, maxLength: number): string {
+  return text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, "");
+}
+
 /** A DNS name has at most 253 octets. The rest leaves room for percent-encoding and credentials. */
 const maxAuthorityLength = 500;
 

@@ -1,6 +1,6 @@
 /** Creates the configured authorizers. */
 import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
-import { AwsCallError } from "../shared/aws/json-call.ts";
+import { AwsCallError } from "../shared/aws/retry.ts";
 import { createSts, type Sts } from "../shared/aws/sts.ts";
 import {
   type AuthorizerConfig,
@@ -20,13 +20,13 @@ import { createWebIdentityAuthorizer } from "./transport/authorizer/web-identity
 export type AuthorizerDependencies = {
   readSecret: (reference: SecretReference) => Promise<string>;
   credentials: AwsCredentialsProvider;
-  /** The region in which the zone runs. Undefined if it is unknown. */
+  /** The region in which the zone runs. Undefined if it is not known. */
   region: string | undefined;
   /** Replaces the addresses of Google and Microsoft, for tests. */
   issuers?: { google?: URL; microsoft?: URL };
 };
 
-/** `url` is the destination's. If AWS STS is needed and its region is unknown, every call is refused (`NoAwsRegion`). */
+/** `url` is the destination's. If the authorizer needs AWS STS and its region is not known, every call fails with `NoAwsRegion`. */
 export function createAuthorizer(
   options: AuthorizerDependencies & { authorizer: AuthorizerConfig; url: string },
 ): Authorizer {
@@ -77,19 +77,19 @@ export function createAuthorizer(
     }
   }
 
-  /** Requests exactly what the Verification role is permitted. */
+  /** The Verification role's policy is made from the same `toWebIdentityRequest`, so that it permits exactly this request. */
   function tokensFor(config: AuthorizerConfig): Omit<WebIdentityRequest, "region"> & { sts: Sts } {
     const request = toWebIdentityRequest(config);
-    if (request === undefined) throw new Error(`The authorizer ${config.type} needs no token of AWS STS.`);
+    if (request === undefined) throw new Error(`The authorizer ${config.type} does not use tokens of AWS STS.`);
     const stsRegion = request.region ?? region;
     return {
       ...request,
-      sts: stsRegion === undefined ? unreachableTarget : createSts({ region: stsRegion, credentials }),
+      sts: stsRegion === undefined ? stsWithoutRegion : createSts({ region: stsRegion, credentials }),
     };
   }
 }
 
-async function refuse(): Promise<never> {
+async function rejectNoRegion(): Promise<never> {
   throw new AwsCallError({ name: "NoAwsRegion", status: 400 });
 }
-const unreachableTarget: Sts = { getWebIdentityToken: refuse, assumeRole: refuse };
+const stsWithoutRegion: Sts = { getWebIdentityToken: rejectNoRegion, assumeRole: rejectNoRegion };

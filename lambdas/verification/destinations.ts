@@ -1,7 +1,6 @@
 /** Creates the clients of the configured destinations. */
 import { agentCardPath } from "../../contracts/a2a/card.ts";
 import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
-import { defaultAwsCredentials } from "../shared/aws/default-credentials.ts";
 import type { AuthorizerConfig } from "../shared/config/authorizer-schema.ts";
 import type { Destination } from "../shared/config/destination-schema.ts";
 import type { Config } from "../shared/config/schema.ts";
@@ -23,27 +22,27 @@ export type WorkerDestination = {
   callTimeoutMs: number;
   /** The most concurrent sends in this process. Polls, answers and cancels together may be a quarter as many. */
   maxSends: number;
-  /** How long a poll may wait at the destination for news. 0: it answers at once. */
+  /** How long the destination may hold a poll open to wait for news. With 0 it responds at once. */
   longPollMs: number;
   /** Present if the destination gets the bot token, which is read for each send and never stored. */
   botToken?: ((task: Task) => Promise<string>) | undefined;
 };
 
 export type DestinationDependencies = {
-  /** The address of an `https` destination without a url, and of the card of an `a2a` one without a card. Undefined if there is no Execution zone to fall back on. */
+  /** The Execution zone of this machine, for an `https` destination without a url and an `a2a` one without a card. Undefined if there is none. */
   localUrl?: string | undefined;
   /** The Execution host of the same process, for `in-process`. Undefined if there is none. */
   handle?: ((request: Request) => Promise<Response>) | undefined;
   readSecret: (reference: SecretReference) => Promise<string>;
   /** Reads the bot token of the task's own workspace, for a destination that gets it. */
   botTokenOf: (task: Task) => Promise<string>;
-  /** For calls that AWS signs. Default: the SDK's own chain. */
-  credentials?: AwsCredentialsProvider | undefined;
+  /** For calls that AWS signs. */
+  credentials: AwsCredentialsProvider;
   /** The AWS region of the zone, whose STS issues tokens. Undefined if it is unknown. */
   region?: string | undefined;
   log: Log;
   telemetry?: Telemetry | undefined;
-  /** Called with the headers that an authorizer adds to a request. They hold the credential. */
+  /** Called with the headers that an authorizer adds to a request, which hold the credential. */
   onCredential?: ((headers: Readonly<Record<string, string>>) => void) | undefined;
   /** Wraps every transport, as the local page does to show requests. `name` is the destination's. */
   wrap?: (request: { transport: Transport; name: string }) => Transport;
@@ -90,7 +89,7 @@ function watchCredentials(options: {
   };
 }
 
-/** For an A2A agent, the address of its card, because the card itself is not read yet. */
+/** Returns the address for spans. For an A2A agent without a url it is the card's, because the card is not read yet. */
 function readUrl(destination: Destination, localUrl: string | undefined): string | undefined {
   switch (destination.transport) {
     case "https":
@@ -105,7 +104,7 @@ function readUrl(destination: Destination, localUrl: string | undefined): string
 }
 
 function createTransport(options: DestinationDependencies & { destination: Destination }): Transport | undefined {
-  const { destination, localUrl, handle, readSecret, credentials = defaultAwsCredentials(), region } = options;
+  const { destination, localUrl, handle, readSecret, credentials, region } = options;
   const { onCredential } = options;
   const { maxResponseBytes } = destination;
   const authorize = (authorizer: AuthorizerConfig, url: string) => {

@@ -42,10 +42,10 @@ export function createZoneSecret(options: {
       value: newSecret(),
     };
     const created = await store.create({ item });
-    // If another process was first, its secret counts.
-    const kept = created ?? (await store.get({ id: zoneSecretId }));
-    if (kept === undefined) throw new Error("The zone's secret can neither be made nor read.");
-    return kept.value;
+    // Another process may have created it first. Its secret is valid then.
+    const stored = created ?? (await store.get({ id: zoneSecretId }));
+    if (stored === undefined) throw new Error("The zone's secret can be neither created nor read.");
+    return stored.value;
   }
   return async () => {
     secret ??= await read();

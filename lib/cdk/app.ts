@@ -5,9 +5,9 @@ import { App, Stack, type StackProps, Validations } from "aws-cdk-lib";
 import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { AwsSolutionsChecks, ServerlessChecks } from "cdk-nag";
 import type { Construct } from "constructs";
-import { ConfigError } from "../../lambdas/shared/config/load.ts";
+import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { createStageConfig, findExecutionPlace } from "../../lambdas/shared/config/stage-config.ts";
+import { createStageConfig, findExecutionTarget } from "../../lambdas/shared/config/stage-config.ts";
 import { createWriteBundle } from "./bundle/bundle.ts";
 import { projectDirectory } from "./bundle/entry.ts";
 import { ExecutionStack } from "./execution-stack.ts";
@@ -24,8 +24,8 @@ import { VerificationStack } from "./verification-stack.ts";
 type StageApp = { config: Config; configDirectory: string; stageName: string; outdir: string };
 
 /**
- * Writes the cloud assembly of a stage, with its bundles, into `outdir`. A relative path of the agent counts from
- * `configDirectory`. Throws where a check of the templates fails, and a ConfigError where the stage is not configured.
+ * Writes the cloud assembly of a stage, with its bundles, into `outdir`. `configDirectory` is the folder to which the path of
+ * the agent is relative. Throws if a check of the templates fails, and a ConfigError if the stage is not configured.
  */
 export function synthesize({ config, configDirectory, stageName, outdir }: StageApp): void {
   const stage = config.stages[stageName];
@@ -39,7 +39,7 @@ export function synthesize({ config, configDirectory, stageName, outdir }: Stage
   const { verification } = stage;
   const named = (zone: ZoneStack) => ({ stackName: formatStackName({ stageName, zone }) });
   const identity = new IdentityStack(app, "Identity", { ...named("Identity"), env: verification, stageName });
-  const target = findExecutionPlace(stage);
+  const target = findExecutionTarget(stage);
   const execution =
     target &&
     new ExecutionStack(app, "Execution", {
@@ -61,7 +61,7 @@ export function synthesize({ config, configDirectory, stageName, outdir }: Stage
   app.synth();
 }
 
-/** Makes the synth fail for each finding of the two cdk-nag packs. CDK's own validation is strict because of cdk.json. */
+/** Makes the synthesis fail for each finding of two cdk-nag packs. cdk.json makes CDK's own validation strict. */
 export function addChecks(app: App): void {
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
 }
@@ -71,7 +71,7 @@ function readCdkContext(): Record<string, unknown> {
   return JSON.parse(readFileSync(join(projectDirectory, "cdk.json"), "utf8")).context;
 }
 
-/** The role of the worker, which calls the Execution zone. It has a stack of its own, deployed before any policy that names it. */
+/** The role of the worker. Its own stack is deployed first, because IAM refuses a policy that names a role that does not exist. */
 class IdentityStack extends Stack {
   constructor(scope: Construct, id: string, { stageName, ...props }: StackProps & { stageName: string }) {
     super(scope, id, props);

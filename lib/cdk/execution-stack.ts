@@ -1,4 +1,4 @@
-/** The Execution zone in its account: its key and task table, with an AgentCore Runtime or with Lambda behind a Function URL. */
+/** The stack of the Execution zone: its key and task table, and either an AgentCore Runtime or Lambda behind a Function URL. */
 import { CfnOutput, Stack, type StackProps } from "aws-cdk-lib";
 import type { Construct } from "constructs";
 import { isA2aEndpoint } from "../../lambdas/shared/config/stage-config.ts";

@@ -1,4 +1,4 @@
-/** Names that other accounts and the command line must know before the stacks exist. */
+/** Fixed names, which other accounts and the command line must know before the stacks exist. */
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 
 export const zoneStacks = ["Identity", "Execution", "Verification"] as const;
@@ -16,13 +16,13 @@ export function formatRoleName({ stageName, zone }: { stageName: string; zone: "
 
 type RoleAccount = { stageName: string; account: string; region: string };
 
-/** The ARN of the Verification role. `region` is any region of the account's partition. */
+/** Returns the ARN of the Verification role. `region` may be any region of the account's partition. */
 export function formatVerificationRoleArn({ stageName, account, region }: RoleAccount): string {
   const partition = region.startsWith("cn-") ? "aws-cn" : region.startsWith("us-gov-") ? "aws-us-gov" : "aws";
   return `arn:${partition}:iam::${account}:role/${formatRoleName({ stageName, zone: "Verification" })}`;
 }
 
-/** Returns the CloudWatch namespace of a stage's metrics. It keeps two stages in one account apart. */
+/** Returns the CloudWatch namespace of a stage's metrics. It differs per stage, because two stages may share an account. */
 export function formatMetricsNamespace({ stageName }: { stageName: string }): string {
   return `Sekisho/${stageName}`;
 }
@@ -32,7 +32,7 @@ export function formatCompletionQueueName({ stageName }: { stageName: string }):
   return `sekisho-${stageName}-completions`;
 }
 
-/** Logical ids, without CDK's hash, of queues that only keep messages: no function polls them. */
+/** Logical ids, without CDK's hash, of queues that no function polls. */
 export const queuesWithoutConsumer = ["DeadLetterArchive", "DeadTaskIds"] as const;
 
 /** Each workspace or organization that installed the app has a secret below this prefix. */
@@ -40,7 +40,7 @@ export function formatInstallationsPrefix({ stageName }: { stageName: string }):
   return `sekisho/${stageName}/installations/`;
 }
 
-/** Outputs of the Verification stack. The command line finds the stage's resources by them. */
+/** Outputs of the Verification stack, by which the command line finds the stage's resources. */
 export const verificationOutputs = {
   eventsUrl: "EventsUrl",
   queueUrl: "QueueUrl",
@@ -56,9 +56,9 @@ export const verificationOutputs = {
 /** Outputs of the Execution stack. */
 export const executionOutputs = { tableName: "TableName" } as const;
 
-/** Returns the error for a stage that is not configured: it lists the known stages, or says what to add. */
+/** Returns the error for a stage that is not configured. It lists the configured stages, or says what to add. */
 export function unknownStageText({ stages }: Pick<Config, "stages">, stageName: string): string {
   const known = Object.keys(stages).join(", ");
   if (known !== "") return `there is no stage "${stageName}"; the configuration has: ${known}`;
-  return `the configuration has none. Add, with your own ids:\n    "stages": { "${stageName}": { "verification": { "account": "111111111111", "region": "eu-central-1" } } }`;
+  return `the configuration has no stages. Add one with your own account and region:\n    "stages": { "${stageName}": { "verification": { "account": "111111111111", "region": "eu-central-1" } } }`;
 }

@@ -13,7 +13,7 @@ export type StageSettings = {
   writeBundle: WriteBundle;
 };
 
-/** The address of the Execution zone, and the permissions that its caller needs. Its texts may hold CloudFormation references. */
+/** The address of the Execution zone, and the ARNs that its caller may invoke. The strings may be CloudFormation references. */
 export type ExecutionEntry = {
   address: ExecutionAddress;
   arns: string[];
@@ -21,17 +21,17 @@ export type ExecutionEntry = {
   watched?: WatchedEndpoint;
 };
 
-/** An endpoint as AgentCore's metrics name it, and how long one of its sessions idles before it ends. */
+/** An endpoint by the names that AgentCore's metrics use, and the time that its sessions idle before they end. */
 export type WatchedEndpoint = { runtimeArn: string; runtimeName: string; endpointName: string; idleSeconds: number };
 
-/** Tells a function or a runtime which log lines to write. */
+/** Returns the environment variables that choose the log lines of a function or a runtime. */
 export function logEnvironment({ telemetry: { logs } }: Pick<Config, "telemetry">): Record<string, string> {
   return { SEKISHO_LOG_LEVEL: logs.level ?? "info", SEKISHO_LOG_DEBUG_RATIO: String(logs.debugRatio) };
 }
 
 type MetricsSettings = Pick<StageSettings, "stageName" | "config">;
 
-/** Tells a function where its metrics go. Empty where metrics are switched off. */
+/** Returns the environment variable that names the namespace of a function's metrics. Empty if metrics are off. */
 export function metricsEnvironment({ stageName, config }: MetricsSettings): Record<string, string> {
   return config.telemetry.metrics ? { SEKISHO_METRICS_NAMESPACE: formatMetricsNamespace({ stageName }) } : {};
 }

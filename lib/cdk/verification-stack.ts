@@ -1,4 +1,4 @@
-/** The Verification zone in its account: entry, ingress, queues, worker, dead-letter handler, task table, live settings, alarms. */
+/** The stack of the Verification zone: entry, ingress, queues, worker, dead-letter handler, task table, live settings, alarms. */
 import { CfnOutput, Duration, Stack, type StackProps } from "aws-cdk-lib";
 import { Role } from "aws-cdk-lib/aws-iam";
 import { Alias } from "aws-cdk-lib/aws-lambda";
@@ -6,7 +6,7 @@ import { CfnParameter as SsmParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import { operatorAlias } from "../../lambdas/shared/config/aws-environment.ts";
 import { createFingerprints } from "../../lambdas/shared/config/live-settings.ts";
-import { findExecutionPlace } from "../../lambdas/shared/config/stage-config.ts";
+import { findExecutionTarget } from "../../lambdas/shared/config/stage-config.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { createAlarms, watchRuntime, watchVerification } from "./constructs/alarms.ts";
 import { destinationSecrets, permitDestinations } from "./constructs/destination-permissions.ts";
@@ -31,16 +31,16 @@ import { watchTasks } from "./constructs/zone-metrics.ts";
 import { formatInstallationsPrefix, formatRoleName, verificationOutputs } from "./names.ts";
 import { type ExecutionEntry, metricsEnvironment, type StageSettings } from "./stage-settings.ts";
 
-/** More than the 2 s that enqueueing may take plus a cold start. Slack stops waiting earlier than this. */
+/** Enqueueing may take 2 s, and a cold start comes on top. Slack stops waiting earlier. */
 const ingressTimeout = Duration.seconds(10);
-/** A cold start needs processor time, which comes with the memory. */
+/** Lambda assigns processor time in proportion to memory, and a cold start needs processor time. */
 const ingressMemoryMb = 512;
-/** The worker mostly waits. The memory is for the AWS clients and a batch of answers. */
+/** The worker mostly waits. The AWS clients and a batch of answers need this memory. */
 const workerMemoryMb = 512;
-/** A step ends within its lease. The store and the queue need this much more, before and after it. */
+/** A step ends within its lease. The calls to the store and the queue before and after it need this much more. */
 const beyondLeaseSeconds = 15;
 const batchSize = 10;
-/** For event sources that must not hold up others. AWS allows no fewer. */
+/** The least that AWS allows, for event sources that must not delay others. */
 const leastConcurrency = 2;
 
 export class VerificationStack extends Stack {
@@ -71,17 +71,17 @@ export class VerificationStack extends Stack {
       visibility,
       deadLetters: { queue: deadLetters, maxReceiveCount },
     });
-    const target = findExecutionPlace(stage);
+    const target = findExecutionTarget(stage);
     const completions = target && [
       createCompletionQueue(this, "Completions", { stageName, key, visibility, senderAccount: target.account }),
     ];
-    // The command line owns the value. Any change of this resource, even of a description, would make a deploy reset it to `{}`.
+    // The command line owns the value. A deploy that changes this resource in any way would reset the value to `{}`.
     const liveSettings = new SsmParameter(this, "LiveSettings", { type: "String", value: "{}" });
     liveSettings.applyRemovalPolicy(removalPolicy({ production }));
 
     const ingress = createNodeFunction(this, "Ingress", {
       settings,
-      description: "Checks Slack's signature and enqueues",
+      description: "Checks Slack's signature and enqueues the message",
       bundle: "ingress",
       environment: {
         SEKISHO_QUEUE_URL: queue.queueUrl,
@@ -125,12 +125,12 @@ export class VerificationStack extends Stack {
       SEKISHO_ROUTES_PARAMETER: liveSettings.ref,
       ...metricsEnvironment(settings),
     };
-    // The worker wakes itself through its queue. Messages that it fails go to the handler, which sends to that queue again.
-    const mover = { settings, layer, timeout: workerTimeout, memoryMb: workerMemoryMb, isInLoop: true };
+    // The worker sends wake-ups to its own queue. Failed messages go to the handler, which sends to that queue again.
+    const common = { settings, layer, timeout: workerTimeout, memoryMb: workerMemoryMb, isInLoop: true };
     const worker = createNodeFunction(this, "Worker", {
-      ...mover,
+      ...common,
       role,
-      description: "Moves tasks",
+      description: "Advances tasks step by step",
       bundle: "worker",
       environment: {
         ...environment,
@@ -142,8 +142,8 @@ export class VerificationStack extends Stack {
       },
     });
     const deadLetterHandler = createNodeFunction(this, "DeadLetterHandler", {
-      ...mover,
-      description: "Ends tasks that cannot be moved",
+      ...common,
+      description: "Ends tasks whose messages failed too often",
       bundle: "deadLetters",
       environment: { ...environment, SEKISHO_DEAD_LETTERS_URL: archive.queueUrl },
     });
@@ -156,11 +156,11 @@ export class VerificationStack extends Stack {
       parameterPermission(this, liveSettings.ref),
     );
     if (deadLetterHandler.role) permitSpans(deadLetterHandler.role, { config, layer });
-    // It follows $LATEST, so that it runs the code and the environment that the event sources invoke.
+    // The alias points to $LATEST, so that it runs the same code and environment as the event sources.
     const forOperators = new Alias(this, "WorkerForOperators", {
       aliasName: operatorAlias,
       version: worker.latestVersion,
-      description: "Answers operators, and takes no messages",
+      description: "Invoked by operators' commands, not by event sources",
     });
     consumeMessages(worker, { queue, batchSize, maxConcurrency: stage.scale.workerConcurrency });
     for (const pushed of completions ?? [])
@@ -195,7 +195,8 @@ export class VerificationStack extends Stack {
       rows: config.telemetry.metrics ? watchTasks({ alarm, stageName }) : [],
     });
 
-    // AWS says only for its newest platform version that calls from another account are counted in the runtime's account.
+    // AWS documents only for its newest platform version that calls from another account count in the runtime's account.
+    // Older versions count them here, so both accounts get the alarms.
     if (
       entry?.watched &&
       target?.account !== stage.verification.account &&
@@ -211,9 +212,9 @@ export class VerificationStack extends Stack {
       routesParameter: liveSettings.ref,
       deployedDestinations: JSON.stringify(createFingerprints(config)),
       executionAddress: entry === undefined ? "null" : this.toJsonString(entry.address),
-      // Operators need it too: the bucket must be empty before the stack can be deleted.
+      // Operators need the name too, because the bucket must be empty before the stack can be deleted.
       filesBucket: files.bucketName,
-      // The command line invokes it to check what the worker can reach. Only IAM policies of the account allow that.
+      // The command line invokes the alias to check what the worker can reach. Only IAM policies of the account allow that.
       workerFunction: forOperators.functionArn,
     };
     for (const [name, value] of Object.entries(outputs)) {

@@ -1,4 +1,4 @@
-/** The type of a command, and `defineCommand`, which makes help and parser of one description. */
+/** The type of a command, and `defineCommand`, which makes the help and the parser from one description. */
 import { parseArgs } from "node:util";
 import { formatSecretName, hasSecret, shortTokenProblems } from "../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
@@ -6,15 +6,15 @@ import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 export type CommandRun = {
   /** The arguments after the command's name. */
   args: string[];
-  /** The working directory: the configuration is looked for here, and `.sekisho/` is made here. */
+  /** The working directory, which has the configuration and `.sekisho/`. */
   directory: string;
   /** Aborts on SIGINT and SIGTERM. */
   signal: AbortSignal;
-  /** Prints a line to stdout. Characters that a terminal would act upon are escaped as in JSON. */
+  /** Prints a line to stdout. Escapes the characters that control a terminal. */
   print(text: string): void;
-  /** Prints a line with colours. The rest of the text must have gone through `sanitizeLine` or `sanitizeLines`. */
+  /** Prints a line with colours, without escaping. All text in it must have gone through `sanitizeLine` or `sanitizeLines`. */
   printStyled(text: string): void;
-  /** Prints a line to stderr: progress and explanations. Escaped like the output. */
+  /** Prints a line of progress or explanation to stderr. Escapes like `print`. */
   note(text: string): void;
 };
 
@@ -26,7 +26,7 @@ export type Command = {
 
 export const exitCodes = { success: 0, failed: 1, badUsage: 2, notReachable: 3, interrupted: 130 } as const;
 
-/** The arguments do not fit the command. */
+/** The arguments of a command are wrong. The message is for the person who typed them. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);
@@ -34,13 +34,13 @@ export class UsageError extends Error {
   }
 }
 
-/** True if the arguments do not fit: a UsageError, or an error of `parseArgs`. */
+/** True if the arguments are wrong: for a UsageError, and for an error of `parseArgs`. */
 export function isUsageError(thrown: unknown): boolean {
   if (thrown instanceof UsageError) return true;
   return thrown instanceof TypeError && "code" in thrown && String(thrown.code).startsWith("ERR_PARSE_ARGS");
 }
 
-/** `value` is the option's argument as the help names it. An option without one is a switch. */
+/** `value` is the name of the option's argument in the help. An option without it is a switch. */
 type Option = {
   type: "string" | "boolean";
   value?: string;
@@ -76,8 +76,8 @@ type CommandDefinition<O extends Options> = {
 };
 
 /**
- * Makes a command of a description, so that its help cannot differ from what it takes. `args` names the arguments beside the
- * options; without it there are none.
+ * Makes a command from a description, so that the help always lists exactly the options that the parser accepts. `args` names
+ * the positional arguments. Without it there are none.
  */
 export function defineCommand<const O extends Options>(command: CommandDefinition<O>): Command {
   const { name, args, about, options, exits, run } = command;
@@ -96,7 +96,7 @@ export function defineCommand<const O extends Options>(command: CommandDefinitio
   };
 }
 
-/** The exit codes of a command that may call AWS; `failure` says when it is 1 beside that. */
+/** The help on exit codes for a command that may call AWS. `failure` names the other cases of exit code 1. */
 export function awsExits(failure?: string): string {
   const one = failure === undefined ? "AWS refused" : `${failure}, or AWS refused`;
   return `Exit code: 0 success; 1 ${one}; 2 bad usage or configuration; 3 AWS not reachable.`;
@@ -117,8 +117,8 @@ function optionLines(options: Options): string[] {
 }
 
 /**
- * Runs `begin`, waits until the person stops the command, then closes. Closes also if `begin` throws, so that no listener
- * stays open. Says that it is stopping if that takes a while.
+ * Runs `begin`, waits until the person stops the command, then runs `close`. Also closes if `begin` throws, because an open
+ * listener would keep the process alive. Prints a note if closing takes a while.
  */
 export async function closeWhenStopped(
   { signal, note }: CommandRun,
@@ -129,7 +129,7 @@ export async function closeWhenStopped(
     begin();
     await waitForAbort(signal);
   } finally {
-    const text = "Stopping; tasks under way get a few seconds. Press Ctrl-C again to end at once.";
+    const text = "Stopping. Running tasks get a few seconds. Press Ctrl-C again to stop at once.";
     const timer = setTimeout(() => note(text), 700);
     await close().finally(() => clearTimeout(timer));
   }
@@ -143,13 +143,13 @@ export function waitForAbort(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Throws a UsageError for the first variable that is not set: better at the start than at the first task. */
+/** Throws a UsageError for the first variable that is not set, so that a command fails at its start and not at its first task. */
 export function requireSecrets(references: readonly SecretReference[]): void {
   const missing = references.find((reference) => !hasSecret(reference));
   if (missing !== undefined) throw new UsageError(`The environment variable ${formatSecretName(missing)} is not set.`);
 }
 
-/** The same for tokens that let callers in, which must be long enough as well. */
+/** Like `requireSecrets`, for the tokens of callers. Also throws for a token that is too short. */
 export function requireTokens(references: readonly SecretReference[]): void {
   requireSecrets(references);
   const [problem] = shortTokenProblems({ references });
@@ -158,5 +158,5 @@ export function requireTokens(references: readonly SecretReference[]): void {
 
 export function parsePort(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new UsageError(`--port: "${text}" is no port number (0 to 65535).`);
+  throw new UsageError(`--port: "${text}" is not a port number (0 to 65535).`);
 }

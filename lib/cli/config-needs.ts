@@ -7,7 +7,8 @@ import {
   listCardSecrets,
 } from "../../lambdas/execution/config/execution-secrets.ts";
 import { listDestinationSecrets } from "../../lambdas/shared/config/destination-address.ts";
-import type { AgentConfig, Config } from "../../lambdas/shared/config/schema.ts";
+import type { AgentConfig } from "../../lambdas/shared/config/execution-schema.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { UsageError } from "./command.ts";
 

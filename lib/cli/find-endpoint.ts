@@ -1,6 +1,8 @@
 /** Finds the endpoint that the command line names: a URL with `--auth`, or a destination of the configuration. */
+
+import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
 import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
-import { ConfigError, type ConfigLocation, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
+import { type ConfigLocation, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { UsageError } from "./command.ts";
 
@@ -17,21 +19,21 @@ type EndpointArgs = {
 /** Throws a UsageError or a ConfigError. */
 export function findEndpoint({ url, auth, dialect, destination: name, location }: EndpointArgs): Endpoint {
   if ((url === undefined) === (name === undefined)) {
-    throw new UsageError("Either a URL or --destination NAME is needed.");
+    throw new UsageError("Give either a URL or --destination NAME.");
   }
   if (name !== undefined) {
     if (auth !== undefined || dialect !== undefined) {
-      throw new UsageError("--auth and --dialect are for a URL; a destination has its own.");
+      throw new UsageError("--auth and --dialect need a URL. A destination has both in the configuration.");
     }
     return findDestination({ config: loadConfig(location), name, called: `destination "${name}"` });
   }
-  if (URL.parse(String(url)) === null) throw new UsageError(`"${url}" is no URL.`);
+  if (URL.parse(String(url)) === null) throw new UsageError(`"${url}" is not a URL.`);
   const destination = { transport: "https", url, authorizer: parseAuth(auth ?? "none"), dialect };
   const json = { destinations: { endpoint: destination }, routes: [{ destination: "endpoint" }] };
   return findDestination({ config: parseEndpointConfig(json), name: "endpoint", called: String(url) });
 }
 
-/** Reports problems of the arguments, and not of the configuration that is made of them. */
+/** Parses a configuration that is made from the arguments, and reports its problems as problems of the arguments. */
 function parseEndpointConfig(json: unknown): Config {
   try {
     return parseConfig({ json });
@@ -43,7 +45,7 @@ function parseEndpointConfig(json: unknown): Config {
 
 function toArgumentProblem(problem: string): string {
   return problem
-    .replace(/^destinations\.endpoint\.url: /, "The URL must be ")
+    .replace(/^destinations\.endpoint\.url: /, "The URL ")
     .replace(/^destinations\.endpoint\.authorizer(\.\w+)*: /, "--auth: ")
     .replace(/^destinations\.endpoint\.dialect: /, "--dialect: ");
 }
@@ -52,7 +54,7 @@ function findDestination({ config, name, called }: Omit<Endpoint, "destination">
   const destination = config.destinations[name];
   if (destination?.transport === "a2a") {
     throw new UsageError(
-      `"${name}" speaks A2A, and these cases are the zone contract's. npx sekisho destinations check ${name} says whether it can be used.`,
+      `"${name}" uses A2A, which these cases do not cover. Run npx sekisho destinations check ${name} instead.`,
     );
   }
   if (destination !== undefined) return { config, name, destination, called };

@@ -2,6 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { defaultAwsCredentials } from "../../lambdas/shared/aws/default-credentials.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
@@ -45,7 +46,7 @@ type Options = {
   log: (service: "verification" | "execution") => Log;
 };
 
-/** The Verification zone's access to Slack. */
+/** The access of the Verification zone to Slack. */
 export type SlackConnection = {
   apiUrl: string;
   signingSecret?: (() => Promise<string>) | undefined;
@@ -113,6 +114,7 @@ export async function startBothZones({ slack, ...options }: Options & { slack: S
     handle: (request) => execution.host.handle(request),
     readSecret,
     botTokenOf: (task) => installation.tokens.tokenOf(installationOf(task)),
+    credentials: defaultAwsCredentials(),
     region,
     log,
     telemetry,

@@ -10,8 +10,8 @@ import { type ExecutionServer, startExecutionServer } from "../../lambdas/execut
 import { createLocalAttachmentFetch } from "../../lambdas/execution/runs/run.ts";
 import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import type { AuthenticatorConfig } from "../../lambdas/shared/config/authenticator-schema.ts";
+import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import { ConfigError } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
@@ -95,7 +95,7 @@ export async function startExecutionZone(options: HostOptions & { port: number }
   }
 }
 
-/** No platform stands in front of the host on this machine, so `platform` means no authentication, on loopback only. */
+/** There is no platform in front of the host on this machine. So `platform` means no authentication, and loopback only. */
 function authenticatorOf(config: AuthenticatorConfig): Authenticator {
   return config.type === "platform" ? createNoneAuthenticator() : createAuthenticator({ config, readSecret });
 }

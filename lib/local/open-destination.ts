@@ -1,7 +1,9 @@
 /** Opens one destination of the configuration for a single command. */
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { defaultAwsCredentials } from "../../lambdas/shared/aws/default-credentials.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
@@ -38,6 +40,7 @@ export async function openDestination(options: DestinationOptions): Promise<Open
     handle: async (request) => (host === undefined ? new Response(null, { status: 404 }) : host.handle(request)),
     readSecret,
     botTokenOf: () => readSecret(config.slack.botToken),
+    credentials: defaultAwsCredentials(),
     // For STS, if the destination does not name one.
     region: readEnvironment().awsRegion,
     log,

@@ -1,6 +1,6 @@
 /** Looks up a bot token (https://docs.slack.dev/reference/methods/auth.test), and explains tokens that Slack refuses. */
 import * as z from "zod";
-import { callWebApi, toSlackError } from "../../lambdas/verification/slack/api/call.ts";
+import { callWebApi, toSlackError } from "../../lambdas/verification/slack/api/web-call.ts";
 
 export type SlackIdentity = { bot: string; team: string; teamId: string };
 

@@ -11,6 +11,7 @@ import type { Log } from "../../lambdas/shared/log.ts";
 import { errorKind } from "../../lambdas/shared/telemetry/error-kind.ts";
 import type { Intake } from "../../lambdas/verification/ingress/ingress.ts";
 import type { VerifiedPayload } from "../../lambdas/verification/ingress/interpret-payload.ts";
+import { toNamedError } from "../../lambdas/verification/slack/api/web-call.ts";
 import { readJson } from "./read-json.ts";
 import { toTokenError } from "./socket-mode-identity.ts";
 
@@ -118,6 +119,12 @@ const nothing = () => {};
 const mute = { debug: nothing, info: nothing, warn: nothing, error: nothing, setLevel: nothing, setName: nothing };
 const silentLogger = { ...mute, getLevel: () => "error" } as Logger;
 
+/** The client's error where Slack refuses to open a connection. */
+const refusedSchema = z.object({
+  code: z.literal("slack_webapi_platform_error"),
+  data: z.object({ error: z.string() }),
+});
+
 type ConnectionOptions = { appToken: () => Promise<string>; apiUrl: string; onEnvelope: (envelope: Envelope) => void };
 
 /**
@@ -150,6 +157,8 @@ async function openConnection({ appToken, apiUrl, onEnvelope }: ConnectionOption
     await withinDeadline({ work: client.start(), timeoutMs: openTimeoutMs });
   } catch (thrown) {
     await close();
+    const refused = refusedSchema.safeParse(thrown).data;
+    if (refused !== undefined) throw toNamedError(refused.data.error);
     // If the connection ended before the hello, the client rejects without an error.
     throw thrown ?? new Error("The connection ended before it began.");
   }

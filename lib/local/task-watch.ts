@@ -20,7 +20,7 @@ export type TaskWatch = {
   tap(entry: TapEntry): void;
 };
 
-/** Older accepted tasks are forgotten. The page shows fewer. */
+/** The ids of older accepted tasks are dropped. The page shows fewer tasks than this. */
 const maxTasks = 1000;
 const maxProgressLength = 80;
 

@@ -21,9 +21,9 @@ import { startMetricsServer } from "./metrics-page.ts";
 import type { SlackInstallation } from "./slack-installation.ts";
 import { startSocketMode } from "./socket-mode.ts";
 
-/** Steps under way get this long to end when the zone closes. Then their calls are aborted. */
+/** When the zone closes, running steps get this long to end. Then their calls are aborted. */
 const closeGraceMs = 3000;
-/** A push is dropped after so many failures. Its task is polled anyway. */
+/** A push is dropped after this many failures, because its task is polled anyway. */
 const maxCompletionReceives = 3;
 /** A flood of pushes must not delay the steps. */
 const completionConcurrency = 2;
@@ -63,7 +63,7 @@ export type VerificationOptions = {
   telemetry?: ProcessTelemetry | undefined;
 };
 
-/** Resolves when it accepts events. `close` lets steps under way end; other tasks continue at the next start. */
+/** Resolves when the zone accepts events. `close` lets running steps end. Open tasks continue at the next start. */
 export async function startVerificationZone(options: VerificationOptions): Promise<VerificationZone> {
   const { config, dataFolder, installation, slackApiUrl: apiUrl, page = () => false, log, telemetry } = options;
   const { completions } = options;

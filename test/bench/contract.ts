@@ -86,7 +86,7 @@ function wholeHost(): (body: Uint8Array) => Promise<string> {
       header: (name) => (name === "content-type" ? "application/json" : undefined),
       readBody: async () => body,
       canStream: false,
-      signal: new AbortController().signal,
+      openSignal: () => new AbortController().signal,
     });
     return answered as string;
   };

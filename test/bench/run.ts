@@ -8,6 +8,7 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
   contract: async () => (await import("./contract.ts")).benchContract(),
   transport: async () => (await import("./transport.ts")).benchTransport(),
   a2a: async () => (await import("./a2a.ts")).benchA2a(),
+  slack: async () => (await import("./slack.ts")).benchSlack(),
   ingress: async () => (await import("./ingress.ts")).benchIngress(),
   engine: async () => (await import("./engine.ts")).benchEngine(),
 };

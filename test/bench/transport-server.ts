@@ -1,4 +1,4 @@
-/** The server of the transport's bench, in a process of its own: a bare echo, or the host with a store. Tells its URL to the parent. */
+/** The server of the benches over sockets, in a process of its own: a bare peer, or the host with a store. Tells its URL to the parent. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
@@ -19,20 +19,31 @@ process.once("disconnect", () => process.exit());
 process.send?.(await start());
 
 async function start(): Promise<string> {
-  if (kind === "echo") return startEcho();
+  if (kind === "echo") return startBare((body) => body);
+  if (kind === "canned") return startBare(canned);
+  if (kind === "slack") return startBare(() => posted);
   const database = kind === "sqlite" ? openDatabase({ file }) : undefined;
   return startHost(
     database === undefined ? createMemoryTaskStore({ parse }) : createSqliteTaskStore({ database, parse }),
   );
 }
 
-/** The minimal peer: takes the bytes and gives them back. */
-async function startEcho(): Promise<string> {
+/** A valid answer to every request, so that only the caller's side works. */
+function canned(body: Buffer): Buffer {
+  const { id } = JSON.parse(body.toString());
+  return Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, result: { status: "success", response_text: "done" } }));
+}
+
+/** Slack's answer to a post. */
+const posted = Buffer.from(JSON.stringify({ ok: true, ts: "1700000000.000200" }));
+
+/** The minimal peer: takes the bytes and answers with others. */
+async function startBare(answer: (body: Buffer) => Buffer): Promise<string> {
   const server = createServer((request, response) => {
     const chunks: Uint8Array[] = [];
     request.on("data", (chunk: Uint8Array) => chunks.push(chunk));
     request.on("end", () => {
-      const body = Buffer.concat(chunks);
+      const body = answer(Buffer.concat(chunks));
       response.writeHead(200, { "content-type": "application/json", "content-length": body.byteLength });
       response.end(body);
     });

@@ -18,7 +18,7 @@ import { type Caller, connections, measureBoth, startServer } from "./measure.ts
 /** Which of our servers is called by which client; the other side of each row is undici and an echo. */
 type Case = {
   name: string;
-  server: "echo" | "memory" | "sqlite";
+  server: "echo" | "canned" | "memory" | "sqlite";
   caller: (request: { url: string }) => Caller | Promise<Caller>;
   note: string;
 };
@@ -29,7 +29,13 @@ const cases: readonly Case[] = [
     name: "node:http alone",
     server: "echo",
     caller: nodeHttpCaller,
-    note: "what the transport is made of, to the same echo",
+    note: "a bare client of node:http to the same echo",
+  },
+  {
+    name: "our client alone",
+    server: "canned",
+    caller: ({ url }) => ourCaller({ url, method: "get_task" }),
+    note: "runner and https transport, to a peer that answers at once",
   },
   {
     name: "no task",
@@ -116,7 +122,7 @@ export function undiciCaller({ url, connections }: { url: string; connections: n
   };
 }
 
-/** The parts of the https transport, without anything of ours. */
+/** A bare client of node:http. */
 export function nodeHttpCaller({ url }: { url: string }): Caller {
   const agent = new Agent({ keepAlive: true });
   const { hostname, port } = new URL(url);

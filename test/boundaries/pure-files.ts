@@ -50,7 +50,6 @@ export const pureFiles: readonly string[] = [
   "lambdas/shared/config/stage-schema.ts",
   "lambdas/shared/config/values.ts",
   "lambdas/shared/engine/aws/sqs-message.ts",
-  "lambdas/shared/engine/aws/client.ts",
   "lambdas/shared/engine/aws/table.ts",
   "lambdas/shared/engine/records.ts",
   "lambdas/shared/engine/ports.ts",

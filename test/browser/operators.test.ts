@@ -156,7 +156,7 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
       page.getByRole("listitem").filter({ has: page.getByRole("heading", { name, exact: true }) });
     await card("local").getByText("healthy").waitFor();
     await card("far").getByText("unreachable").waitFor();
-    await card("far").getByText("Nobody listens at 127.0.0.1:9").waitFor();
+    await card("far").getByText("Nothing is listening at 127.0.0.1:9").waitFor();
     await page.getByText("All destinations").or(page.getByText("far is unreachable.")).first().waitFor();
   });
 

@@ -71,7 +71,7 @@ describe.each(names)("%s", (name) => {
   it("lets nobody invoke the worker by a resource policy: only an operator's own IAM policy may", () => {
     const [worker] = resourcesOf(name, "AWS::Lambda::Function").filter(
       ({ properties }) =>
-        typeof properties.Description === "string" && properties.Description.startsWith("Moves tasks"),
+        typeof properties.Description === "string" && properties.Description.startsWith("Advances tasks"),
     );
     expect(worker).toBeDefined();
     const named = resourcesOf(name, "AWS::Lambda::Permission").filter(

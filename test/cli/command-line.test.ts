@@ -30,10 +30,10 @@ describe("the sekisho command", () => {
     for (const [args, text] of [
       [["nonsense"], 'no command "nonsense"'],
       [["start", "--loud"], "--loud"],
-      [["send"], "One text is needed"],
+      [["send"], "Give one text"],
       [["send", "hi", "--destination", "nowhere"], 'no destination "nowhere"'],
       [["execution", "bundle"], "--out is missing"],
-      [["execution", "--port", "http"], '"http" is no port number'],
+      [["execution", "--port", "http"], '"http" is not a port number'],
       [["execution", "--agent", "./nothing.ts", "--port", "0"], "does not exist"],
       [["verification"], "SLACK_SIGNING_SECRET is not set"],
     ] as const) {
@@ -91,7 +91,7 @@ describe("sekisho manifest", () => {
     writeFileSync(file, JSON.stringify({ slack: { install } }));
     for (const args of [[], ["--socket"]]) {
       const ended = await commandHere(["manifest", "--config", file, ...args], {});
-      expect(ended).toMatchObject(refusing(2, "--url or --stage is needed"));
+      expect(ended).toMatchObject(refusing(2, "Give --url or --stage"));
     }
     const { stdout } = await commandHere(["manifest", "--config", file, "--socket", "--url", "https://t.example"], {});
     expect(JSON.parse(stdout).oauth_config.redirect_urls).toEqual(["https://t.example/slack/oauth_redirect"]);
@@ -130,7 +130,7 @@ describe("sekisho start", () => {
       await process.prints("Ctrl-C");
       const url = `http://127.0.0.1:${ports.SEKISHO_PORT}/`;
       expect((await fetch(url)).status).toBe(401);
-      const [, query = ""] = /Page for Slack: +\S+\/(\?token=[\w-]{43})/.exec(process.output()) ?? [];
+      const [, query = ""] = /Local page: +\S+\/(\?token=[\w-]{43})/.exec(process.output()) ?? [];
       const entered = await fetch(`${url}${query}`, { redirect: "manual" });
       const cookie = entered.headers.getSetCookie()[0]?.split(";")[0] ?? "";
       const page = await fetch(url, { headers: { cookie } });
@@ -352,7 +352,7 @@ describe("sekisho config check", () => {
   it("says which of Slack's secrets are not set: with an installation flow its client secret, and not the bot token", async () => {
     const byHand = await check({});
     expect(byHand.stderr).toContain("SLACK_BOT_TOKEN is not set here");
-    expect(byHand.stderr).toContain("only rules of sekisho allow add let somebody ask");
+    expect(byHand.stderr).toContain("The allowlist is empty");
     const byFlow = await check({
       slack: { install: { clientId: "1.2", clientSecret: { env: "SLACK_CLIENT_SECRET" } } },
     });

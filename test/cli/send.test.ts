@@ -50,10 +50,10 @@ function sendTo(far: object, { env = {}, args = [] as string[] } = {}) {
 
 describe("sekisho send where nobody knows whether the task arrived", () => {
   it.each<[string, (call: Call) => Response | Promise<Response>, string]>([
-    ["is silent", ({ request }) => silence(request), "No answer came in time"],
-    ["ends the connection", () => Promise.reject(connectionReset), "The connection ended before an answer came"],
-    ["answers HTTP 500", () => raw("", { status: 500 }), "It failed, or something in front of it did."],
-    ["answers a bare HTTP 503", () => raw("", { status: 503 }), "It answers that it is not available now."],
+    ["is silent", ({ request }) => silence(request), "It did not respond in time"],
+    ["ends the connection", () => Promise.reject(connectionReset), "It closed the connection before it responded"],
+    ["answers HTTP 500", () => raw("", { status: 500 }), "It or a proxy in front of it failed."],
+    ["answers a bare HTTP 503", () => raw("", { status: 503 }), "It is temporarily unavailable."],
   ])("says so of a peer that %s, says how to find out, and exits with 1", async (_what, answer, why) => {
     let id = "";
     const url = await serve((call) => {
@@ -63,21 +63,23 @@ describe("sekisho send where nobody knows whether the task arrived", () => {
     const ended = await send(url);
     expect(ended).toMatchObject({ code: 1, stdout: "" });
     expect(ended.stderr).toContain(`Destination "far": ${why}`);
-    expect(ended.stderr).toContain("Nobody knows whether the task arrived: it may be running");
-    expect(ended.stderr).toContain(`Look for ${id} in its log; npx sekisho destinations check far`);
+    expect(ended.stderr).toContain("The task may or may not have arrived");
+    expect(ended.stderr).toContain(
+      `Look for ${id} in the destination's log. To test the destination: npx sekisho destinations check far`,
+    );
     expect(ended.stderr).not.toMatch(/cannot be reached|npx sekisho execution/);
   });
 
-  it("says of an accepted task whose result cannot be asked for that it may go on", async () => {
+  it("says of an accepted task whose result cannot be asked for that it may still run", async () => {
     const url = await serve((call) =>
       call.method === "execute_task"
         ? result(call, { status: "accepted", task_id: "task-7", poll_after_ms: 10 })
         : raw("", { status: 403 }),
     );
     const ended = await send(url);
-    expect(ended).toMatchObject(failing(1, "may go on"));
-    expect(ended.stderr).toContain("Look for task-7 in its log");
-    expect(ended.stderr).toContain("does not let the caller in");
+    expect(ended).toMatchObject(failing(1, "may still run"));
+    expect(ended.stderr).toContain("Look for task-7 in the destination's log");
+    expect(ended.stderr).toContain("denied access to the caller");
   });
 });
 
@@ -88,7 +90,7 @@ describe("sekisho send where the task certainly did not begin", () => {
     expect(ended).toEqual({
       code: 3,
       stdout: "",
-      stderr: `Destination "far" cannot be reached. Nobody listens at 127.0.0.1:${port}: is it started, and is the port right?\n`,
+      stderr: `Destination "far" cannot be reached. Nothing is listening at 127.0.0.1:${port}. Check that it is running, and check the port.\n`,
     });
   });
 
@@ -103,7 +105,7 @@ describe("sekisho send where the task certainly did not begin", () => {
     const server = await startWebServer({ handle: async () => new Response("<html>", html) });
     open.push(server);
     const ended = await sendTo({ transport: "a2a", card: server.url, authorizer: bearer });
-    expect(ended).toMatchObject(failing(1, "At the card's address is no agent card"));
+    expect(ended).toMatchObject(failing(1, "The card's address returns no agent card"));
     expect(ended.stderr).toContain("The task has not begun.");
   });
 
@@ -126,8 +128,8 @@ describe("sekisho send where the task certainly did not begin", () => {
 
 describe("sekisho send where the task was refused or failed", () => {
   it.each<[string, (call: Call) => Response, string]>([
-    ["a wrong token", () => json({}, { status: 401 }), "(unauthenticated): It does not know the caller. Is the token"],
-    ["a wrong path", () => raw("", { status: 404 }), "(invalid_response): The answer is not JSON"],
+    ["a wrong token", () => json({}, { status: 401 }), "(unauthenticated): It could not authenticate the caller."],
+    ["a wrong path", () => raw("", { status: 404 }), "(invalid_response): Its response is not JSON"],
     [
       "an agent that failed",
       (call) => failure(call, "execution_failed"),

@@ -1,13 +1,14 @@
 /** The aws engine for both zones, on emulators of its services: per world a table for each zone and queues. */
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
-import { dynamoDbSettings, sqsSettings } from "../../lambdas/shared/engine/aws/client.ts";
+import type { AwsDependencies } from "../../lambdas/shared/aws/credentials.ts";
+import { createJsonClient } from "../../lambdas/shared/aws/json-call.ts";
+import type { DynamoDb, Sqs } from "../../lambdas/shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../lambdas/shared/engine/aws/task-store.ts";
 import type { Engine } from "../../lib/local/engine.ts";
-import { emulatorAccess, startDynamoDbEmulator, startSqsEmulator } from "../doubles/aws/emulators.ts";
+import { emulatedAws, emulatorAccess, startDynamoDbEmulator, startSqsEmulator } from "../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../doubles/aws/emulators-resources.ts";
-import { patientHandler } from "../doubles/aws/patient-handler.ts";
 
 /** As in `limits.maxReceiveCount` of the configuration. */
 const maxReceiveCount = 5;
@@ -20,9 +21,10 @@ export type AwsEngines = {
 
 export async function startAwsEngines(): Promise<AwsEngines> {
   const [dynamoDb, sqs] = await Promise.all([startDynamoDbEmulator(), startSqsEmulator()]);
-  const access = () => ({ ...emulatorAccess, requestHandler: patientHandler() });
-  const tables = new DynamoDBClient({ ...dynamoDbSettings, ...access(), endpoint: dynamoDb.endpoint });
-  const queues = new SQSClient({ ...sqsSettings, ...access(), endpoint: sqs.endpoint });
+  const tables = new DynamoDBClient({ ...emulatorAccess, endpoint: dynamoDb.endpoint });
+  const queues = new SQSClient({ ...emulatorAccess, endpoint: sqs.endpoint });
+  const items: DynamoDb = createJsonClient({ ...patient(emulatedAws(dynamoDb.endpoint)), service: "dynamodb" });
+  const messages: Sqs = createJsonClient({ ...patient(emulatedAws(sqs.endpoint)), service: "sqs" });
   return {
     async open() {
       const names = {
@@ -32,12 +34,12 @@ export async function startAwsEngines(): Promise<AwsEngines> {
       const { queueUrl, deadLettersUrl } = await createQueuePair({ client: queues, maxReceiveCount });
       const { queueUrl: completionsUrl } = await createQueuePair({ client: queues, maxReceiveCount });
       return (zone) => ({
-        taskStore: ({ parse }) => createDynamoTaskStore({ client: tables, table: names[zone], parse }),
+        taskStore: ({ parse }) => createDynamoTaskStore({ client: items, table: names[zone], parse }),
         taskQueue: () => ({
-          queue: createSqsQueue({ client: queues, queueUrl }),
-          deadLetters: createSqsQueue({ client: queues, queueUrl: deadLettersUrl }),
+          queue: createSqsQueue({ client: messages, queueUrl }),
+          deadLetters: createSqsQueue({ client: messages, queueUrl: deadLettersUrl }),
         }),
-        completions: () => createSqsQueue({ client: queues, queueUrl: completionsUrl }),
+        completions: () => createSqsQueue({ client: messages, queueUrl: completionsUrl }),
         close: async () => {},
       });
     },
@@ -47,4 +49,9 @@ export async function startAwsEngines(): Promise<AwsEngines> {
       await Promise.all([dynamoDb.close(), sqs.close()]);
     },
   };
+}
+
+/** An emulator may answer late on a busy machine, and a retry would put a message in the queue twice. */
+function patient(aws: AwsDependencies) {
+  return { ...aws, timeoutMs: 120_000, attemptTimeoutMs: 60_000, maxResponseBytes: 8 * 1024 * 1024 };
 }

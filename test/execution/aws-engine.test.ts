@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { openCompletionQueue } from "../../lambdas/execution/aws-engine.ts";
+import { readAwsEnvironment } from "../../lambdas/shared/config/aws-environment.ts";
 import { startWebServer, type WebServer } from "../doubles/web-server.ts";
 
 const before = { ...process.env };
@@ -31,7 +32,7 @@ describe("the completion queue, as the Execution zone reaches it", () => {
     ["the region of its address", "https://sqs.ap-northeast-1.amazonaws.com/111111111111/c", "ap-northeast-1"],
     ["the own region where the address is none of AWS", "http://127.0.0.1:9/000000000000/c", "eu-west-1"],
   ])("is called in %s", async (_what, queueUrl, region) => {
-    await openCompletionQueue({ queueUrl }).send({ body: "{}" });
+    await openCompletionQueue({ queueUrl, aws: readAwsEnvironment() }).send({ body: "{}" });
     expect(calls).toEqual([{ scope: `${region}/sqs/aws4_request`, queueUrl }]);
   });
 });

@@ -105,7 +105,7 @@ export function lostWish({ fates, hasFaults }: { fates: readonly Fate[]; hasFaul
     if (wish.record === undefined) return `${requestId} was dropped`;
     const dealtWithMs = wish.record.history.find(({ state }) => state === "done")?.atMs ?? 0;
     const meant = fates.filter(({ asked }) => asked.threadTs === threadTs && Number(asked.ts) < Number(ts));
-    const left = meant.find(({ record }) => overAtMs(record) > dealtWithMs + clocksApartMs);
+    const left = meant.find(({ record }) => overAtMs(record) > dealtWithMs + clocksApartMs && !isOutOfTime(record));
     if (left !== undefined) return `${requestId} came to nothing, and ${left.asked.requestId} was under way`;
   }
   return undefined;
@@ -113,6 +113,11 @@ export function lostWish({ fates, hasFaults }: { fates: readonly Fate[]; hasFaul
 
 function isKnownWish({ expected }: Fate): boolean {
   return expected.isCancel && expected.isThreadKnown && expected.answer !== "none";
+}
+
+/** It was being ended already, because its time was over. Then there is nothing left to cancel. */
+function isOutOfTime(record: Task | undefined): boolean {
+  return record?.outcome?.type === "failed" && record.outcome.reason === "timeout";
 }
 
 /** So far the clocks of two processes of a zone can be apart, and a little more. */

@@ -217,4 +217,42 @@ export const scenarios: readonly Scenario[] = [
     faults: [{ point: "work.send", about: "task of #1", kind: "answer_lost" }],
     outages: [{ parties: ["execution"], fromSeconds: 1, seconds: 128, manner: "limited" }],
   },
+  {
+    name: "left-twice-in-gone-channel",
+    what: "the channel is gone, a task leaves its thread, its worker dies, and the task comes again behind a later one",
+    story: "thread",
+    engine: "aws",
+    faults: [
+      { point: "queue.send", about: "wake 1 of #1", kind: "lost" },
+      { point: "slack.post", about: "part 0 of #2", kind: "gone" },
+      { point: "store.replace", about: "thread of #1: #1 begun", kind: "dies_after" },
+      { point: "slack.event", about: "#3", kind: "lost" },
+      { point: "queue.deliver", about: "ask of #1", nth: 2, kind: "overtaken" },
+      { point: "queue.deliver", about: "ask of #3", kind: "overtaken" },
+      { point: "store.replace", about: "thread of #1: #1 begun", nth: 2, kind: "lost" },
+    ],
+  },
+  {
+    name: "cancel-meets-end-of-time",
+    what: "the wish to cancel is dealt with after an outage of hours, when the task is being ended because its time is over",
+    story: "raced",
+    engine: "sqlite",
+    faults: [
+      { point: "tasks.get", about: "task #1 working with lease", nth: 3, kind: "dies_before" },
+      { point: "store.get", about: "task #1 waiting", nth: 6, kind: "dies_before" },
+      { point: "store.replace", about: "task #2 done", kind: "dies_after" },
+    ],
+    outages: [{ parties: ["verification"], fromSeconds: 21, seconds: 29_625, manner: "refused" }],
+  },
+  {
+    name: "host-dies-at-last-try",
+    what: "the host is off for most of the tries of a send, and dies when the last one starts the agent",
+    story: "asked",
+    engine: "sqlite",
+    faults: [
+      { point: "queue.finish", about: "wake 2 of #1", kind: "lost" },
+      { point: "agent.start", about: "#1", kind: "dies_before" },
+    ],
+    outages: [{ parties: ["execution"], fromSeconds: 0, seconds: 70, manner: "lost" }],
+  },
 ];

@@ -30,7 +30,7 @@ export function createSimFiles({ world, slack }: { world: World; slack: SlackApi
     upload: createUpload({
       slack,
       publicFetch: () => () => Promise.reject(new Error("nothing is fetched here")),
-      turns: createConcurrencyLimit({ max: 3 }),
+      limit: createConcurrencyLimit({ max: 3 }),
       maxBytes: 1_000_000,
       fetchTimeoutMs: 1000,
       log: silentLog,

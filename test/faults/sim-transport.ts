@@ -81,7 +81,7 @@ function reach({
         header: (name) => headers[name],
         readBody: async () => request.body,
         canStream: false,
-        signal: request.signal,
+        openSignal: () => request.signal,
       }),
   });
   return Promise.race([answered.then(responseOf), broken]);

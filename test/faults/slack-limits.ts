@@ -1,7 +1,7 @@
 /** The content that Slack refuses, with the errors of the real adapter. */
 
-import { toSlackError } from "../../lambdas/verification/slack/api/call.ts";
-import type { MessageContent } from "../../lambdas/verification/slack/api/slack.ts";
+import type { MessageContent, SlackError } from "../../lambdas/verification/slack/api/slack.ts";
+import { toNamedError, toSlackError } from "../../lambdas/verification/slack/api/web-call.ts";
 import { parseBlocks } from "../../lib/local/fake-slack/blocks.ts";
 
 const maxTextLength = 40_000;
@@ -27,7 +27,7 @@ export function requirePiece(markdown: string): void {
   if (markdown.length > maxPieceLength) throw refusal("msg_too_long");
 }
 
-/** The Slack SDK sends forms. */
+/** Calls are forms. */
 function requireEncodable(text: string): void {
   try {
     encodeURIComponent(text);
@@ -36,6 +36,6 @@ function requireEncodable(text: string): void {
   }
 }
 
-export function refusal(error: string): Error {
-  return toSlackError({ code: "slack_webapi_platform_error", data: { error } });
+export function refusal(error: string): SlackError {
+  return toNamedError(error);
 }

@@ -23,6 +23,7 @@ import { type HistoryEntry, parseHistoryEntry } from "../../lambdas/verification
 import { createVerificationWorker } from "../../lambdas/verification/worker/verification-worker.ts";
 import type { Worker } from "../../lambdas/verification/worker/worker.ts";
 import { parseZoneSecret } from "../../lambdas/verification/zone-secret.ts";
+import { noCredentials } from "../doubles/aws/no-credentials.ts";
 import { oneByOne } from "../doubles/one-by-one.ts";
 import { consume, type Handler, type Source } from "./event-source.ts";
 import type { Execution } from "./execution.ts";
@@ -104,6 +105,7 @@ export function createVerification({
         handle: () => Promise.reject(new Error("nothing is called past the simulated transport")),
         readSecret: async () => secrets.botToken,
         botTokenOf: async () => secrets.botToken,
+        credentials: noCredentials,
         log,
         wrap: ({ name }) => createSimTransport({ world, hosts: zones.get(name)?.hosts }),
       });

@@ -17,11 +17,14 @@ async function start({
   reports = true,
   actions = mayReceive,
   concurrency = createConcurrency(),
+  hiddenSeconds = 1,
 }: {
   code?: string;
   reports?: boolean;
   actions?: string[];
   concurrency?: Concurrency;
+  /** The visibility timeout. Where a message must be handled in time it is long enough for a busy machine. */
+  hiddenSeconds?: number;
 } = {}) {
   const queueArn = { "Fn::GetAtt": ["Tasks", "Arn"] };
   const redrive = { deadLetterTargetArn: { "Fn::GetAtt": ["Dead", "Arn"] }, maxReceiveCount: 1 };
@@ -33,7 +36,7 @@ async function start({
         place: near,
         resources: {
           Dead: { Type: "AWS::SQS::Queue" },
-          Tasks: { Type: "AWS::SQS::Queue", Properties: { VisibilityTimeout: 1, RedrivePolicy: redrive } },
+          Tasks: { Type: "AWS::SQS::Queue", Properties: { VisibilityTimeout: hiddenSeconds, RedrivePolicy: redrive } },
           Role: toyRole([{ Effect: "Allow", Action: actions, Resource: queueArn }]),
           Worker: toyFunction(),
           Source: {
@@ -102,7 +105,7 @@ async function start({
 
 describe("an event source", () => {
   it("removes what is done, and leaves what failed to become a dead letter", async () => {
-    const { send, until, deadLetters, isEmpty, problems } = await start();
+    const { send, until, deadLetters, isEmpty, problems } = await start({ hiddenSeconds: 8 });
     send("good", "bad", "good too");
     await until(() => deadLetters().length > 0);
     expect(deadLetters()).toEqual(["bad"]);
@@ -111,7 +114,7 @@ describe("an event source", () => {
   });
 
   it("without ReportBatchItemFailures removes what failed too, which the rehearsal tells of", async () => {
-    const { send, until, isEmpty, deadLetters, problems } = await start({ reports: false });
+    const { send, until, isEmpty, deadLetters, problems } = await start({ reports: false, hiddenSeconds: 30 });
     send("bad");
     await until(() => problems.length > 0);
     await until(isEmpty);
@@ -154,7 +157,10 @@ describe("an event source", () => {
 
   it("tries a throttled batch again while its messages are hidden", async () => {
     const concurrency = createConcurrency({ limit: 1 });
-    const { send, until, isEmpty, deadLetters, problems, functionArn } = await start({ concurrency });
+    const { send, until, isEmpty, deadLetters, problems, functionArn } = await start({
+      concurrency,
+      hiddenSeconds: 30,
+    });
     const leave = concurrency.enter({ arn: functionArn, ...near });
     send("good");
     await until(() => !isEmpty());

@@ -1,6 +1,6 @@
 /** Event source mappings. They receive messages, invoke the function with batches, and delete the messages, as Lambda does. */
 import { setTimeout as wait } from "node:timers/promises";
-import { createJsonCall, type JsonCall } from "../../lambdas/shared/aws/json-call.ts";
+import { createJsonClient } from "../../lambdas/shared/aws/json-call.ts";
 import type { Caller } from "./aws/callers.ts";
 import type { RunningFunction } from "./lambda/function.ts";
 import type { Outcome } from "./lambda/instance.ts";
@@ -15,10 +15,14 @@ type Message = {
   MessageAttributes?: Record<string, { StringValue?: string; DataType: string }>;
 };
 
+type CallSqs = (operation: string, input: Record<string, unknown>) => Promise<Record<string, unknown>>;
+
 /** May change at any time. */
 export type Pace = { mostBatches: number };
 
 const pollSeconds = 1;
+/** Longer than the clock ever moves. A receive that ended because the clock moved would hide messages for nothing. */
+const longestCallMs = 2 ** 31 - 1;
 const longestBatch = 10;
 /** The delay before the next attempt to invoke a throttled function. It doubles each time. AWS does not publish its own. */
 const firstThrottleDelayMs = 100;
@@ -45,15 +49,16 @@ export async function pollQueue({
   signal: AbortSignal;
   onProblem: (problem: string) => void;
 }): Promise<void> {
-  const call = createJsonCall({
+  const client = createJsonClient({
     service: "sqs",
-    version: "1.0",
     region: caller.region,
     credentials: async () => caller.credentials,
     endpointOf: () => new URL(gatewayUrl),
+    timeoutMs: longestCallMs,
+    attemptTimeoutMs: longestCallMs,
+    maxResponseBytes: 8 * 1024 * 1024,
   });
-  const sqs = (operation: string, input: Record<string, unknown>) =>
-    call({ target: `AmazonSQS.${operation}`, input: { QueueUrl: queueUrl, ...input }, signal });
+  const sqs: CallSqs = (operation, input) => client.call(operation, { QueueUrl: queueUrl, ...input }, { signal });
   const underWay = new Set<Promise<void>>();
   while (!signal.aborted) {
     try {
@@ -104,7 +109,7 @@ async function handOver({
   target: RunningFunction;
   messages: Message[];
   receivedAtMs: number;
-  sqs: (operation: string, input: Record<string, unknown>) => ReturnType<JsonCall>;
+  sqs: CallSqs;
   signal: AbortSignal;
   onProblem: (problem: string) => void;
 }): Promise<void> {

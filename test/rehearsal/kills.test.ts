@@ -110,9 +110,7 @@ function booksOf({ world }: { world: World }): Books {
       });
     },
     agentLog: () => agentLogOf(world.lines),
-    async close() {
-      tables.close();
-    },
+    async close() {},
   };
 }
 

@@ -1,8 +1,9 @@
 /** The resources of a running stage, found by the outputs of its stacks as the command line finds them. */
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { openDynamoDb } from "../../lambdas/shared/engine/aws/client.ts";
 import { createDynamoTaskStore } from "../../lambdas/shared/engine/aws/task-store.ts";
 import type { TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { formatStackName, verificationOutputs } from "../../lib/cdk/names.ts";
+import { emulatedAws } from "../doubles/aws/emulators.ts";
 import type { Zone } from "../faults/real/plan.ts";
 import { stageName } from "./synthesized.ts";
 import type { Resolver, Resource } from "./template/resolve.ts";
@@ -58,16 +59,11 @@ export const stackOf: Record<Zone, string> = { verification: "Verification", exe
 export type ZoneTables = {
   /** Throws if the zone has no table. */
   storeOf<T extends TaskItem>(request: { zone: Zone; parse: (json: unknown) => T }): TaskStore<T>;
-  close(): void;
 };
 
 /** Opens the zones' tables past the gateway, which needs no permission. */
 export function openZoneTables({ tablesUrl, resolver }: Pick<World, "tablesUrl" | "resolver">): ZoneTables {
-  const client = new DynamoDBClient({
-    endpoint: tablesUrl,
-    region: "us-east-1",
-    credentials: { accessKeyId: "emulator", secretAccessKey: "emulator" },
-  });
+  const client = openDynamoDb({ ...emulatedAws(tablesUrl), region: "us-east-1" });
   return {
     storeOf({ zone, parse }) {
       const tables = resolver.resources("AWS::DynamoDB::Table");
@@ -75,6 +71,5 @@ export function openZoneTables({ tablesUrl, resolver }: Pick<World, "tablesUrl" 
       if (table === undefined) throw new Error(`The ${zone} zone has no table.`);
       return createDynamoTaskStore({ client, table: table.ref, parse });
     },
-    close: () => client.destroy(),
   };
 }

@@ -1,8 +1,10 @@
 /** What the configuration says of a destination, as the worker has it. */
+
 import { expect, it } from "@jest/globals";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
+import { noCredentials } from "../doubles/aws/no-credentials.ts";
 
 it.each([
   [{}, [32, 5]],
@@ -13,6 +15,13 @@ it.each([
   const config = parseConfig({ json: { limits, destinations, routes: [{ destination: "plain" }] } });
   const secret = async () => "";
   const localUrl = "http://127.0.0.1:1/";
-  const made = createDestinations({ config, localUrl, readSecret: secret, botTokenOf: secret, log: silentLog });
+  const made = createDestinations({
+    config,
+    localUrl,
+    readSecret: secret,
+    botTokenOf: secret,
+    credentials: noCredentials,
+    log: silentLog,
+  });
   expect([made.get("plain")?.maxSends, made.get("own")?.maxSends]).toEqual(expected);
 });

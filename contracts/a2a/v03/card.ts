@@ -2,8 +2,8 @@
 import type { AgentCard, AgentInterface, ReadCard, SecurityScheme } from "../card.ts";
 
 /**
- * Returns the card for clients of 0.3, or undefined where no interface speaks it. Leaves out the signatures, which are over the card of
- * 1.0. With `supportedInterfaces` added, clients of both versions find their interface in it.
+ * Returns the card for clients of 0.3, or undefined if no interface supports 0.3. Leaves out the signatures, which cover the card of 1.0.
+ * If the caller adds `supportedInterfaces`, clients of both versions find their interface in it.
  */
 export function cardToV03(card: AgentCard): Record<string, unknown> | undefined {
   const { supportedInterfaces, capabilities, securitySchemes, securityRequirements, signatures: _, ...same } = card;

@@ -10,7 +10,7 @@ import { messageToV03, v03MessageSchema } from "./message.ts";
 
 const { scheme, credentials } = authenticationInfoSchema.shape;
 
-/** 1.0 has one scheme where 0.3 has a list: the first one counts. */
+/** 0.3 has a list of schemes and 1.0 has one, so the first counts. */
 const authenticationSchema = z
   .object({ schemes: z.array(scheme).min(1).max(10), credentials })
   .transform(({ schemes: [scheme = ""], credentials }) => ({ scheme, credentials }));

@@ -10,7 +10,7 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import { createCachedValue } from "../../shared/async/cache.ts";
 import type { A2aConfig, CardSignatureConfig } from "../../shared/config/a2a-schema.ts";
 import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
-import { ConfigError } from "../../shared/config/load.ts";
+import { ConfigError } from "../../shared/config/config-error.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
 import type { Exchange, WholeResponse } from "../http/exchange.ts";
 

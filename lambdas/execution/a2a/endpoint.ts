@@ -85,7 +85,7 @@ function createA2aEndpoint(options: {
         return { ...whole, headers: { ...whole.headers, ...added } };
       }
       const over = () => release?.();
-      exchange.signal.addEventListener("abort", over, { once: true });
+      exchange.openSignal().addEventListener("abort", over, { once: true });
       const fail = (thrown: unknown) => ({ jsonrpc: "2.0", id, error: encodeError(refuse(thrown)) });
       const messages = encodeEvents({ events: result as AsyncIterable<StreamEvent>, answer, fail });
       const body = serverSentEvents({ messages: releasing({ messages, over }), keepAliveMs });

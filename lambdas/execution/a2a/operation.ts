@@ -5,12 +5,12 @@ import type { PushConfig } from "../../../contracts/a2a/push.ts";
 import type { A2aTask, SendResult, StreamEvent } from "../../../contracts/a2a/task.ts";
 import type { AuthenticatedCaller, Exchange } from "../http/exchange.ts";
 
-/** `client` has the signal that aborts when the client disconnects. */
+/** `client` opens the signal that aborts when the client disconnects. */
 export type OperationCall<O extends OperationName> = {
   params: OperationParams<O>;
   version: A2aVersion;
   caller: AuthenticatedCaller;
-  client: Pick<Exchange, "signal">;
+  client: Pick<Exchange, "openSignal">;
 };
 
 type TaskPushConfig = PushConfig & { taskId: string };

@@ -35,15 +35,10 @@ export function createOperations(settings: {
     return (task: ExecutionTask) => toA2aTask({ task, historyLength, pollAfterMs });
   }
 
-  /** Returns the direct answer, or undefined if the client gets the task. */
-  async function answerDirectly(task: ExecutionTask): Promise<Message | undefined> {
-    const message = createDirectMessage(task);
-    const { principal, id: taskId, listedAtMs } = task;
-    // If this fails, the task merely stays in the listing.
-    if (message !== undefined && listedAtMs !== undefined) {
-      await tasks.update({ principal, taskId, change: unlistChange }).catch(() => undefined);
-    }
-    return message;
+  /** Removes a task from the listing because its client gets a direct answer. If this fails, the task merely stays there. */
+  async function unlist({ principal, id: taskId, listedAtMs }: ExecutionTask): Promise<void> {
+    if (listedAtMs === undefined) return;
+    await tasks.update({ principal, taskId, change: unlistChange }).catch(() => undefined);
   }
 
   return {
@@ -54,8 +49,10 @@ export function createOperations(settings: {
       const timeoutMs = returnImmediately ? 0 : syncBudgetMs;
       // An accepted message is never refused: if the wait fails, the client polls.
       const latest = await tasks.wait({ task, until: isAsking, timeoutMs }).catch(() => task);
-      const message = await answerDirectly(latest);
-      return message ? { message } : { task: createView(historyLength)(latest) };
+      const message = createDirectMessage(latest);
+      if (message === undefined) return { task: createView(historyLength)(latest) };
+      await unlist(latest);
+      return { message };
     },
 
     /** Waits up to `firstSignMs` for the agent's first update. Sends a direct answer as one message, or else streams the task. */
@@ -64,21 +61,24 @@ export function createOperations(settings: {
       const until = (seen: ExecutionTask) =>
         isAsking(seen) || seen.progress !== shown.progress || seen.artifacts !== shown.artifacts;
       const task = await tasks.wait({ task: shown, until, timeoutMs: firstSignMs }).catch(() => shown);
-      const message = await answerDirectly(task);
-      if (message) return only(message);
+      const message = createDirectMessage(task);
+      if (message !== undefined) {
+        await unlist(task);
+        return only(message);
+      }
       const view = createView(call.params.configuration?.historyLength);
-      return streamTaskEvents({ tasks, shown, task, view, signal: call.client.signal });
+      return streamTaskEvents({ tasks, shown, task, view, signal: call.client.openSignal() });
     },
 
     /**
      * In 1.0, the stream continues after questions until the task is over. A client of 0.3 treats a question as the last event. Rejects
      * with `unsupported_operation` for a task that is over (A2A 1.0, section 3.1.6).
      */
-    async SubscribeToTask({ params: { id: taskId }, version, caller: { principal }, client: { signal } }) {
+    async SubscribeToTask({ params: { id: taskId }, version, caller: { principal }, client }) {
       const task = await tasks.find({ principal, taskId });
       if (isOver(task)) throw new SekishoError("unsupported_operation", { details: { task_id: task.id } });
       const until = version === "1.0" ? isOver : undefined;
-      return streamTaskEvents({ tasks, shown: task, task, view: createView(), until, signal });
+      return streamTaskEvents({ tasks, shown: task, task, view: createView(), until, signal: client.openSignal() });
     },
 
     GetTask: async ({ params: { id: taskId, historyLength }, caller: { principal } }) =>

@@ -40,8 +40,8 @@ export function readTaskInput({ message, contextId }: { message: Message; contex
   const { parts, metadata } = message;
   const attachments = readAttachments(parts);
   return {
-    ...defined(slackNotesSchema.parse(metadata?.[slackMessageKey])),
-    ...defined(taskNotesSchema.parse(metadata?.[taskKey])),
+    ...(metadata && defined(slackNotesSchema.parse(metadata[slackMessageKey]))),
+    ...(metadata && defined(taskNotesSchema.parse(metadata[taskKey]))),
     text: limitedText(parts),
     ...(attachments.length > 0 && { attachments }),
     ...(sessionIdSchema.safeParse(contextId).success && { session_id: contextId }),

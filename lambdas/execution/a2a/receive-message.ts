@@ -25,6 +25,7 @@ export function createReceiveMessage(options: {
 }): ReceiveMessage {
   const { tasks, pushConfigs, deduplicates, isStopping, newId } = options;
   async function begin({ params, version, caller }: MessageCall): Promise<ExecutionTask> {
+    checkOutputModes(params.configuration?.acceptedOutputModes);
     if (isStopping()) throw new SekishoError("unavailable");
     const { principal, trace, receivedAtMs } = caller;
     const { message } = params;
@@ -42,10 +43,11 @@ export function createReceiveMessage(options: {
       receivedAtMs,
       a2a: { contextId, message: { ...message, taskId, contextId }, pushConfigs: config && [config] },
     });
-    return pushConfigs.attach({ task, config });
+    return config ? pushConfigs.attach({ task, config }) : task;
   }
 
   async function goOn({ params, version, caller, taskId }: MessageCall & { taskId: string }): Promise<ExecutionTask> {
+    checkOutputModes(params.configuration?.acceptedOutputModes);
     const { principal } = caller;
     const { message, configuration } = params;
     const { question, a2a } = await tasks.find({ principal, taskId });
@@ -61,11 +63,10 @@ export function createReceiveMessage(options: {
       message: { ...message, contextId },
       ...(config && { alongside: withPushConfig(config) }),
     });
-    return pushConfigs.attach({ task, config });
+    return config ? pushConfigs.attach({ task, config }) : task;
   }
 
-  return async (call) => {
-    checkOutputModes(call.params.configuration?.acceptedOutputModes);
+  return (call) => {
     const { taskId } = call.params.message;
     return taskId === undefined ? begin(call) : goOn({ ...call, taskId });
   };

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
 import { createReadStageSecret } from "../../shared/aws/secrets-manager.ts";
-import type { AgentConfig } from "../../shared/config/schema.ts";
+import type { AgentConfig } from "../../shared/config/execution-schema.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
 import type { Agent } from "./agent.ts";
 

@@ -1,8 +1,8 @@
 /** Reads the environment of the Execution zone's entry in a container. Reports all problems at once. */
 import { resolve } from "node:path";
 import * as z from "zod";
+import { ConfigError } from "../../shared/config/config-error.ts";
 import { logVariables, parseVariables, portSchema } from "../../shared/config/environment.ts";
-import { ConfigError } from "../../shared/config/load.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
 
 const environmentSchema = z.object({

@@ -3,7 +3,7 @@
 import { encodeError } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import { parseExecutionConfig } from "../../shared/config/load.ts";
+import { parseExecutionSections } from "../../shared/config/execution-schema.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import { isA2aEndpoint } from "../../shared/config/stage-config.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
@@ -31,17 +31,17 @@ import {
  * request ends a task here, its response already carries the outcome.
  */
 export function createFunctionUrlHandler({ config }: { config: unknown }): FunctionUrlHandler {
-  const { execution, telemetry: telemetryConfig } = parseExecutionConfig({ json: config });
+  const { execution, telemetry: telemetryConfig } = parseExecutionSections(config);
   const { table, queueUrl, clientsQueueUrl, callers, logs, aws } = readFunctionUrlEnvironment();
   const log = createLog({ service: "execution", ...logs });
   const { readSecret } = agentDependencies(aws);
   const telemetry = openLambdaTelemetry({ config: telemetryConfig, service: "execution", readSecret, aws, log });
-  const verification = openTaskQueue({ queueUrl });
-  const clients = clientsQueueUrl === undefined ? verification : openTaskQueue({ queueUrl: clientsQueueUrl });
+  const verification = openTaskQueue({ queueUrl, aws });
+  const clients = clientsQueueUrl === undefined ? verification : openTaskQueue({ queueUrl: clientsQueueUrl, aws });
   const principal = toRolePrincipal(callers[0]);
   const taskQueue = createCallerQueue({ verification, clients, principal });
   const host = createHost({
-    store: openTaskStore({ table }),
+    store: openTaskStore({ table, aws }),
     taskQueue,
     a2a: isA2aEndpoint({ config: { execution }, kind: "lambda" })
       ? selectA2a({ execution, taskQueue, aws, log })

@@ -1,7 +1,9 @@
 /** Runs the Execution zone in a container: the host behind node:http, with its tasks in a sqlite file. */
 import { isDeepStrictEqual } from "node:util";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
-import { ConfigError, loadExecutionConfig, parseExecutionConfig } from "../../shared/config/load.ts";
+import { ConfigError } from "../../shared/config/config-error.ts";
+import { parseExecutionSections } from "../../shared/config/execution-schema.ts";
+import { loadExecutionConfig } from "../../shared/config/load.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import { shortTokenProblems } from "../../shared/config/secrets.ts";
 import { toLogSettings } from "../../shared/config/telemetry-schema.ts";
@@ -29,7 +31,8 @@ import { parseExecutionTask } from "../tasks/execution-task.ts";
 /** How long running tasks may continue after SIGTERM. Most platforms kill a container after 10 s. */
 const graceMs = 3000;
 
-type Bundled = { /** The configuration as JSON. */ config: unknown; createAgent: CreateAgent };
+/** `readConfig` returns the configuration as JSON. It may throw, so it runs where a failure becomes a message. */
+type Bundled = { readConfig: () => unknown; createAgent: CreateAgent };
 
 /**
  * Starts the zone. With the argument `--healthcheck`, checks the health of the one in this container instead. Never rejects: a failure
@@ -47,8 +50,9 @@ export async function runContainer(bundled: Bundled): Promise<void> {
 }
 
 async function start(options: Bundled & { environment: ContainerEnvironment }): Promise<void> {
-  const { environment, config, createAgent } = options;
-  const { execution, telemetry: telemetryConfig } = createSettings({ config, configFile: environment.configFile });
+  const { environment, readConfig, createAgent } = options;
+  const { configFile } = environment;
+  const { execution, telemetry: telemetryConfig } = createSettings({ config: readConfig(), configFile });
   const { agent, authenticator } = execution;
   const tokens = listAuthenticatorSecrets(authenticator);
   requireSecretVariables([...tokens, ...listAgentSecrets(agent), ...listCardSecrets(execution.a2a)]);
@@ -132,7 +136,7 @@ function createSettings(options: {
   configFile: string | undefined;
 }): Pick<Config, "execution" | "telemetry"> {
   const { config, configFile } = options;
-  const bundled = parseExecutionConfig({ json: config });
+  const bundled = parseExecutionSections(config);
   if (configFile === undefined) return bundled;
   const settings = loadExecutionConfig({ directory: process.cwd(), file: configFile });
   if (isDeepStrictEqual(settings.execution.agent, bundled.execution.agent)) return settings;

@@ -1,5 +1,5 @@
 /** Runs the Execution zone on Bedrock AgentCore: the host behind node:http, as the platform expects it. */
-import { parseExecutionConfig } from "../../shared/config/load.ts";
+import { parseExecutionSections } from "../../shared/config/execution-schema.ts";
 import { createLog } from "../../shared/log.ts";
 import { createXrayTarget } from "../../shared/telemetry/otlp-target.ts";
 import { openProcessTelemetry } from "../../shared/telemetry/process-telemetry.ts";
@@ -22,7 +22,7 @@ const graceMs = 3000;
  */
 export async function startAgentCore(options: { config: unknown; createAgent: CreateAgent }): Promise<void> {
   const { config, createAgent } = options;
-  const { execution, telemetry: telemetryConfig } = parseExecutionConfig({ json: config });
+  const { execution, telemetry: telemetryConfig } = parseExecutionSections(config);
   const { table, completionsUrl, logs, aws, hostname, port, maxLifetimeMs } = readAgentCoreEnvironment();
   const log = createLog({ service: "execution", ...logs });
   const dependencies = agentDependencies(aws);
@@ -31,8 +31,8 @@ export async function startAgentCore(options: { config: unknown; createAgent: Cr
   const telemetry = openProcessTelemetry({ config: telemetryConfig, service: "execution", readSecret, xray, log });
   const host = createHost({
     agent: createAgent({ ...dependencies, config: execution.agent }),
-    store: openTaskStore({ table }),
-    completions: openCompletionQueue({ queueUrl: completionsUrl }),
+    store: openTaskStore({ table, aws }),
+    completions: openCompletionQueue({ queueUrl: completionsUrl, aws }),
     authenticator: createPlatformAuthenticator(),
     ...createHostSettings({ execution, platform: { kind: "agentcore", maxLifetimeMs } }),
     // A monotonic clock, which starts a little later than the platform's own count.

@@ -1,7 +1,7 @@
 /** The Execution worker on Lambda: runs the agent for the tasks whose ids come from SQS, and delivers push notifications. */
 
 import { SekishoError } from "../../../contracts/errors.ts";
-import { parseExecutionConfig } from "../../shared/config/load.ts";
+import { parseExecutionSections } from "../../shared/config/execution-schema.ts";
 import {
   type BatchResponse,
   endingSignal,
@@ -26,20 +26,20 @@ export function createExecutionWorkerHandler(options: {
   createAgent: CreateAgent;
 }): ExecutionWorkerHandler {
   const { config, createAgent } = options;
-  const { execution, telemetry: telemetryConfig } = parseExecutionConfig({ json: config });
+  const { execution, telemetry: telemetryConfig } = parseExecutionSections(config);
   const { table, completionsUrl, queueUrl, logs, aws } = readExecutionWorkerEnvironment();
   const log = createLog({ service: "execution", ...logs });
   const dependencies = agentDependencies(aws);
   const { readSecret } = dependencies;
   const telemetry = openLambdaTelemetry({ config: telemetryConfig, service: "execution", readSecret, aws, log });
-  const store = openTaskStore({ table });
-  const queue = queueUrl === undefined ? undefined : openTaskQueue({ queueUrl });
+  const store = openTaskStore({ table, aws });
+  const queue = queueUrl === undefined ? undefined : openTaskQueue({ queueUrl, aws });
   const { allowLoopback } = execution.a2a.push;
   const worker = createExecutionWorker({
     agent: createAgent({ ...dependencies, config: execution.agent }),
     store,
     notifications: queue,
-    completions: openCompletionQueue({ queueUrl: completionsUrl }),
+    completions: openCompletionQueue({ queueUrl: completionsUrl, aws }),
     ...workerSettings({ execution }),
     log,
     telemetry,

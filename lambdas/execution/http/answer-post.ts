@@ -109,7 +109,7 @@ function logRefusal({ error: { reason, cause }, log }: { error: SekishoError; lo
 
 /** A body without a content type counts as JSON. A2A has a JSON type of its own as well. */
 function isJson({ contentType, face }: { contentType: string | undefined; face: PathProtocols }): boolean {
-  if (contentType === undefined) return true;
+  if (contentType === undefined || contentType === "application/json") return true;
   const [type = ""] = contentType.trim().toLowerCase().split(/ *;/, 1);
   return type === "application/json" || (type === "application/a2a+json" && face.a2a !== undefined);
 }

@@ -31,8 +31,8 @@ export type Exchange = {
   readBody(request: { maxBytes: number }): Promise<Uint8Array | "too_large">;
   /** True if an answer may be streamed. */
   canStream: boolean;
-  /** Aborts when the client disconnects or the server closes. Created on first access, because most answers need none. */
-  readonly signal: AbortSignal;
+  /** Creates a signal that aborts when the client disconnects or the server closes. Most answers need none. */
+  openSignal(): AbortSignal;
 };
 
 export type WholeResponse = { status: number; headers: Record<string, string>; body: string };

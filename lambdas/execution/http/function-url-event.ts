@@ -42,7 +42,7 @@ export function toExchange(event: unknown): Exchange | undefined {
     },
     canStream: false,
     // AWS does not report that a client has disconnected.
-    signal: new AbortController().signal,
+    openSignal: () => new AbortController().signal,
   };
 }
 

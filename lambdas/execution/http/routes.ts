@@ -92,9 +92,7 @@ export function createWebHandler(
       header: (name) => request.headers.get(name) ?? undefined,
       readBody: ({ maxBytes }) => readBody({ body: request.body ?? noBody(), maxBytes }),
       canStream: true,
-      get signal() {
-        return AbortSignal.any([request.signal, abort.signal]);
-      },
+      openSignal: () => AbortSignal.any([request.signal, abort.signal]),
     });
     return new Response(toWebBody({ status, body, abort }), { status, headers });
   };

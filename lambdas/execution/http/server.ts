@@ -110,7 +110,7 @@ function createExchange({ platformPrincipal, closing, request, response }: Serve
     sourceAddress: request.socket.remoteAddress,
     readBody: ({ maxBytes }) => readIncomingMessage({ message: request, maxBytes }),
     canStream: true,
-    get signal() {
+    openSignal() {
       const gone = new AbortController();
       if (response.destroyed) gone.abort();
       else response.once("close", () => gone.abort());

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { JsonRpcRequest } from "../../../contracts/envelope.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { methods as contract, dedupedIdSchema, type MethodName, type TaskResult } from "../../../contracts/methods.ts";
+import { methods as contract, isDedupedId, type MethodName, type TaskResult } from "../../../contracts/methods.ts";
 import { buildOpenRpc, type OpenRpc } from "../../../contracts/openrpc.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
@@ -131,7 +131,7 @@ export function createMethods({ tasks, syncBudgetMs, pollAfterMs, isStopping, ne
     /** Stores a person's reply. A JSON-RPC id that is not a UUID does not identify repetitions, so the reply gets a new id. */
     async answer_task({ params: { task_id: taskId, ...said }, id, caller: { principal } }) {
       const { option_id, text = "", user_id, question_id: questionId } = said;
-      const answerId = dedupedIdSchema.safeParse(id).success ? String(id).toLowerCase() : newId();
+      const answerId = isDedupedId(id) ? id.toLowerCase() : newId();
       const fingerprint = digest([option_id, text, user_id]);
       const answer = { id: answerId, questionId, fingerprint, option_id, text, user_id };
       return taskResult({ task: await tasks.answer({ principal, taskId, answer }), pollAfterMs });

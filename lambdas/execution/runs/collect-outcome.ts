@@ -2,12 +2,13 @@
 
 import * as z from "zod";
 import { SekishoError } from "../../../contracts/errors.ts";
+import { isJsonWithin } from "../../../contracts/json-size.ts";
 import { maxPartialTextLength, maxResultBytes } from "../../../contracts/limits.ts";
 import { type Artifact, artifactSchema, optionIdSchema, questionOptionSchema } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { OpenSpan, SpanStart } from "../../shared/telemetry/telemetry.ts";
-import { isTooDeep } from "../../shared/untrusted-input.ts";
+import { isTooDeep, truncate } from "../../shared/untrusted-input.ts";
 import type { Agent, AgentContext, AgentTask } from "../agents/agent.ts";
 import type { RunReport } from "../tasks/changes.ts";
 import { type ExecutionOutcome, type ExecutionTask, type OpenQuestion, toLoggableId } from "../tasks/execution-task.ts";
@@ -62,8 +63,8 @@ export async function collectOutcome(request: {
         case "answer": {
           bytes += answerBytes(update);
           const outcome = createSuccess(update);
-          const isTooLarge = bytes > maxResultBytes || jsonBytes(outcome) + jsonBytes(artifacts) > maxStoredBytes;
-          return isTooLarge ? tooLarge() : turn(outcome);
+          const isFitting = bytes <= maxResultBytes && isStorable({ outcome, artifacts });
+          return isFitting ? turn(outcome) : tooLarge();
         }
       }
     }
@@ -77,14 +78,22 @@ export async function collectOutcome(request: {
   return turn({ type: "failure", reason: "execution_failed" });
 }
 
+type Success = Extract<ExecutionOutcome, { type: "success" }>;
 type Answer = { text: string; usage?: Record<string, unknown> | undefined; direct?: boolean | undefined };
 
-function createSuccess({ text, usage, direct }: Answer): ExecutionOutcome {
+function createSuccess({ text, usage, direct }: Answer): Success {
   return { type: "success", text, ...(usage && { usage }), ...(direct === true && { direct: true }) };
 }
 
 function answerBytes({ text, usage }: Answer): number {
   return Buffer.byteLength(text) + (usage === undefined ? 0 : jsonBytes(usage));
+}
+
+/** Throws as `jsonBytes` does. */
+function isStorable({ outcome, artifacts }: { outcome: Success; artifacts: readonly Artifact[] }): boolean {
+  const isText = outcome.usage === undefined && artifacts.length === 0;
+  if (isText) return isJsonWithin({ value: outcome, maxBytes: maxStoredBytes - "[]".length });
+  return jsonBytes(outcome) + jsonBytes(artifacts) <= maxStoredBytes;
 }
 
 /** Throws for a value that JSON cannot express, such as a cycle, and for one that is nested too deeply. */
@@ -99,17 +108,12 @@ type Progress = { text?: string | undefined; percent?: number | undefined; parti
 /** An update replaces the last progress, except for its partial text, which stays until there is a newer one. */
 function nextProgress({ update, known }: { update: Progress; known: RunReport["progress"] }): RunReport["progress"] {
   const { text, percent, partial } = update;
-  const written = partial === undefined ? known?.partial_text : cutText({ text: partial, most: maxPartialTextLength });
+  const written = partial === undefined ? known?.partial_text : truncate(partial, maxPartialTextLength);
   return {
-    ...(text !== undefined && { text: cutText({ text, most: maxProgressLength }) }),
+    ...(text !== undefined && { text: truncate(text, maxProgressLength) }),
     ...(percent !== undefined && { percent: Math.min(100, Math.max(0, percent)) }),
     ...(written !== undefined && { partial_text: written }),
   };
-}
-
-/** Cuts a text without leaving half a surrogate pair at its end, which readers of JSON may refuse. */
-function cutText({ text, most }: { text: string; most: number }): string {
-  return text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
 }
 
 const maxPromptLength = 10_000;

@@ -46,8 +46,8 @@ const startPause = { baseMs: 1000, capMs: 15_000 };
 export function createExecutionWorker(options: WorkerOptions): ExecutionWorker {
   const settings = withDefaults(options);
   const { telemetry, storeTimeoutMs, notifications, log, random } = settings;
-  const { guarded, push, outbox, changeTask } = openTaskChanges(settings);
-  const common = { ...settings, ...telemetry, changeTask };
+  const { guarded, changeSignal, push, outbox, changeTask } = openTaskChanges(settings);
+  const common = { ...settings, ...telemetry, changeTask, changeSignal };
   const runs = createRuns(common);
 
   function createLook({ queue, outbox }: { queue: TaskQueue; outbox: PushOutbox }): HandleLook {

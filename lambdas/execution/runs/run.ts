@@ -31,7 +31,7 @@ import {
   type RunTimes,
   type TaskInput,
 } from "../tasks/execution-task.ts";
-import { type ChangeTask, createFittingChange, dropHistory } from "../tasks/task-store.ts";
+import { type ChangeTask, createFittingChange, dropHistory, type TaskSignal } from "../tasks/task-store.ts";
 import { type AgentTurn, collectOutcome, endAgentSpan, startAgentSpan } from "./collect-outcome.ts";
 
 /** Why an agent is stopped before its end. `superseded`: another process may have taken the task over. */
@@ -45,6 +45,8 @@ const reasonsForAgents: Record<StopCause, ClientReason> = {
 };
 
 export type Run = {
+  /** The task's record as this process changed it last, which need not have been the run. */
+  latest(): ExecutionTask;
   stop(cause: StopCause): void;
   /** Resolves when the outcome is stored, or when this run may no longer store it. Never rejects. */
   ended: Promise<void>;
@@ -55,6 +57,7 @@ export type Run = {
 export type RunSettings = Omit<RunTimes, "syncBudgetMs" | "storeTimeoutMs" | "pollAfterMs"> & {
   agent: Agent;
   changeTask: ChangeTask;
+  changeSignal: TaskSignal;
   /** Reads attachments. Default: only from public addresses. */
   publicFetch?: PublicFetch;
   now: () => number;
@@ -70,15 +73,29 @@ export type RunSettings = Omit<RunTimes, "syncBudgetMs" | "storeTimeoutMs" | "po
 export type RunInput = TaskInput & { bot_token?: string };
 
 /** Starts the agent. `task` holds a lease of `owner`. */
-export function startRun(
-  request: RunSettings & { task: ExecutionTask; owner: string; params: RunInput; log: Log },
-): Run {
-  const { agent, agentName, spans, changeTask, owner, params, log } = request;
-  const { leaseMs, renewMs, lostAfterMs, retentionMs, progressMs, questionMs } = request;
-  const { now, newId, random, metrics, publicFetch = createPublicFetch() } = request;
+export function startRun(request: {
+  settings: RunSettings;
+  task: ExecutionTask;
+  owner: string;
+  params: RunInput;
+  log: Log;
+}): Run {
+  const { settings, owner, params, log } = request;
+  const { agent, agentName, spans, changeTask, changeSignal, leaseMs, renewMs, lostAfterMs } = settings;
+  const {
+    retentionMs,
+    progressMs,
+    questionMs,
+    now,
+    newId,
+    random,
+    metrics,
+    publicFetch = createPublicFetch(),
+  } = settings;
   const startedAtMs = now();
   const abort = new AbortController();
-  const { promise: stopped, resolve: resolveStopped } = Promise.withResolvers<undefined>();
+  /** Resolves when the agent ends its turn, or to undefined when it is stopped. */
+  const { promise: turnOver, resolve: endTurn } = Promise.withResolvers<AgentTurn | undefined>();
   const news = createLatestWriter<RunReport>({
     // A failure is ignored: newer progress follows soon, and a lost lease shows at the next renewal.
     write: (value) => write(createReportChange(value)).then(noop, noop),
@@ -87,14 +104,16 @@ export function startRun(
   let cause: StopCause | undefined;
   let isSettled = false;
   let latest = request.task;
-  let working: Promise<unknown> | undefined;
+  let working: Promise<void> | undefined;
+  let seen = latest;
+  const stopListening = changeSignal.listen({ id: latest.id, listener: (task) => (seen = task) });
   let renewTimer = setTimeout(keepLease, renewMs);
   const deadlineTimer = setTimeout(() => stop("timeout"), Math.max(0, latest.deadlineAtMs - startedAtMs));
 
   function stop(why: StopCause): void {
     if (cause !== undefined || isSettled) return;
     cause = why;
-    resolveStopped(undefined);
+    endTurn(undefined);
     abort.abort(new SekishoError(reasonsForAgents[why]));
   }
 
@@ -106,10 +125,11 @@ export function startRun(
   }
 
   /** Stores a change. Stops the agent if another process has ended the task or taken it over. */
-  async function write(change: TaskChange): Promise<void> {
-    const { task, changed } = await changeTask({ task: latest, change });
-    if (changed && task !== undefined) latest = task;
-    else stop(task?.state === "canceled" ? "canceled" : "superseded");
+  function write(change: TaskChange): Promise<void> {
+    return changeTask({ task: latest, change }).then(({ task, changed }) => {
+      if (changed && task !== undefined) latest = task;
+      else stop(task?.state === "canceled" ? "canceled" : "superseded");
+    });
   }
 
   function countsAsLostAtMs(): number {
@@ -177,9 +197,8 @@ export function startRun(
     const task = createAgentTask({ params, answers });
     const work = async (span: OpenSpan) => {
       const context = { ...ids, signal, readAttachment, trace: span.trace, log };
-      const collecting = collectOutcome({ agent, task, context, made, onNews: news.put });
-      working = collecting;
-      const turn = await Promise.race([collecting, stopped]);
+      working = collectOutcome({ agent, task, context, made, onNews: news.put }).then(endTurn);
+      const turn = await turnOver;
       endAgentSpan({ span, turn, cause });
       return turn;
     };
@@ -192,6 +211,7 @@ export function startRun(
     if (final !== undefined) await store(final);
     const { state, outcome: stored } = latest;
     const reason = stored?.type === "failure" ? stored.reason : cause;
+    stopListening();
     countRun(workedMs);
     log.info(state === "input_required" ? "task_asks" : "task_ended", {
       state,
@@ -209,13 +229,8 @@ export function startRun(
     metrics.add("sekisho_executions_total", { state: cause === "canceled" ? "canceled" : latest.state, reason });
   }
 
-  async function returned(): Promise<void> {
-    await ended;
-    await working;
-  }
-
   const ended = run();
-  return { stop, ended, returned: returned() };
+  return { latest: () => seen, stop, ended, returned: ended.then(() => working) };
 }
 
 function noop(): void {}

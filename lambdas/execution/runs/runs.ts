@@ -37,6 +37,8 @@ export type Runs = {
   start(request: Start): Promise<ExecutionTask | undefined>;
   stop(request: { id: string; cause: StopCause }): void;
   has(id: string): boolean;
+  /** The latest record of a task that runs here, or else undefined. */
+  latest(id: string): ExecutionTask | undefined;
   count(): number;
   /** Gives the runs `graceMs` to end, then stops them; resolves when all outcomes are stored, or `settleMs` later. */
   stopAll(request: { graceMs: number; settleMs: number }): Promise<void>;
@@ -72,7 +74,7 @@ export function createRuns(
     const params: RunInput = { ...won.task.params, ...(botToken !== undefined && { bot_token: botToken }) };
     const ofTask = log.with({ ...createLogIds(task), agent: agentName });
     ofTask.info("task_started");
-    const run = startRun({ ...settings, task: won.task, owner, params, log: ofTask });
+    const run = startRun({ settings, task: won.task, owner, params, log: ofTask });
     runs.set(task.id, run);
     const release = slots.occupy(task);
     // The slot is held until the agent has returned. Otherwise a caller could run any number of agents that ignore their signal.
@@ -93,19 +95,18 @@ export function createRuns(
   }
 
   return {
-    async start(request) {
-      if (stopping) return request.task;
+    start(request) {
+      if (stopping) return Promise.resolve(request.task);
       const started = startOne(request);
       starting.add(started);
-      try {
-        return await started;
-      } finally {
-        starting.delete(started);
-      }
+      const over = () => starting.delete(started);
+      started.then(over, over);
+      return started;
     },
     stop: ({ id, cause }) => runs.get(id)?.stop(cause),
     ended: async (id) => runs.get(id)?.ended,
     has: (id) => runs.has(id),
+    latest: (id) => runs.get(id)?.latest(),
     count: () => underWay.size,
     async stopAll({ graceMs, settleMs }) {
       stopping = true;
@@ -159,6 +160,7 @@ export function createQueuedRuns(options: {
     },
     stop() {},
     has: () => false,
+    latest: () => undefined,
     count: () => 0,
     async stopAll() {},
   };

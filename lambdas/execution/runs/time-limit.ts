@@ -27,15 +27,17 @@ export function createTimeLimit({ ms, reason }: { ms: number; reason: Reason }):
     timer = setTimeout(endDueWaits, Math.ceil(afterMs)).unref();
   }
 
-  return async (work) => {
-    const { promise: over, reject } = Promise.withResolvers<never>();
-    const wait = { dueMs: performance.now() + ms, end: () => reject(new SekishoError(reason)) };
-    waits.add(wait);
-    if (timer === undefined) startTimer(ms);
-    try {
-      return await Promise.race([work, over]);
-    } finally {
-      waits.delete(wait);
-    }
-  };
+  return <T>(work: Promise<T>) =>
+    new Promise<T>((resolve, reject) => {
+      const wait = { dueMs: performance.now() + ms, end: () => reject(new SekishoError(reason)) };
+      waits.add(wait);
+      if (timer === undefined) startTimer(ms);
+      const settle = <V>(end: (value: V) => void) => {
+        return (value: V) => {
+          waits.delete(wait);
+          end(value);
+        };
+      };
+      work.then(settle(resolve), settle(reject));
+    });
 }

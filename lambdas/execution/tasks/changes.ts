@@ -186,32 +186,39 @@ function endTask(request: {
   expiresAtMs: number;
 }): ExecutionTask | undefined {
   const { state, outcome, expiresAtMs } = request;
-  const { params: _params, lease: _lease, progress: _progress, question: _question, ...task } = request.task;
+  const { task } = request;
   if (!canTransition({ from: task.state, to: state })) return undefined;
   const answers = task.answers?.map(({ id, questionId, fingerprint }) => ({
     ...{ id, questionId, fingerprint },
     prompt: "",
     text: "",
   }));
-  const asked = createQuestionMessage(request.task);
-  const ended = { ...task, state, expiresAtMs, ...(outcome && { outcome }), ...(answers && { answers }) };
+  const asked = createQuestionMessage(task);
+  const removed = { params: undefined, lease: undefined, progress: undefined, question: undefined };
+  const ended = { ...task, ...removed, state, expiresAtMs, ...(outcome && { outcome }), ...(answers && { answers }) };
   return addMessages({ task: ended, messages: asked === undefined ? [] : [asked] });
 }
 
 /** How many past states a record keeps. A watcher reads at least once a second, so these cover what it missed between two reads. */
 const maxPassed = 10;
 
-/** Adds the state that the task leaves to its passed states. Only A2A tasks have them. */
-export function addPassedState({ from, task }: { from: ExecutionTask; task: ExecutionTask }): ExecutionTask {
-  if (task.a2a === undefined) return task;
-  const { state, changedAtMs: atMs, question } = from;
-  const left: PassedState = {
-    state,
-    atMs,
-    ...(question && { messageId: question.messageId }),
-    ...(question?.kind && { kind: question.kind }),
+/** Sets the time of the change of state, to which a listed task also moves in the listing. An A2A task keeps the state that it left. */
+export function enterState(change: { from: ExecutionTask; task: ExecutionTask; nowMs: number }): ExecutionTask {
+  const { from, task, nowMs } = change;
+  const { a2a, listedAtMs } = task;
+  const passed = a2a && [...(a2a.passed ?? []), toPassedState(from)].slice(-maxPassed);
+  return {
+    ...task,
+    changedAtMs: nowMs,
+    ...(listedAtMs !== undefined && { listedAtMs: nowMs }),
+    ...(a2a && { a2a: { ...a2a, passed } }),
   };
-  return { ...task, a2a: { ...task.a2a, passed: [...(task.a2a.passed ?? []), left].slice(-maxPassed) } };
+}
+
+function toPassedState({ state, changedAtMs: atMs, question }: ExecutionTask): PassedState {
+  if (question === undefined) return { state, atMs };
+  const { messageId, kind } = question;
+  return { state, atMs, messageId, ...(kind && { kind }) };
 }
 
 /** Rebuilds the records of the states between two records, and adds the later record. */

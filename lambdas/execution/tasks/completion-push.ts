@@ -88,15 +88,18 @@ export function createCompletionPush(options: {
   }
 
   return {
-    after: (changeTask) => async (request) => {
-      const result = await changeTask(request);
-      const { task, changed } = result;
-      const hasEnded = task === undefined || isTurnOver(task);
-      if (hasEnded) dropProgress(request.task.id);
-      if (queue === undefined || task === undefined || !changed || !isPushWanted(task)) return result;
-      if (hasEnded) pushNow({ to: queue, task });
-      else if (hasNewProgress({ before: request.task, task })) pushProgress({ to: queue, task });
-      return result;
+    after(changeTask) {
+      if (queue === undefined) return changeTask;
+      return async (request) => {
+        const result = await changeTask(request);
+        const { task, changed } = result;
+        const hasEnded = task === undefined || isTurnOver(task);
+        if (hasEnded) dropProgress(request.task.id);
+        if (task === undefined || !changed || !isPushWanted(task)) return result;
+        if (hasEnded) pushNow({ to: queue, task });
+        else if (hasNewProgress({ before: request.task, task })) pushProgress({ to: queue, task });
+        return result;
+      };
     },
     async settled() {
       await Promise.all(underWay);

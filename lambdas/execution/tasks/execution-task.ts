@@ -5,11 +5,12 @@ import * as z from "zod";
 import { type Message, messageSchema, partSchema } from "../../../contracts/a2a/part.ts";
 import { pushConfigSchema } from "../../../contracts/a2a/push.ts";
 import { type RequestId, requestIdSchema, uuidPattern } from "../../../contracts/envelope.ts";
+import { isJsonWithin } from "../../../contracts/json-size.ts";
 import {
   artifactSchema,
-  dedupedIdSchema,
   type ExecuteTaskParams,
   executeTaskParamsSchema,
+  isDedupedId,
   progressSchema,
   questionOptionSchema,
   taskStateSchema,
@@ -150,8 +151,7 @@ export function parseExecutionTask(json: unknown): ExecutionTask {
 /** Derives the task id from a request id that is a UUID in any letter case. Returns undefined for others, which are not deduplicated. */
 export function deriveTaskId(request: { principal: string; requestId: RequestId }): string | undefined {
   const { principal, requestId } = request;
-  if (!dedupedIdSchema.safeParse(requestId).success) return undefined;
-  return deriveId([principal, String(requestId).toLowerCase()]);
+  return isDedupedId(requestId) ? deriveId([principal, requestId.toLowerCase()]) : undefined;
 }
 
 /** Derives the task id from any A2A message id, because A2A requires unique ones (section 4.1.4). */
@@ -198,9 +198,11 @@ const maxMessagesBytes = 32 * 1024;
 /** Adds messages and keeps the newest that fit; one that is too large by itself loses its content. Only A2A tasks have messages. */
 export function addMessages({ task, messages }: { task: ExecutionTask; messages: readonly Message[] }): ExecutionTask {
   if (task.a2a === undefined || messages.length === 0) return task;
+  const all = [...task.a2a.messages, ...messages];
+  if (isJsonWithin({ value: all, maxBytes: maxMessagesBytes })) return { ...task, a2a: { ...task.a2a, messages: all } };
   const kept: Message[] = [];
   let bytes = 0;
-  for (const said of [...task.a2a.messages, ...messages].reverse()) {
+  for (const said of all.reverse()) {
     const ownBytes = jsonBytes(said);
     const message = ownBytes > maxMessagesBytes ? removeContent(said) : said;
     bytes += message === said ? ownBytes : jsonBytes(message);

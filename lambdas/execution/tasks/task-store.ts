@@ -4,13 +4,14 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { SekishoError } from "../../../contracts/errors.ts";
+import { isJsonWithin } from "../../../contracts/json-size.ts";
 import { backoffMs } from "../../shared/async/waiting.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import { conflict, retryOnConflict } from "../../shared/engine/records.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { createTimeLimit } from "../runs/time-limit.ts";
-import { addPassedState, isTurnOver, type TaskChange } from "./changes.ts";
+import { enterState, isTurnOver, type TaskChange } from "./changes.ts";
 import { type ExecutionTask, toLoggableId } from "./execution-task.ts";
 
 export type ExecutionStore = Pick<TaskStore<ExecutionTask>, "get" | "create" | "replace" | "list">;
@@ -22,27 +23,25 @@ export type ExecutionStore = Pick<TaskStore<ExecutionTask>, "get" | "create" | "
 export function createGuardedStore(options: { store: ExecutionStore; timeoutMs: number; log: Log }): ExecutionStore {
   const { store, timeoutMs, log } = options;
   const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
-  async function guarded<T>(request: {
+  function guarded<T>(request: {
     work: Promise<T>;
     operation: string;
     item?: { id: string; requestId?: unknown };
   }): Promise<T> {
     const { work, operation, item } = request;
-    try {
-      return await withinTime(work);
-    } catch (error) {
+    return withinTime(work).catch((error) => {
       // An unknown cursor is the caller's mistake.
       if (operation === "store_list" && error instanceof RangeError) throw error;
       const ids = { task_id: item?.id, request_id: toLoggableId(item?.requestId) };
       log.error("store_failed", { ...ids, operation, reason: "unavailable", cause_kind: errorKind(error) });
       throw new SekishoError("unavailable", { cause: error });
-    }
+    });
   }
   return {
-    get: async (request) => guarded({ work: store.get(request), operation: "store_get", item: request }),
-    create: async (request) => guarded({ work: store.create(request), operation: "store_create", ...request }),
-    replace: async (request) => guarded({ work: store.replace(request), operation: "store_replace", ...request }),
-    list: async (request) => guarded({ work: store.list(request), operation: "store_list" }),
+    get: (request) => guarded({ work: store.get(request), operation: "store_get", item: request }),
+    create: (request) => guarded({ work: store.create(request), operation: "store_create", item: request.item }),
+    replace: (request) => guarded({ work: store.replace(request), operation: "store_replace", item: request.item }),
+    list: (request) => guarded({ work: store.list(request), operation: "store_list" }),
   };
 }
 
@@ -70,10 +69,7 @@ export function createChangeTask(options: {
         if (count > 0) known = await store.get({ id: task.id });
         const next: ExecutionTask | undefined = known && change(known);
         if (known === undefined || next === undefined) return { task: known, changed: false };
-        const item =
-          next.state === known.state
-            ? next
-            : withChangeTime({ task: addPassedState({ from: known, task: next }), nowMs: now() });
+        const item = next.state === known.state ? next : enterState({ from: known, task: next, nowMs: now() });
         const stored = await store.replace({ item });
         if (stored === undefined) return conflict;
         changeSignal.ring(stored);
@@ -82,11 +78,6 @@ export function createChangeTask(options: {
       exhausted: () => new SekishoError("unavailable"),
     });
   };
-}
-
-/** Sets the time of the change of state. A listed task also moves to that time in the listing. */
-function withChangeTime({ task, nowMs }: { task: ExecutionTask; nowMs: number }): ExecutionTask {
-  return { ...task, changedAtMs: nowMs, ...(task.listedAtMs !== undefined && { listedAtMs: nowMs }) };
 }
 
 /** Below DynamoDB's limit of 400 KB per item, because index keys and a lease are added. */
@@ -119,7 +110,7 @@ export function dropHistory(change: TaskChange): TaskChange {
 }
 
 function isFitting(task: ExecutionTask): boolean {
-  return Buffer.byteLength(JSON.stringify(task)) <= maxRecordBytes;
+  return isJsonWithin({ value: task, maxBytes: maxRecordBytes });
 }
 
 type Listener = (task: ExecutionTask) => void;
@@ -162,34 +153,41 @@ export async function waitForChange(request: {
   reread: () => Promise<ExecutionTask>;
 }): Promise<ExecutionTask> {
   const { task, until, timeoutMs, changeSignal, isRunningHere, isStopped, reread } = request;
-  if (timeoutMs <= 0 || until(task)) return task;
   const { promise: over, resolve, reject } = Promise.withResolvers<void>();
+  const endMs = performance.now() + timeoutMs;
   let latest = task;
-  let pollTimer: NodeJS.Timeout | undefined;
-  let isOver = false;
+  let timer: NodeJS.Timeout | undefined;
+  let isReading = false;
 
   function see(seen: ExecutionTask): void {
     latest = seen;
     if (until(seen)) resolve();
   }
 
-  /** Reads at once the first time, because the run may have ended before the listener was added. */
-  async function poll(nextMs: number): Promise<void> {
-    if (isStopped()) return resolve();
-    if (!isRunningHere()) see(await reread());
-    if (!isOver) pollTimer = setTimeout(() => poll(Math.min(2 * nextMs, slowestPollMs)).catch(reject), nextMs);
+  /** Reads at once the first time, because a run that is not here may have ended before the listener was added. */
+  function poll(nextMs: number): void {
+    const leftMs = endMs - performance.now();
+    if (isStopped() || leftMs <= 0) {
+      resolve();
+      return;
+    }
+    timer = setTimeout(poll, Math.min(nextMs, leftMs), Math.min(2 * nextMs, slowestPollMs));
+    if (!isReading && !isRunningHere()) void read();
+  }
+
+  async function read(): Promise<void> {
+    isReading = true;
+    await reread().then(see).catch(reject);
+    isReading = false;
   }
 
   const stopListening = changeSignal.listen({ id: task.id, listener: see });
-  const timer = setTimeout(resolve, timeoutMs);
   try {
-    poll(firstPollMs).catch(reject);
+    poll(firstPollMs);
     await over;
     return latest;
   } finally {
-    isOver = true;
     clearTimeout(timer);
-    clearTimeout(pollTimer);
     stopListening();
   }
 }

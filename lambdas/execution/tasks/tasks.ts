@@ -102,6 +102,9 @@ export function createTasks(settings: TaskSettings): Tasks {
   const { retentionMs, now, newId, random = Math.random, isStopped } = settings;
   const { callerLimits = { runs: unlimitedSlots, calls: unlimitedSlots }, mayWait = () => true } = settings;
 
+  /** Numbers the waits, each of which is an open call. */
+  let waits = 0;
+
   async function read({ principal, taskId, requestId }: TaskName): Promise<ExecutionTask> {
     const id = taskId ?? (requestId === undefined ? undefined : deriveTaskId({ principal, requestId }));
     const task = id === undefined ? undefined : await store.get({ id });
@@ -109,14 +112,8 @@ export function createTasks(settings: TaskSettings): Tasks {
     return task;
   }
 
-  async function start(request: Parameters<Runs["start"]>[0]): Promise<ExecutionTask> {
-    return (await runs.start(request)) ?? throwTaskGone();
-  }
-
-  type Refusal = SekishoError | undefined;
-
   /** `refusal` says why a new task may not begin here; an earlier request's task is still found. */
-  async function createOrFind(wanted: ExecutionTask, refusal: Refusal): Promise<ExecutionTask> {
+  async function createOrFind(wanted: ExecutionTask, refusal: SekishoError | undefined): Promise<ExecutionTask> {
     const created = refusal === undefined ? await store.create({ item: wanted }) : undefined;
     const task = created ?? (await store.get({ id: wanted.id }));
     if (task !== undefined) return task;
@@ -124,30 +121,22 @@ export function createTasks(settings: TaskSettings): Tasks {
     throw refusal ?? new SekishoError("unavailable");
   }
 
-  /** Holds one of the caller's slots while `work` starts the task. The run then holds the same slot. */
-  async function withSlot<T>(task: ExecutionTask, work: (refusal: Refusal) => Promise<T>): Promise<T> {
-    const release = callerLimits.runs.take(task);
-    try {
-      return await work(release === undefined ? createTooManyCallsError({ random }) : undefined);
-    } finally {
-      release?.();
-    }
-  }
-
   async function createAndStart(
     wanted: ExecutionTask,
-    { submission, refusal }: { submission: Submission; refusal: Refusal },
+    { submission, refusal }: { submission: Submission; refusal: SekishoError | undefined },
   ): Promise<ExecutionTask> {
     const task = await createOrFind(wanted, refusal);
     if (task.fingerprint !== wanted.fingerprint)
       throw new SekishoError("already_exists", { details: { task_id: task.id } });
     if (!isUnstarted(task)) return advanceIfDue(task);
-    requireTime(task);
-    return start({ task, isSubmission: true, botToken: submission.botToken });
+    if (!lifetime.canFinish(task)) throw createSessionEndingError();
+    return (await runs.start({ task, isSubmission: true, botToken: submission.botToken })) ?? throwTaskGone();
   }
 
-  function requireTime(task: ExecutionTask): void {
-    if (!lifetime.canFinish(task)) throw createSessionEndingError();
+  /** Why the task may not begin here now; undefined if it may. */
+  function refuseToBegin({ task, hasSlot }: { task: ExecutionTask; hasSlot: boolean }): SekishoError | undefined {
+    if (!lifetime.canFinish(task)) return createSessionEndingError();
+    return hasSlot ? undefined : createTooManyCallsError({ random });
   }
 
   function toWatchRequest(task: ExecutionTask) {
@@ -159,16 +148,18 @@ export function createTasks(settings: TaskSettings): Tasks {
   return {
     async submit(submission) {
       const wanted = createExecutionTask({ submission, maxTaskMs, leftMs: lifetime.leftMs(), retentionMs, newId });
-      const canFinish = lifetime.canFinish(wanted);
-      const begin = (tooMany: Refusal) =>
-        createAndStart(wanted, { submission, refusal: canFinish ? tooMany : createSessionEndingError() });
-      return withSlot(wanted, begin).catch((thrown: unknown) => {
-        const isUnavailable = thrown instanceof SekishoError && thrown.reason === "unavailable";
+      // The run then holds the same slot.
+      const release = callerLimits.runs.take(wanted);
+      const refusal = refuseToBegin({ task: wanted, hasSlot: release !== undefined });
+      try {
+        return await createAndStart(wanted, { submission, refusal });
+      } catch (thrown) {
+        if (!(thrown instanceof SekishoError) || thrown.reason !== "unavailable") throw thrown;
         // The task may be stored, and a later read may start it. The task id tells the caller not to use another destination.
-        throw isUnavailable
-          ? new SekishoError("unavailable", { details: { task_id: wanted.id }, cause: thrown })
-          : thrown;
-      });
+        throw new SekishoError("unavailable", { details: { task_id: wanted.id }, cause: thrown });
+      } finally {
+        release?.();
+      }
     },
     async find(name) {
       return advanceIfDue(await read(name));
@@ -176,15 +167,19 @@ export function createTasks(settings: TaskSettings): Tasks {
     async answer({ answer, message, alongside, ...name }) {
       const task = await advanceIfDue(await read(name));
       const isToBegin = isAsking(task) || isUnstarted(task);
-      if (isToBegin) requireTime(task);
-      return withSlot(task, async (tooMany) => {
-        if (isToBegin && tooMany !== undefined) throw tooMany;
+      const release = callerLimits.runs.take(task);
+      try {
+        const refusal = isToBegin ? refuseToBegin({ task, hasSlot: release !== undefined }) : undefined;
+        if (refusal !== undefined) throw refusal;
         const change = createAnswerChange({ answer, message, alongside, nowMs: now(), retentionMs });
         const { task: current = throwTaskGone(), changed } = await changeTask({ task, change });
         if (!changed) checkRepetition({ task: current, answer, message });
+        if (!isUnstarted(current)) return current;
         // A repeated answer also starts the task if the first one could not.
-        return isUnstarted(current) ? start({ task: current, isSubmission: true }) : current;
-      });
+        return (await runs.start({ task: current, isSubmission: true })) ?? throwTaskGone();
+      } finally {
+        release?.();
+      }
     },
     async cancel(name) {
       const task = await read(name);
@@ -205,10 +200,13 @@ export function createTasks(settings: TaskSettings): Tasks {
       return store.list({ index: "principal", key: principal, limit, ...(cursor !== undefined && { cursor }) });
     },
     watch: ({ task, ...rest }) => watchTask({ ...toWatchRequest(task), ...rest }),
-    async wait({ task, until, timeoutMs }) {
+    async wait({ task: asked, until, timeoutMs }) {
+      if (timeoutMs <= 0 || !mayWait(asked.principal)) return asked;
       const isDone = (seen: ExecutionTask) => isOver(seen) || until(seen);
-      if (timeoutMs <= 0 || isDone(task) || !mayWait(task.principal)) return task;
-      const release = callerLimits.calls.take({ principal: task.principal, id: newId() });
+      // The run may have changed the record while nobody listened.
+      const task = runs.latest(asked.id) ?? asked;
+      if (isDone(task)) return task;
+      const release = callerLimits.calls.take({ principal: task.principal, id: `wait ${waits++}` });
       if (release === undefined) return task;
       try {
         return await waitForChange({ ...toWatchRequest(task), until: isDone, timeoutMs });

@@ -4,7 +4,7 @@ import { abortable } from "./waiting.ts";
 /** Ages count from the start of the load, by this machine's clock, and include the time in which the process was frozen. */
 export type Loaded<T> = {
   value: T;
-  /** Up to this age the value is returned without a load. At 0, and without `staleMs`, only the callers that wait for it get it. */
+  /** Up to this age the value is returned without a load. At 0 and without `staleMs` it is not cached: only the waiting callers get it. */
   keepMs: number;
   /** From this age on, one caller loads it again, while the others get the cached one at once. */
   refreshAfterMs?: number | undefined;
@@ -26,7 +26,7 @@ export type CachedValue<T> = {
   set(loaded: Loaded<T>): void;
   /** Drops the cached value if it is the refused one. */
   forget(isRefused: (value: T) => boolean): void;
-  /** Forgets the load under way, for which nobody waits any more. The next caller begins another. */
+  /** Forgets the load under way, because no caller waits for it any more. The next caller starts another one. */
   abandonLoad(): void;
 };
 

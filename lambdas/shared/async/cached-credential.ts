@@ -10,16 +10,16 @@ export type FreshCredential<T> = { credential: T; lifetimeMs: number; renewAfter
 export type CredentialCacheOptions = { timeoutMs?: number; now?: () => number; random?: () => number };
 
 export type CachedCredential<T> = {
-  /** Returns at once if the cached one is usable. Otherwise rejects as `fetch` does, or with a time-out. */
+  /** Returns at once if the cached credential is usable. Otherwise fetches one, and rejects as `fetch` does or with a time-out. */
   current(): T | Promise<T>;
   /** Drops the cached credential if it is the refused one. */
   forget(isRefused: (credential: T) => boolean): void;
 };
 
 /**
- * One caller renews the credential when it is due, or up to an eighth later so that processes do not renew together. If that fails, the
- * cached one stays in use, and the next attempt is after `retryAfterMs`. The last twentieth of the lifetime is not used, so that a
- * credential is still valid when it arrives.
+ * One caller renews the credential when it is due, or up to an eighth of that time later, so that processes do not all renew at once. If
+ * that fails, the cached one stays in use, and the next attempt is after `retryAfterMs`. The last twentieth of the lifetime is not used, so
+ * that a credential is still valid when it arrives.
  */
 export function createCachedCredential<T>(
   options: CredentialCacheOptions & {

@@ -1,93 +1,86 @@
-/**
- * Calls AWS services that speak the JSON protocol (SQS, Secrets Manager, Systems Manager), with a signature, over node:https. An SDK
- * client would be several times the size of the ingress, which must load before its first answer.
- */
-import type { Agent as HttpAgent, IncomingMessage } from "node:http";
-import { readBody } from "../http/read-body.ts";
+/** Calls the AWS services that speak JSON: DynamoDB, SQS, Systems Manager, Secrets Manager. `docs/decisions/0015-aws-calls-of-our-own.md` */
 import { isJsonObject, parseJson } from "../untrusted-input.ts";
-import type { AwsDependencies } from "./credentials.ts";
-import { createSigner } from "./signer.ts";
+import { type AwsCallOptions, type CallLimits, createAwsCall, type Failure } from "./aws-call.ts";
+import type { Answer } from "./send.ts";
 
-/** AWS refused the call, or its answer was invalid. `name` is the service's error name, which contains no values. */
-export class AwsCallError extends Error {
-  readonly status: number;
+/** The operations of a service. */
+type Operations = Record<string, { input: object; output: object }>;
 
-  constructor({ name, status }: { name: string; status: number }) {
-    super(`AWS answered ${name} (${status}).`);
-    this.name = name;
-    this.status = status;
-  }
+/** Calls one operation. The outputs are those of AWS, unchecked. Our own client and the SDK's can be behind it. */
+export type AwsClient<O extends Operations> = {
+  call: <Name extends keyof O & string>(
+    operation: Name,
+    input: O[Name]["input"],
+    limits?: CallLimits,
+  ) => Promise<O[Name]["output"]>;
+};
+
+/** Operations whose outputs are checked where they are used. */
+type UncheckedOperations = Record<string, { input: object; output: Record<string, unknown> }>;
+
+/** The name before the operation in `x-amz-target`, and the version of the protocol. */
+const protocols = {
+  dynamodb: { target: "DynamoDB_20120810", version: "1.0", headers: {} },
+  // Errors then have the codes that they had before SQS spoke JSON, in a header.
+  sqs: { target: "AmazonSQS", version: "1.0", headers: { "x-amzn-query-mode": "true" } },
+  ssm: { target: "AmazonSSM", version: "1.1", headers: {} },
+  secretsmanager: { target: "secretsmanager", version: "1.1", headers: {} },
+};
+
+export type JsonService = keyof typeof protocols;
+
+export function createJsonClient<O extends Operations = UncheckedOperations>(
+  options: AwsCallOptions & { service: JsonService },
+): AwsClient<O> {
+  const { target, version, headers: added } = protocols[options.service];
+  const call = createAwsCall(options);
+  return {
+    call: (operation, input, limits) =>
+      call<O[typeof operation]["output"]>({
+        headers: {
+          "content-type": `application/x-amz-json-${version}`,
+          "x-amz-target": `${target}.${operation}`,
+          ...added,
+        },
+        body: JSON.stringify(input),
+        parse: parseResult,
+        explain: explainFailure,
+        limits,
+      }),
+  };
 }
 
-export type JsonCall = (request: {
-  /** The operation with its target prefix, such as `AmazonSQS.SendMessage`. */
-  target: string;
-  input: Record<string, unknown>;
-  signal: AbortSignal;
-}) => Promise<Record<string, unknown>>;
+/** Some operations of SQS succeed with an empty body. */
+function parseResult({ status, body }: Answer): { result: Record<string, unknown> } | undefined {
+  if (status !== 200) return undefined;
+  const result = body.byteLength === 0 ? {} : parseJson(body.toString("utf8"));
+  return isJsonObject(result) ? { result } : undefined;
+}
 
-const maxResponseBytes = 1024 * 1024;
+function explainFailure({ headers, body }: Pick<Answer, "headers" | "body">): Failure {
+  const answer = parseJson(body.toString("utf8"));
+  if (!isJsonObject(answer)) return { name: "NoJsonAnswer" };
+  const name = errorName({ answer, headers });
+  const message = answer.message ?? answer.Message;
+  const isExpired = name === "InvalidSignatureException" && String(message).includes("Signature expired");
+  return { name, isTransient: isExpired, item: answer.Item, cancellationReasons: answer.CancellationReasons };
+}
 
 /**
- * `service` is the endpoint prefix and the signing name. Rejects with an AwsCallError, or as node:https does. Repeats a call only if a
- * kept connection turns out to be closed, as after a function was frozen. The operation must tolerate that.
+ * An error that the service itself declares has its namespace, as in `com.amazonaws.sqs#QueueDoesNotExist`. Any other error of SQS has its
+ * name in the header for old clients, which is what the SDK uses.
  */
-export function createJsonCall({
-  service,
-  version,
-  region,
-  credentials,
-  endpointOf,
-}: AwsDependencies & { service: string; version: "1.0" | "1.1" }): JsonCall {
-  const sign = createSigner({ service, region, credentials });
-  const url = endpointOf(service);
-  const send = createSend(url);
-  return async ({ target, input, signal }) => {
-    const body = JSON.stringify(input);
-    const headers = { "content-type": `application/x-amz-json-${version}`, "x-amz-target": target };
-    const signed = await sign({ method: "POST", url, headers, body });
-    const { status, text } = await send({ headers: signed, body, signal });
-    const answer = parseJson(text);
-    if (status === 200 && isJsonObject(answer)) return answer;
-    throw new AwsCallError({ name: errorName(answer), status });
-  };
+function errorName({ answer, headers }: { answer: Record<string, unknown>; headers: Answer["headers"] }): string {
+  const type = answer.__type;
+  const isDeclared = typeof type === "string" && type.startsWith("com.amazonaws.");
+  const [oldCode] = String(headers["x-amzn-query-error"] ?? "").split(";");
+  const candidates = isDeclared ? [type] : [oldCode, type, answer.code, headers["x-amzn-errortype"]];
+  const found = candidates.find((candidate) => typeof candidate === "string" && candidate !== "");
+  return toErrorName(String(found ?? ""));
 }
 
-/** Loads node:https at the first call, so that the process starts faster. */
-function createSend(url: URL) {
-  let agent: HttpAgent | undefined;
-  return async ({ headers, body, signal }: { headers: Record<string, string>; body: string; signal: AbortSignal }) => {
-    const http = process.getBuiltinModule(url.protocol === "http:" ? "node:http" : "node:https");
-    agent ??= new http.Agent({ keepAlive: true });
-    const options = { method: "POST", headers, signal, agent };
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const attempt = () => {
-      const request = http.request(url, options);
-      let isAnswered = false;
-      const answered = (response: IncomingMessage) => {
-        isAnswered = true;
-        resolve(response);
-      };
-      // If the connection is reset while the answer is read, AWS has received the call. Reading the answer then fails by itself.
-      const fail = (error: NodeJS.ErrnoException) =>
-        request.reusedSocket && !isAnswered && error.code === "ECONNRESET" ? attempt() : reject(error);
-      request.once("response", answered).on("error", fail).end(body);
-    };
-    attempt();
-    const response = await promise;
-    return { status: response.statusCode ?? 0, text: await read(response) };
-  };
-}
-
-async function read(response: IncomingMessage): Promise<string> {
-  const body = await readBody({ body: response, maxBytes: maxResponseBytes });
-  if (body === "too_large") throw new AwsCallError({ name: "ResponseTooLarge", status: response.statusCode ?? 0 });
-  return body.toString("utf8");
-}
-
-/** `__type` may have a namespace before `#` and a locator after `:`. */
-function errorName(answer: unknown): string {
-  const type = isJsonObject(answer) && typeof answer.__type === "string" ? answer.__type : "";
-  const [, name = "NoJsonAnswer"] = /([A-Za-z.]{1,80})(?::|$)/.exec(type.split("#").at(-1) ?? "") ?? [];
+/** A name may have a namespace before `#` and an address after `:`. Checks its form, because a server may repeat whatever it received. */
+function toErrorName(text: string): string {
+  const [, name = "NoName"] = /^(?:[^,:#]*#)?([\w.]{1,80})(?:$|[,:])/.exec(text) ?? [];
   return name;
 }

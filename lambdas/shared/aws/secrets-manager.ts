@@ -1,19 +1,18 @@
 /** Reads secrets from AWS Secrets Manager. Every read is fresh, so that a rotated secret takes effect. */
 import type { SecretReference } from "../config/values.ts";
 import type { AwsDependencies } from "./credentials.ts";
-import { createJsonCall } from "./json-call.ts";
+import { createJsonClient } from "./json-call.ts";
 
 const timeoutMs = 2000;
 
 /** `id` is the secret's name or ARN. Rejects with a message that names the id, never a value. */
 export type ReadManagedSecret = (request: { id: string }) => Promise<string>;
 
-export function createReadManagedSecret(dependencies: AwsDependencies): ReadManagedSecret {
-  const call = createJsonCall({ ...dependencies, service: "secretsmanager", version: "1.1" });
+export function createReadManagedSecret(aws: AwsDependencies): ReadManagedSecret {
+  const client = createJsonClient({ ...aws, service: "secretsmanager", timeoutMs });
   return async ({ id }) => {
-    const target = "secretsmanager.GetSecretValue";
-    const answer = await call({ target, input: { SecretId: id }, signal: AbortSignal.timeout(timeoutMs) });
-    if (typeof answer.SecretString === "string" && answer.SecretString !== "") return answer.SecretString;
+    const { SecretString: value } = await client.call("GetSecretValue", { SecretId: id });
+    if (typeof value === "string" && value !== "") return value;
     throw new Error(`The secret ${id} in Secrets Manager holds no text. Store its value as text (SecretString).`);
   };
 }

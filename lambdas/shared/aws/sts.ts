@@ -1,9 +1,10 @@
-/** AWS STS: identity tokens for other clouds, and credentials of other roles. */
-import type { STSClient } from "@aws-sdk/client-sts";
+/** AWS STS: identity tokens for other clouds, and credentials of other roles. Its protocol is forms and XML. */
+import { createEndpointResolver } from "../config/aws-environment.ts";
+import { createAwsCall, type Failure } from "./aws-call.ts";
 import type { AwsCredentials, AwsCredentialsProvider } from "./credentials.ts";
-import { AwsCallError } from "./json-call.ts";
-
-type Sdk = typeof import("@aws-sdk/client-sts");
+import { AwsCallError } from "./retry.ts";
+import type { Answer } from "./send.ts";
+import { escapeUri } from "./signer.ts";
 
 /** Everything rejects with an AwsCallError if STS refuses, or else as the network does. */
 export type Sts = {
@@ -24,68 +25,63 @@ export type Sts = {
 
 /** The session name that appears in the other account's audit log. */
 const sessionName = "sekisho";
+const callTimeoutMs = 10_000;
 
-/**
- * Uses the region's endpoint, because the global one issues no tokens; `endpoint` replaces it. Loads the SDK at the first call. Keeps no
- * connection, because the next call is minutes away and the process may be frozen in between.
- */
+/** Uses the region's endpoint, because the global one issues no tokens; `endpoint` replaces it. */
 export function createSts(options: {
   region: string;
   credentials: AwsCredentialsProvider;
   endpoint?: URL | undefined;
 }): Sts {
   const { region, credentials, endpoint } = options;
-  let loading: Promise<{ sdk: Sdk; client: STSClient }> | undefined;
+  const endpointOf = endpoint === undefined ? createEndpointResolver({ region }) : () => endpoint;
+  const call = createAwsCall({
+    service: "sts",
+    region,
+    credentials,
+    endpointOf,
+    timeoutMs: callTimeoutMs,
+    maxAttempts: 2,
+  });
 
-  async function load() {
-    const sdk = await import("@aws-sdk/client-sts");
-    const connections = { keepAlive: false };
-    const client = new sdk.STSClient({
-      region,
-      credentials,
-      maxAttempts: 2,
-      requestHandler: {
-        connectionTimeout: 1000,
-        requestTimeout: 3000,
-        throwOnRequestTimeout: true,
-        httpsAgent: connections,
-        httpAgent: connections,
-      },
-      ...(endpoint === undefined ? {} : { endpoint: endpoint.href }),
-    });
-    return { sdk, client };
-  }
-
-  async function call<T>(send: (loaded: { sdk: Sdk; client: STSClient }) => Promise<T>): Promise<T> {
-    loading ??= load();
-    return send(await loading).catch((thrown) => {
-      throw toStsError(thrown);
+  /** Resolves to the values of the elements. */
+  function ask(request: { action: string; input: Record<string, string>; elements: string[]; signal: AbortSignal }) {
+    const { action, input, elements, signal } = request;
+    const fields = Object.entries({ Action: action, Version: "2011-06-15", ...input });
+    return call({
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      body: fields.map(([name, value]) => `${escapeUri(name)}=${escapeUri(value)}`).join("&"),
+      parse: (answer) => parseResult(answer, elements),
+      explain: explainFailure,
+      limits: { signal },
     });
   }
 
   return {
-    getWebIdentityToken: ({ audience, signingAlgorithm = "RS256", durationSeconds = 300, signal }) =>
-      call(async ({ sdk, client }) => {
-        const input = { Audience: [audience], SigningAlgorithm: signingAlgorithm, DurationSeconds: durationSeconds };
-        const output = await client.send(new sdk.GetWebIdentityTokenCommand(input), { abortSignal: signal });
-        return output.WebIdentityToken ?? createMissingError("WebIdentityToken");
-      }),
+    async getWebIdentityToken({ audience, signingAlgorithm = "RS256", durationSeconds = 300, signal }) {
+      const input = {
+        "Audience.member.1": audience,
+        SigningAlgorithm: signingAlgorithm,
+        DurationSeconds: String(durationSeconds),
+      };
+      const request = { action: "GetWebIdentityToken", input, elements: ["WebIdentityToken"], signal };
+      const [token = ""] = await ask(request);
+      return token || createMissingError("WebIdentityToken");
+    },
 
-    assumeRole: ({ roleArn, externalId, durationSeconds, signal }) =>
-      call(async ({ sdk, client }) => {
-        const command = new sdk.AssumeRoleCommand({
-          RoleArn: roleArn,
-          RoleSessionName: sessionName,
-          DurationSeconds: durationSeconds,
-          ...(externalId === undefined ? {} : { ExternalId: externalId }),
-        });
-        const { Credentials: given } = await client.send(command, { abortSignal: signal });
-        return {
-          accessKeyId: given?.AccessKeyId ?? createMissingError("Credentials"),
-          secretAccessKey: given?.SecretAccessKey ?? createMissingError("Credentials"),
-          sessionToken: given?.SessionToken ?? createMissingError("Credentials"),
-        };
-      }),
+    async assumeRole({ roleArn, externalId, durationSeconds, signal }) {
+      const input = {
+        RoleArn: roleArn,
+        RoleSessionName: sessionName,
+        DurationSeconds: String(durationSeconds),
+        ...(externalId === undefined ? {} : { ExternalId: externalId }),
+      };
+      const elements = ["AccessKeyId", "SecretAccessKey", "SessionToken"];
+      const given = await ask({ action: "AssumeRole", input, elements, signal });
+      const [accessKeyId = "", secretAccessKey = "", sessionToken = ""] = given;
+      if (accessKeyId === "" || secretAccessKey === "" || sessionToken === "") return createMissingError("Credentials");
+      return { accessKeyId, secretAccessKey, sessionToken };
+    },
   };
 }
 
@@ -93,12 +89,21 @@ function createMissingError(what: string): never {
   throw new AwsCallError({ name: `No${what}`, status: 200 });
 }
 
-/** Drops the SDK's error, which contains the whole answer, and whose message repeats the request. */
-function toStsError(thrown: unknown): unknown {
-  if (!(thrown instanceof Error) || thrown instanceof AwsCallError) return thrown;
-  const { $metadata } = thrown as { $metadata?: { httpStatusCode?: number } };
-  const status = $metadata?.httpStatusCode;
-  if (status === undefined) return thrown;
-  // Checks the form of the name, because a server may repeat in it whatever it received.
-  return new AwsCallError({ name: /^[A-Za-z.]{1,80}$/.test(thrown.name) ? thrown.name : "NoName", status });
+function parseResult({ status, body }: Answer, elements: string[]): { result: string[] } | undefined {
+  const xml = body.toString("utf8");
+  return status === 200 ? { result: elements.map((name) => readElement(xml, name)) } : undefined;
 }
+
+/** Checks the form of the name, because a server may repeat in it whatever it received. */
+function explainFailure({ body }: Answer): Failure {
+  const name = readElement(body.toString("utf8"), "Code");
+  return { name: /^[\w.]{1,80}$/.test(name) ? name : "NoName" };
+}
+
+/** Returns the text of the first element of that name, or "". The answers of STS have no attributes and no CDATA. */
+function readElement(xml: string, name: string): string {
+  const [, text = ""] = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml) ?? [];
+  return text.trim().replace(/&(lt|gt|amp|quot|apos);/g, (_, entity: keyof typeof entities) => entities[entity]);
+}
+
+const entities = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };

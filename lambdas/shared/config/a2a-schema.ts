@@ -2,28 +2,31 @@
 import * as z from "zod";
 import { httpUrl, roleArnSchema, secretSchema } from "./values.ts";
 
-/** A text of the card. A card must not contain an empty text (A2A 1.0, section 5.7), and a verifier would drop it. */
+/** A text of the card. It must not be empty (A2A 1.0, section 5.7), because a verifier drops empty texts and the signature breaks. */
 function cardText(maxLength: number) {
   return z
     .string()
     .max(maxLength)
-    .refine((text) => text.trim() !== "", "a text that is not empty");
+    .refine((text) => text.trim() !== "", "must not be empty");
 }
 
 const skillSchema = z.strictObject({
   id: cardText(256),
   name: cardText(256),
   description: cardText(10_000),
-  tags: z.array(cardText(256)).min(1, "at least one tag").max(50),
-  examples: z.array(cardText(10_000)).min(1, "leave it out, or give an example").max(50).optional(),
+  tags: z.array(cardText(256)).min(1, "must have at least one tag").max(50),
+  examples: z.array(cardText(10_000)).min(1, "must not be empty; add an example or leave it out").max(50).optional(),
 });
 type Skill = z.infer<typeof skillSchema>;
 
 const signatureSchema = z.strictObject({
-  key: secretSchema.describe("The private key, PEM (PKCS#8)."),
-  keyId: cardText(256).describe("The id by which verifiers find the public key (kid)."),
-  algorithm: z.enum(["ES256", "RS256", "EdDSA"]).default("ES256"),
-  jku: httpUrl().optional().describe("The URL of the public keys (a JSON Web Key Set)."),
+  key: secretSchema.describe("The private key that signs the cards, as PEM (PKCS#8)."),
+  keyId: cardText(256).describe("The key id (kid), by which verifiers find the public key."),
+  algorithm: z
+    .enum(["ES256", "RS256", "EdDSA"])
+    .default("ES256")
+    .describe("The signature algorithm, which must fit the key."),
+  jku: httpUrl().optional().describe("The URL of the public keys, a JSON Web Key Set. Default: none."),
 });
 export type CardSignatureConfig = z.infer<typeof signatureSchema>;
 
@@ -34,55 +37,63 @@ export const a2aSchema = z
     url: httpUrl()
       .optional()
       .describe(
-        "The host's public address, where A2A clients send their requests. Default: where it listens, if that is loopback. Anywhere else, A2A is not served without it.",
+        "The public URL to which A2A clients send requests. Default: the host's own address if it listens on loopback. Everywhere else, the host serves A2A only with this key.",
       ),
-    name: cardText(256).default("Sekisho"),
-    description: cardText(10_000).default("Runs tasks and answers with their results."),
-    version: cardText(64).default("1.0.0").describe("The agent's own version, not the protocol's."),
+    name: cardText(256).default("Sekisho").describe("The agent's name on its card."),
+    description: cardText(10_000)
+      .default("Runs tasks and answers with their results.")
+      .describe("What the agent does, on its card."),
+    version: cardText(64).default("1.0.0").describe("The agent's own version on its card, not the version of A2A."),
     skills: z
       .array(skillSchema)
-      .min(1, "at least one; left out, there is one with the agent's name and description")
-      .max(100)
-      .optional(),
-    extendedSkills: z
-      .array(skillSchema)
-      .min(1, "at least one; left out, there is no extended card")
+      .min(1, "must not be empty; leave it out for one skill with the agent's name and description")
       .max(100)
       .optional()
-      .describe("Skills that only the extended card names. Only authenticated callers can read that card."),
-    provider: providerSchema.optional(),
-    documentationUrl: httpUrl().optional(),
-    iconUrl: httpUrl().optional(),
-    tenant: cardText(256).optional().describe("The tenant that clients must send. Others are refused."),
+      .describe("The skills on the card. Default: one skill with the agent's name and description."),
+    extendedSkills: z
+      .array(skillSchema)
+      .min(1, "must not be empty; leave it out for no extended card")
+      .max(100)
+      .optional()
+      .describe(
+        "More skills, on the extended card that only authenticated callers can read. Default: no extended card.",
+      ),
+    provider: providerSchema.optional().describe("The organization that provides the agent. Default: not on the card."),
+    documentationUrl: httpUrl().optional().describe("The URL of the agent's documentation. Default: not on the card."),
+    iconUrl: httpUrl().optional().describe("The URL of the agent's icon. Default: not on the card."),
+    tenant: cardText(256)
+      .optional()
+      .describe("The tenant that clients must send. Default: none, and clients must send none."),
     deduplicate: z
       .boolean()
       .default(true)
       .describe(
-        "A repeated message id means the same message, so that nothing runs twice. Turn it off only for test kits that reuse ids.",
+        "A message with a known message id is a repetition and does not run again. Set false only for test kits that reuse ids.",
       ),
     callers: z
       .array(roleArnSchema)
       .default([])
       .describe(
-        "On Lambda: the roles that may call the Function URL as A2A clients, in addition to the Verification zone.",
+        "On Lambda: ARNs of roles that may call the Function URL as A2A clients. The Verification zone may always call it.",
       ),
-    signature: signatureSchema.optional().describe("Without it, the cards are not signed."),
+    signature: signatureSchema.optional().describe("Signs the agent cards. Default: they are not signed."),
     push: z
       .strictObject({
         allowLoopback: z
           .boolean()
           .default(false)
-          .describe("Allows push notifications to this machine, also by http. For tests."),
+          .describe("Allows push notifications to this machine, also over http. For tests only."),
       })
-      .prefault({}),
+      .prefault({})
+      .describe("Push notifications to A2A clients."),
   })
   .superRefine(({ skills = [], extendedSkills = [], url, callers }, context) => {
     if (url === undefined && callers.length > 0) {
-      const message = "only a host that A2A clients reach has callers; give its address as url";
+      const message = "have no effect without a url; set execution.a2a.url to the address of the Function URL";
       context.addIssue({ code: "custom", path: ["callers"], message });
     }
     for (const { path, id } of repeatedIds({ skills, extendedSkills })) {
-      context.addIssue({ code: "custom", path, message: `another skill has the id "${id}" too` });
+      context.addIssue({ code: "custom", path, message: `another skill has the id "${id}" too; ids must be unique` });
     }
   })
   .transform((a2a) => ({ ...a2a, skills: a2a.skills ?? [onlySkill(a2a)] }));

@@ -2,26 +2,31 @@
 import * as z from "zod";
 import { httpUrl, integer, oneOf, roleArnSchema, secretSchema } from "./values.ts";
 
-const issuer = httpUrl().describe("The exact iss of the tokens.");
-const audience = z.string().min(1).max(1000).describe("The aud that tokens must have.");
+const issuer = httpUrl().describe("The issuer of the tokens, compared exactly with their iss claim.");
+const audience = z.string().min(1).max(1000).describe("The audience that tokens must have in their aud claim.");
 
 const jwtIssuerSchema = z.strictObject({
   issuer,
-  jwksUrl: httpUrl().optional().describe("The URL of its keys. Default: the one in its OpenID discovery document."),
+  jwksUrl: httpUrl()
+    .optional()
+    .describe("The URL of the issuer's public keys. Default: read from its OpenID discovery document."),
   audience,
   subjects: z
     .array(z.string().min(1).max(1000))
     .min(1)
-    .describe("The callers that are let in, compared exactly with sub."),
+    .describe("The admitted callers, compared exactly with the sub claim of their tokens."),
   algorithms: z
     .array(z.enum(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]))
     .min(1)
-    .default(["RS256", "ES256"]),
-  clockToleranceSeconds: integer(0, 300).default(30),
+    .default(["RS256", "ES256"])
+    .describe("The accepted signature algorithms."),
+  clockToleranceSeconds: integer(0, 300)
+    .default(30)
+    .describe("How far the clocks of the issuer and this host may differ, in seconds."),
   maxLifetimeSeconds: integer(60, 2 * 86_400)
     .default(7200)
     .describe(
-      "The longest time between iat and exp. Google's tokens live for an hour, Entra's for up to 95 minutes, those of managed identities for a day.",
+      "The longest accepted lifetime of a token (from iat to exp), in seconds. Google's tokens live for 1 hour, Entra's for up to 95 minutes, those of managed identities for 24 hours.",
     ),
 });
 export type JwtIssuerConfig = z.infer<typeof jwtIssuerSchema>;
@@ -29,37 +34,41 @@ export type JwtIssuerConfig = z.infer<typeof jwtIssuerSchema>;
 export const authenticatorSchema = z.discriminatedUnion(
   "type",
   [
-    z.strictObject({ type: z.literal("none") }).describe("Anyone who can connect; on loopback only."),
+    z.strictObject({ type: z.literal("none") }).describe("Admits everyone who can connect. Allowed on loopback only."),
     z
       .strictObject({
         type: z.literal("bearer"),
         tokens: z
           .array(secretSchema)
           .min(1)
-          .describe("Any of them lets a caller in. Use two while one is rotated. At least 20 characters each."),
+          .describe("The accepted tokens, at least 20 characters each. List two while you rotate one."),
       })
-      .describe("Tokens that both sides know."),
+      .describe("Admits callers that send one of the shared tokens."),
     z
       .strictObject({
         type: z.literal("jwt"),
         issuers: z
           .array(jwtIssuerSchema)
           .min(1)
-          .refine((issuers) => new Set(issuers.map((each) => each.issuer)).size === issuers.length, "each issuer once"),
+          .refine(
+            (issuers) => new Set(issuers.map((each) => each.issuer)).size === issuers.length,
+            "must list each issuer once",
+          )
+          .describe("The trusted issuers."),
       })
-      .describe("JSON Web Tokens of issuers that publish their keys."),
+      .describe("Admits callers by JSON Web Tokens of issuers that publish their keys."),
     z
       .strictObject({
         type: z.literal("web-identity"),
-        issuer: issuer.describe("The account's issuer, as npx sekisho federation show prints it."),
+        issuer: issuer.describe("The issuer of the callers' AWS account. `npx sekisho federation show` prints it."),
         audience,
-        roles: z.array(roleArnSchema).min(1).describe("The Verification roles that are let in."),
+        roles: z.array(roleArnSchema).min(1).describe("ARNs of the admitted roles, such as the Verification zone's."),
       })
-      .describe("Tokens that AWS STS issues to a role, for callers with the authorizer web-identity."),
+      .describe("Admits AWS roles by tokens of AWS STS, which callers with the authorizer web-identity send."),
     z
       .strictObject({ type: z.literal("platform") })
       .describe(
-        "Every caller that the platform lets through. Only behind a platform that authenticates callers, such as Cloud Run with IAM.",
+        "Admits every request. Use it only behind a platform that authenticates callers, such as Cloud Run with IAM.",
       ),
   ],
   oneOf("none", "bearer", "jwt", "web-identity", "platform"),

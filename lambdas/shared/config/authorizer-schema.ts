@@ -1,68 +1,74 @@
-/** How calls to a destination prove who makes them, for the transports over HTTP. */
+/** The authorizers of a destination: how calls over HTTP prove who makes them. */
 import * as z from "zod";
 import { httpUrl, integer, oneOf, regionSchema, roleArnSchema, type SecretReference, secretSchema } from "./values.ts";
 
 const stsRegion = {
   region: regionSchema
     .optional()
-    .describe("The region of the AWS STS that issues the token. Default: the Verification zone's."),
+    .describe("The region of the AWS STS endpoint that issues the token. Default: the Verification zone's region."),
 };
 const audience = z.string().min(1).max(1000);
 
 /** RFC 6749, section 3.3. */
 const scope = z
   .string()
-  .regex(/^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/, "scopes, one blank between two");
+  .regex(/^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/, "must be scopes separated by single spaces");
 
 export const authorizerSchema = z.discriminatedUnion(
   "type",
   [
-    z.strictObject({ type: z.literal("none") }).describe("No credentials. For loopback only."),
-    z.strictObject({ type: z.literal("bearer"), token: secretSchema }),
+    z.strictObject({ type: z.literal("none") }).describe("Sends no credentials. Allowed on loopback only."),
+    z
+      .strictObject({ type: z.literal("bearer"), token: secretSchema })
+      .describe("Sends a shared token in the Authorization header."),
     z
       .strictObject({
         type: z.literal("sigv4"),
-        service: z.string().min(1).describe("The signing name, such as lambda or execute-api."),
-        region: z.string().min(1),
+        service: z.string().min(1).describe("The signing name of the service, such as lambda or execute-api."),
+        region: z.string().min(1).describe("The region in the signature, which must be that of the service."),
         functionArn: z
           .string()
           .regex(
             /^arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:function:[\w-]{1,64}(:[\w-]{1,128})?$/,
-            "the ARN of a function, or of an alias of one",
+            "must be the ARN of a function or of an alias",
           )
           .optional()
           .describe(
-            "The function behind a Function URL, which a stage may then invoke. Needed there for the service lambda without an assumeRoleArn.",
+            "The function behind the Function URL. A stage needs it to get the permission to invoke the function, unless it assumes a role.",
           ),
-        assumeRoleArn: roleArnSchema.optional().describe("Sign as this role, which must trust the Verification role."),
+        assumeRoleArn: roleArnSchema
+          .optional()
+          .describe(
+            "The role that signs. It must trust the Verification zone's role. Default: the Verification zone's role signs.",
+          ),
         externalId: z
           .string()
-          .regex(/^[\w+=,.@:/-]{2,1224}$/, "an external id of AWS STS")
+          .regex(/^[\w+=,.@:/-]{2,1224}$/, "must be an external id of AWS STS")
           .optional()
           .describe("The external id that the role's trust policy requires."),
       })
       .refine(({ assumeRoleArn, externalId }) => externalId === undefined || assumeRoleArn !== undefined, {
         path: ["externalId"],
-        message: "is for an assumeRoleArn",
+        message: "has no effect without assumeRoleArn; add that or remove externalId",
       })
       .refine(({ functionArn, service }) => functionArn === undefined || service === "lambda", {
         path: ["functionArn"],
-        message: "is for the service lambda",
+        message: 'is for the service "lambda" only; remove it or change the service',
       })
       .refine(({ functionArn, region }) => functionArn === undefined || functionArn.split(":")[3] === region, {
         path: ["functionArn"],
-        message: "is in another region than the one that is signed for",
+        message: "is in another region than authorizer.region; make them equal",
       })
-      .describe("AWS Signature Version 4."),
+      .describe("Signs requests with AWS Signature Version 4. Stores no secret."),
     z
       .strictObject({
         type: z.literal("web-identity"),
-        audience: audience.describe("The aud that the other side expects."),
-        signingAlgorithm: z.enum(["RS256", "ES384"]).default("RS256"),
-        durationSeconds: integer(60, 3600).default(300),
+        audience: audience.describe("The audience (aud claim) that the peer expects."),
+        signingAlgorithm: z.enum(["RS256", "ES384"]).default("RS256").describe("The signature algorithm of the token."),
+        durationSeconds: integer(60, 3600).default(300).describe("The lifetime of the token, in seconds."),
         ...stsRegion,
       })
-      .describe("A token that AWS STS issues (GetWebIdentityToken). No secret is stored."),
+      .describe("Sends a token that AWS STS issues (GetWebIdentityToken). Stores no secret."),
     z
       .strictObject({
         type: z.literal("google"),
@@ -70,60 +76,64 @@ export const authorizerSchema = z.discriminatedUnion(
           .string()
           .regex(
             /^projects\/\d+\/locations\/global\/workloadIdentityPools\/[a-z0-9-]{4,32}\/providers\/[a-z0-9-]{4,32}$/,
-            "projects/NUMBER/locations/global/workloadIdentityPools/POOL/providers/PROVIDER",
-          ),
+            "must be projects/NUMBER/locations/global/workloadIdentityPools/POOL/providers/PROVIDER",
+          )
+          .describe("The provider that trusts the AWS account."),
         serviceAccount: z
           .string()
-          .regex(/^[a-z0-9.-]+@[a-z0-9.:-]+\.gserviceaccount\.com$/, "a service account's e-mail address"),
+          .regex(/^[a-z0-9.-]+@[a-z0-9.:-]+\.gserviceaccount\.com$/, "must be the e-mail address of a service account")
+          .describe("The service account in whose name the peer is called."),
         audience: audience
           .optional()
-          .describe("The aud of the ID token. Default: the url's origin, as Cloud Run expects it."),
+          .describe(
+            "The audience of the ID token. Default: the origin of the destination's URL, as Cloud Run expects.",
+          ),
         tokenAudience: audience
           .optional()
-          .describe("The aud of the token of AWS. Default: https://iam.googleapis.com/PROVIDER, as Google expects it."),
+          .describe("The audience of the AWS token. Default: https://iam.googleapis.com/PROVIDER, as Google expects."),
         ...stsRegion,
       })
-      .describe("Workload identity federation: a token of AWS STS becomes an ID token of Google. No secret is stored."),
+      .describe("Exchanges a token of AWS STS for a Google ID token (workload identity federation). Stores no secret."),
     z
       .strictObject({
         type: z.literal("azure"),
-        tenantId: z.uuid("the id of the tenant, a UUID"),
-        clientId: z.uuid("the id of the app registration or managed identity, a UUID"),
-        scope: scope.describe("The scope, such as api://APPLICATION/.default."),
-        tokenAudience: audience.default("api://AzureADTokenExchange").describe("The aud of the token of AWS."),
+        tenantId: z.uuid("must be the UUID of the tenant").describe("The id of the Entra tenant."),
+        clientId: z
+          .uuid("must be the UUID of the app registration or managed identity")
+          .describe("The id of the app registration or managed identity that trusts the AWS account."),
+        scope: scope.describe("The scope of the token, such as api://APPLICATION/.default."),
+        tokenAudience: audience.default("api://AzureADTokenExchange").describe("The audience of the AWS token."),
         ...stsRegion,
       })
-      .describe("Federated credentials: a token of AWS STS becomes a token of Entra ID. No secret is stored."),
+      .describe("Exchanges a token of AWS STS for a token of Entra ID (federated credentials). Stores no secret."),
     z
       .strictObject({
         type: z.literal("oauth-client-credentials"),
-        tokenUrl: httpUrl(),
-        clientId: z.string().min(1).max(1000),
+        tokenUrl: httpUrl().describe("The token endpoint of the OAuth 2 server."),
+        clientId: z.string().min(1).max(1000).describe("The client id."),
         clientSecret: secretSchema,
-        scope: scope.optional(),
-        audience: audience.optional().describe("If the issuer requires one."),
+        scope: scope.optional().describe("The scopes of the token, separated by spaces. Default: none are requested."),
+        audience: audience
+          .optional()
+          .describe("The audience of the token, for servers that require one. Default: none."),
         clientAuthentication: z
           .enum(["basic", "post"])
           .default("basic")
-          .describe("How the client shows its secret: in the header Authorization, or in the form."),
+          .describe("How the client secret is sent: in the Authorization header (basic) or in the form (post)."),
       })
-      .describe("OAuth 2: the grant client_credentials."),
+      .describe("Sends a token of an OAuth 2 server (client credentials grant)."),
     z
       .strictObject({
         type: z.literal("mtls"),
-        certificate: secretSchema.describe("PEM, with the chain below it."),
-        key: secretSchema.describe("PEM, not encrypted."),
-        ca: secretSchema
-          .optional()
-          .describe("PEM. The authority that issued the server's certificate, if it is not a public one."),
+        certificate: secretSchema.describe("The client certificate followed by its chain, as PEM."),
+        key: secretSchema.describe("The private key of the certificate, as unencrypted PEM."),
+        ca: secretSchema.optional().describe("The CA of the server's certificate, as PEM. Default: the public CAs."),
       })
-      .describe("A client certificate."),
+      .describe("Presents a client certificate (mutual TLS)."),
   ],
   oneOf("none", "bearer", "sigv4", "web-identity", "google", "azure", "oauth-client-credentials", "mtls"),
 );
 export type AuthorizerConfig = z.infer<typeof authorizerSchema>;
-
-// The secrets of an authorizer, for code that must permit, request or check them.
 
 export type AuthorizerSecretUse = "token" | "client secret" | "certificate" | "private key" | "CA certificate";
 
@@ -148,8 +158,7 @@ export function listAuthorizerSecrets(authorizer: AuthorizerConfig): AuthorizerS
   }
 }
 
-// The token that an authorizer requests from AWS STS. Calls and permissions must agree on it.
-
+/** The token that an authorizer requests from AWS STS. The calls and the permission of a stage must agree on it. */
 export type WebIdentityRequest = {
   audience: string;
   signingAlgorithm: "RS256" | "ES384";

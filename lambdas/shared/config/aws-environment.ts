@@ -1,11 +1,11 @@
-/** Reads what an entry finds on AWS: its environment, and the configuration that the deploy wrote beside it. */
+/** Reads the environment of an entry on AWS, and the configuration file that the deploy wrote beside it. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AwsCredentials, AwsDependencies } from "../aws/credentials.ts";
 import { errorKind } from "../telemetry/error-kind.ts";
 
-/** For Lambda, whose credentials are in the environment and last as long as the process. Throws if one is missing. */
+/** For Lambda, whose credentials are in the environment and stay valid as long as the process lives. Throws if a variable is missing. */
 export function readAwsEnvironment(variables: NodeJS.ProcessEnv = process.env): AwsDependencies {
   const credentials: AwsCredentials = {
     accessKeyId: requireVariable(variables, "AWS_ACCESS_KEY_ID"),
@@ -16,15 +16,74 @@ export function readAwsEnvironment(variables: NodeJS.ProcessEnv = process.env): 
   return { region, credentials: async () => credentials, endpointOf: createEndpointResolver({ region, variables }) };
 }
 
-/** `AWS_ENDPOINT_URL` takes precedence over the region's endpoints, as with the SDKs. */
+/** The DNS suffixes of AWS's partitions, by the beginning of their regions. All other regions have `amazonaws.com`. */
+const dnsSuffixes: readonly (readonly [prefix: string, suffix: string])[] = [
+  ["cn-", "amazonaws.com.cn"],
+  ["eusc-", "amazonaws.eu"],
+  ["us-iso-", "c2s.ic.gov"],
+  ["us-isob-", "sc2s.sgov.gov"],
+  ["eu-isoe-", "cloud.adc-e.uk"],
+  ["us-isof-", "csp.hci.ic.gov"],
+];
+
+/**
+ * Returns the region's endpoints, as the SDK finds them. `AWS_ENDPOINT_URL_SQS` and the like take precedence over `AWS_ENDPOINT_URL`, and
+ * both over AWS's own endpoints. `AWS_USE_FIPS_ENDPOINT` selects those with cryptography by FIPS 140. The result throws if a variable is
+ * not a URL.
+ */
 export function createEndpointResolver(options: {
   region: string;
   variables?: NodeJS.ProcessEnv;
 }): AwsDependencies["endpointOf"] {
   const { region, variables = process.env } = options;
-  const domain = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
-  return (service) => new URL(variables.AWS_ENDPOINT_URL || `https://${service}.${region}.${domain}/`);
+  const [, suffix = "amazonaws.com"] = dnsSuffixes.find(([prefix]) => region.startsWith(prefix)) ?? [];
+  const isFips = variables.AWS_USE_FIPS_ENDPOINT === "true";
+  const isOverridden = variables.AWS_IGNORE_CONFIGURED_ENDPOINT_URLS !== "true";
+  return (service) => {
+    const own = `AWS_ENDPOINT_URL_${service === "secretsmanager" ? "SECRETS_MANAGER" : service.toUpperCase()}`;
+    const name = [own, "AWS_ENDPOINT_URL"].find((each) => isOverridden && variables[each]);
+    if (name !== undefined) return parseEndpoint(name, variables[name] ?? "");
+    // In the partition for the US government, only some services have a second endpoint for that.
+    const hasFipsName = isFips && (!region.startsWith("us-gov-") || service === "secretsmanager");
+    return new URL(`https://${service}${hasFipsName ? "-fips" : ""}.${region}.${suffix}/`);
+  };
 }
+
+function parseEndpoint(name: string, text: string): URL {
+  const url = URL.parse(text.endsWith("/") ? text : `${text}/`);
+  if (url === null) throw new Error(`The environment variable ${name} is not a URL.`);
+  return url;
+}
+
+/** The same for another region. */
+export function inRegion({ aws, region }: { aws: AwsDependencies; region: string }): AwsDependencies {
+  return region === aws.region ? aws : { ...aws, region, endpointOf: createEndpointResolver({ region }) };
+}
+
+/**
+ * Returns the headers by which AWS connects a call with the invocation that makes it, as the SDK does. Without them Lambda does not notice
+ * a loop of functions. The runtime sets the variable for each invocation; where invocations share a process, its store has the value.
+ */
+export function readTraceHeaders(variables: NodeJS.ProcessEnv = process.env): Record<string, string> {
+  const { awslambda } = globalThis as { awslambda?: { InvokeStore?: InvokeStore } };
+  const store = awslambda?.InvokeStore;
+  const traceId = store?.getXRayTraceId?.() ?? variables._X_AMZN_TRACE_ID;
+  const traceparent = store?.getTraceparent?.();
+  const tracestate = store?.getTracestate?.();
+  const baggage = store?.getBaggage?.();
+  return {
+    ...(variables.AWS_LAMBDA_FUNCTION_NAME && traceId && { "x-amzn-trace-id": traceId }),
+    ...(traceparent && { traceparent, ...(tracestate && { tracestate }), ...(baggage && { baggage }) }),
+  };
+}
+
+/** The values of the current invocation, as the package `@aws/lambda-invoke-store` has them, which the runtime loads. */
+type InvokeStore = {
+  getXRayTraceId?(): string | undefined;
+  getTraceparent?(): string | undefined;
+  getTracestate?(): string | undefined;
+  getBaggage?(): string | undefined;
+};
 
 /** Throws an error that names the missing variable. */
 export function requireVariable(variables: NodeJS.ProcessEnv, name: string): string {

@@ -2,7 +2,8 @@
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { isOwnExecution, listAddresses, resolveAuthorizerConfig } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
-import { type AgentConfig, type Config, configFields } from "./schema.ts";
+import type { AgentConfig } from "./execution-schema.ts";
+import { type Config, configFields } from "./schema.ts";
 import { isLocalOnly, longestTaskMs, maxLambdaTaskMs } from "./stage-config.ts";
 
 /** `path` is the field to change, and `message` says how. */
@@ -28,15 +29,19 @@ function routeProblems({ routes, destinations }: Config): Problem[] {
   return routes.flatMap(({ team, channel, word, destination: names }, index) => {
     const problems: Problem[] = [];
     if ((team ?? channel ?? word) === undefined && index < routes.length - 1) {
-      const message = "only the last route may be without team, channel and word: behind it, none is ever reached";
+      const message =
+        "matches every message, so the routes after it have no effect; move it to the end, or add team, channel or word";
       problems.push({ path: ["routes", index], message });
     }
     const path = ["routes", index, "destination"];
     for (const name of names.filter((each) => !Object.hasOwn(destinations, each))) {
-      problems.push({ path, message: `there is no destination "${name}"; known: ${known}` });
+      problems.push({
+        path,
+        message: `there is no destination "${name}"; add it to destinations, or choose from: ${known}`,
+      });
     }
     for (const name of names.filter((each, index) => names.indexOf(each) < index)) {
-      problems.push({ path, message: `"${name}" is there more than once; keep one` });
+      problems.push({ path, message: `"${name}" appears more than once; keep one` });
     }
     return problems;
   });
@@ -47,11 +52,11 @@ function destinationProblems({ destinations }: Config): Problem[] {
     const type = resolveAuthorizerConfig(destination)?.type;
     const path = ["destinations", name];
     if (type === "mtls") {
-      const message = "a client certificate needs an https address";
+      const message = "must be an https URL, because the authorizer is a client certificate (mtls)";
       return fieldsWithoutTls(destination).map((field) => ({ path: [...path, field], message }));
     }
     if (type !== "none" || !listAddresses(destination).some(({ address }) => isElsewhere(address))) return [];
-    const message = '"none" is refused for anything but loopback; name another authorizer';
+    const message = 'must not be "none" for an address beyond loopback; choose another authorizer';
     return [{ path: [...path, "authorizer"], message }];
   });
 }
@@ -63,13 +68,13 @@ function fieldsWithoutTls(destination: Destination): string[] {
   return without.map(({ field }) => field);
 }
 
-/** An invalid URL is reported elsewhere. */
+/** False for an invalid URL, which the schema reports. */
 function isElsewhere(address: string): boolean {
   const hostname = URL.parse(address)?.hostname;
   return hostname !== undefined && !isLoopbackHost(hostname);
 }
 
-/** If a call times out before the host answers `accepted`, the fate of a longer task is unknown. */
+/** If a call times out before the host answers `accepted`, nobody knows whether the task was stored. */
 function budgetProblems({ destinations, execution: { syncBudgetMs }, limits: { callTimeoutMs } }: Config): Problem[] {
   if (syncBudgetMs < callTimeoutMs * 0.9 || !Object.values(destinations).some(isLocalHost)) return [];
   const most = Math.ceil(callTimeoutMs * 0.9) - 1;
@@ -80,12 +85,12 @@ function budgetProblems({ destinations, execution: { syncBudgetMs }, limits: { c
 function longPollProblems({ destinations, limits: { callTimeoutMs } }: Config): Problem[] {
   return Object.entries(destinations).flatMap(([name, { longPollMs }]) => {
     if (longPollMs < callTimeoutMs * 0.9) return [];
-    const message = `must be less than 0.9 times limits.callTimeoutMs (${callTimeoutMs}), so that the answer comes before the call ends`;
+    const message = `must be less than 0.9 times limits.callTimeoutMs (${callTimeoutMs}), so that the answer comes before the call ends; lower it, or raise limits.callTimeoutMs`;
     return [{ path: ["destinations", name, "longPollMs"], message }];
   });
 }
 
-/** Only destinations of routes are checked. Others may be kept for use without the authenticator. */
+/** Checks only destinations that a route uses. Others may be kept for a time without the authenticator. */
 function tokenProblems({ routes, destinations, execution }: Config): Problem[] {
   const { type } = execution.authenticator;
   if (type === "none" || type === "platform") return [];
@@ -96,7 +101,7 @@ function tokenProblems({ routes, destinations, execution }: Config): Problem[] {
   if (without.length === 0) return [];
   const named = without.map(([name]) => `destinations.${name}`).join(", ");
   const fitting = type === "bearer" ? "a bearer authorizer" : "an authorizer that sends its tokens";
-  const message = `"${type}" refuses what comes from ${named}, which sends no token to the local host; give it transport "https" with ${fitting}, or take it out of the routes`;
+  const message = `"${type}" would refuse every task of ${named}, which sends no token to the local host; use transport "https" with ${fitting} there, or remove it from the routes`;
   return [{ path: ["execution", "authenticator"], message }];
 }
 
@@ -104,7 +109,7 @@ function sendsToken(destination: Destination): boolean {
   return !["none", "sigv4", "mtls"].includes(resolveAuthorizerConfig(destination)?.type ?? "none");
 }
 
-/** True if the Execution host of the `execution` section answers. */
+/** True if the destination is the Execution host that the section `execution` configures. */
 function isLocalHost(destination: Destination): boolean {
   return destination.transport === "in-process" || isOwnExecution(destination);
 }
@@ -126,34 +131,35 @@ function stageProblems(config: Config): Problem[] {
 function limitProblems({ limits: { leaseMs, maxReceiveCount } }: Config): Problem[] {
   const problems: Problem[] = [];
   if (leaseMs > maxLeaseMs) {
-    const message = `at most ${maxLeaseMs} where there are stages: Lambda ends a worker after 15 minutes`;
+    const message = `must be at most ${maxLeaseMs} if there are stages, because Lambda ends a worker after 15 minutes`;
     problems.push({ path: ["limits", "leaseMs"], message });
   }
   if (maxReceiveCount < 2) {
-    const message = "at least 2 where there are stages: a worker that ends in the middle must not cost a task";
+    const message = "must be at least 2 if there are stages, so that a task survives a worker that ends in the middle";
     problems.push({ path: ["limits", "maxReceiveCount"], message });
   }
   return problems;
 }
 
-/** A stage's policy permits only what a destination names, but not every address identifies the resource behind it. */
+/** A stage's policy names the resource behind a signed address. Some addresses do not identify it. */
 function signingProblems(name: string, destination: Destination): Problem[] {
   const authorizer = resolveAuthorizerConfig(destination);
   if (authorizer?.type !== "sigv4" || isOwnExecution(destination)) return [];
   const { service, region, assumeRoleArn, functionArn } = authorizer;
-  // The other account decides what that role may do.
+  // The permissions of that role are managed in its own account.
   if (assumeRoleArn !== undefined) return [];
   if (service === "lambda") {
     const message =
-      "is missing: the host of a Function URL does not say which function a stage must be permitted to invoke";
+      "is missing; set it, because the address of a Function URL does not show which function the stage must be allowed to invoke";
     return functionArn === undefined ? [{ path: ["destinations", name, "authorizer", "functionArn"], message }] : [];
   }
   if (service !== "execute-api") {
-    const message = `no permission can be given for it; a stage signs for "lambda" and "execute-api" only`;
+    const message =
+      'must be "lambda" or "execute-api" if there are stages, because a stage gets permissions for these only';
     return [{ path: ["destinations", name, "authorizer", "service"], message }];
   }
   const domain = `execute-api.${region}.amazonaws.com`;
-  const message = `no permission can be given for it; name the API's own host, ID.${domain}`;
+  const message = `must have the API's own host, ID.${domain}, because a stage's permission needs the id of the API`;
   return listAddresses(destination).flatMap(({ field, address }) => {
     const [id = "", ...rest] = URL.parse(address)?.hostname.split(".") ?? [];
     if (/^[a-z0-9]+$/.test(id) && [domain, `${domain}.cn`].includes(rest.join("."))) return [];
@@ -165,20 +171,20 @@ function agentProblems(agent: AgentConfig, stageName: string): Problem[] {
   if (typeof agent === "string") return [];
   if (agent.type === "openai-compatible") {
     if (!isLoopbackHost(URL.parse(agent.baseUrl)?.hostname ?? "")) return [];
-    const message = `a loopback address reaches nothing on AWS (stage ${stageName}); name an address that the stage can reach`;
+    const message = `must be an address that the stage ${stageName} can reach; a loopback address reaches nothing on AWS`;
     return [{ path: ["execution", "agent", "baseUrl"], message }];
   }
   if (!/^arn:.*:application-inference-profile\//.test(agent.modelId)) return [];
-  const message = `what an application inference profile stands for cannot be told from its ARN (stage ${stageName}); name the model or a system inference profile`;
+  const message = `must not be an application inference profile in stage ${stageName}, because its ARN does not show the model for the permission; name the model or a system inference profile`;
   return [{ path: ["execution", "agent", "modelId"], message }];
 }
 
-/** No session, however new, could accept a longer task. */
+/** Even a new session could not accept a longer task. */
 function lifetimeProblems({ stages, destinations, execution }: Config, name: string): Problem[] {
   const stage = stages[name]?.execution;
   if (stage?.kind !== "agentcore") return [];
   const mostMs = longestTaskMs(1000 * stage.maxLifetimeSeconds);
-  const message = `at most ${mostMs} where a stage's sessions live for ${stage.maxLifetimeSeconds} s (maxLifetimeSeconds), as those of ${name} do; two minutes are for their start and end`;
+  const message = `must be at most ${mostMs} for the stage ${name}: its maxLifetimeSeconds (${stage.maxLifetimeSeconds}) minus two minutes for the start and end of a session`;
   const tooLong = Object.entries(destinations).filter(
     ([, destination]) => isOwnExecution(destination) && !isLocalOnly(destination) && destination.deadlineMs > mostMs,
   );
@@ -193,11 +199,11 @@ function kindProblems(config: Config, name: string): Problem[] {
   const kind = config.stages[name]?.execution.kind;
   const problems: Problem[] = lifetimeProblems(config, name);
   if (kind === "lambda" && (execution.maxTaskMs ?? 0) > maxLambdaTaskMs) {
-    const message = `at most ${maxLambdaTaskMs} (14 minutes) where a stage executes on lambda, as ${name} does; agentcore goes further`;
+    const message = `must be at most ${maxLambdaTaskMs} (14 minutes) for the stage ${name}, whose kind is lambda; agentcore allows more`;
     problems.push({ path: ["execution", "maxTaskMs"], message });
   }
   if (kind !== "lambda" && config.stages[name]?.scale.agentConcurrency !== undefined) {
-    const message = `only where a stage executes on lambda; ${name} executes on ${kind}`;
+    const message = `is for the kind lambda only, but the kind of ${name} is ${kind}; remove it`;
     problems.push({ path: ["stages", name, "scale", "agentConcurrency"], message });
   }
   if (kind !== "external") problems.push(...agentProblems(execution.agent, name));
@@ -207,15 +213,16 @@ function kindProblems(config: Config, name: string): Problem[] {
     if (destination === undefined) continue;
     const path = ["routes", index, "destination"];
     if (destination.transport === "in-process") {
-      problems.push({ path, message: `"${routed}" is in-process, which cannot be on AWS (stage ${name})` });
+      const message = `"${routed}" has the transport in-process, which the stage ${name} cannot use; choose another destination`;
+      problems.push({ path, message });
     } else if (isLocalOnly(destination)) {
-      const message = `"${routed}" has no card, which only the local run can do without (stage ${name}); name the agent's card`;
+      const message = `"${routed}" has no card, which the stage ${name} needs; set destinations.${routed}.card`;
       problems.push({ path, message });
     } else if (kind === "external" && isOwnExecution(destination)) {
-      const message = `"${routed}" has no url, and stage ${name} deploys no Execution zone (its kind is external)`;
+      const message = `"${routed}" has no url, and the stage ${name} deploys no Execution zone (its kind is external); set destinations.${routed}.url`;
       problems.push({ path, message });
     } else if (kind === "lambda" && isOwnExecution(destination) && destination.forwardBotToken) {
-      const message = "not where a stage executes on lambda: there the task waits in a queue, which carries no secret";
+      const message = `must be false for the stage ${name}, whose kind is lambda: tasks wait in a queue there, which must not hold secrets`;
       problems.push({ path: ["destinations", routed, "forwardBotToken"], message });
     }
   }

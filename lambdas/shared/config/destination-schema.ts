@@ -8,43 +8,55 @@ const anyDestination = {
   deadlineMs: integer(1000, 8 * 3600_000)
     .default(4 * 3600_000)
     .describe(
-      "The longest that a task may take, from its turn in its thread on. On AgentCore, a session takes only tasks that fit into the rest of its life.",
+      "The longest time for a task, in milliseconds. It starts when the task is first in its thread. On AgentCore, a session accepts only tasks that fit into its remaining lifetime.",
     ),
   concurrency: z
     .enum(["thread", "parallel"])
     .default("thread")
-    .describe("thread: runs the tasks of one thread one at a time, in the order of their messages."),
+    .describe(
+      "thread: runs the tasks of one thread one at a time, in the order of their messages. parallel: runs all at once.",
+    ),
   longPollMs: integer(0, 25_000)
     .default(0)
-    .describe("How long a poll may wait at the peer for news. Both sides may have to pay for the time."),
+    .describe(
+      "How long a poll waits at the peer for a change, in milliseconds. Both sides may be billed for this time. 0: polls return at once.",
+    ),
   sendsAtOnce: integer(1, 1000)
     .optional()
     .describe(
-      "Tasks that one process sends there at once, and a quarter as many polls. Default: limits.sendsPerDestination.",
+      "How many tasks one process sends to this destination at once, and a quarter as many polls. Default: limits.sendsPerDestination.",
     ),
-  dialect: dialectSchema.default("zone").describe("The dialect of the error numbers that the peer sends."),
+  dialect: dialectSchema.default("zone").describe("The dialect of the peer's error codes."),
   idempotent: z
     .boolean()
-    .describe(
-      "True if the peer deduplicates by request id. Otherwise, a send whose outcome is unknown is not repeated.",
-    ),
-  forwardBotToken: z.boolean().default(false).describe("Also send the Slack bot token. Only for agents that need it."),
-  maxResponseBytes: integer(1024).default(1024 * 1024),
+    .describe("The peer deduplicates tasks by request id. If false, a send whose outcome is unknown is not repeated."),
+  forwardBotToken: z
+    .boolean()
+    .default(false)
+    .describe("Sends the Slack bot token with each task. Only for agents that need it."),
+  maxResponseBytes: integer(1024)
+    .default(1024 * 1024)
+    .describe("The largest response that is read, in bytes."),
   questions: z
     .strictObject({
       answerBy: z
         .union(
-          [z.enum(["asker", "anyone"]), z.strictObject({ group: z.string().regex(/^[A-Z0-9]{1,64}$/, "a Slack id") })],
-          '"asker", "anyone" (who may ask there), or { "group": "S…" }',
+          [
+            z.enum(["asker", "anyone"]),
+            z.strictObject({ group: z.string().regex(/^[A-Z0-9]{1,64}$/, "must be a Slack id") }),
+          ],
+          'must be "asker", "anyone" or { "group": "S…" }',
         )
         .default("asker")
-        .describe("Who may answer the agent's questions."),
+        .describe(
+          "Who may answer: the person who asked for the task (asker), everyone who may use the bot there (anyone), or a user group of Slack.",
+        ),
       expireAfterMs: integer(1000, 24 * 3600_000)
         .default(8 * 3600_000)
-        .describe("The longest that a question stays open."),
+        .describe("How long a question stays open, in milliseconds."),
     })
     .prefault({})
-    .describe("Questions and approvals that the agent asks for."),
+    .describe("Questions and approval requests of the agent."),
 };
 
 export const destinationSchema = z.discriminatedUnion("transport", [
@@ -54,73 +66,84 @@ export const destinationSchema = z.discriminatedUnion("transport", [
       ...anyDestination,
       idempotent: anyDestination.idempotent.default(true),
     })
-    .describe("The Execution host of the same process, called as a function. For the local run."),
+    .describe("Calls the Execution host in the same process. For one machine only."),
   z
     .strictObject({
       transport: z.literal("https"),
       ...anyDestination,
-      url: httpUrl().optional().describe("Default: the Execution host of the local run."),
+      url: httpUrl().optional().describe("The URL of the peer. Default: the Execution zone of this configuration."),
       authorizer: authorizerSchema.default({ type: "none" }),
-      idempotent: anyDestination.idempotent.optional().describe("Default: true without a url, false with one."),
+      idempotent: anyDestination.idempotent
+        .optional()
+        .describe(
+          "The peer deduplicates tasks by request id. If false, a send whose outcome is unknown is not repeated. Default: true without url, false with url.",
+        ),
     })
     .transform((destination) => ({
       ...destination,
       idempotent: destination.idempotent ?? destination.url === undefined,
     }))
-    .describe("Plain HTTPS (http only on loopback)."),
+    .describe("Sends JSON-RPC over HTTPS (http on loopback only)."),
   z
     .strictObject({
       transport: z.literal("a2a"),
       ...anyDestination,
-      card: httpUrl().optional().describe("The agent card's address. Default: the Execution host of the local run."),
-      url: httpUrl().optional().describe("Replaces the address that the card names."),
+      card: httpUrl()
+        .optional()
+        .describe(
+          "The URL of the agent card. Default: the Execution host on the same machine, which a stage does not have.",
+        ),
+      url: httpUrl().optional().describe("The URL of the agent. Default: the one in its card."),
       version: z
         .enum(["highest", "1.0", "0.3"])
         .default("highest")
-        .describe("The A2A version. highest: the highest that the card and Sekisho share."),
+        .describe("The version of A2A. highest: the highest one that both the card and Sekisho support."),
       authorizer: authorizerSchema.default({ type: "none" }),
-      dialect: dialectSchema.default("a2a").describe("The dialect of the error numbers that the peer sends."),
-      idempotent: anyDestination.idempotent.optional().describe("Default: true without a card, false with one."),
-      longPollMs: z.literal(0, "A2A has no place for it").default(0),
-      forwardBotToken: z.literal(false, "A2A has no place for it").default(false),
+      dialect: dialectSchema.default("a2a").describe("The dialect of the peer's error codes."),
+      idempotent: anyDestination.idempotent
+        .optional()
+        .describe(
+          "The peer deduplicates messages by message id. If false, a send whose outcome is unknown is not repeated. Default: true without card, false with card.",
+        ),
+      longPollMs: z
+        .literal(0, "must be 0, because A2A has no long polls")
+        .default(0)
+        .describe("A2A has no long polls."),
+      forwardBotToken: z
+        .literal(false, "must be false, because A2A cannot carry the bot token")
+        .default(false)
+        .describe("A2A cannot carry the bot token."),
     })
     .refine(({ card, url }) => url === undefined || card !== undefined, {
       path: ["card"],
-      message: "is missing: url stands in place of the address that a card names",
+      message: "is missing; set it, because url only replaces the address in the card",
     })
     .transform((destination) => ({
       ...destination,
       idempotent: destination.idempotent ?? destination.card === undefined,
     }))
-    .describe("An agent that speaks A2A (JSON-RPC over HTTPS; http only on loopback)."),
+    .describe("Calls an A2A agent with JSON-RPC over HTTPS (http on loopback only)."),
   z
     .strictObject({
       transport: z.literal("agentcore"),
       ...anyDestination,
       runtimeArn: z
         .string()
-        .regex(/^arn:aws[a-z-]*:bedrock-agentcore:[a-z0-9-]+:\d{12}:runtime\/[A-Za-z0-9_-]+$/, "the ARN of a runtime"),
-      qualifier: z.string().min(1).max(48).default("DEFAULT").describe("The runtime's endpoint."),
-      endpoint: httpUrl().optional().describe("Replaces the region's own address."),
-      stopAfterResult: z.boolean().default(false).describe("A session per task, stopped when the task is over."),
+        .regex(
+          /^arn:aws[a-z-]*:bedrock-agentcore:[a-z0-9-]+:\d{12}:runtime\/[A-Za-z0-9_-]+$/,
+          "must be the ARN of an AgentCore runtime",
+        )
+        .describe("The ARN of the runtime."),
+      qualifier: z.string().min(1).max(48).default("DEFAULT").describe("The name of the runtime's endpoint."),
+      endpoint: httpUrl().optional().describe("The URL of the AgentCore API. Default: that of the runtime's region."),
+      stopAfterResult: z
+        .boolean()
+        .default(false)
+        .describe(
+          "Uses one session per task and stops it after the task, instead of one session per thread that stays warm.",
+        ),
       idempotent: anyDestination.idempotent.default(true),
     })
-    .describe("InvokeAgentRuntime of Bedrock AgentCore."),
+    .describe("Calls a Bedrock AgentCore runtime (InvokeAgentRuntime)."),
 ]);
 export type Destination = z.infer<typeof destinationSchema>;
-
-// Further paths of the Execution host, each with its own error dialect.
-
-/** The paths that the host always serves. A path below `/.well-known` cannot be configured either. */
-const servedPaths = ["/", "/a2a", "/invocations", "/ping", "/healthz", "/openrpc.json", "/metrics"];
-
-const pathSchema = z
-  .string()
-  .max(256)
-  .regex(
-    /^(\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$|^\/$/,
-    'a path such as "/vapora": letters, digits and . _ ~ - after each slash, none at the end',
-  )
-  .refine((path) => !servedPaths.includes(path), "the host serves this path already; choose another");
-
-export const dialectPathsSchema = z.record(pathSchema, dialectSchema);

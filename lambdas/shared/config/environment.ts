@@ -1,12 +1,12 @@
 /** Reads ports, the log level and other settings from the environment. Reports all problems at once. */
 import * as z from "zod";
-import { ConfigError } from "./load.ts";
+import { ConfigError } from "./config-error.ts";
 
 export const portSchema = z
   .string()
-  .regex(/^\d{1,5}$/, "a port number")
+  .regex(/^\d{1,5}$/, "must be a port number")
   .transform(Number)
-  .refine((port) => port <= 65_535, "a port number up to 65535");
+  .refine((port) => port <= 65_535, "must be a port number up to 65535");
 
 /** For every entry that writes log lines. */
 export const logVariables = {
@@ -14,7 +14,7 @@ export const logVariables = {
   SEKISHO_LOG_DEBUG_RATIO: z
     .string()
     .transform(Number)
-    .refine((ratio) => ratio >= 0 && ratio <= 1, "a number from 0 to 1")
+    .refine((ratio) => ratio >= 0 && ratio <= 1, "must be a number from 0 to 1")
     .optional(),
 };
 
@@ -41,7 +41,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env) {
     debugRatio: data.SEKISHO_LOG_DEBUG_RATIO,
     /** True if the local run shows what an agent threw, for the agent's developer. */
     showAgentErrors: data.SEKISHO_SHOW_AGENT_ERRORS === "1",
-    /** Found like the AWS tools find it. */
+    /** From the same variables as the AWS command line. */
     awsRegion: data.AWS_REGION ?? data.AWS_DEFAULT_REGION,
   };
 }
@@ -55,8 +55,7 @@ export function parseVariables<T extends z.ZodType>(schema: T, variables: NodeJS
   throw new ConfigError("The environment", problems);
 }
 
-// The input of the app that the CDK command line runs: the context of `-c NAME=VALUE`, and the output directory.
-
+/** Reads what the CDK command line passes to its app: the context of `-c NAME=VALUE`, and the output directory. */
 export function readCdkEnvironment(variables: NodeJS.ProcessEnv = process.env): {
   context: Record<string, unknown>;
   outdir: string;

@@ -5,12 +5,13 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import { isJsonObject } from "../untrusted-input.ts";
+import { ConfigError } from "./config-error.ts";
 import { listAddresses, resolveAuthorizerConfig } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
-import { ConfigError, parseConfig } from "./load.ts";
+import { parseConfig } from "./load.ts";
 import type { Config } from "./schema.ts";
 
-/** The fields that are live if a destination has them. `version` is A2A's. */
+/** The fields that are live, if a destination has them. `version` is the version of A2A. */
 const liveFields = [
   "deadlineMs",
   "concurrency",
@@ -21,7 +22,7 @@ const liveFields = [
   "questions",
   "version",
 ];
-/** These are live only if the permission does not depend on the address. */
+/** These are live only if the stage's permission does not depend on the address. */
 const addressFields = ["card", "url"];
 /** Fields that belong to one peer or transport. The other live fields suit any peer. */
 const peerFields = [...addressFields, "dialect", "idempotent", "longPollMs", "version"];
@@ -39,10 +40,10 @@ const liveSettingsSchema = z.strictObject({
 });
 export type LiveSettings = z.infer<typeof liveSettingsSchema>;
 
-/** Identifies, for each destination, the part that needs permission. Destinations with the same fingerprint differ only in live fields. */
+/** For each destination, a hash of the fields that are not live. Destinations with the same fingerprint differ only in live fields. */
 export type Fingerprints = Record<string, string>;
 
-/** The settings that `config push` stores. The fingerprint says for which peer and credentials they were pushed. */
+/** The settings that `config push` stores. Their fingerprint shows later for which peer and credentials they were pushed. */
 export function toLiveSettings({ routes, destinations }: Config): LiveSettings {
   const fingerprints = createFingerprints({ destinations });
   const fields = Object.entries(destinations).map(

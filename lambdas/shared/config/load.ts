@@ -1,25 +1,12 @@
 /** Reads and checks `sekisho.config.json`. Reports all problems at once, each with its path and remedy. */
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type * as z from "zod";
 import { isJsonObject } from "../untrusted-input.ts";
+import { ConfigError, configFileName, formatPath, parseWith } from "./config-error.ts";
 import { configSchema } from "./cross-checks.ts";
 import type { Config } from "./schema.ts";
 
-const configFileName = "sekisho.config.json";
-
-/** The configuration is invalid. Each of `problems` is a line for a person. */
-export class ConfigError extends Error {
-  readonly problems: string[];
-
-  constructor(file: string, problems: string[], options?: ErrorOptions) {
-    super(`${file} cannot be used:\n${problems.map((problem) => `  - ${problem}`).join("\n")}`, options);
-    this.name = "ConfigError";
-    this.problems = problems;
-  }
-}
-
-/** `directory` is the command's working directory; `file` is the person's choice. */
+/** `directory` is the working directory of the command. `file` is the path that the user gave. */
 export type ConfigLocation = { directory: string; file?: string | undefined };
 
 /** The path of the file that `loadConfig` reads. */
@@ -37,15 +24,10 @@ export function loadConfig(location: ConfigLocation): Config {
   return parseConfig(readConfig(location));
 }
 
-/** For the Execution zone alone. Ignores where tasks come from, so that the file may leave it out. */
+/** For the Execution zone alone. Ignores `destinations` and `routes`, so that its file need not have them. */
 export function loadExecutionConfig(location: ConfigLocation): Config {
-  return parseExecutionConfig(readConfig(location));
-}
-
-/** Like `loadExecutionConfig`, for JSON that was already read. */
-export function parseExecutionConfig({ json, name }: { json: unknown; name?: string }): Config {
-  const own = isJsonObject(json) ? { ...json, destinations: {}, routes: [] } : json;
-  return parseConfig({ json: own, ...(name !== undefined && { name }) });
+  const { json, name } = readConfig(location);
+  return parseConfig({ json: isJsonObject(json) ? { ...json, destinations: {}, routes: [] } : json, name });
 }
 
 function readConfig(location: ConfigLocation): { json: unknown; name: string } {
@@ -55,7 +37,7 @@ function readConfig(location: ConfigLocation): { json: unknown; name: string } {
     text = readFileSync(name, "utf8");
   } catch (cause) {
     if (location.file === undefined && (cause as NodeJS.ErrnoException).code === "ENOENT") return { json: {}, name };
-    throw new ConfigError(name, [`it cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`]);
+    throw new ConfigError(name, [`the file cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`]);
   }
   return { json: parseJson({ text, path: name }), name };
 }
@@ -66,54 +48,18 @@ function parseJson({ text, path }: { text: string; path: string }): unknown {
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    throw new ConfigError(path, [`it is not JSON: ${cause instanceof Error ? cause.message : "unknown"}`]);
+    throw new ConfigError(path, [`the file is not JSON: ${cause instanceof Error ? cause.message : "unknown"}`]);
   }
   const twice = duplicateKeys(text);
   if (twice.length === 0) return json;
-  const problems = twice.map((key) => `${pathText(key)}: is there more than once; keep one`);
+  const problems = twice.map((key) => `${formatPath(key)}: appears more than once; keep one`);
   throw new ConfigError(path, problems);
 }
 
 /** Throws a ConfigError with all problems. */
 export function parseConfig({ json, name = configFileName }: { json: unknown; name?: string }): Config {
-  const parsed = configSchema.safeParse(json);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.flatMap((issue) => describe(issue));
-  throw new ConfigError(name, problems);
+  return parseWith({ schema: configSchema, json, name });
 }
-
-/** The message of a union says little. The issues of its best matching member say more. */
-function describe(issue: z.core.$ZodIssue, parent: PropertyKey[] = []): string[] {
-  const path = [...parent, ...issue.path];
-  if (issue.code === "invalid_union") {
-    const meant = issue.errors.filter((issues) => !issues.some(isOtherType));
-    const [best] = meant.toSorted((a, b) => depth(b) - depth(a) || a.length - b.length);
-    if (best !== undefined) return best.flatMap((inner) => describe(inner, path));
-  }
-  if (issue.code === "invalid_key") return issue.issues.flatMap((inner) => describe(inner, path));
-  return [`${pathText(path) || "the file"}: ${issue.message}`];
-}
-
-/** True if the value has another type than the member, such as a text instead of an object. */
-function isOtherType({ code, path }: z.core.$ZodIssue): boolean {
-  return path.length === 0 && (code === "invalid_type" || code === "invalid_value");
-}
-
-/** Formats a path like JavaScript. zod's own function would add all its locales to the bundle. */
-function pathText(path: readonly PropertyKey[]): string {
-  const steps = path.map((step) => {
-    if (typeof step === "number") return `[${step}]`;
-    const name = String(step);
-    return /^[\w$]+$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
-  });
-  return steps.join("").replace(/^\./, "");
-}
-
-function depth(issues: z.core.$ZodIssue[]): number {
-  return Math.max(0, ...issues.map((issue) => issue.path.length));
-}
-
-// Finds repeated keys in a JSON text.
 
 type Path = (string | number)[];
 type Open = { kind: "object"; keys: Set<string>; key: string } | { kind: "array"; index: number };

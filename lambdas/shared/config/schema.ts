@@ -1,151 +1,67 @@
 /** The configuration file `sekisho.config.json`: its fields, their defaults and their meaning. */
 import * as z from "zod";
-import { a2aSchema } from "./a2a-schema.ts";
 import { authenticatorSchema } from "./authenticator-schema.ts";
-import { destinationSchema, dialectPathsSchema } from "./destination-schema.ts";
+import { destinationSchema } from "./destination-schema.ts";
+import { executionSchema } from "./execution-schema.ts";
 import { slackIdSchema, slackSchema } from "./slack-schema.ts";
 import { stageNameSchema, stageSchema } from "./stage-schema.ts";
 import { telemetrySchema } from "./telemetry-schema.ts";
-import { httpUrl, integer, oneOf, regionSchema, secretSchema } from "./values.ts";
+import { integer } from "./values.ts";
 
-const nameSchema = z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, "lower-case letters, digits and hyphens");
+const nameSchema = z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, "must be lower-case letters, digits and hyphens");
 
-/** Who may ask. A message must match every field of at least one rule. */
+/** A message is allowed if it matches every field of at least one rule. */
 export const allowlistRuleSchema = z
   .strictObject({
     // An organization's id would match nothing, because every message belongs to a workspace.
-    team: slackIdSchema.refine((id) => !id.startsWith("E"), "a workspace's id (T…), not an organization's").optional(),
-    channel: slackIdSchema.optional(),
-    user: slackIdSchema.optional(),
-    group: slackIdSchema.optional().describe("A user group of Slack (S…). Its current members match."),
-    label: z.string().min(1).max(80).optional().describe("A note for people, such as what the rule is for."),
+    team: slackIdSchema
+      .refine((id) => !id.startsWith("E"), "must be the id of a workspace (T…), not of an organization")
+      .optional()
+      .describe("Matches messages in this workspace (T…)."),
+    channel: slackIdSchema.optional().describe("Matches messages in this channel (C…)."),
+    user: slackIdSchema.optional().describe("Matches messages of this user (U…)."),
+    group: slackIdSchema.optional().describe("Matches messages of the current members of this user group (S…)."),
+    label: z.string().min(1).max(80).optional().describe("A note that says what the rule is for. Matches nothing."),
   })
   .refine(
     ({ team, channel, user, group }) => team ?? channel ?? user ?? group,
-    "name at least one of team, channel, user, group",
+    "must have at least one of team, channel, user and group",
   );
 export type AllowlistRule = z.infer<typeof allowlistRuleSchema>;
 
 const routeSchema = z.strictObject({
-  team: slackIdSchema.optional(),
-  channel: slackIdSchema.optional(),
+  team: slackIdSchema.optional().describe("Matches messages in this workspace (T…)."),
+  channel: slackIdSchema.optional().describe("Matches messages in this channel (C…)."),
   word: z
     .string()
-    .regex(/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,63}$/u, "one word, without the colon")
+    .regex(/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,63}$/u, "must be one word without the colon")
     .optional()
-    .describe("The message begins with this word and a colon. It is sent as it was written."),
+    .describe("Matches messages that begin with this word and a colon. The agent gets the message unchanged."),
   destination: z
-    .union([nameSchema, z.array(nameSchema).min(1).max(8)], "the name of a destination, or a list of names")
+    .union([nameSchema, z.array(nameSchema).min(1).max(8)], "must be the name of a destination, or a list of names")
     .transform((names) => (typeof names === "string" ? [names] : names))
     .describe(
-      "Of several, the first that can be reached. A task goes to the next one only if it certainly did not arrive.",
+      "The name of a destination, or up to 8 names in order of preference. A task fails over to the next one only if it certainly never arrived.",
     ),
 });
 export type Route = z.infer<typeof routeSchema>;
 
-const agentFile = /^\.{0,2}\/.+\.(ts|mts|js|mjs)$/;
-const agentSchema = z.union(
-  [
-    z.literal("echo"),
-    z
-      .string()
-      .regex(agentFile, {
-        error: ({ input }) =>
-          agentFile.test(`./${input}`)
-            ? `the ./ is missing: "./${input}"`
-            : '"echo", or the path of your agent file such as ./agent.ts',
-      })
-      .describe("A file of your own that exports `agent`."),
-    z.discriminatedUnion(
-      "type",
-      [
-        z
-          .strictObject({
-            type: z.literal("openai-compatible"),
-            baseUrl: httpUrl().describe("The URL up to and including /v1."),
-            model: z.string().min(1),
-            apiKey: secretSchema.optional(),
-            system: z.string().optional().describe("The system prompt."),
-          })
-          .describe("Any endpoint that speaks chat completions with streaming."),
-        z
-          .strictObject({
-            type: z.literal("bedrock"),
-            modelId: z.string().min(1).max(2048).describe("A model's or an inference profile's id or ARN."),
-            region: regionSchema.optional().describe("Default: where the Execution zone runs."),
-            system: z.string().optional().describe("The system prompt."),
-            maxTokens: integer(1).optional(),
-            guardrail: z
-              .strictObject({
-                id: z.string().min(1),
-                version: z.string().regex(/^(DRAFT|\d{1,8})$/, "DRAFT or a number"),
-              })
-              .optional(),
-          })
-          .describe("A model of Amazon Bedrock, by ConverseStream."),
-      ],
-      oneOf("openai-compatible", "bedrock"),
-    ),
-  ],
-  '"echo", the path of your agent file such as ./agent.ts, or an object with a type',
-);
-
-const executionSchema = z
-  .strictObject({
-    agent: agentSchema.default("echo"),
-    authenticator: authenticatorSchema.default({ type: "none" }),
-    syncBudgetMs: integer(0, 60_000)
-      .default(20_000)
-      .describe("How long a call waits for the result itself; less than 0.9 times limits.callTimeoutMs."),
-    maxTaskMs: integer(1000, 8 * 3600_000)
-      .optional()
-      .describe(
-        "The longest that a task may take. Default: 8 hours; on AgentCore two minutes less than a session lives; on Lambda 14 minutes. More is refused on either.",
-      ),
-    leaseMs: integer(500)
-      .default(20_000)
-      .describe("How long a process holds a task that it runs. It renews the lease at half of that time."),
-    lostAfterMs: integer(0)
-      .default(30_000)
-      .describe("How long after its lease has expired a running task counts as lost."),
-    limits: z
-      .strictObject({
-        runsPerCaller: integer(1, 100_000)
-          .default(1000)
-          .describe("Agents that run for one caller in one process. A further run is refused with rate_limited."),
-        openCallsPerCaller: integer(1, 100_000)
-          .default(1000)
-          .describe(
-            "Streams of one caller in one process, and calls that wait for a change. A further stream is refused with rate_limited, a further call is answered without waiting.",
-          ),
-      })
-      .prefault({})
-      .describe("What one caller may have at once. The Verification zone is one caller, however many people ask it."),
-    a2a: a2aSchema.prefault({}).describe("The host as an A2A agent."),
-    dialects: dialectPathsSchema
-      .default({})
-      .describe("Further paths that take requests, each with the dialect of its errors."),
-  })
-  .refine(({ authenticator, a2a }) => authenticator.type !== "none" || a2a.extendedSkills === undefined, {
-    path: ["a2a", "extendedSkills"],
-    message: 'anyone could read them: the authenticator is "none"; name another authenticator',
-  })
-  .refine(({ leaseMs, lostAfterMs }) => leaseMs + lostAfterMs <= 300_000, "leaseMs + lostAfterMs: at most 5 minutes");
-
 const quotaSchema = z
   .strictObject({
-    tasks: integer(1, 1000).optional().describe("Tasks that are accepted within perSeconds."),
-    perSeconds: integer(1, 86_400).default(3600),
-    atOnce: integer(1, 1000).optional().describe("Tasks that are under way at the same time."),
+    tasks: integer(1, 1000).optional().describe("The most tasks within perSeconds. Default: no limit."),
+    perSeconds: integer(1, 86_400).default(3600).describe("The period for which tasks counts, in seconds."),
+    atOnce: integer(1, 1000).optional().describe("The most tasks at the same time. Default: no limit."),
   })
-  .refine(({ tasks, atOnce }) => tasks ?? atOnce, "name at least one of tasks, atOnce");
+  .refine(({ tasks, atOnce }) => tasks ?? atOnce, "must have at least one of tasks and atOnce");
 export type Quota = z.infer<typeof quotaSchema>;
 
 const filesSchema = z.strictObject({
   maxBytes: integer(1, 100 * 1024 * 1024)
     .default(20 * 1024 * 1024)
-    .describe("The largest size of one file of a message or an answer."),
-  maxCount: integer(0, 20).default(10).describe("The most files of one message that are sent to the agent. 0: none."),
+    .describe("The largest file of a message or an answer, in bytes."),
+  maxCount: integer(0, 20)
+    .default(10)
+    .describe("The most files of one message that the agent gets. 0: files are not sent to the agent."),
 });
 
 const limitsSchema = z
@@ -153,75 +69,86 @@ const limitsSchema = z
     concurrency: integer(1, 1000)
       .default(64)
       .describe(
-        "Tasks that one process moves at once. A call under way holds one of these slots and costs hardly anything else. On AWS a process has ten tasks at most, and stages.NAME.scale says how many processes there are.",
+        "The most tasks that one process handles at once. A call to the Execution zone holds one of these slots. On AWS a process handles at most 10 tasks, and stages.NAME.scale sets the number of processes.",
       ),
     sendsPerDestination: integer(1)
       .optional()
       .describe(
-        "Tasks that one process sends to one destination at once, and a quarter as many polls. So a destination that hangs leaves room for the others. Default: half of concurrency. A destination's sendsAtOnce takes precedence.",
+        "The most tasks that one process sends to one destination at once, and a quarter as many polls, so that a destination that hangs leaves slots for the others. A destination's sendsAtOnce takes precedence. Default: half of concurrency.",
       ),
     sweepAfterMs: integer(1000, 3600_000)
       .default(120_000)
       .describe(
-        "How long after the answer the thread is checked once more. A post that timed out may appear up to a minute later, so with less than that a duplicate answer can stay.",
+        "How long after the answer the thread is checked for a duplicate, in milliseconds. A post that timed out can appear up to a minute later, so a shorter time may miss it.",
       ),
-    callTimeoutMs: integer(100, 600_000).default(30_000).describe("The limit for one call to the Execution zone."),
-    leaseMs: integer(500, 3600_000).default(60_000).describe("A worker's claim on a task; longer than a call."),
+    callTimeoutMs: integer(100, 600_000)
+      .default(30_000)
+      .describe("The time limit for one call to the Execution zone, in milliseconds."),
+    leaseMs: integer(500, 3600_000)
+      .default(60_000)
+      .describe("How long a worker's lease on a task lasts, in milliseconds. More than 1.1 times callTimeoutMs."),
     visibilityTimeoutMs: integer(1000, 12 * 3600_000)
       .default(90_000)
-      .describe("The queue's visibility timeout; longer than the lease."),
-    maxReceiveCount: integer(1, 1000).default(5).describe("Deliveries before a message is a dead letter."),
-    perUser: quotaSchema.optional().describe("What one user may ask for. Without it nothing is counted."),
-    perChannel: quotaSchema.optional().describe("What may be asked for in one channel."),
+      .describe("The queue's visibility timeout, in milliseconds. More than leaseMs."),
+    maxReceiveCount: integer(1, 1000)
+      .default(5)
+      .describe("How many times a queue message is delivered before it becomes a dead letter."),
+    perUser: quotaSchema.optional().describe("The quota for each user. Default: no limit."),
+    perChannel: quotaSchema.optional().describe("The quota for each channel. Default: no limit."),
   })
   .refine(({ callTimeoutMs, leaseMs }) => callTimeoutMs < leaseMs * 0.9, {
     path: ["leaseMs"],
-    message: "must be more than 1.1 times callTimeoutMs, so that a call ends before the lease does",
+    message:
+      "must be more than 1.1 times limits.callTimeoutMs, so that a call ends before its lease; raise it or lower limits.callTimeoutMs",
   })
   .refine(({ sendsPerDestination = 1, concurrency }) => sendsPerDestination <= concurrency, {
     path: ["sendsPerDestination"],
-    message: "must be at most concurrency; less leaves other destinations room",
+    message: "must be at most limits.concurrency; a lower value leaves slots for other destinations",
   })
   .refine(({ leaseMs, visibilityTimeoutMs }) => leaseMs < visibilityTimeoutMs, {
     path: ["visibilityTimeoutMs"],
-    message: "must be more than leaseMs",
+    message: "must be more than limits.leaseMs; raise it or lower limits.leaseMs",
   });
 
 const usageHistorySchema = z.strictObject({
-  retentionDays: integer(0, 3650).default(30).describe("How long the history is kept. 0: there is none."),
-  texts: z.boolean().default(false).describe("Also keep the texts of messages and answers."),
+  retentionDays: integer(0, 3650).default(30).describe("How long the history is kept, in days. 0: no history."),
+  texts: z.boolean().default(false).describe("Also keeps the texts of messages and answers."),
 });
 
 const operatorsSchema = z.strictObject({
   authenticator: authenticatorSchema
     .default({ type: "none" })
-    .describe("Who may open the operators' page if it does not listen on loopback."),
+    .describe("How the operators' page authenticates its users. Needed if it does not listen on loopback."),
 });
 
 /** Checks each field alone. `configSchema` also checks the fields against each other. */
 export const configFields = z.strictObject({
-  $schema: z.string().optional(),
-  slack: slackSchema.prefault({}),
+  $schema: z.string().optional().describe("The path of this schema, for editors."),
+  slack: slackSchema.prefault({}).describe("The Slack app: its secrets and its behaviour."),
   allowlist: z
     .array(allowlistRuleSchema)
     .default([])
-    .describe("Who may ask, in addition to the rules of `sekisho allow`. Empty means nobody."),
-  files: filesSchema.prefault({}).describe("Files of messages and answers."),
+    .describe("Who may use the bot, in addition to the rules of `sekisho allow`. Without any rule, nobody may."),
+  files: filesSchema.prefault({}).describe("The limits for files of messages and answers."),
   destinations: z
     .record(nameSchema, destinationSchema)
     .prefault({ local: { transport: "https" } })
-    .describe("Where tasks can go."),
+    .describe("The places to which tasks can be sent, by name."),
   routes: z
     .array(routeSchema)
     .prefault([{ destination: "local" }])
-    .describe("The first route that fits a message decides."),
-  execution: executionSchema.prefault({}),
-  limits: limitsSchema.prefault({}),
-  telemetry: telemetrySchema.prefault({}).describe("Log lines, metrics and spans."),
-  usageHistory: usageHistorySchema.prefault({}).describe("Who asked when, for which destination, and how it ended."),
+    .describe("The rules that choose the destination of a message. The first route that matches decides."),
+  execution: executionSchema.prefault({}).describe("The Execution zone: its agent and its host."),
+  limits: limitsSchema.prefault({}).describe("The limits and time limits of the Verification zone."),
+  telemetry: telemetrySchema.prefault({}).describe("Log lines, metrics and spans of both zones."),
+  usageHistory: usageHistorySchema
+    .prefault({})
+    .describe("The history of tasks: who asked when, at which destination, and how it ended."),
   operators: operatorsSchema.prefault({}).describe("The operators' page."),
-  stages: z.record(stageNameSchema, stageSchema).default({}).describe("Where `cdk deploy` puts the zones."),
+  stages: z
+    .record(stageNameSchema, stageSchema)
+    .default({})
+    .describe("The stages that `cdk deploy` creates on AWS, by name."),
 });
 
 export type Config = z.infer<typeof configFields>;
-export type AgentConfig = z.infer<typeof agentSchema>;

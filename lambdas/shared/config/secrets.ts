@@ -8,21 +8,23 @@ import type { SecretReference } from "./values.ts";
 export async function readSecret(reference: SecretReference): Promise<string> {
   if ("secretsManager" in reference) return readManaged({ id: reference.secretsManager });
   const value = process.env[reference.env];
-  if (!value) throw new Error(`The environment variable ${reference.env} is not set; the configuration refers to it.`);
+  if (!value)
+    throw new Error(`The environment variable ${reference.env} is not set, but the configuration refers to it.`);
   return value;
 }
 
 /** An ARN includes the region; a name needs the environment's. */
 async function readManaged({ id }: { id: string }): Promise<string> {
   const region = id.startsWith("arn:") ? id.split(":")[3] : (process.env.AWS_REGION ?? process.env.AWS_DEFAULT_REGION);
-  if (!region) throw new Error(`Set AWS_REGION, or give the ARN of the secret ${id} in the configuration.`);
+  if (!region)
+    throw new Error(
+      `The region of the secret ${id} is unknown. Set AWS_REGION, or configure the ARN instead of the name.`,
+    );
   const dependencies = { region, credentials: defaultAwsCredentials(), endpointOf: createEndpointResolver({ region }) };
   return createReadManagedSecret(dependencies)({ id });
 }
 
-// Checks whether a secret exists before it is read.
-
-/** A secret in Secrets Manager counts as present, because only a read can tell. */
+/** True if the secret can probably be read. One in Secrets Manager counts as present, because only a read can tell. */
 export function hasSecret(reference: SecretReference): boolean {
   return "secretsManager" in reference || Boolean(process.env[reference.env]);
 }
@@ -32,8 +34,7 @@ export function formatSecretName(reference: SecretReference): string {
   return "env" in reference ? reference.env : reference.secretsManager;
 }
 
-// A short token could be guessed or found in a list.
-
+/** A shorter token could be guessed. */
 export const leastTokenLength = 20;
 
 /** Lists a problem for each environment variable with a short token. Never repeats the token. */

@@ -2,44 +2,62 @@
 import * as z from "zod";
 import { httpUrl, integer, secretSchema } from "./values.ts";
 
-export const slackIdSchema = z.string().regex(/^[A-Z0-9]{1,64}$/, "a Slack id such as T012AB3CD");
-const emojiSchema = z.string().regex(/^[a-z0-9_+'-]{1,100}$/, "an emoji's name without colons");
+export const slackIdSchema = z.string().regex(/^[A-Z0-9]{1,64}$/, "must be a Slack id such as T012AB3CD");
+const emojiSchema = z.string().regex(/^[a-z0-9_+'-]{1,100}$/, "must be the name of an emoji without colons");
 
 export const slackSchema = z.strictObject({
-  signingSecret: secretSchema.default({ env: "SLACK_SIGNING_SECRET" }),
-  botToken: secretSchema.default({ env: "SLACK_BOT_TOKEN" }),
+  signingSecret: secretSchema
+    .default({ env: "SLACK_SIGNING_SECRET" })
+    .describe("The app's signing secret, which proves that requests come from Slack."),
+  botToken: secretSchema
+    .default({ env: "SLACK_BOT_TOKEN" })
+    .describe("The bot token (xoxb-…), which calls the Slack Web API."),
   appToken: secretSchema
     .default({ env: "SLACK_APP_TOKEN" })
-    .describe("For Socket Mode on one machine, which needs no public address."),
+    .describe("The app-level token (xapp-…) for Socket Mode on one machine, which needs no public address."),
   apiUrl: httpUrl().default("https://slack.com/api/").describe("The URL of the Slack Web API."),
   locale: z
     .enum(["en", "ja", "user"])
     .default("user")
-    .describe("The language of Sekisho's texts. user: each user's own language in Slack, or else English."),
-  threadReplies: z.boolean().default(true).describe("Replies in a thread in which the bot was asked need no mention."),
+    .describe(
+      "The language of Sekisho's texts in Slack. user: each user's own language, or English if it is not supported.",
+    ),
+  threadReplies: z
+    .boolean()
+    .default(true)
+    .describe("Takes replies without a mention in threads in which the bot was asked before."),
   command: z
     .strictObject(
       {
-        name: z.string().regex(/^\/[a-z0-9_-]{1,31}$/, "a slash and a name, such as /sekisho"),
+        name: z
+          .string()
+          .regex(/^\/[a-z0-9_-]{1,31}$/, "must be a slash and a name, such as /sekisho")
+          .describe("The name of the command, with its slash."),
         answerIn: z
           .enum(["channel", "person"])
           .default("channel")
-          .describe("Where the answer goes: into a new thread of the channel, or to the person in a direct message."),
+          .describe(
+            "Where the answer is posted: in a new thread of the channel (channel), or in a direct message (person).",
+          ),
       },
-      { error: ({ code }) => (code === "invalid_type" ? 'an object such as { "name": "/sekisho" }' : undefined) },
+      {
+        error: ({ code }) => (code === "invalid_type" ? 'must be an object such as { "name": "/sekisho" }' : undefined),
+      },
     )
     .optional()
-    .describe("The slash command. The manifest includes its name."),
+    .describe("Adds a slash command. The app's manifest includes it. Default: none."),
   assistant: z
     .strictObject({
       prompts: z
         .array(z.strictObject({ title: z.string().min(1).max(75), message: z.string().min(1).max(3000) }))
         .max(4)
         .default([])
-        .describe("Suggested in a new conversation with the assistant."),
+        .describe("Up to 4 prompts that a new conversation suggests."),
     })
     .optional()
-    .describe("The app is an assistant too, with a panel beside the channels and a status while it works."),
+    .describe(
+      "Makes the app a Slack assistant, with a panel of its own and a status while a task runs. Default: it is none.",
+    ),
   reactions: z
     .union(
       [
@@ -50,39 +68,47 @@ export const slackSchema = z.strictObject({
           failed: emojiSchema.default("x"),
         }),
       ],
-      "false, or names of emoji",
+      'must be false, or an object such as { "received": "eyes" }',
     )
     .prefault({})
-    .describe("The reactions that mark a message while its task is under way, and when it is over."),
-  streaming: z.boolean().default(true).describe("Show an answer while it is written, if the agent reports it."),
+    .describe("The emoji reactions that mark a message while its task runs and when it is over. false: no reactions."),
+  streaming: z
+    .boolean()
+    .default(true)
+    .describe("Shows an answer while it is written, if the agent reports partial text."),
   contact: z
     .string()
     .min(1)
     .max(200)
     .optional()
-    .describe("Whom a refused person should ask, such as <@U012AB3CD> or a name."),
+    .describe(
+      "The person that refused users are told to ask, such as <@U012AB3CD> or a name. Default: nobody is named.",
+    ),
   admins: z
     .array(
       z.union(
         [z.strictObject({ user: slackIdSchema }), z.strictObject({ group: slackIdSchema })],
-        '{ "user": "U…" } or { "group": "S…" }',
+        'must be { "user": "U…" } or { "group": "S…" }',
       ),
     )
     .default([])
-    .describe("Who may cancel the tasks of others."),
+    .describe("Users and user groups that may cancel the tasks of others."),
   install: z
     .strictObject({
-      clientId: z.string().regex(/^\d+\.\d+$/, "the app's client id"),
+      clientId: z
+        .string()
+        .regex(/^\d+\.\d+$/, "must be the app's client id: two numbers with a dot in between")
+        .describe("The app's client id."),
       clientSecret: secretSchema,
       teams: z
-        .array(z.string().regex(/^[TE][A-Z0-9]{1,63}$/, "the id of a workspace (T…) or an organization (E…)"))
+        .array(z.string().regex(/^[TE][A-Z0-9]{1,63}$/, "must be the id of a workspace (T…) or an organization (E…)"))
         .min(1)
         .optional()
-        .describe("The workspaces and organizations that may install the app. Without it, all may."),
+        .describe("The workspaces (T…) and organizations (E…) that may install the app. Default: all."),
       maxPerDay: integer(1, 10_000)
         .default(50)
-        .describe("The most installations in a day (UTC). Repeated ones count too."),
+        .describe("The most installations per day (UTC). Repeated installations count too."),
     })
     .optional()
-    .describe("Lets several workspaces install the app by Slack's OAuth flow, at /slack/install."),
+    .describe("Lets several workspaces install the app through Slack's OAuth flow, at /slack/install. Default: off."),
 });

@@ -8,7 +8,7 @@ import type { SecretReference } from "./values.ts";
 /** Lambda ends a function after 15 minutes. The last minute is for storing the outcome. */
 export const maxLambdaTaskMs = 14 * 60_000;
 const defaultTaskMs = 8 * 3600_000;
-/** The time for starting the machine and for storing the outcome. It exceeds the margin of the host. */
+/** The time to start a session's machine and to store the outcome. Longer than the host's own margin, so that a new session accepts the task. */
 const lifetimeMarginMs = 120_000;
 
 /** The address of a stage's Execution zone, which is known only when it is deployed. */
@@ -93,7 +93,7 @@ function isEnvReference(value: object): value is Extract<SecretReference, { env:
 }
 
 /** The account and region of a stage's Execution zone; undefined if none is deployed. */
-export function findExecutionPlace(stage: Stage): { account: string; region: string } | undefined {
+export function findExecutionTarget(stage: Stage): { account: string; region: string } | undefined {
   if (stage.execution.kind === "external") return undefined;
   const { account = stage.verification.account, region = stage.verification.region } = stage.execution;
   return { account, region };

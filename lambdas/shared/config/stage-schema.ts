@@ -2,22 +2,26 @@
 import * as z from "zod";
 import { integer, oneOf, regionSchema } from "./values.ts";
 
-const accountSchema = z.string().regex(/^\d{12}$/, "an AWS account id: 12 digits, as a string");
+const accountSchema = z.string().regex(/^\d{12}$/, "must be an AWS account id: 12 digits, as a string");
 /** Short, because AWS limits the length of the names that include it. */
-export const stageNameSchema = z.string().regex(/^[a-z][a-z0-9]{0,15}$/, "up to 16 lower-case letters and digits");
+export const stageNameSchema = z
+  .string()
+  .regex(/^[a-z][a-z0-9]{0,15}$/, "must be up to 16 lower-case letters and digits");
 
-/** A layer belongs to a region. */
+/** A layer belongs to one region, so each zone names its own. */
 const layerSchema = z
   .string()
-  .regex(/^arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:layer:[A-Za-z0-9_-]+:\d+$/, "the ARN of a layer's version")
+  .regex(/^arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:layer:[A-Za-z0-9_-]+:\d+$/, "must be the ARN of a layer version")
   .optional()
   .describe(
-    "A layer with a collector for each function (arm64), such as AWS Distro for OpenTelemetry, in the zone's region.",
+    "The ARN of a Lambda layer with a telemetry collector, such as AWS Distro for OpenTelemetry, for arm64 and in the zone's region. Default: none.",
   );
 
 const executionPlace = {
-  account: accountSchema.optional().describe("Default: the Verification zone's."),
-  region: regionSchema.optional().describe("Default: the Verification zone's."),
+  account: accountSchema
+    .optional()
+    .describe("The AWS account of the Execution zone. Default: the Verification zone's."),
+  region: regionSchema.optional().describe("The region of the Execution zone. Default: the Verification zone's."),
 };
 
 /** The platform's limit for runtimes on microVMs. */
@@ -29,11 +33,13 @@ export const defaultIdleSeconds = 120;
 const sessionLife = {
   idleSeconds: integer(60, maxSessionSeconds)
     .default(defaultIdleSeconds)
-    .describe("A session without a call and without a running task ends after this time. It is paid for until then."),
+    .describe(
+      "How long a session lives without a call and without a running task, in seconds. It is billed until it ends.",
+    ),
   maxLifetimeSeconds: integer(900, maxSessionSeconds)
     .default(maxSessionSeconds)
     .describe(
-      "A session ends after this time, whatever runs in it. A task that may take longer than what is left gets a new one.",
+      "The longest lifetime of a session, in seconds. It then ends even if a task runs, so a task that may not fit into the remaining time gets a new session.",
     ),
 };
 
@@ -48,22 +54,26 @@ const stageExecutionSchema = z
           stopAfterResult: z
             .boolean()
             .default(false)
-            .describe("A session per task, stopped when the task is over, instead of one per thread that stays warm."),
+            .describe(
+              "Uses one session per task and stops it after the task, instead of one session per thread that stays warm.",
+            ),
           ...sessionLife,
         })
         .refine(({ idleSeconds, maxLifetimeSeconds }) => idleSeconds <= maxLifetimeSeconds, {
           path: ["idleSeconds"],
           message: "must be at most maxLifetimeSeconds",
         })
-        .describe("A Bedrock AgentCore Runtime."),
+        .describe("Runs tasks in a Bedrock AgentCore runtime."),
       z
         .strictObject({ kind: z.literal("lambda"), ...executionPlace, telemetryLayer: layerSchema })
-        .describe("Lambda; a task takes 14 minutes at most."),
-      z.strictObject({ kind: z.literal("external") }).describe("Nothing is deployed; the routes lead elsewhere."),
+        .describe("Runs tasks in a Lambda function, for at most 14 minutes each."),
+      z
+        .strictObject({ kind: z.literal("external") })
+        .describe("Deploys no Execution zone. All routes lead to agents elsewhere."),
     ],
     oneOf("agentcore", "lambda", "external"),
   )
-  .describe("Where and how tasks are executed.");
+  .describe("Where tasks run.");
 
 /** AWS's limits for the event source of a queue. */
 const atOnce = integer(2, 1000);
@@ -72,20 +82,24 @@ const scaleSchema = z
   .strictObject({
     workerConcurrency: atOnce
       .default(2)
-      .describe("Invocations of the worker at once. Each moves up to ten tasks. The account's limit must allow them."),
+      .describe(
+        "The most concurrent invocations of the worker. Each handles up to 10 tasks. The account's concurrency limit must allow them.",
+      ),
     agentConcurrency: atOnce
       .optional()
-      .describe("Tasks that are executed at once where execution is on lambda: one invocation each. Default: 2."),
+      .describe("For the kind lambda: how many tasks run at once, each in an invocation of its own. Default: 2."),
     eventsPerSecond: integer(1, 10_000)
       .default(50)
       .describe(
-        "Requests from Slack that are let through. Allow about ten for each workspace: Slack sends it at most 30,000 an hour.",
+        "The most requests from Slack per second. Allow about 10 for each workspace: Slack sends at most 30,000 per hour and workspace.",
       ),
-    eventBurst: integer(1, 10_000).default(200).describe("Requests from Slack that may come at once."),
+    eventBurst: integer(1, 10_000)
+      .default(200)
+      .describe("The most requests from Slack in a burst, at least eventsPerSecond."),
     reservedIngress: integer(1, 1000)
       .optional()
       .describe(
-        "Concurrency that is reserved for the ingress, which is also its limit. AWS refuses it if less than 100 would be left for the other functions of the account.",
+        "Concurrency that is reserved for the ingress, which is also its limit. AWS refuses it if less than 100 would be left for the account's other functions. Default: none is reserved.",
       ),
   })
   .refine(({ eventsPerSecond, eventBurst }) => eventsPerSecond <= eventBurst, {
@@ -96,17 +110,29 @@ const scaleSchema = z
 export const defaultAgentConcurrency = 2;
 
 export const stageSchema = z.strictObject({
-  verification: z.strictObject({ account: accountSchema, region: regionSchema, telemetryLayer: layerSchema }),
+  verification: z
+    .strictObject({
+      account: accountSchema.describe("The AWS account of the Verification zone."),
+      region: regionSchema.describe("The region of the Verification zone."),
+      telemetryLayer: layerSchema,
+    })
+    .describe("Where the Verification zone is deployed."),
   execution: stageExecutionSchema.prefault({ kind: "agentcore" }),
   scale: scaleSchema
     .prefault({})
-    .describe("How much may run at once. The defaults fit into an account that allows ten invocations."),
+    .describe("How much runs at once. The defaults fit an account with a concurrency limit of 10."),
   production: z
     .boolean()
     .default(false)
-    .describe("Data and keys outlive the stacks. Otherwise everything goes with its stack."),
-  alarmEmail: z.email().optional().describe("The address that gets the alarms. AWS asks once to confirm it."),
-  logRetentionDays: z.literal([1, 3, 5, 7, 14, 30, 60, 90, 180, 365]).default(30),
+    .describe("Keeps data and keys when a stack is deleted. If false, they are deleted with their stack."),
+  alarmEmail: z
+    .email()
+    .optional()
+    .describe("The e-mail address for alarms, which AWS asks once to confirm. Default: none."),
+  logRetentionDays: z
+    .literal([1, 3, 5, 7, 14, 30, 60, 90, 180, 365])
+    .default(30)
+    .describe("How long log lines are kept, in days."),
 });
 export type Stage = z.infer<typeof stageSchema>;
 export type ExecutionKind = Stage["execution"]["kind"];

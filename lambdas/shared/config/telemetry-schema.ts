@@ -9,19 +9,28 @@ const exporterSchema = z
   .discriminatedUnion(
     "type",
     [
-      z.strictObject({ type: z.literal("none") }).describe("Each task carries its trace, but no spans are sent."),
+      z.strictObject({ type: z.literal("none") }).describe("Sends no spans. Tasks still carry their trace ids."),
       z
         .strictObject({
           type: z.literal("otlp"),
-          url: httpUrl().default("http://127.0.0.1:4318/v1/traces").describe("Where spans are posted, path included."),
-          headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/, "a header's name"), secretSchema).default({}),
+          url: httpUrl()
+            .default("http://127.0.0.1:4318/v1/traces")
+            .describe("The URL of the collector, with its path."),
+          headers: z
+            .record(z.string().regex(/^[A-Za-z0-9-]+$/, "must be the name of a header"), secretSchema)
+            .default({})
+            .describe("Headers that authenticate the sender, by name."),
         })
-        .describe("A collector that takes OTLP over HTTP; on Lambda that of a layer, at its default address."),
-      z.strictObject({ type: z.literal("xray") }).describe("AWS X-Ray's own OTLP endpoint, by the role's credentials."),
+        .describe(
+          "Sends spans to a collector with OTLP over HTTP. On Lambda the default URL is that of a telemetryLayer.",
+        ),
+      z
+        .strictObject({ type: z.literal("xray") })
+        .describe("Sends spans to the OTLP endpoint of AWS X-Ray with the credentials of the role."),
     ],
     oneOf("none", "otlp", "xray"),
   )
-  .describe("Where spans go.");
+  .describe("Where spans are sent.");
 
 export const telemetrySchema = z.strictObject({
   logs: z
@@ -29,34 +38,39 @@ export const telemetrySchema = z.strictObject({
       level: z
         .enum(["debug", "info", "warn", "error"])
         .optional()
-        .describe("Default: info; npm start: warn. SEKISHO_LOG_LEVEL takes precedence."),
+        .describe(
+          "The lowest level of log lines that are written. Default: info, with `npm start` warn. SEKISHO_LOG_LEVEL takes precedence.",
+        ),
       debugRatio: ratioSchema
         .default(0)
         .describe(
-          "The share of tasks whose lines are written at level debug. The request id decides, so that all processes choose the same tasks.",
+          "The share of tasks, from 0 to 1, whose log lines are written at all levels. It depends on the request id, so all processes choose the same tasks.",
         ),
     })
-    .prefault({}),
+    .prefault({})
+    .describe("Log lines."),
   metrics: z
     .boolean()
     .default(true)
-    .describe("GET /metrics in a process that keeps running; on Lambda, log lines for CloudWatch."),
+    .describe("Collects metrics: at GET /metrics in a long-running process, and in CloudWatch on Lambda."),
   traces: z
     .strictObject({
       sampleRatio: ratioSchema
         .default(1)
-        .describe("The share of tasks that are traced. It is decided once, when Slack's event arrives."),
+        .describe(
+          "The share of tasks, from 0 to 1, whose spans are sent. Decided once, when the event arrives from Slack.",
+        ),
       exporter: exporterSchema.default({ type: "none" }),
     })
-    .prefault({}),
+    .prefault({})
+    .describe("Spans."),
 });
 export type TelemetryConfig = z.infer<typeof telemetrySchema>;
-
-// The environment takes precedence over the configuration, and that over the default of the entry.
 
 /** `debugRatio` is the share of tasks whose lines are written at every level. */
 export type LogSettings = { level: LogLevel; debugRatio: number };
 
+/** The environment takes precedence over the configuration, and the configuration over `level`, the entry's own default. */
 export function toLogSettings(request: {
   environment: { logLevel: LogLevel | undefined; debugRatio: number | undefined };
   config?: TelemetryConfig["logs"];

@@ -51,7 +51,7 @@ export type ItemWriter = {
 
 /** A task store for commands that erase data. The zones themselves only let items expire. */
 export type ErasableStore<T extends TaskItem> = TaskStore<T> & {
-  /** Removes the item if `revision` is current. Resolves to whether the item is gone, which is also true if it did not exist. */
+  /** Removes the item if `revision` is current. Resolves to true if the item is gone, even if it did not exist before. */
   remove(request: { id: string; revision: number }): Promise<boolean>;
 };
 

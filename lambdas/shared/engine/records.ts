@@ -1,7 +1,7 @@
 /** Changes records of a task store by compare-and-set, and converts them to JSON text. */
 import type { TaskItem, TaskStore } from "./ports.ts";
 
-/** More writers than ever compete for one record. A store that refuses more writes in a row is broken. */
+/** More than the writers that ever compete for one record. A store that refuses more writes in a row is broken. */
 const maxAttempts = 50;
 
 /**
@@ -46,7 +46,10 @@ export async function retryOnConflict<Result>(request: {
   attempt: (count: number) => Promise<Result | typeof conflict>;
   exhausted?: () => Error;
 }): Promise<Result> {
-  const { attempt, exhausted = () => new Error("A record was changed by others at every attempt.") } = request;
+  const {
+    attempt,
+    exhausted = () => new Error(`Other writers changed the record at each of ${maxAttempts} attempts.`),
+  } = request;
   for (let count = 0; count < maxAttempts; count++) {
     const result = await attempt(count);
     if (result !== conflict) return result;
@@ -93,7 +96,7 @@ export function withMemory<Item extends TaskItem>(
   };
 }
 
-/** An item cannot be written or read. The item is at fault and not the store, so a retry does not help. */
+/** An item cannot be written or read. The item is invalid and not the store unavailable, so a retry does not help. */
 export class ItemError extends Error {
   /** The stored value, if it is JSON but not a valid item. */
   readonly json: unknown;

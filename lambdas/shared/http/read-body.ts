@@ -80,26 +80,35 @@ export type BodyCollector = {
   bytes(): Buffer<ArrayBuffer>;
 };
 
+const none = Buffer.alloc(0);
+
 /**
  * Collects the chunks of a body in one growing buffer. A list of chunks would take hundreds of bytes for each chunk of a single byte, so
- * that a small body could exhaust the memory.
+ * that a small body could exhaust the memory. The first chunk is not copied, because most bodies have one.
  */
 export function createBodyCollector({ maxBytes }: { maxBytes: number }): BodyCollector {
-  let buffer = Buffer.alloc(0);
+  let buffer = none;
   let usedBytes = 0;
   return {
     add(chunk) {
       const needed = usedBytes + chunk.byteLength;
       if (needed > maxBytes) return false;
-      if (needed > buffer.byteLength) {
-        const smaller = buffer;
-        buffer = Buffer.alloc(Math.min(maxBytes, needed * 2));
-        buffer.set(smaller);
+      if (usedBytes === 0) {
+        buffer = Buffer.from(chunk.buffer as ArrayBuffer, chunk.byteOffset, chunk.byteLength);
+      } else {
+        if (needed > buffer.byteLength) buffer = grow({ buffer, bytes: Math.min(maxBytes, needed * 2) });
+        buffer.set(chunk, usedBytes);
       }
-      buffer.set(chunk, usedBytes);
       usedBytes = needed;
       return true;
     },
-    bytes: () => buffer.subarray(0, usedBytes),
+    bytes: () => (usedBytes === buffer.byteLength ? buffer : buffer.subarray(0, usedBytes)),
   };
+}
+
+/** Has memory of its own. A piece of Node's pool would keep the rest of the pool as well. */
+function grow({ buffer, bytes }: { buffer: Buffer; bytes: number }): Buffer<ArrayBuffer> {
+  const larger = Buffer.alloc(bytes);
+  larger.set(buffer);
+  return larger;
 }

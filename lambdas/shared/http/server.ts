@@ -2,7 +2,7 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** How long open requests may take at the close. */
+/** How long open requests may still take when the server closes. */
 const closeGraceMs = 5000;
 
 /** Resolves to the port. 0 selects a free one. `portSetting` says how to choose another. */

@@ -1,4 +1,4 @@
-/** Reduces a thrown value to one word for a log line or a span. Leaves out the message, which may contain anyone's text. */
+/** Reduces a thrown value to one word for a log line or a span. Leaves out the message, which may contain text of users. */
 
 /**
  * A code such as ECONNREFUSED or ERR_JWT_EXPIRED, else the error's name, else `Error`; for other values their type. Codes come first,

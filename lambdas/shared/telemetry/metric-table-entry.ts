@@ -18,12 +18,12 @@ export const entryMetricTable = {
     kind: "counter",
     labels: ["entry", "result"],
     dimensions: [["result"]],
-    help: "What Slack sent and was proven to have sent, by what became of it at the entry.",
+    help: "Verified requests from Slack, by what the ingress did with them.",
   },
   sekisho_requests_refused_total: {
     kind: "counter",
     labels: ["zone", "reason"],
     dimensions: [["reason"]],
-    help: "Requests that were not let in, or not understood.",
+    help: "Requests that were refused or malformed.",
   },
 } as const satisfies Record<string, Metric>;

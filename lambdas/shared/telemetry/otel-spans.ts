@@ -105,7 +105,7 @@ async function runWithin<T>(options: {
   }
 }
 
-/** Without a description, because an error's message may contain anybody's text. */
+/** Sets no description, because an error's message may contain text of users. */
 function markFailed(span: Span, kind: string): void {
   span.setAttribute("error.type", kind);
   span.setStatus({ code: SpanStatusCode.ERROR });

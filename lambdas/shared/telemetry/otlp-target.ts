@@ -3,7 +3,7 @@
 import { createCachedValue } from "../async/cache.ts";
 import type { AwsDependencies } from "../aws/credentials.ts";
 import { createSigner } from "../aws/signer.ts";
-import { ConfigError } from "../config/load.ts";
+import { ConfigError } from "../config/config-error.ts";
 import type { TelemetryConfig } from "../config/telemetry-schema.ts";
 import type { SecretReference } from "../config/values.ts";
 

@@ -1,5 +1,5 @@
 /** Telemetry of a long-running process: metrics for Prometheus, and spans for a collector. */
-import { ConfigError } from "../config/load.ts";
+import { ConfigError } from "../config/config-error.ts";
 import { formatSecretName, hasSecret } from "../config/secrets.ts";
 import type { TelemetryConfig } from "../config/telemetry-schema.ts";
 import type { SecretReference } from "../config/values.ts";

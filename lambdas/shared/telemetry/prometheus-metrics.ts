@@ -49,8 +49,8 @@ const nanosecondsPerSecond = 1e9;
 const microsecondsPerSecond = 1e6;
 
 /**
- * Adds metrics of the process, which are read together with the registry. Not with prom-client's own collectors, which watch the event
- * loop and the garbage collector and cannot be stopped. Returns a function that stops the watching.
+ * Adds metrics of the process, which are read together with the registry. Does not use prom-client's own collectors, because their
+ * observers of the event loop and the garbage collector cannot be stopped. Returns a function that stops ours.
  */
 function registerProcessMetrics(registry: Registry): () => void {
   const delay = monitorEventLoopDelay({ resolution: 10 });
@@ -67,16 +67,20 @@ function registerProcessMetrics(registry: Registry): () => void {
   add("nodejs_heap_size_used_bytes", "Memory of JavaScript's objects.", () => process.memoryUsage().heapUsed);
   addTotal(
     "process_cpu_user_seconds_total",
-    "Processor time in the process.",
+    "CPU time in user mode.",
     () => process.cpuUsage().user / microsecondsPerSecond,
   );
   addTotal(
     "process_cpu_system_seconds_total",
-    "Processor time in the system for the process.",
+    "CPU time in system mode.",
     () => process.cpuUsage().system / microsecondsPerSecond,
   );
-  add("nodejs_active_resources", "What keeps the event loop going.", () => process.getActiveResourcesInfo().length);
-  add("nodejs_eventloop_lag_p99_seconds", "How late the event loop was since the last read.", () => {
+  add(
+    "nodejs_active_resources",
+    "Resources that keep the event loop alive.",
+    () => process.getActiveResourcesInfo().length,
+  );
+  add("nodejs_eventloop_lag_p99_seconds", "The 99th percentile of the event loop's delay since the last read.", () => {
     const seconds = delay.percentile(99) / nanosecondsPerSecond;
     delay.reset();
     return seconds;

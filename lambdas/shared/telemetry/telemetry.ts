@@ -124,9 +124,10 @@ export function isTraceSampled({ traceId, sampleRatio }: { traceId: string; samp
 
 /** The same trace with a new span id. */
 export function createChildTrace(trace: Trace, random: (bytes: number) => Buffer = pooledBytes): Trace {
-  const [, traceId, , flags] = pattern.exec(trace.traceparent) ?? [];
-  if (traceId === undefined) return createTrace({ random });
-  return { ...trace, traceparent: `00-${traceId}-${random(8).toString("hex")}-${flags}` };
+  const { traceparent } = trace;
+  if (!pattern.test(traceparent)) return createTrace({ random });
+  const [start, end] = [traceparent.slice(0, 36), traceparent.slice(52)];
+  return { ...trace, traceparent: `${start}${random(8).toString("hex")}${end}` };
 }
 
 /** Parses a caller's trace. Undefined if the header is absent or malformed; then a new trace starts (section 3.2.2.5). */

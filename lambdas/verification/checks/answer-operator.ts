@@ -15,62 +15,63 @@ import { createRedaction, type Redaction, redactTransport } from "./redaction.ts
 
 export type OperatorDependencies = {
   /** Never rejects. */
-  effective: () => Promise<{ config: Config; liveSettings: WorkerAnswer["liveSettings"] }>;
+  readEffectiveConfig: () => Promise<{ config: Config; liveSettings: WorkerAnswer["liveSettings"] }>;
   readSecret: (reference: SecretReference) => Promise<string>;
   slackApiUrl: string;
   aws: Pick<AwsDependencies, "credentials" | "region">;
-  /** Asks the store for a task that does not exist. Rejects if the store does not answer. */
-  askStore: (request: { requestId: string }) => Promise<unknown>;
-  /** Rejects if the queue does not answer. */
-  askQueue: (request: { signal: AbortSignal }) => Promise<unknown>;
+  /** Reads a task that does not exist. Rejects if the store is unavailable. */
+  probeStore: (request: { requestId: string }) => Promise<unknown>;
+  /** Rejects if the queue is unavailable. */
+  probeQueue: (request: { signal: AbortSignal }) => Promise<unknown>;
   log: Log;
   newId?: () => string;
 };
 
-/** One call's share of the remaining time. There are two calls, and the rest is for reading secrets and closing. */
-const shareOfCall = 0.4;
+/** One call's share of the remaining time. There are two calls, and the rest is for reading secrets and closing connections. */
+const callTimeShare = 0.4;
 const slackTimeoutMs = 5000;
 /** Well below the 6 MB that Lambda allows for an answer. */
-const mostAnswerBytes = 1_000_000;
-const mostText = 1000;
+const maxAnswerBytes = 1_000_000;
+const maxTextLength = 1000;
 
 export type OperatorHandler = (request: {
   request: OperatorRequest;
-  /** Counts to shortly before the end of the invocation. */
+  /** The time until shortly before the end of the invocation, so that the answer still gets out. */
   remainingMs: number;
   signal: AbortSignal;
 }) => Promise<DestinationsAnswer | WorkerAnswer>;
 
-/** Never rejects because a check fails. */
+/** A failed check is part of the answer and never makes the handler reject. */
 export function createOperatorHandler(options: OperatorDependencies): OperatorHandler {
-  const { effective, readSecret, slackApiUrl, aws, askStore, askQueue, log, newId = randomUUID } = options;
+  const { readEffectiveConfig, readSecret, slackApiUrl, aws, probeStore, probeQueue, log } = options;
+  const { newId = randomUUID } = options;
   async function checkDestinations(request: {
     names: readonly string[] | undefined;
     remainingMs: number;
     signal: AbortSignal;
   }): Promise<DestinationsAnswer> {
     const { names, remainingMs, signal } = request;
-    const { config } = await effective();
+    const { config } = await readEffectiveConfig();
     const redaction = createRedaction();
-    const readNoted = noteSecrets(redaction);
+    const readAndRedact = addReadSecrets(redaction);
     // Some destinations get the bot token and may repeat it in their answers.
-    await readNoted(config.slack.botToken).catch(() => {});
+    await readAndRedact(config.slack.botToken).catch(() => {});
     const wanted = [...new Set(names ?? Object.keys(config.destinations))];
-    const timeoutMs = Math.max(1, Math.min(config.limits.callTimeoutMs, Math.floor(remainingMs * shareOfCall)));
+    const timeoutMs = Math.max(1, Math.min(config.limits.callTimeoutMs, Math.floor(remainingMs * callTimeShare)));
     const checked = await Promise.all(
       wanted.flatMap((name) => {
         const destination = Object.hasOwn(config.destinations, name) ? config.destinations[name] : undefined;
         if (destination === undefined) return [];
         const address = toAddress(destination);
-        const open = async () => openDestination({ config, name, destination, redaction, readSecret: readNoted });
-        return [checkDestination({ name, destination, address, timeoutMs, readSecret: readNoted, open, signal })];
+        const open = async () => openDestination({ config, name, destination, redaction, readSecret: readAndRedact });
+        return [checkDestination({ name, destination, address, timeoutMs, readSecret: readAndRedact, open, signal })];
       }),
     );
     const unknown = wanted.filter((name) => !Object.hasOwn(config.destinations, name));
     return { checked: limitAnswer(checked.map((each) => redactCheck({ checked: each, redaction }))), unknown };
   }
 
-  /** Uses new connections instead of the worker's own, so that the check shows what a first call meets. */
+  /** Uses new connections instead of the worker's own, so that the check also covers connecting and authenticating. */
   function openDestination(request: {
     config: Config;
     name: string;
@@ -98,11 +99,13 @@ export function createOperatorHandler(options: OperatorDependencies): OperatorHa
       },
     });
     const client = destinations.get(name)?.client;
-    if (transport === undefined || client === undefined) throw new Error("A stage cannot call this destination.");
+    if (transport === undefined || client === undefined)
+      throw new Error("A deployed stage cannot call this destination.");
     return { transport: redactTransport({ transport, redaction }), close: () => client.close() };
   }
 
-  function noteSecrets(redaction: Redaction): OperatorDependencies["readSecret"] {
+  /** Reads secrets and adds each to `redaction`, so that no answer shows it. */
+  function addReadSecrets(redaction: Redaction): OperatorDependencies["readSecret"] {
     return async (reference) => {
       const value = await readSecret(reference);
       redaction.add(value);
@@ -111,13 +114,13 @@ export function createOperatorHandler(options: OperatorDependencies): OperatorHa
   }
 
   async function checkWorker({ signal }: { signal: AbortSignal }): Promise<WorkerAnswer> {
-    const { config, liveSettings } = await effective();
+    const { config, liveSettings } = await readEffectiveConfig();
     const redaction = createRedaction();
-    const readNoted = noteSecrets(redaction);
-    const readToken = () => readNoted(config.slack.botToken);
+    const readAndRedact = addReadSecrets(redaction);
+    const readToken = () => readAndRedact(config.slack.botToken);
     const [store, queue, bot] = await Promise.all([
-      checkReach(() => askStore({ requestId: newId() })),
-      checkReach(() => askQueue({ signal })),
+      checkReach(() => probeStore({ requestId: newId() })),
+      checkReach(() => probeQueue({ signal })),
       botIdentity({ readToken, apiUrl: slackApiUrl, timeoutMs: slackTimeoutMs, signal }),
     ]);
     return { liveSettings, store, queue, bot: redactBot({ bot, redaction }) };
@@ -131,10 +134,10 @@ export function createOperatorHandler(options: OperatorDependencies): OperatorHa
 }
 
 function redactCheck({ checked, redaction }: { checked: DestinationCheck; redaction: Redaction }): DestinationCheck {
-  const { words, methods } = checked;
+  const { summary, methods } = checked;
   return {
     ...checked,
-    words: redaction.text(words).slice(0, mostText),
+    summary: redaction.text(summary).slice(0, maxTextLength),
     ...(methods === undefined ? {} : { methods: methods.map((method) => redaction.text(method)) }),
   };
 }
@@ -151,17 +154,17 @@ function redactBot({ bot, redaction }: { bot: WorkerAnswer["bot"]; redaction: Re
   };
 }
 
-/** Drops the methods first if the answer is too long, because the health matters more. */
+/** Shortens an answer that is too long for Lambda. Drops the methods first, because the health matters more. */
 function limitAnswer(checked: DestinationCheck[]): DestinationCheck[] {
-  const isShort = (answer: DestinationCheck[]) => Buffer.byteLength(JSON.stringify(answer)) <= mostAnswerBytes;
+  const isShort = (answer: DestinationCheck[]) => Buffer.byteLength(JSON.stringify(answer)) <= maxAnswerBytes;
   if (isShort(checked)) return checked;
   const withoutMethods = checked.map(({ methods: _methods, ...rest }) => rest);
   if (isShort(withoutMethods)) return withoutMethods;
-  return withoutMethods.map((each) => ({ ...each, words: each.words.slice(0, 100) }));
+  return withoutMethods.map((each) => ({ ...each, summary: each.summary.slice(0, 100) }));
 }
 
-async function checkReach(ask: () => Promise<unknown>): Promise<Reach> {
-  return ask().then(
+async function checkReach(probe: () => Promise<unknown>): Promise<Reach> {
+  return probe().then(
     () => ({ ok: true }),
     (thrown: unknown) => ({ ok: false, error: thrown instanceof Error ? thrown.name : "Error" }),
   );

@@ -1,13 +1,13 @@
 /** Asks Slack for the owner and the scopes of the bot token (https://docs.slack.dev/reference/methods/auth.test). */
 import * as z from "zod";
-import { callWebApi, toSlackError } from "../slack/api/call.ts";
+import { callWebApi, toSlackError } from "../slack/api/web-call.ts";
 import type { BotAnswer } from "./operator-call.ts";
 
 const answerSchema = z.object({
   user: z.string().default("unknown"),
   team: z.string().default("unknown"),
   team_id: z.string().default("unknown"),
-  /** Slack's client library fills this from the header `x-oauth-scopes`. */
+  /** `callWebApi` fills this from the header `x-oauth-scopes`. */
   response_metadata: z.object({ scopes: z.array(z.string()).optional() }).optional(),
 });
 

@@ -10,7 +10,7 @@ import { type ProbeResult, probeDestination } from "./probe.ts";
 export type DestinationCheck = ProbeResult & { name: string; address: string };
 
 /**
- * Never rejects: the result says why a destination cannot be called. `address` is for display. It is undefined for the stage's
+ * Never rejects, because the result says why a destination cannot be called. `address` is for display. It is undefined for the stage's
  * own Execution zone if its address is not known.
  */
 export async function checkDestination(request: {
@@ -20,18 +20,18 @@ export async function checkDestination(request: {
   /** For each of the two calls. */
   timeoutMs: number;
   readSecret: (reference: SecretReference) => Promise<string>;
-  /** `transport` sends the bytes of one request once, with the authorizer's credential. */
+  /** `transport` sends each request once, with the authorizer's credential, and does not retry. */
   open: () => Promise<{ transport: Transport; close(): Promise<void> }>;
   signal: AbortSignal;
 }): Promise<DestinationCheck> {
   const { name, destination, address, timeoutMs, readSecret, open, signal } = request;
   const result = { name, address: address ?? "unknown" };
-  const unhealthy = (words: string): DestinationCheck => ({ ...result, health: "unhealthy", words });
+  const unhealthy = (summary: string): DestinationCheck => ({ ...result, health: "unhealthy", summary });
   if (address === undefined) {
-    return unhealthy("The address of the stage's own Execution zone is unknown. Deploy the stage again.");
+    return unhealthy("The address of the stage's own Execution zone is not known. Deploy the stage again.");
   }
   for (const reference of listDestinationSecrets(destination)) {
-    const problem = await readSecret(reference).then(() => undefined, secretProblem);
+    const problem = await readSecret(reference).then(() => undefined, toSecretProblem);
     if (problem !== undefined) return unhealthy(`Its secret ${formatSecretName(reference)} cannot be read. ${problem}`);
   }
   try {
@@ -45,12 +45,12 @@ export async function checkDestination(request: {
       await close();
     }
   } catch (thrown) {
-    return unhealthy(thrown instanceof Error ? thrown.message : "It cannot be opened.");
+    return unhealthy(thrown instanceof Error ? thrown.message : "The connection to it cannot be set up.");
   }
 }
 
-function secretProblem(thrown: unknown): string {
+function toSecretProblem(thrown: unknown): string {
   const { name, message } = thrown instanceof Error ? thrown : { name: "", message: "" };
   const lacksCredentials = /^(CredentialsProviderError|TokenProviderError)$/.test(name);
-  return lacksCredentials ? "There are no AWS credentials here; set AWS_PROFILE." : message;
+  return lacksCredentials ? "No AWS credentials were found. Set AWS_PROFILE." : message;
 }

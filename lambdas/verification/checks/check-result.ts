@@ -1,4 +1,4 @@
-/** Turns a destination's answer to a health request into a check result that says what to do. */
+/** Turns a destination's response to a health request into a check result with advice for an operator. */
 
 import { type Dialect, listErrorCodes } from "../../../contracts/dialects.ts";
 import { type JsonRpcErrorObject, responseSchema } from "../../../contracts/envelope.ts";
@@ -12,15 +12,18 @@ export type HealthRequest = {
   method: string;
   params: object;
   /** Errors that also prove health, because the destination understood the request. */
-  understood: readonly Reason[];
-  /** Called with a result, or with the code of an understood error. */
+  healthyReasons: readonly Reason[];
+  /** Called with a result, or with the code of an error in `healthyReasons`. */
   toCheckResult(answer: { result: unknown } | { code: number }): CheckResult;
 };
 
-/** `unreachable` means that nothing answered. `words` is for people. The only peer text in it is the peer's own name and version. */
+/**
+ * `unreachable` means that nothing responded. `summary` is for people: the problem in the first sentence, then what to do. The only peer
+ * text in it is the peer's name, version and URL.
+ */
 export type CheckResult = {
   health: "healthy" | "unhealthy" | "unreachable";
-  words: string;
+  summary: string;
   /** The methods in the destination's OpenRPC document. Absent without one. */
   methods?: string[];
 };
@@ -32,84 +35,86 @@ type AnsweredRequest = {
   /** The authorizer's type. */
   authorizer: string;
   /** The request that was sent. */
-  question: HealthRequest;
+  healthRequest: HealthRequest;
 };
 
 export function createAnsweredCheck(answered: AnsweredRequest): CheckResult {
-  const { response, id, authorizer, question } = answered;
+  const { response, id, authorizer, healthRequest } = answered;
   const envelope = responseSchema.safeParse(parseJson(response.body)).data;
-  if (envelope === undefined) return withoutEnvelope(response.status, authorizer);
+  if (envelope === undefined) return toStatusResult(response.status, authorizer);
   if ("error" in envelope) return toErrorResult(envelope.error, answered);
-  if (envelope.id !== id) return createUnhealthyResult("It answers with the wrong id, which is not valid JSON-RPC.");
-  return question.toCheckResult({ result: envelope.result });
+  if (envelope.id !== id) return createUnhealthyResult("Its response has the wrong id, so it is not valid JSON-RPC.");
+  return healthRequest.toCheckResult({ result: envelope.result });
 }
 
-/** Explains a reason and says what to do. Returns undefined for reasons that do not speak against the health of a destination. */
+/** Explains a reason and says what to do. Returns undefined for reasons that say nothing about the health of a destination. */
 export function reasonText({ reason, authorizer }: { reason: ClientReason; authorizer: string }): string | undefined {
   switch (reason) {
     case "unauthenticated":
-      return `It does not know the caller. ${credentialHint(authorizer)}`;
+      return `It could not authenticate the caller. ${credentialHint(authorizer)}`;
     case "permission_denied":
-      return `It does not let the caller in. ${credentialHint(authorizer)}`;
+      return `It denied access to the caller. ${credentialHint(authorizer)}`;
     case "rate_limited":
-      return "It asks for fewer calls. Try again in a minute.";
+      return "It limits the rate of calls. Try again in a minute.";
     case "unavailable":
-      return "It answers that it is not available now. Try again in a minute; then look at its own log.";
+      return "It is temporarily unavailable. Try again in a minute. If that does not help, look at its log.";
     case "agent_not_found":
-      return "There is no such agent or runtime: check the address.";
+      return "No such agent or runtime exists. Check the address.";
     case "payload_too_large":
-      return "Its answer is larger than maxResponseBytes, or the request is too large for it.";
+      return "Its response is larger than maxResponseBytes, or it rejects the request as too large.";
     case "invalid_response":
-      return "The answer is not JSON. Is it a page, a redirect or compressed? Check the address and its path.";
+      return "Its response is not JSON. It may be a web page, a redirect or compressed. Check the address and its path.";
     case "ambiguous":
-      return "It failed, or something in front of it did. Look at its log.";
+      return "It or a proxy in front of it failed. Look at its log.";
     default:
       return undefined;
   }
 }
 
-/** An error that the request does not expect says nothing about whether the peer would take a task. */
+/** An unexpected error counts as unhealthy, because it does not show that the peer can run tasks. */
 function toErrorResult(error: JsonRpcErrorObject, answered: AnsweredRequest): CheckResult {
-  const { response, dialect, authorizer, question } = answered;
+  const { response, dialect, authorizer, healthRequest } = answered;
   const { code } = error;
   const { reason, exact } = decodeError({ error, dialect, status: response.status });
-  const mayMean = (one: Reason) => (exact ? reason === one : listErrorCodes({ reason: one, dialect }).includes(code));
-  if (question.understood.some(mayMean)) return question.toCheckResult({ code });
-  const words = reasonText({ reason, authorizer });
-  if (words !== undefined && exact) return createUnhealthyResult(words);
-  if (reason === "internal" && exact) return createUnhealthyResult("It fails with an internal error. Look at its log.");
+  const canMean = (one: Reason) => (exact ? reason === one : listErrorCodes({ reason: one, dialect }).includes(code));
+  if (healthRequest.healthyReasons.some(canMean)) return healthRequest.toCheckResult({ code });
+  const summary = reasonText({ reason, authorizer });
+  if (summary !== undefined && exact) return createUnhealthyResult(summary);
+  if (reason === "internal" && exact)
+    return createUnhealthyResult("It failed with an internal error. Look at its log.");
   return createUnhealthyResult(
-    `It answers with an error that does not say whether it could be used (error ${code}). Look at its log.`,
+    `It returned error ${code}, which does not show whether it can run tasks. Look at its log.`,
   );
 }
 
-function withoutEnvelope(status: number | undefined, authorizer: string): CheckResult {
+/** For a response that is not JSON-RPC, so that only its HTTP status says anything. */
+function toStatusResult(status: number | undefined, authorizer: string): CheckResult {
   const statusNote = status === undefined ? "" : ` (HTTP ${status})`;
   if (status === 404 || status === 405)
-    return createUnhealthyResult(`There is nothing to call at this path${statusNote}: check the url.`);
+    return createUnhealthyResult(`Nothing accepts calls at this path${statusNote}. Check the url.`);
   if (status === undefined || status < 400)
-    return createUnhealthyResult(`Its answer is not JSON-RPC${statusNote}: check the url.`);
-  const words = reasonText({ reason: statusToReason(status), authorizer });
-  return createUnhealthyResult(`${words ?? "It refuses the call."}${statusNote}`);
+    return createUnhealthyResult(`Its response is not JSON-RPC${statusNote}. Check the url.`);
+  const summary = reasonText({ reason: statusToReason(status), authorizer });
+  return createUnhealthyResult(`${summary ?? "It rejected the call."}${statusNote}`);
 }
 
 function credentialHint(authorizer: string): string {
   switch (authorizer) {
     case "none":
-      return "Give the destination an authorizer.";
+      return "Configure an authorizer for the destination.";
     case "sigv4":
-      return "Its policy must name the role, and the role needs permission for the call.";
+      return "Its policy must allow the calling role, and the role needs permission for the call.";
     case "web-identity":
     case "google":
     case "azure":
-      return "The other side must know the issuer, the audience and the role: npx sekisho federation show.";
+      return "It must trust the issuer, the audience and the role that npx sekisho federation show prints.";
     case "mtls":
-      return "Is the certificate the one that it expects, and not expired?";
+      return "Check that the certificate is the one it expects and has not expired.";
     default:
-      return "Is the token or secret the one that it expects?";
+      return "Check that the token or secret is the one it expects.";
   }
 }
 
-function createUnhealthyResult(words: string): CheckResult {
-  return { health: "unhealthy", words };
+function createUnhealthyResult(summary: string): CheckResult {
+  return { health: "unhealthy", summary };
 }

@@ -4,35 +4,36 @@ import { discoverResultSchema } from "../../../contracts/methods.ts";
 import type { PeerDescription } from "../transport/transport.ts";
 import type { CheckResult, HealthRequest } from "./check-result.ts";
 
-/** More methods are left out, because a Lambda answer has a size limit. */
-const mostMethods = 100;
+/** Further methods are left out, because Lambda limits the size of the worker's response. */
+const maxMethods = 100;
 
 /** A healthy peer may not know this method, so an error that says so also proves health. */
 export const discoveryRequest: HealthRequest = {
   method: "rpc.discover",
   params: {},
-  understood: ["method_not_found", "unsupported_operation"],
+  healthyReasons: ["method_not_found", "unsupported_operation"],
   toCheckResult(answer) {
-    if ("code" in answer) return healthy(`It answers JSON-RPC, and does not know rpc.discover (error ${answer.code}).`);
+    if ("code" in answer)
+      return healthy(`It speaks JSON-RPC, but does not support rpc.discover (error ${answer.code}).`);
     const document = documentSchema.safeParse(answer.result).data;
     if (document === undefined || !discoverResultSchema.safeParse(answer.result).success) {
-      return healthy("It answers JSON-RPC, but its answer to rpc.discover is not an OpenRPC document.");
+      return healthy("It speaks JSON-RPC, but its result for rpc.discover is not an OpenRPC document.");
     }
     const { title, version } = document.info;
     return {
       ...healthy(toPrintable(`${title} ${version}`)),
-      methods: document.methods.slice(0, mostMethods).map(({ name }) => toPrintable(name)),
+      methods: document.methods.slice(0, maxMethods).map(({ name }) => toPrintable(name)),
     };
   },
 };
 
-/** Asks an A2A agent for a task that cannot exist. The expected error shows that it takes calls; its card already says what it is. */
+/** Asks an A2A agent for a task that cannot exist. The expected error shows that it accepts calls. Its card has its name and version. */
 export function createA2aHealthRequest({ agent, taskId }: { agent: PeerDescription; taskId: string }): HealthRequest {
   const { name, version, url } = agent;
   return {
     method: "get_task",
     params: { task_id: taskId },
-    understood: ["task_not_found"],
+    healthyReasons: ["task_not_found"],
     toCheckResult: () => healthy(`${toPrintable(name)}, A2A ${toPrintable(version)} at ${toPrintable(url)}`),
   };
 }
@@ -45,11 +46,11 @@ const documentSchema = z.looseObject({
   methods: z.array(z.looseObject({ name: z.string() })).default([]),
 });
 
-function healthy(words: string): CheckResult {
-  return { health: "healthy", words };
+function healthy(summary: string): CheckResult {
+  return { health: "healthy", summary };
 }
 
-/** Removes control characters from a peer's text, which goes to a terminal. */
+/** Removes control characters from a peer's text, because they could drive the terminal that shows it. */
 export function toPrintable(text: string): string {
   return text
     .replace(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, "")

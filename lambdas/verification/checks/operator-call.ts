@@ -1,5 +1,5 @@
 /**
- * The requests of an operator to the deployed worker, and the answers. Operators invoke the function's alias `operator`, which
+ * The requests of an operator to the deployed worker, and the worker's answers. Operators invoke the function's alias `operator`, which
  * requires lambda:InvokeFunction on the alias. Answers never contain a secret, a token or the text of a message.
  */
 import * as z from "zod";
@@ -14,7 +14,7 @@ const requestSchema = z.discriminatedUnion("operator", [
 ]);
 export type OperatorRequest = z.infer<typeof requestSchema>;
 
-/** Returns undefined if the event is not such a request, for example a batch of queue messages. */
+/** Returns undefined for any other event, such as a batch of queue messages. */
 export function readOperatorRequest(event: unknown): OperatorRequest | undefined {
   return requestSchema.safeParse(event).data;
 }
@@ -23,7 +23,7 @@ const checkedSchema = z.strictObject({
   name: z.string(),
   address: z.string(),
   health: z.enum(["healthy", "unhealthy", "unreachable"]),
-  words: z.string(),
+  summary: z.string(),
   methods: z.array(z.string()).exactOptional(),
   firstMs: z.number().exactOptional(),
   secondMs: z.number().exactOptional(),

@@ -1,4 +1,4 @@
-/** Makes two real calls to a destination to learn what it is, whether it works and how long it takes. No task is run. */
+/** Makes two real calls to a destination to learn what it is, if it works and how long it takes. No task is run. */
 import { randomUUID } from "node:crypto";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { createTrace } from "../../shared/telemetry/telemetry.ts";
@@ -12,7 +12,7 @@ export type ProbeResult = CheckResult & { firstMs?: number; secondMs?: number };
 
 const stopTimeoutMs = 2000;
 
-/** Never rejects. Takes at most twice `timeoutMs`, plus the time to stop the session. Skips the second call if the first fails. */
+/** Never rejects. Takes at most twice `timeoutMs`, plus the time to stop the session. Makes no second call if the first fails. */
 export async function probeDestination(options: {
   transport: Transport;
   dialect: Dialect;
@@ -29,21 +29,21 @@ export async function probeDestination(options: {
   const { nowMs = () => performance.now(), newId = randomUUID } = options;
   const sessionId = `check-${newId()}`;
 
-  async function ask(limit: AbortSignal): Promise<CheckResult> {
+  async function check(limit: AbortSignal): Promise<CheckResult> {
     const agent = await transport.describe?.({ signal: limit });
-    const question = agent === undefined ? discoveryRequest : createA2aHealthRequest({ agent, taskId: newId() });
+    const healthRequest = agent === undefined ? discoveryRequest : createA2aHealthRequest({ agent, taskId: newId() });
     const id = newId();
-    const { method, params } = question;
+    const { method, params } = healthRequest;
     const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
     const response = await transport.send({ body, sessionId, signal: limit, trace: createTrace() });
-    return createAnsweredCheck({ response, id, dialect, authorizer, question });
+    return createAnsweredCheck({ response, id, dialect, authorizer, healthRequest });
   }
 
   async function call(): Promise<{ checkResult: CheckResult; ms: number }> {
-    const timer = AbortSignal.timeout(timeoutMs);
+    const timeout = AbortSignal.timeout(timeoutMs);
     const startedAtMs = nowMs();
-    const checkResult = await ask(AbortSignal.any([signal, timer])).catch((thrown) =>
-      createFailedCheck({ thrown, address, authorizer, timedOutMs: timer.aborted ? timeoutMs : undefined }),
+    const checkResult = await check(AbortSignal.any([signal, timeout])).catch((thrown) =>
+      createFailedCheck({ thrown, address, authorizer, timedOutMs: timeout.aborted ? timeoutMs : undefined }),
     );
     return { checkResult, ms: Math.round(nowMs() - startedAtMs) };
   }

@@ -1,6 +1,6 @@
 /**
- * Keeps secrets out of the answers to an operator, who may lack the permission to read them. A peer may repeat the credential
- * that it got. A peer that encodes the credential on purpose is not stopped, but that peer could leak it in any case.
+ * Keeps secrets out of the answers to an operator, who may lack the permission to read them. A peer may repeat the credential that it
+ * received. This does not stop a peer that encodes the credential on purpose, but such a peer could leak it in any case.
  */
 import type { PeerDescription, Transport } from "../transport/transport.ts";
 
@@ -11,13 +11,13 @@ export type Redaction = {
   text(text: string): string;
 };
 
-/** Removing shorter values would make texts unreadable, and secrets are longer. */
-const leastLength = 6;
+/** Shorter values are not redacted: that would make texts unreadable, and secrets are longer. */
+const minSecretLength = 6;
 
 export function createRedaction(): Redaction {
   const values = new Set<string>();
   function add(value: string): void {
-    for (const each of [value, value.trim()]) if (each.length >= leastLength) values.add(each);
+    for (const each of [value, value.trim()]) if (each.length >= minSecretLength) values.add(each);
   }
   return {
     add,
@@ -37,7 +37,7 @@ export function createRedaction(): Redaction {
   };
 }
 
-/** Redacts the peer's answers before anything shortens them. Otherwise, the start of a cut-off secret would stay visible. */
+/** Redacts the peer's responses before anything shortens them. Otherwise, the beginning of a cut secret would stay visible. */
 export function redactTransport({ transport, redaction }: { transport: Transport; redaction: Redaction }): Transport {
   const { describe } = transport;
   return {

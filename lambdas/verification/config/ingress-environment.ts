@@ -11,21 +11,21 @@ export function readIngressEnvironment(variables: NodeJS.ProcessEnv = process.en
     /** The name or ARN of the signing secret in Secrets Manager. */
     signingSecret: requireVariable(variables, "SEKISHO_SIGNING_SECRET"),
     logs: {
-      level: logLevelOf(variables.SEKISHO_LOG_LEVEL || "info"),
-      debugRatio: ratioOf(variables, "SEKISHO_LOG_DEBUG_RATIO") ?? 0,
+      level: parseLogLevel(variables.SEKISHO_LOG_LEVEL || "info"),
+      debugRatio: readRatio(variables, "SEKISHO_LOG_DEBUG_RATIO") ?? 0,
     },
     /** The share of traces to keep. */
-    sampleRatio: ratioOf(variables, "SEKISHO_TRACE_RATIO") ?? 1,
+    sampleRatio: readRatio(variables, "SEKISHO_TRACE_RATIO") ?? 1,
     aws: readAwsEnvironment(variables),
   };
 }
 
-function logLevelOf(text: string): LogLevel {
+function parseLogLevel(text: string): LogLevel {
   if (logLevels.includes(text)) return text as LogLevel;
   throw new Error(`The environment variable SEKISHO_LOG_LEVEL must be one of ${logLevels.join(", ")}.`);
 }
 
-function ratioOf(variables: NodeJS.ProcessEnv, name: string): number | undefined {
+function readRatio(variables: NodeJS.ProcessEnv, name: string): number | undefined {
   const text = variables[name];
   if (!text) return undefined;
   const ratio = Number(text);

@@ -11,7 +11,7 @@ export function readOauthEnvironment(variables: NodeJS.ProcessEnv = process.env)
     clientSecret: requireVariable(variables, "SEKISHO_CLIENT_SECRET"),
     /** The prefix of the names of the secrets that hold installations. */
     installationsPrefix: requireVariable(variables, "SEKISHO_INSTALLATIONS_PREFIX"),
-    /** The zone's table. It remembers used states. */
+    /** The zone's table. It holds the OAuth states that were used, and the number of installations today. */
     table: requireVariable(variables, "SEKISHO_TABLE"),
     slackApiUrl: requireVariable(variables, "SEKISHO_SLACK_API_URL"),
     logs: toLogSettings({ environment: readEnvironment(variables) }),

@@ -35,7 +35,7 @@ export function readWorkerEnvironment(variables: NodeJS.ProcessEnv = process.env
     /** Holds the files of messages until the Execution zone reads them. */
     filesBucket: requireVariable(variables, "SEKISHO_FILES_BUCKET"),
     /** Undefined if the stage deploys no Execution zone. */
-    executionAddress: addressOf(variables.SEKISHO_EXECUTION_ADDRESS),
+    executionAddress: parseExecutionAddress(variables.SEKISHO_EXECUTION_ADDRESS),
   };
 }
 
@@ -55,7 +55,7 @@ function readCommon(variables: NodeJS.ProcessEnv) {
   };
 }
 
-function addressOf(text: string | undefined): ExecutionAddress | undefined {
+function parseExecutionAddress(text: string | undefined): ExecutionAddress | undefined {
   if (!text) return undefined;
   try {
     return executionAddressSchema.parse(JSON.parse(text));

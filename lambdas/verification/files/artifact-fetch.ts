@@ -9,7 +9,7 @@ import { parseUrl } from "../../shared/untrusted-input.ts";
 import type { Task } from "../task/task.ts";
 
 /**
- * Every agent may name public addresses. On loopback, an agent may name only its own origin, because other programs listen on
+ * An agent may give URLs of public addresses. On loopback it may give only URLs of its own origin, because other programs listen on
  * the other ports. `executionUrl` is the Execution zone of this configuration if it runs on this machine.
  */
 export function createArtifactFetch(

@@ -30,7 +30,7 @@ type ImportOptions = {
   store: FileStore;
   token: (installation: Installation) => Promise<string>;
   newerToken: NewerToken;
-  turns: ConcurrencyLimit;
+  limit: ConcurrencyLimit;
   maxBytes: number;
   maxCount: number;
   now: () => number;
@@ -41,7 +41,7 @@ type FileImport = { task: Task; file: UserFile; token: string; signal: AbortSign
 
 /** Imports all files or none. The first failure aborts the other downloads. */
 export function createImportAttachments(options: ImportOptions): Files["importAttachments"] {
-  const { store, turns, maxBytes, maxCount, now, log } = options;
+  const { store, limit, maxBytes, maxCount, now, log } = options;
 
   return async ({ task, signal }) => {
     const { files = [] } = task.message;
@@ -53,7 +53,7 @@ export function createImportAttachments(options: ImportOptions): Files["importAt
     try {
       const token = await options.token(installationOf(task));
       const work = (file: UserFile) => () => importFile({ task, file, token, signal: either });
-      return await Promise.all(files.map((file) => turns.take({ signal: either, work: work(file) })));
+      return await Promise.all(files.map((file) => limit.take({ signal: either, work: work(file) })));
     } catch (thrown) {
       failed.abort();
       throw thrown instanceof FileRefused || thrown instanceof SlackError
@@ -64,12 +64,12 @@ export function createImportAttachments(options: ImportOptions): Files["importAt
 
   async function fetchAllowed({ task, file, token, signal }: FileImport) {
     // The id becomes part of a key in the store, so it may hold nothing but the characters of Slack's ids.
-    const got = fileIdPattern.test(file.id)
+    const result = fileIdPattern.test(file.id)
       ? await fetchFile(options, { task, file, token, signal })
       : { refused: "not_to_be_had" as const };
-    if (!("refused" in got)) return got;
-    log.info("file_refused", { request_id: task.id, trace_id: readTraceId(task.trace), reason: got.refused });
-    throw refusal(file, { why: got.refused, ...(got.refused === "too_large" ? { most: maxBytes } : {}) });
+    if (!("refused" in result)) return result;
+    log.info("file_refused", { request_id: task.id, trace_id: readTraceId(task.trace), reason: result.refused });
+    throw refusal(file, { why: result.refused, ...(result.refused === "too_large" ? { most: maxBytes } : {}) });
   }
 
   async function importFile(request: FileImport) {
@@ -98,7 +98,7 @@ function refusal(file: UserFile, outcome: { why: "too_large" | "too_many" | "not
 /** `refused` is permanent. */
 type FetchedFile = { bytes: Uint8Array; mimetype: string } | { refused: "too_large" | "not_to_be_had" };
 
-/** Finds the token that has replaced `tried`. It is `inDoubt` because Slack does not say why it withholds a file. */
+/** Finds the token that has replaced `tried`. `inDoubt` is true because Slack does not say why it withholds a file. */
 export type NewerToken = (request: {
   installation: Installation;
   tried: string;
@@ -108,15 +108,15 @@ export type NewerToken = (request: {
 /** Rejects with a SlackError if a later try may succeed. */
 async function fetchFile(options: ImportOptions, { task, file, token, signal }: FileImport): Promise<FetchedFile> {
   const { newerToken, download, maxBytes } = options;
-  const { url, name, mimetype: said } = file;
+  const { url, name, mimetype: claimed } = file;
   if (url === undefined) return { refused: "not_to_be_had" };
 
   async function fetchWith(token: string): Promise<FetchedFile> {
-    const got = await download({ url: url ?? "", token, maxBytes, signal });
-    if ("refused" in got) return got;
-    const { bytes, contentType } = got;
-    if (isSignInPage({ bytes, contentType, said, name })) return { refused: "not_to_be_had" };
-    return { bytes, mimetype: await detectMimetype({ bytes, said }) };
+    const result = await download({ url: url ?? "", token, maxBytes, signal });
+    if ("refused" in result) return result;
+    const { bytes, contentType } = result;
+    if (isSignInPage({ bytes, contentType, claimed, name })) return { refused: "not_to_be_had" };
+    return { bytes, mimetype: await detectMimetype({ bytes, claimed }) };
   }
 
   const first = await fetchWith(token);
@@ -201,7 +201,7 @@ const sampleBytes = 64 * 1024;
 const textControls: readonly number[] = [0x09, 0x0a, 0x0c, 0x0d, 0x1b];
 const mimetypePattern = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
-/** Container formats. The bytes show only the container, so a claimed type of this form is more precise and is kept. */
+/** Container formats. The bytes show only the container, so a claimed type that matches here is more precise and is used. */
 const containers: Record<string, RegExp> = {
   "application/xml": /^(text\/xml|text\/html|[^;]+\+xml)$/,
   "application/zip": /^(application\/(vnd\.|x-|java-archive$).*|[^;]+\+zip)$/,
@@ -212,16 +212,17 @@ const containers: Record<string, RegExp> = {
  * Decides the mimetype by the signature in the bytes. Formats without a signature, such as CSV or source code, keep the claimed
  * type if the bytes allow it. A claimed format whose signature is missing becomes text or unknown.
  */
-export async function detectMimetype({ bytes, said }: { bytes: Uint8Array; said: string }): Promise<string> {
+export async function detectMimetype({ bytes, claimed }: { bytes: Uint8Array; claimed: string }): Promise<string> {
   // Loaded on first use, because most messages have no file.
   const { fileTypeFromBuffer, supportedMimeTypes } = await import("file-type");
   // The detector throws on some broken files.
   const found = await fileTypeFromBuffer(bytes).catch(() => undefined);
-  const claim = mimetypePattern.test(said.toLowerCase()) ? said.toLowerCase() : unknownType;
-  if (found !== undefined) return containers[found.mime]?.test(claim) ? claim : found.mime;
-  const hasSignature = supportedMimeTypes.has(claim);
-  if (isText(bytes)) return isTextual(claim) || (isProgram(claim) && !hasSignature) ? claim : "text/plain";
-  return hasSignature || claim.startsWith("text/") ? unknownType : claim;
+  const validClaim = mimetypePattern.test(claimed.toLowerCase()) ? claimed.toLowerCase() : unknownType;
+  if (found !== undefined) return containers[found.mime]?.test(validClaim) ? validClaim : found.mime;
+  const hasSignature = supportedMimeTypes.has(validClaim);
+  if (isText(bytes))
+    return isTextual(validClaim) || (isProgram(validClaim) && !hasSignature) ? validClaim : "text/plain";
+  return hasSignature || validClaim.startsWith("text/") ? unknownType : validClaim;
 }
 
 function isTextual(mimetype: string): boolean {
@@ -234,12 +235,17 @@ function isProgram(mimetype: string): boolean {
 }
 
 /** Slack answers with status 200 and a sign-in page if the token may not read the file. */
-export function isSignInPage(request: { bytes: Uint8Array; contentType: string; said: string; name: string }): boolean {
-  const { bytes, contentType, said, name } = request;
-  if (/html/i.test(said) || /\.x?html?$/i.test(name)) return false;
+export function isSignInPage(request: {
+  bytes: Uint8Array;
+  contentType: string;
+  claimed: string;
+  name: string;
+}): boolean {
+  const { bytes, contentType, claimed, name } = request;
+  if (/html/i.test(claimed) || /\.x?html?$/i.test(name)) return false;
   if (/^\s*(text\/html|application\/xhtml\+xml)\b/i.test(contentType)) return true;
   // A text file may start with HTML, but a picture never does.
-  return !/^text\//i.test(said) && isHtmlStart(bytes);
+  return !/^text\//i.test(claimed) && isHtmlStart(bytes);
 }
 
 function isHtmlStart(bytes: Uint8Array): boolean {

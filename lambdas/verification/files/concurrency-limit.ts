@@ -8,12 +8,12 @@ export type ConcurrencyLimit = {
 
 export function createConcurrencyLimit({ max }: { max: number }): ConcurrencyLimit {
   const waiting: (() => void)[] = [];
-  let taken = 0;
+  let running = 0;
 
   /** Hands the free slot to the first waiter, so that a new caller cannot overtake it. */
   function release(): void {
     const next = waiting.shift();
-    if (next === undefined) taken -= 1;
+    if (next === undefined) running -= 1;
     else next();
   }
 
@@ -33,7 +33,7 @@ export function createConcurrencyLimit({ max }: { max: number }): ConcurrencyLim
   return {
     async take({ signal, work }) {
       signal.throwIfAborted();
-      if (taken < max) taken += 1;
+      if (running < max) running += 1;
       else await wait(signal);
       try {
         return await work();

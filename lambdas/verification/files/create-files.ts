@@ -9,7 +9,7 @@ import { createConcurrencyLimit } from "./concurrency-limit.ts";
 import type { FileStore, Files } from "./files.ts";
 import { createUpload } from "./upload.ts";
 
-/** Bounds all files in memory together. A file may be in memory twice, and the worker function has 512 MB. */
+/** The limit for all files in memory together. A file may be in memory twice, and the worker function has 512 MB. */
 const maxHeldBytes = 64 * 1024 * 1024;
 
 /**
@@ -26,17 +26,17 @@ export function createFiles(options: {
   publicFetch: (task: Task) => PublicFetch;
   maxBytes: number;
   maxCount: number;
-  /** For one file, from Slack or from an agent's URL. */
+  /** The limit for one file, from Slack or from an agent's URL. */
   transferTimeoutMs?: number;
   now?: () => number;
   log?: Log;
 }): Files {
   const settings = { newerToken: async () => undefined, now: Date.now, log: silentLog, ...options };
   const { apiUrl, maxBytes, now, transferTimeoutMs = 30_000 } = settings;
-  const turns = createConcurrencyLimit({ max: Math.max(1, Math.floor(maxHeldBytes / maxBytes)) });
+  const limit = createConcurrencyLimit({ max: Math.max(1, Math.floor(maxHeldBytes / maxBytes)) });
   const download = createDownload({ apiUrl, timeoutMs: transferTimeoutMs, now });
   return {
-    importAttachments: createImportAttachments({ ...settings, download, turns }),
-    upload: createUpload({ ...settings, turns, fetchTimeoutMs: transferTimeoutMs }),
+    importAttachments: createImportAttachments({ ...settings, download, limit }),
+    upload: createUpload({ ...settings, limit, fetchTimeoutMs: transferTimeoutMs }),
   };
 }

@@ -1,7 +1,7 @@
-/** The interfaces for files of messages, files of answers, and the store between the zones, with the checks on names and URLs. */
+/** The interfaces for the files of messages and answers and for the file store, with the checks on file names and URLs. */
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
-import { sanitizeLine } from "../../shared/untrusted-input.ts";
+import { sanitizeLine, truncate } from "../../shared/untrusted-input.ts";
 import type { Task, TaskOutcome } from "../task/task.ts";
 
 /** A file cannot be transferred, and no retry will help. `outcome` says why. */
@@ -48,13 +48,11 @@ function cut(name: string): string {
   if (name.length <= maxLength) return name;
   const dot = name.lastIndexOf(".");
   const extension = dot > 0 && name.length - dot <= maxExtensionLength ? name.slice(dot) : "";
-  const kept = name.slice(0, maxLength - extension.length);
-  // The cut may have left half a surrogate pair.
-  return `${kept.isWellFormed() ? kept : kept.slice(0, -1)}${extension}`;
+  return truncate(name, maxLength - extension.length) + extension;
 }
 
 const domains = ["slack.com", "slack-gov.com"];
-/** Below this path, slack.com serves files. Other paths lead to pages that want a sign-in. */
+/** Below this path, slack.com serves files. Its other paths lead to pages that require a sign-in. */
 const filesPath = "/files-pri/";
 
 /**
@@ -78,8 +76,8 @@ export function isSlackFileUrl({ url, apiUrl }: { url: URL; apiUrl: string }): b
 }
 
 /**
- * Writing a key again replaces its bytes. The requested `expiresAtMs` is a wish. The returned one is when the URL really
- * expires: no later than requested, and no later than in a day. Rejects if a later try may succeed.
+ * Stores files where the Execution zone can read them by URL. Writing a key again replaces its bytes. The returned `expiresAtMs` is when
+ * the URL really expires: no later than requested, and no later than in a day. Rejects if a later try may succeed.
  */
 export type FileStore = {
   put(request: {
@@ -94,7 +92,7 @@ export type FileStore = {
   }): Promise<{ url: string; expiresAtMs: number }>;
 };
 
-/** A stored file is kept at least this long. */
+/** The store keeps a file at least this long. */
 export const fileLifeMs = 24 * 3600_000;
 
 /** Matches Slack's file ids. The id becomes the second part of a key. */

@@ -1,13 +1,12 @@
 /** Stores files in an S3 bucket. The worker's role writes them. A presigned URL lets the Execution zone read one without permissions. */
 
-import { SignatureV4 } from "@smithy/signature-v4";
-import type { AwsCredentials, AwsDependencies } from "../../shared/aws/credentials.ts";
-import { AwsCallError } from "../../shared/aws/json-call.ts";
-import { sha256 } from "../../shared/aws/signer.ts";
+import type { AwsDependencies } from "../../shared/aws/credentials.ts";
+import { AwsCallError } from "../../shared/aws/retry.ts";
+import { createSigner, presignS3Get } from "../../shared/aws/signer.ts";
 import { readResponseBody } from "../../shared/http/read-body.ts";
 import { type FileStore, fileLifeMs } from "./files.ts";
 
-/** A presigned URL expires with its credentials. Those of a Lambda function do not say when, but they last longer than this. */
+/** A presigned URL expires with its credentials. A Lambda function's credentials do not say when, but they last longer than this. */
 const unknownLifeMs = 3600_000;
 const maxErrorBytes = 64 * 1024;
 
@@ -24,12 +23,15 @@ export function createS3FileStore(options: {
     async put({ key, bytes, mimetype, sha256, expiresAtMs, signal }) {
       const credentials = await provider();
       const nowMs = now();
-      const signer = createS3Signer({ region, credentials, nowMs });
       const url = new URL(key, bucketUrl({ bucket, endpoint: endpointOf("s3") }));
-      const headers = await signer.signPut({
+      const sign = createSigner({ service: "s3", region, credentials: async () => credentials });
+      const headers = await sign({
+        method: "PUT",
         url,
-        sha256,
+        body: bytes,
+        atMs: nowMs,
         headers: {
+          "x-amz-content-sha256": sha256,
           "content-type": mimetype,
           "content-disposition": "attachment",
           "x-amz-checksum-sha256": Buffer.from(sha256, "hex").toString("base64"),
@@ -40,7 +42,7 @@ export function createS3FileStore(options: {
       const wantedMs = Math.min(expiresAtMs, nowMs + fileLifeMs);
       const expiresInSeconds = Math.max(1, Math.floor((wantedMs - nowMs) / 1000));
       return {
-        url: await signer.presignGet({ url, expiresInSeconds }),
+        url: presignS3Get({ url, region, credentials, expiresInSeconds, atMs: nowMs }),
         expiresAtMs: Math.min(nowMs + expiresInSeconds * 1000, livesUntilMs),
       };
     },
@@ -67,39 +69,4 @@ async function send(request: {
   if (response.status === 200) return;
   const [, name = "NoXmlAnswer"] = /<Code>([A-Za-z.]{1,80})<\/Code>/.exec(answer.toString()) ?? [];
   throw new AwsCallError({ name, status: response.status });
-}
-
-type PutRequest = { url: URL; headers: Record<string, string>; sha256: string };
-
-/** Signs requests and presigns URLs with Signature Version 4. Unlike other services, S3 wants paths without double encoding. */
-function createS3Signer(options: { region: string; credentials: AwsCredentials; nowMs: number }) {
-  const { region, credentials, nowMs } = options;
-  const signer = new SignatureV4({ service: "s3", region, credentials, sha256, uriEscapePath: false });
-  const signingDate = new Date(nowMs);
-  return {
-    /** Returns all headers of the request. `sha256` is the hash of the body, in hexadecimal. */
-    async signPut({ url, headers, sha256: hash }: PutRequest): Promise<Record<string, string>> {
-      const request = { ...requestTo(url), method: "PUT" };
-      const signed = await signer.sign(
-        { ...request, headers: { ...headers, host: url.host, "x-amz-content-sha256": hash } },
-        { signingDate },
-      );
-      return signed.headers;
-    },
-    /** See https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html. */
-    async presignGet({ url, expiresInSeconds }: { url: URL; expiresInSeconds: number }): Promise<string> {
-      // S3 expects this constant in a presigned URL, not the hash of an empty body.
-      const headers = { host: url.host, "x-amz-content-sha256": "UNSIGNED-PAYLOAD" };
-      const request = { ...requestTo(url), method: "GET", headers };
-      const { query = {} } = await signer.presign(request, { expiresIn: expiresInSeconds, signingDate });
-      const pairs = Object.entries(query).flatMap(([name, value]) =>
-        [value].flat().flatMap((one): [string, string][] => (one === null ? [] : [[name, one]])),
-      );
-      return `${url.href}?${new URLSearchParams(pairs).toString()}`;
-    },
-  };
-}
-
-function requestTo({ protocol, hostname, pathname: path }: URL) {
-  return { protocol, hostname, path, query: {} };
 }

@@ -12,7 +12,7 @@ import { FileRefused, type Files, safeFileName } from "./files.ts";
 type UploadOptions = {
   slack: Pick<SlackApi, "startUpload" | "sendUpload">;
   publicFetch: (task: Task) => PublicFetch;
-  turns: ConcurrencyLimit;
+  limit: ConcurrencyLimit;
   maxBytes: number;
   fetchTimeoutMs: number;
   log: Log;
@@ -20,7 +20,7 @@ type UploadOptions = {
 
 /** An upload with an unknown outcome can safely start over, because nobody sees a file that was never shared. */
 export function createUpload(options: UploadOptions): Files["upload"] {
-  const { slack, publicFetch, turns, maxBytes, fetchTimeoutMs, log } = options;
+  const { slack, publicFetch, limit, maxBytes, fetchTimeoutMs, log } = options;
   return async ({ task, index, signal }) => {
     const file = createOutgoingFiles(task)[index];
     const name = safeFileName(file?.name ?? "");
@@ -30,7 +30,7 @@ export function createUpload(options: UploadOptions): Files["upload"] {
     };
     if (file === undefined) throw refuse("not_to_be_had");
     try {
-      return await turns.take({
+      return await limit.take({
         signal,
         async work() {
           const bytes = await readBytes({ file, task, signal });
@@ -56,18 +56,18 @@ export function createUpload(options: UploadOptions): Files["upload"] {
   }
 }
 
-/** Turns Slack's refusals, missing permissions included, into a refusal of this file, so that the text of the answer still goes out. */
+/** Turns a refusal by Slack, such as a missing permission, into a refusal of this file, so that the answer's text is still posted. */
 function toFailure(
   thrown: unknown,
   refuse: (why: "too_large" | "not_to_be_had", cause: unknown) => FileRefused,
 ): Error {
   if (thrown instanceof FileRefused) return thrown;
   if (thrown instanceof SlackError) {
-    const mayPass = ["rate_limited", "unavailable", "ambiguous"].includes(thrown.kind);
-    return mayPass ? thrown : refuse("not_to_be_had", thrown);
+    const isTransient = ["rate_limited", "unavailable", "ambiguous"].includes(thrown.kind);
+    return isTransient ? thrown : refuse("not_to_be_had", thrown);
   }
   const reason = thrown instanceof SekishoError ? thrown.reason : "unavailable";
   if (reason === "payload_too_large") return refuse("too_large", thrown);
-  const isForGood = reason === "permission_denied" || reason === "invalid_response";
-  return isForGood ? refuse("not_to_be_had", thrown) : new SlackError("unavailable", { cause: thrown });
+  const isPermanent = reason === "permission_denied" || reason === "invalid_response";
+  return isPermanent ? refuse("not_to_be_had", thrown) : new SlackError("unavailable", { cause: thrown });
 }

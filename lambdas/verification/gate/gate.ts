@@ -23,20 +23,20 @@ export type Gate = Quotas & {
   }): Promise<{ allowed: boolean; locale: Locale }>;
   /**
    * True if the message is dropped without an answer: the person may not ask, and either got a refusal recently or did not mention the bot.
-   * False if nothing is known about the person. Never rejects.
+   * False if the store or Slack is unavailable. Never rejects.
    */
   isIgnored(request: { message: UserMessage; requestId: string; signal: AbortSignal }): Promise<boolean>;
-  /** True if the person may not ask in the task's channel. True also if that is unknown. Never rejects. */
+  /** True if the person may not ask in the task's channel, or if the store or Slack is unavailable. Never rejects. */
   isStranger(request: { task: Task; user: string; signal: AbortSignal }): Promise<boolean>;
   /**
-   * True if the person may get a refusal now: each `kind` once per window and thread, or per channel outside a thread
-   * (`gate/refusals.ts`). Never rejects.
+   * True if the person may be shown a refusal now. Each `kind` is shown once per time window and thread, or per channel outside a
+   * thread, so that nobody can flood a channel with refusals. Never rejects.
    */
   mayRefuse(
     request: PersonQuery & { isStranger: boolean; kind: string; threadTs: string | undefined },
   ): Promise<boolean>;
   mayCancel(request: { task: Task; user: string; signal: AbortSignal }): Promise<boolean>;
-  /** By the `questions.answerBy` of the task's destination. */
+  /** Decides by `questions.answerBy` of the task's destination. */
   mayAnswer(request: { task: Task; user: string; signal: AbortSignal }): Promise<boolean>;
   localeOf: FindLocale;
 };
@@ -44,7 +44,7 @@ export type Gate = Quotas & {
 type PersonQuery = { task: Task; user: string };
 type GateQuery = { installation: Installation; requestId: string; signal: AbortSignal };
 
-/** `extraRules` are added to those of the configuration, for the fake Slack's workspace on one machine. */
+/** `extraRules` are added to the configured rules. They allow the fake Slack's people on one machine. */
 export function createGate(options: {
   config: Pick<Config, "allowlist" | "slack" | "limits" | "destinations">;
   extraRules?: readonly AllowlistRule[];
@@ -57,17 +57,17 @@ export function createGate(options: {
 }): Gate {
   const { config, extraRules = [], ruleStore, usageStore, refusalStore, slack, log, now } = options;
   const configured = [...config.allowlist, ...extraRules];
-  const rulesOfStore = createEffectiveRules({ store: ruleStore, now });
+  const readStoredRules = createEffectiveRules({ store: ruleStore, now });
   const members = createMembers({ slack, log, now });
   const refusals = createRefusals({ store: refusalStore, now });
   const locales = createLocales({ setting: config.slack.locale, slack, now });
 
-  async function mayAsk({ asking, ...question }: GateQuery & { asking: Requester }): Promise<boolean> {
-    if (matchRules({ rules: configured, asking }).rule !== undefined) return true;
-    const rules = [...configured, ...(await rulesOfStore(question))];
-    const { rule, byGroup } = matchRules({ rules, asking });
+  async function mayAsk({ requester, ...query }: GateQuery & { requester: Requester }): Promise<boolean> {
+    if (matchRules({ rules: configured, requester }).rule !== undefined) return true;
+    const rules = [...configured, ...(await readStoredRules(query))];
+    const { rule, byGroup } = matchRules({ rules, requester });
     if (rule !== undefined) return true;
-    return members.isInOneOf({ ...question, groups: byGroup.map(({ group }) => group), user: asking.user });
+    return members.isInOneOf({ ...query, groups: byGroup.map(({ group }) => group), user: requester.user });
   }
 
   function toQuery(task: Task, signal: AbortSignal): GateQuery {
@@ -76,27 +76,27 @@ export function createGate(options: {
 
   return {
     async permit({ message, requestId, signal }) {
-      const question = { installation: installationOf({ message }), requestId, signal };
+      const query = { installation: installationOf({ message }), requestId, signal };
       const [allowed, locale] = await Promise.all([
-        mayAsk({ ...question, asking: message }),
-        locales({ ...question, user: message.user }),
+        mayAsk({ ...query, requester: message }),
+        locales({ ...query, user: message.user }),
       ]);
       return { allowed, locale };
     },
 
     async isIgnored({ message, requestId, signal }) {
-      const question = { installation: installationOf({ message }), requestId, signal };
-      const isStranger = await mayAsk({ ...question, asking: message }).then((allowed) => !allowed, toFalse);
-      return isStranger && (message.unaddressed === true || refusals.isSilent({ asking: message, requestId }));
+      const query = { installation: installationOf({ message }), requestId, signal };
+      const isStranger = await mayAsk({ ...query, requester: message }).then((allowed) => !allowed, toFalse);
+      return isStranger && (message.unaddressed === true || refusals.isSilent({ requester: message, requestId }));
     },
 
     async isStranger({ task, user, signal }) {
-      return !(await mayAsk({ ...toQuery(task, signal), asking: { ...task.message, user } }).catch(toFalse));
+      return !(await mayAsk({ ...toQuery(task, signal), requester: { ...task.message, user } }).catch(toFalse));
     },
 
     async mayRefuse({ task, user, isStranger, kind, threadTs }) {
-      const asking = { ...task.message, user };
-      return isStranger ? refusals.claim({ asking }) : refusals.claimNotice({ asking, kind, threadTs });
+      const requester = { ...task.message, user };
+      return isStranger ? refusals.claim({ requester }) : refusals.claimNotice({ requester, kind, threadTs });
     },
 
     async mayCancel({ task, user, signal }) {
@@ -107,13 +107,13 @@ export function createGate(options: {
     },
 
     async mayAnswer({ task, user, signal }) {
-      const question = toQuery(task, signal);
+      const query = toQuery(task, signal);
       // If the destination was removed from the configuration, only the person who asked may answer.
       const destination = task.call && config.destinations[task.call.destination];
       const answerBy = destination?.questions.answerBy ?? "asker";
       if (answerBy === "asker") return user === task.message.user;
-      if (answerBy === "anyone") return mayAsk({ ...question, asking: { ...task.message, user } });
-      return members.isInOneOf({ ...question, groups: [answerBy.group], user });
+      if (answerBy === "anyone") return mayAsk({ ...query, requester: { ...task.message, user } });
+      return members.isInOneOf({ ...query, groups: [answerBy.group], user });
     },
 
     localeOf: locales,
@@ -122,14 +122,18 @@ export function createGate(options: {
   };
 }
 
-/** For use in `catch`, if the store or Slack is unavailable. */
+/** For use in `catch`, where the store or Slack is unavailable. */
 function toFalse(): false {
   return false;
 }
 
 type Quotas = {
-  /** Counts the task once, even if called again. The task counts as running until it is released, or until `untilMs`. */
+  /**
+   * Counts the task once, even if called again. The task counts as running until it is released, or until `untilMs`. Returns the exceeded
+   * quota, and counts nothing then.
+   */
   charge(request: { task: Task; untilMs: number }): Promise<OverQuota | undefined>;
+  /** The task no longer counts as running. */
   release(request: { task: Task }): Promise<void>;
 };
 
@@ -154,8 +158,8 @@ export function createQuotas(options: {
     return changeRecord({ store, id, none: () => noUsage({ id }), decide });
   }
 
-  function revertCharge(how: typeof releaseCharge, { id, quota }: Counter, requestId: string): Promise<void> {
-    return change(id, (usage) => ({ item: how({ usage, quota, requestId, nowMs: now() }), result: undefined }));
+  function revertCharge(revert: typeof releaseCharge, { id, quota }: Counter, requestId: string): Promise<void> {
+    return change(id, (usage) => ({ item: revert({ usage, quota, requestId, nowMs: now() }), result: undefined }));
   }
 
   return {
@@ -169,7 +173,7 @@ export function createQuotas(options: {
         });
         if (over !== undefined) {
           // If this is interrupted, a repeated charge finds the first quota charged and reverts it.
-          for (const former of charged) await revertCharge(removeCharge, former, task.id);
+          for (const earlier of charged) await revertCharge(removeCharge, earlier, task.id);
           return { by, ...over };
         }
         charged.push(counter);
@@ -182,7 +186,7 @@ export function createQuotas(options: {
   };
 }
 
-/** `untilMs`: the task counts as running until then. Absent once it was released. */
+/** The task counts as running until `untilMs`, which is absent once the task was released. */
 const chargeSchema = z.object({ id: z.string(), atMs: z.int(), untilMs: z.int().optional() });
 type Charge = z.infer<typeof chargeSchema>;
 
@@ -198,7 +202,7 @@ export type Usage = z.infer<typeof usageSchema>;
 
 /** Allows for clock differences between readers of the record. */
 const clockMarginMs = 60_000;
-/** Limits the kept charges outside the window. They make a repeated charge recognizable, but the record must stay small. */
+/** Limits the charges that are stored only to recognize a repeated charge, because the record must stay small. */
 const maxRemembered = 1000;
 
 export function parseUsage(json: unknown): Usage {
@@ -222,9 +226,9 @@ export function addCharge(request: {
   const { tasks = Number.POSITIVE_INFINITY, atOnce = Number.POSITIVE_INFINITY } = quota;
   const windowMs = toWindowMs(quota);
   const times = usage.charges.map(({ atMs }) => atMs).filter((atMs) => atMs + windowMs > nowMs);
-  // There is room for one more once the window holds less than the quota.
-  const leaving = times.sort((a, b) => a - b)[times.length - tasks];
-  if (leaving !== undefined) return { over: { retryAtMs: leaving + windowMs } };
+  // With a full window, the next task must wait until this charge leaves it.
+  const blockingAtMs = times.sort((a, b) => a - b)[times.length - tasks];
+  if (blockingAtMs !== undefined) return { over: { retryAtMs: blockingAtMs + windowMs } };
   if (usage.charges.filter((one) => isUnderWay(one, nowMs)).length >= atOnce) return { over: {} };
   const charges = [...usage.charges, { id: requestId, atMs: nowMs, untilMs }];
   return { usage: dropOldCharges({ usage, quota, nowMs, charges }) };
@@ -264,7 +268,7 @@ function dropOldCharges(change: { usage: Usage; quota: Quota; nowMs: number; cha
   const windowMs = toWindowMs(quota);
   const counts = (one: Charge) => one.atMs + windowMs > nowMs || (quota.atOnce !== undefined && isUnderWay(one, nowMs));
   const remembered = charges.filter((one) => !counts(one) && isUnderWay(one, nowMs)).slice(-maxRemembered);
-  const left = [...remembered, ...charges.filter(counts)];
-  const endsMs = left.map(({ atMs, untilMs }) => Math.max(atMs + windowMs, untilMs ?? 0));
-  return { ...usage, charges: left, expiresAtMs: Math.max(nowMs, ...endsMs) + clockMarginMs };
+  const stored = [...remembered, ...charges.filter(counts)];
+  const endsMs = stored.map(({ atMs, untilMs }) => Math.max(atMs + windowMs, untilMs ?? 0));
+  return { ...usage, charges: stored, expiresAtMs: Math.max(nowMs, ...endsMs) + clockMarginMs };
 }

@@ -9,8 +9,8 @@ import type { Locale } from "../task/task.ts";
 
 /** How long a person counts as a member of a group before Slack is asked again. */
 const memberLifeMs = 5 * 60_000;
-/** How long a person counts as no member. It is short, so that a new member is allowed soon. */
-const absenceMs = 15_000;
+/** How long a person counts as a non-member. It is short, so that a new member is allowed soon. */
+const nonMemberLifeMs = 15_000;
 
 type MemberQuery = { installation: Installation; requestId: string; signal: AbortSignal };
 
@@ -18,8 +18,8 @@ export type FindLocale = (request: MemberQuery & { user: string }) => Promise<Lo
 
 export type Members = {
   /**
-   * True if the user is in one of the groups. Rejects if Slack is unavailable, unless another group has the user. A permanent failure (a
-   * missing scope, a deleted group) counts as no. Each group is read at most once in `absenceMs`.
+   * True if the user is in one of the groups. Rejects if Slack is unavailable, unless a group that could be read has the user. A group that
+   * can never be read (a missing scope, a deleted group) has no members. Each group is read at most once per `nonMemberLifeMs`.
    */
   isInOneOf(request: MemberQuery & { groups: readonly string[]; user: string }): Promise<boolean>;
 };
@@ -34,13 +34,13 @@ export function createMembers(options: {
 
   function membersOf(
     group: string,
-    { installation, requestId, signal: waiting }: MemberQuery,
+    { installation, requestId, signal: callerSignal }: MemberQuery,
     refreshAfterMs: number,
   ): Promise<ReadonlySet<string>> {
     const { team, enterprise = "" } = installation;
     return cachedMembers.get({
       key: JSON.stringify([enterprise, team, group]),
-      signal: waiting,
+      signal: callerSignal,
       refreshAfterMs,
       async read(signal) {
         try {
@@ -56,14 +56,14 @@ export function createMembers(options: {
   }
 
   return {
-    async isInOneOf({ groups, user, ...question }) {
+    async isInOneOf({ groups, user, ...query }) {
       const failures = new Map<string, unknown>();
       // The first round uses the cached lists of all groups, so that known members cost no further reads.
-      for (const refreshAfterMs of [memberLifeMs, absenceMs]) {
+      for (const refreshAfterMs of [memberLifeMs, nonMemberLifeMs]) {
         for (const group of new Set(groups)) {
           if (failures.has(group)) continue;
           try {
-            if ((await membersOf(group, question, refreshAfterMs)).has(user)) return true;
+            if ((await membersOf(group, query, refreshAfterMs)).has(user)) return true;
           } catch (thrown) {
             failures.set(group, thrown);
           }
@@ -81,20 +81,20 @@ function isFinal(thrown: unknown): thrown is SlackError {
 
 const localeLifeMs = 24 * 3600_000;
 /** How long an unknown language is cached, so that Slack is not asked for every message. */
-const keepUnknownMs = 60_000;
-/** The wait for the language is short, because an answer should not be late for it. */
-const longestWaitMs = 3000;
-const maxUsers = 5000;
+const unknownLocaleLifeMs = 60_000;
+/** The wait for the language is short, because it must not delay an answer. */
+const defaultMaxWaitMs = 3000;
+const maxCachedLocales = 5000;
 
 /** Finds the language of users. Never rejects, because an unknown language counts as English. */
 export function createLocales(options: {
   setting: Config["slack"]["locale"];
   slack: Pick<SlackApi, "person">;
   now: () => number;
-  mostWaitMs?: number;
+  maxWaitMs?: number;
 }): FindLocale {
-  const { setting, slack, now, mostWaitMs = longestWaitMs } = options;
-  const cachedLocales = createCachedValues<Locale>({ now, maxEntries: maxUsers });
+  const { setting, slack, now, maxWaitMs = defaultMaxWaitMs } = options;
+  const cachedLocales = createCachedValues<Locale>({ now, maxEntries: maxCachedLocales });
   return async ({ installation, user, requestId, signal }) => {
     if (setting !== "user") return setting;
     const { team, enterprise = "" } = installation;
@@ -104,12 +104,12 @@ export function createLocales(options: {
         return { value: toLanguage(locale), keepMs: localeLifeMs };
       } catch (thrown) {
         if (reading.aborted || !(thrown instanceof SlackError)) throw thrown;
-        return { value: "en" as const, keepMs: keepUnknownMs };
+        return { value: "en" as const, keepMs: unknownLocaleLifeMs };
       }
     };
-    const waiting = AbortSignal.any([signal, AbortSignal.timeout(mostWaitMs)]);
+    const callerSignal = AbortSignal.any([signal, AbortSignal.timeout(maxWaitMs)]);
     return cachedLocales
-      .get({ key: JSON.stringify([enterprise, team, user]), signal: waiting, read })
+      .get({ key: JSON.stringify([enterprise, team, user]), signal: callerSignal, read })
       .catch(() => "en");
   };
 }

@@ -1,4 +1,4 @@
-/** Limits how often Sekisho tells people that a request was refused, so that no one can flood a channel or a worker by asking. */
+/** Limits how often Sekisho tells people that a request was refused, so that no one can flood a channel or a worker. */
 import * as z from "zod";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import { changeRecord } from "../../shared/engine/records.ts";
@@ -14,9 +14,9 @@ export const maxRefusalsPerUser = 3;
 export const maxNoticesPerUser = 10;
 /** Allows for clock differences between readers of the record. */
 const clockMarginMs = 60_000;
-/** How long a message that is about to be refused silences further messages of that person. */
+/** After the first message of a person, further ones stay silent this long, while the first one is being refused. */
 const reservedMs = 10_000;
-/** The limit of people, channels and workspaces that the process remembers. */
+/** The limit of entries in the memory of the process. An entry is for a person, a channel or a workspace. */
 const maxRemembered = 10_000;
 
 /**
@@ -41,16 +41,16 @@ export type Refusals = {
    * True if a message of a person who may not ask is dropped without a refusal. Uses only the memory of this process, so that a flood costs
    * nothing. The first message is not silent and reserves the refusal, so further messages are silent meanwhile.
    */
-  isSilent(request: { asking: Requester; requestId: string }): boolean;
+  isSilent(request: { requester: Requester; requestId: string }): boolean;
   /** Claims the refusal of a person who may not ask: once per channel and window, within the budgets. False if the store is unavailable. */
-  claim(request: { asking: Requester }): Promise<boolean>;
+  claim(request: { requester: Requester }): Promise<boolean>;
   /** Claims a notice for a person who may ask: once per `kind`, thread and window. These have a separate budget. */
-  claimNotice(request: { asking: Requester; kind: string; threadTs: string | undefined }): Promise<boolean>;
+  claimNotice(request: { requester: Requester; kind: string; threadTs: string | undefined }): Promise<boolean>;
 };
 
-type Budget = { recordId: string; perUser: number; inAll: number };
+type Budget = { recordId: string; perUser: number; inTotal: number };
 type Entry = { user: string; about: string };
-/** `by`: the request id of the message that reserved the refusal. */
+/** `by` is the request id of the message that reserved the refusal. */
 type Remembered = { untilMs: number } & ({ isShown: true } | { isShown: false; by: string });
 
 export function createRefusals({ store, now }: { store: TaskStore<RefusalRecord>; now: () => number }): Refusals {
@@ -90,8 +90,8 @@ export function createRefusals({ store, now }: { store: TaskStore<RefusalRecord>
   }
 
   return {
-    isSilent({ asking, requestId }) {
-      const keys = listKeys(createStrangerBudget(asking), createEntry(asking));
+    isSilent({ requester, requestId }) {
+      const keys = listKeys(createStrangerBudget(requester), createEntry(requester));
       const silence = silenceOf(keys.location);
       const isTaken = silence !== undefined && (silence.isShown || silence.by !== requestId);
       if (isTaken || silenceOf(keys.user) !== undefined || silenceOf(keys.record) !== undefined) return true;
@@ -99,18 +99,18 @@ export function createRefusals({ store, now }: { store: TaskStore<RefusalRecord>
       return false;
     },
 
-    claim: ({ asking }) => claimEntry(createStrangerBudget(asking), createEntry(asking)),
+    claim: ({ requester }) => claimEntry(createStrangerBudget(requester), createEntry(requester)),
 
-    async claimNotice({ asking, kind, threadTs = "" }) {
-      const { team, channel, user } = asking;
-      const budget = { recordId: `notices:${team}/${user}`, perUser: maxNoticesPerUser, inAll: maxNoticesPerUser };
+    async claimNotice({ requester, kind, threadTs = "" }) {
+      const { team, channel, user } = requester;
+      const budget = { recordId: `notices:${team}/${user}`, perUser: maxNoticesPerUser, inTotal: maxNoticesPerUser };
       return claimEntry(budget, { user, about: `${kind} ${channel}/${threadTs}` });
     },
   };
 }
 
 function createStrangerBudget({ team }: Requester): Budget {
-  return { recordId: `refusals:${team}`, perUser: maxRefusalsPerUser, inAll: maxRefusalsPerTeam };
+  return { recordId: `refusals:${team}`, perUser: maxRefusalsPerUser, inTotal: maxRefusalsPerTeam };
 }
 
 function createEntry({ channel, user }: Requester): Entry {
@@ -122,25 +122,25 @@ function listKeys({ recordId }: Budget, { user, about }: Entry) {
   return { record: recordId, user: `${recordId} ${user}`, location: `${recordId} ${user} ${about}` };
 }
 
-/** `untilMs`: no further refusal is shown in the scope until then. */
+/** No further refusal is shown in `scope` until `untilMs`. */
 type Decision = { isClaimed: boolean; untilMs: number; scope: "location" | "user" | "record" };
 
 function decideRefusal(
   item: RefusalRecord,
-  { perUser, inAll }: Budget,
+  { perUser, inTotal }: Budget,
   { user, about }: Entry,
   nowMs: number,
 ): { item: RefusalRecord; result: Decision } {
   const shown = item.shown.filter(({ atMs }) => atMs + refusalWindowMs > nowMs);
   const toUser = shown.filter((entry) => entry.user === user);
   const same = toUser.filter((entry) => entry.about === about);
-  const silent = (scope: Decision["scope"], because: typeof shown) => {
-    const untilMs = Math.min(...because.map(({ atMs }) => atMs)) + refusalWindowMs;
+  const silent = (scope: Decision["scope"], shownEntries: typeof shown) => {
+    const untilMs = Math.min(...shownEntries.map(({ atMs }) => atMs)) + refusalWindowMs;
     return { item, result: { isClaimed: false, untilMs, scope } };
   };
   if (same.length > 0) return silent("location", same);
   if (toUser.length >= perUser) return silent("user", toUser);
-  if (shown.length >= inAll) return silent("record", shown);
+  if (shown.length >= inTotal) return silent("record", shown);
   const untilMs = nowMs + refusalWindowMs;
   return {
     item: { ...item, shown: [...shown, { user, about, atMs: nowMs }], expiresAtMs: untilMs + clockMarginMs },

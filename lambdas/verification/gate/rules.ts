@@ -25,12 +25,12 @@ const fields = ["team", "channel", "user"] as const;
  */
 export function matchRules<Rule extends AllowlistRule>(request: {
   rules: readonly Rule[];
-  asking: Requester;
+  requester: Requester;
 }): { rule: Rule | undefined; byGroup: readonly (Rule & { group: string })[] } {
-  const { rules, asking } = request;
+  const { rules, requester } = request;
   const fitting = rules.filter((rule) => {
     const given = fields.filter((field) => rule[field] !== undefined);
-    return (given.length > 0 || rule.group !== undefined) && given.every((field) => rule[field] === asking[field]);
+    return (given.length > 0 || rule.group !== undefined) && given.every((field) => rule[field] === requester[field]);
   });
   return {
     rule: fitting.find(({ group }) => group === undefined),

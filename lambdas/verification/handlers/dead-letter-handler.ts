@@ -1,8 +1,5 @@
 /** The entry for dead letters on Lambda: archives each message for an operator, and fails its task with a message to the user. */
 import { randomUUID } from "node:crypto";
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { SQSClient } from "@aws-sdk/client-sqs";
-import { createJsonCall } from "../../shared/aws/json-call.ts";
 import { createReadStageSecret } from "../../shared/aws/secrets-manager.ts";
 import { parseConfig } from "../../shared/config/load.ts";
 import type { Config } from "../../shared/config/schema.ts";
@@ -14,7 +11,7 @@ import {
   parseBatch,
   type SqsRecord,
 } from "../../shared/engine/aws/batch.ts";
-import { dynamoDbSettings, sqsSettings } from "../../shared/engine/aws/client.ts";
+import { openDynamoDb, openSqs } from "../../shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../shared/engine/aws/task-store.ts";
 import { createLog } from "../../shared/log.ts";
@@ -38,13 +35,11 @@ export function createDeadLetterHandler({ config }: { config: unknown }): DeadLe
   const { aws, logs, table, queueUrl, archiveUrl, routesParameter } = readDeadLetterEnvironment();
   const deployed = parseConfig({ json: config });
   const log = createLog({ service: "verification", ...logs });
-  const sqs = new SQSClient(sqsSettings);
+  const sqs = openSqs(aws);
   const queue = createSqsQueue({ client: sqs, queueUrl });
   const archive = createSqsQueue({ client: sqs, queueUrl: archiveUrl });
-  const client = new DynamoDBClient(dynamoDbSettings);
-  const store = createDynamoTaskStore({ client, table, parse: (json) => taskSchema.parse(json) });
-  const ssm = createJsonCall({ ...aws, service: "ssm", version: "1.1" });
-  const live = createLiveConfig({ deployed, read: fetchParameter({ call: ssm, name: routesParameter }), log });
+  const store = createDynamoTaskStore({ client: openDynamoDb(aws), table, parse: (json) => taskSchema.parse(json) });
+  const live = createLiveConfig({ deployed, read: fetchParameter({ aws, name: routesParameter }), log });
   const readSecret = createReadStageSecret(aws);
   const telemetry = openLambdaTelemetry({ config: deployed.telemetry, service: "verification", readSecret, aws, log });
   const handlerFor = (settings: Config) =>
@@ -62,11 +57,11 @@ export function createDeadLetterHandler({ config }: { config: unknown }): DeadLe
   return async (event, context) => {
     const { signal, end } = endingSignal({ context });
     const handleDeadLetter = handlerFor(await live.current());
-    const bury = ({ body, group }: SqsRecord) => {
+    const handleRecord = ({ body, group }: SqsRecord) => {
       const keep = () => archive.send({ body, ...(group === undefined ? {} : { group }) });
       return handleDeadLetter({ body, signal, keep });
     };
-    const response = await handleBatch({ batch: parseBatch(event), handle: bury, queue, log });
+    const response = await handleBatch({ batch: parseBatch(event), handle: handleRecord, queue, log });
     end();
     await Promise.all([live.settled(), telemetry.flush()]);
     return response;

@@ -65,7 +65,7 @@ export function createOauthHttpApi({ oauth }: { oauth: Oauth }): OauthHandler {
   };
 }
 
-/** Converts only what the flow reads. The host name does not matter. */
+/** Converts only the parts that the flow reads, so any host name will do. */
 function toWebRequest(event: unknown): Request | undefined {
   const { data } = eventSchema.safeParse(event);
   if (data === undefined) return undefined;

@@ -1,8 +1,5 @@
 /** The worker's entry on Lambda: moves each task of an SQS batch one step, or wakes the tasks that completion pushes name. */
 
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { GetQueueAttributesCommand, SQSClient } from "@aws-sdk/client-sqs";
-import { createJsonCall } from "../../shared/aws/json-call.ts";
 import { createReadManagedSecret, createReadStageSecret } from "../../shared/aws/secrets-manager.ts";
 import { parseConfig } from "../../shared/config/load.ts";
 import type { Config } from "../../shared/config/schema.ts";
@@ -17,7 +14,7 @@ import {
   parseBatch,
   type SqsRecord,
 } from "../../shared/engine/aws/batch.ts";
-import { callLimits, dynamoDbSettings, sqsSettings } from "../../shared/engine/aws/client.ts";
+import { openDynamoDb, openSqs } from "../../shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../shared/engine/aws/task-store.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
@@ -31,6 +28,7 @@ import { createDestinations } from "../destinations.ts";
 import { createArtifactFetch } from "../files/artifact-fetch.ts";
 import { createFiles } from "../files/create-files.ts";
 import { createS3FileStore } from "../files/s3-store.ts";
+import { createFindTeam } from "../installations/find-team.ts";
 import { createStageTokens } from "../installations/managed-installations.ts";
 import { createSlackApi } from "../slack/api/web-api.ts";
 import { installationOf, type Task } from "../task/task.ts";
@@ -51,17 +49,17 @@ const graceMs = 10_000;
 /**
  * `config` is the stage's configuration as JSON. Throws at once if it or the environment is invalid.
  *
- * The source of a record decides what it is, never its content, because another zone writes to the completion queue. A record from any
- * queue but the zone's own can only be a completion. Its attributes are ignored, because a record with a delay is sent to the own queue.
+ * The queue of a record decides how it is handled, never its content, because another zone writes to the completion queue. A record from any
+ * queue but the zone's own can only be a completion push. Its attributes are ignored: a delay in them would send it to the zone's own queue.
  *
  * The alias `operator` accepts operator requests only, and the function itself accepts batches only. So a permission on the alias is not
  * enough to forge a batch, and no message can pass as an operator request. Everything else is refused.
  */
 export function createVerificationWorkerHandler({ config }: { config: unknown }): VerificationWorkerHandler {
   const environment = readWorkerEnvironment();
-  const { queueUrl, queueArn, logs } = environment;
+  const { queueUrl, queueArn, logs, aws } = environment;
   const log = createLog({ service: "verification", ...logs });
-  const client = new SQSClient(sqsSettings);
+  const client = openSqs(aws);
   const queue = createSqsQueue({ client, queueUrl });
   const retryLater = createRetryLater({ client, queueUrl, log });
   const stage = createStageWorker({ config, environment, queue, log });
@@ -69,10 +67,8 @@ export function createVerificationWorkerHandler({ config }: { config: unknown })
 
   const answerOperator = createOperatorHandler({
     ...stage.operator,
-    askQueue({ signal }) {
-      const command = new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ["QueueArn"] });
-      return client.send(command, callLimits({ signal }));
-    },
+    probeQueue: ({ signal }) =>
+      client.call("GetQueueAttributes", { QueueUrl: queueUrl, AttributeNames: ["QueueArn"] }, { signal }),
   });
 
   async function handleMessages(event: unknown, signal: AbortSignal): Promise<BatchResponse> {
@@ -99,12 +95,10 @@ export function createVerificationWorkerHandler({ config }: { config: unknown })
     try {
       if (!isOperatorInvocation(context)) {
         if (isBatch(event)) return await handleMessages(event, signal);
-        throw new UnknownEventError(
-          "The event is not a batch of SQS. Operators must invoke the alias of the function.",
-        );
+        throw new UnknownEventError("The event is not an SQS batch. Operators must invoke the function's alias.");
       }
       const request = readOperatorRequest(event);
-      if (request === undefined) throw new UnknownEventError("The event is not a request of an operator.");
+      if (request === undefined) throw new UnknownEventError("The event is not an operator request.");
       const remainingMs = context.getRemainingTimeInMillis() - graceMs;
       return await answerOperator({ request, remainingMs, signal });
     } finally {
@@ -127,11 +121,11 @@ function isBatch(event: unknown): boolean {
 }
 
 type StageWorker = {
-  /** Returns the worker for one invocation, rebuilt if the live settings have changed. Never rejects. */
+  /** Returns the worker for one invocation. Builds a new one if the live settings have changed. Never rejects. */
   current(): Promise<Worker>;
   /** The dependencies of operator requests, except the queue. */
-  operator: Omit<OperatorDependencies, "askQueue">;
-  /** Resolves when no background work is left and spans are sent. */
+  operator: Omit<OperatorDependencies, "probeQueue">;
+  /** Resolves when no background work is left and all spans are sent. */
   settled(): Promise<void>;
 };
 
@@ -146,17 +140,17 @@ function createStageWorker(options: {
   const { aws, table, routesParameter, filesBucket, installationsPrefix } = environment;
   const { slackApiUrl: apiUrl, executionAddress: address } = environment;
   const deployed = parseConfig({ json: config });
-  const ssm = createJsonCall({ ...aws, service: "ssm", version: "1.1" });
-  const live = createLiveConfig({ deployed, read: fetchParameter({ call: ssm, name: routesParameter }), log });
+  const live = createLiveConfig({ deployed, read: fetchParameter({ aws, name: routesParameter }), log });
 
   const readManagedSecret = createReadManagedSecret(aws);
   const readSecret = createReadStageSecret(aws);
   const telemetry = openLambdaTelemetry({ config: deployed.telemetry, service: "verification", readSecret, aws, log });
-  const tokens = createStageTokens({ slack: deployed.slack, aws, readManagedSecret, installationsPrefix, apiUrl });
+  const teamOf = createFindTeam({ apiUrl });
+  const tokens = createStageTokens({ slack: deployed.slack, aws, readManagedSecret, installationsPrefix, teamOf });
   const slack = createSlackApi({ tokens, apiUrl, log, telemetry });
   const botTokenOf = (task: Task) => tokens.tokenOf(installationOf(task));
 
-  const client = new DynamoDBClient(dynamoDbSettings);
+  const client = openDynamoDb(aws);
   const stores = openWorkerStores((parse) => createDynamoTaskStore({ client, table, parse }));
   const engine = { ...stores, queue, queueSystem: "aws_sqs" as const };
   const fileStore = createS3FileStore({ bucket: filesBucket, aws });
@@ -177,21 +171,21 @@ function createStageWorker(options: {
     async current() {
       const settings = await live.current();
       if (built?.settings === settings) return built.worker;
-      const former = built;
+      const previous = built;
       built = build(settings);
-      // This runs between two invocations, so the former worker has no running calls.
-      await Promise.allSettled([...(former?.destinations.values() ?? [])].map(({ client }) => client.close()));
+      // This runs between two invocations, so the previous worker has no running calls.
+      await Promise.allSettled([...(previous?.destinations.values() ?? [])].map(({ client }) => client.close()));
       return built.worker;
     },
     operator: {
-      async effective() {
+      async readEffectiveConfig() {
         const config = withExecutionAddress({ config: await live.current(), address });
         return { config, liveSettings: live.state() };
       },
       readSecret,
       slackApiUrl: apiUrl,
       aws,
-      askStore: ({ requestId }) => stores.store.get({ id: requestId }),
+      probeStore: ({ requestId }) => stores.store.get({ id: requestId }),
       log,
     },
     settled: async () => {

@@ -1,4 +1,4 @@
-/** Checks by the signature that a request comes from Slack. After a mismatch the signing secret is read again once. */
+/** Checks the signature of a request from Slack. After a mismatch it reads the signing secret again once, which may have been rotated. */
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { CachedSecret } from "../../shared/async/cached-secret.ts";
@@ -26,25 +26,25 @@ export async function authenticate({
   nowSeconds: number;
   log: Log;
 }): Promise<AuthenticationResult> {
-  const named = {
-    timestamp: soleHeader(headers, "x-slack-request-timestamp"),
-    signature: soleHeader(headers, "x-slack-signature"),
+  const signed = {
+    timestamp: readSingleHeader(headers, "x-slack-request-timestamp"),
+    signature: readSingleHeader(headers, "x-slack-signature"),
     nowSeconds,
   };
-  const unreadable = (error: unknown): undefined => {
+  const logUnreadable = (error: unknown): undefined => {
     log.error("signing_secret_unreadable", { cause_kind: errorKind(error) });
   };
-  const secret = (await signingSecret.current().catch(unreadable)) ?? "";
+  const secret = (await signingSecret.current().catch(logUnreadable)) ?? "";
   if (secret === "") return { refused: "no_secret" };
-  const refused = headerRefusal(named);
+  const refused = checkHeaders(signed);
   if (refused !== undefined) return { refused };
   const body = await readBody();
   if (typeof body === "string") return { refused: body };
-  const result = verifySignature({ secret, body, ...named });
+  const result = verifySignature({ secret, body, ...signed });
   if (result !== "mismatch") return toAuthenticationResult(result, body);
-  const newer = await signingSecret.newerThan(secret).catch(unreadable);
+  const newer = await signingSecret.newerThan(secret).catch(logUnreadable);
   return toAuthenticationResult(
-    newer === undefined ? result : verifySignature({ secret: newer, body, ...named }),
+    newer === undefined ? result : verifySignature({ secret: newer, body, ...signed }),
     body,
   );
 }
@@ -57,15 +57,15 @@ function toAuthenticationResult(result: SignatureResult, body: Uint8Array): Auth
 const toleranceSeconds = 300;
 
 /**
- * `unsigned`: a header is absent, empty, repeated or malformed. `stale`: signed too long ago, or in the future. `mismatch`: the only
- * result that another secret could change. Every result except `valid` refuses the request.
+ * `unsigned` means that a header is absent, empty, repeated or malformed, and `stale` that the timestamp is too old or in the future. Only
+ * `mismatch` could change with another secret. Every result except `valid` refuses the request.
  */
 export type SignatureResult = "valid" | "no_secret" | "unsigned" | "stale" | "mismatch";
 
 type SignedHeaders = { timestamp: string | undefined; signature: string | undefined };
 
 /** Returns undefined if the headers are acceptable and the signature can be verified. */
-function headerRefusal({
+function checkHeaders({
   timestamp,
   signature,
   nowSeconds,
@@ -91,7 +91,7 @@ export function verifySignature({
   nowSeconds: number;
 } & SignedHeaders): SignatureResult {
   if (secret === "") return "no_secret";
-  const refusal = headerRefusal({ timestamp, signature, nowSeconds });
+  const refusal = checkHeaders({ timestamp, signature, nowSeconds });
   if (refusal !== undefined || signature === undefined) return refusal ?? "unsigned";
   const expected = createHmac("sha256", secret).update(`v0:${timestamp}:`).update(body).digest();
   return timingSafeEqual(expected, Buffer.from(signature.slice(3), "hex")) ? "valid" : "mismatch";
@@ -101,7 +101,7 @@ export function verifySignature({
 export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 
 /** Returns the value of a header, in any letter case, or undefined if it is absent or repeated. */
-function soleHeader(headers: HeaderPairs, name: string): string | undefined {
+function readSingleHeader(headers: HeaderPairs, name: string): string | undefined {
   const values = headers.filter(([given]) => given.toLowerCase() === name);
   return values.length === 1 ? values[0]?.[1] : undefined;
 }

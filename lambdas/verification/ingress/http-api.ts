@@ -1,15 +1,14 @@
 /** The ingress on AWS: reads events of an HTTP API and sends messages to SQS. */
 import * as z from "zod/mini";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import { createJsonCall } from "../../shared/aws/json-call.ts";
+import { createJsonClient } from "../../shared/aws/json-call.ts";
 import { escapeSqsText } from "../../shared/engine/aws/sqs-message.ts";
-
 import type { Ingress, IngressQueue, IngressRequest } from "./ingress.ts";
 
 /** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html, "2.0". */
 const eventSchema = z.object({
   rawPath: z.string(),
-  headers: z.optional(z.record(z.string(), z.string())),
+  headers: z.optional(z.looseObject({})),
   body: z.optional(z.string()),
   isBase64Encoded: z.optional(z.boolean()),
   requestContext: z.object({ http: z.object({ method: z.string() }) }),
@@ -27,12 +26,16 @@ function toIngressRequest(event: unknown): HttpApiRequest | undefined {
   if (data === undefined) return undefined;
   const { rawPath: path, headers = {}, body = "", isBase64Encoded = false, requestContext } = data;
   const bytes = Buffer.from(body, isBase64Encoded ? "base64" : "utf8");
-  return { method: requestContext.http.method, path, headers: Object.entries(headers), body: bytes };
+  return { method: requestContext.http.method, path, headers: Object.entries(headers).filter(isHeader), body: bytes };
+}
+
+function isHeader(pair: [name: string, value: unknown]): pair is [name: string, value: string] {
+  return typeof pair[1] === "string";
 }
 
 export type HttpApiHandler = (event: unknown) => Promise<HttpApiResponse>;
 
-/** Answers 404 outside the API's one route. */
+/** Answers 404 for anything but the API's only route. */
 export function createHttpApiHandler({ ingress }: { ingress: Ingress }): HttpApiHandler {
   return async (event) => {
     const request = toIngressRequest(event);
@@ -47,12 +50,12 @@ export function createHttpApiHandler({ ingress }: { ingress: Ingress }): HttpApi
 const timeoutMs = 2000;
 
 /** Rejects with an AwsCallError or an error of node:https. Sending a message twice is safe, because both have the same request id. */
-export function createSendToQueue({ queueUrl, ...dependencies }: AwsDependencies & { queueUrl: string }): IngressQueue {
-  const call = createJsonCall({ ...dependencies, service: "sqs", version: "1.0" });
+export function createSendToQueue({ queueUrl, ...aws }: AwsDependencies & { queueUrl: string }): IngressQueue {
+  const client = createJsonClient({ ...aws, service: "sqs", timeoutMs });
   return {
     async send({ body, group }) {
       const input = { QueueUrl: queueUrl, MessageBody: escapeSqsText(body), MessageGroupId: group };
-      await call({ target: "AmazonSQS.SendMessage", input, signal: AbortSignal.timeout(timeoutMs) });
+      await client.call("SendMessage", input);
     },
   };
 }

@@ -14,7 +14,7 @@ export const defaultMaxBodyBytes = 1024 * 1024;
 /** `body` is the raw bytes. The caller decodes a base64-encoded body. */
 export type IngressRequest = { headers: HeaderPairs; body: Uint8Array };
 export type IngressResponse = { status: number; headers: Record<string, string>; body: string };
-/** `body` is the bytes, or a function that reads them after the headers were checked. */
+/** `body` is the bytes, or a function that reads them only after the headers were checked. */
 export type Ingress = (request: {
   headers: HeaderPairs;
   body: Uint8Array | ReadBody;
@@ -48,7 +48,7 @@ export function createIngress({
   /** Limits the log lines about refusals, by reason and address (`createMinuteLimiter`). */
   isDue?: (key: string) => boolean;
 }): Ingress {
-  const takeIn = createIntake({ queue, now, log, metrics, ...(newTrace === undefined ? {} : { newTrace }) });
+  const enqueue = createIntake({ queue, now, log, metrics, ...(newTrace === undefined ? {} : { newTrace }) });
   const refused = (reason: string, status: number) => {
     metrics.add("sekisho_requests_refused_total", { zone: "verification", reason });
     return respond(status);
@@ -71,7 +71,7 @@ export function createIngress({
       return refused("unknown_payload", 200);
     }
     if ("challenge" in parsed) return respond(200, parsed.challenge);
-    return respond((await takeIn(parsed)) === "failed" ? 503 : 200);
+    return respond((await enqueue(parsed)) === "failed" ? 503 : 200);
   };
 }
 
@@ -88,7 +88,7 @@ const enqueueTimeoutMs = 2000;
 /** The part of a TaskQueue that the ingress needs. It never delays messages. */
 export type IngressQueue = { send(request: { body: string; group?: string }): Promise<void> };
 
-/** `failed`: the response must make Slack deliver the event again, or show the person an error. */
+/** After `failed`, the response must make Slack deliver the event again, or show the person an error. */
 export type IntakeResult = "enqueued" | "dropped" | "failed";
 export type Intake = (verified: VerifiedPayload) => Promise<IntakeResult>;
 
@@ -106,17 +106,17 @@ export function createIntake({
   log?: Log;
   metrics?: Metrics | undefined;
 }): Intake {
-  const takeIn: Intake = async (verified) => {
-    const understood = interpretPayload({ verified, nowMs: now(), newTrace });
-    if ("drop" in understood) {
-      const { drop } = understood;
+  const interpretAndSend: Intake = async (verified) => {
+    const interpreted = interpretPayload({ verified, nowMs: now(), newTrace });
+    if ("drop" in interpreted) {
+      const { drop } = interpreted;
       if (drop === "unknown_payload") log.warn("event_dropped", { drop, event: verified.type });
       else log.debug("event_dropped", { drop, event: verified.type });
       return "dropped";
     }
-    const fields = createLogFields(understood.message);
+    const fields = createLogFields(interpreted.message);
     try {
-      const work = queue.send({ body: JSON.stringify(understood.message), group: fields.team });
+      const work = queue.send({ body: JSON.stringify(interpreted.message), group: fields.team });
       await withinDeadline({ work, timeoutMs: enqueueTimeoutMs });
     } catch (error) {
       log.error("enqueue_failed", { ...fields, cause_kind: errorKind(error) });
@@ -126,7 +126,7 @@ export function createIntake({
     return "enqueued";
   };
   return async (verified) => {
-    const result = await takeIn(verified);
+    const result = await interpretAndSend(verified);
     metrics.add("sekisho_messages_total", { entry: verified.type, result });
     return result;
   };

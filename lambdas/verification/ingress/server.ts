@@ -14,7 +14,7 @@ import { defaultMaxBodyBytes, type Ingress } from "./ingress.ts";
 /** Answers the request and resolves to true, or does not touch it and resolves to false. */
 export type Page = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
 
-/** 16 MiB hold thousands of Slack's requests. */
+/** Enough for thousands of Slack's requests. */
 const defaultMaxHeldBytes = 16 * 1024 * 1024;
 const defaultMaxConnections = 256;
 
@@ -22,9 +22,9 @@ export type VerificationServer = { url: string; port: number; close(): Promise<v
 
 /**
  * Serves `POST /slack/events` and `GET /healthz`, and passes everything else to `page`, or answers 404. Port 0 takes a free one. Rejects
- * with a message for a person if the port is taken. A client gets `headersTimeoutMs` for its headers and `requestTimeoutMs` for the whole
+ * with a message for the user if the port is taken. A client gets `headersTimeoutMs` for its headers and `requestTimeoutMs` for the whole
  * request. After that node:http answers 408 and closes. Request bodies hold at most `maxHeldBytes` together. Above that, or above
- * `maxConnections`, the oldest caller whose request is still incomplete is cut off. If there is none, a new body gets 503 and a new
+ * `maxConnections`, the oldest connection whose request is still incomplete is closed. If there is none, a new body gets 503 and a new
  * connection is closed.
  */
 export async function startVerificationServer(options: {
@@ -45,8 +45,8 @@ export async function startVerificationServer(options: {
   const budget = createBodyBudget({ maxBytes: maxHeldBytes });
   const connections = createConnectionLimit({ max: maxConnections });
 
-  async function takeIn(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const share = budget.share(() => request.destroy(new GivenUp()));
+  async function answerEvent(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const share = budget.share(() => request.destroy(new CutOff()));
     let unprotect = () => {};
     try {
       const { status, headers, body } = await ingress({
@@ -58,7 +58,7 @@ export async function startVerificationServer(options: {
           return read;
         },
       });
-      if (request.errored instanceof GivenUp) return;
+      if (request.errored instanceof CutOff) return;
       // Closes the connection, so that the rest of a refused body is not read.
       respond(response, status, request.complete ? headers : { ...headers, connection: "close" }, body);
     } finally {
@@ -81,7 +81,7 @@ export async function startVerificationServer(options: {
     const path = request.url?.split("?", 1)[0];
     if (path === "/slack/events") {
       if (request.method !== "POST") return respond(response, 405, { allow: "POST" });
-      return takeIn(request, response);
+      return answerEvent(request, response);
     }
     if (path === "/healthz") {
       if (request.method !== "GET") return respond(response, 405, { allow: "GET" });
@@ -110,8 +110,8 @@ export async function startVerificationServer(options: {
   return { url, port: bound, close: () => closeServer(server) };
 }
 
-/** The error of a request that was cut off in favour of newer ones. */
-class GivenUp extends Error {}
+/** The error of a request that was cut off to make room for newer ones. */
+class CutOff extends Error {}
 
 async function readWithin(
   request: IncomingMessage,
@@ -123,7 +123,7 @@ async function readWithin(
     if (typeof body !== "string") share.complete();
     return body;
   } catch (error) {
-    if (error instanceof GivenUp) return "busy";
+    if (error instanceof CutOff) return "busy";
     throw error;
   }
 }
@@ -141,30 +141,30 @@ function headerPairs(rawHeaders: readonly string[]): HeaderPairs {
 
 /** The share of one request. `release` returns everything that it reserved. */
 type BodyShare = {
-  /** Returns false if no other body can be given up, or if this one was. */
+  /** Returns false if no other body can be cut off, or if this one was. */
   reserve(bytes: number): boolean;
-  /** Marks the body as read to its end, so that it is not given up any more. */
+  /** Marks the body as read to its end, so that it is never cut off. */
   complete(): void;
   release(): void;
 };
 
 /**
- * Bounds the memory of request bodies. When it is full, the oldest body that is still being read is given up, so that callers that never
- * finish their bodies cannot block new requests. Counts bytes that arrived, not bytes that were announced.
+ * Bounds the memory of request bodies. When it is full, the oldest body that is still being read is cut off, so that callers that never
+ * finish their bodies cannot block new requests. Counts the bytes that arrived, not the announced length.
  */
-function createBodyBudget({ maxBytes }: { maxBytes: number }): { share(giveUp: () => void): BodyShare } {
+function createBodyBudget({ maxBytes }: { maxBytes: number }): { share(cutOff: () => void): BodyShare } {
   let heldBytes = 0;
   /** Oldest first. */
-  const unfinished = new Set<{ giveUp(): void }>();
+  const unfinished = new Set<{ cutOff(): void }>();
   return {
-    share(giveUp) {
+    share(cutOff) {
       let ownBytes = 0;
-      let isGivenUp = false;
+      let isCutOff = false;
       const own = {
-        giveUp() {
-          isGivenUp = true;
+        cutOff() {
+          isCutOff = true;
           release();
-          giveUp();
+          cutOff();
         },
       };
       function release() {
@@ -176,9 +176,9 @@ function createBodyBudget({ maxBytes }: { maxBytes: number }): { share(giveUp: (
         reserve(bytes) {
           for (const other of unfinished) {
             if (heldBytes + bytes <= maxBytes) break;
-            if (other !== own) other.giveUp();
+            if (other !== own) other.cutOff();
           }
-          if (isGivenUp || heldBytes + bytes > maxBytes) return false;
+          if (isCutOff || heldBytes + bytes > maxBytes) return false;
           unfinished.add(own);
           heldBytes += bytes;
           ownBytes += bytes;

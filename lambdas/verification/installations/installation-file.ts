@@ -20,8 +20,8 @@ export function createInstallationFile({ file }: { file: string }): Installation
     try {
       return fileSchema.parse(JSON.parse(text));
     } catch {
-      // No cause: its message could contain a token.
-      throw new Error(`${file} holds no installations.`);
+      // The error has no cause, because its message could contain a token.
+      throw new Error(`${file} does not contain valid installations.`);
     }
   }
 

@@ -1,7 +1,6 @@
 /** Stores where the app is installed, and finds the bot token of a workspace. */
 import * as z from "zod";
 import { type CachedValue, createCachedValue, createRecentEntries } from "../../shared/async/cache.ts";
-import { callWebApi, toSlackError } from "../slack/api/call.ts";
 import { type BotTokens, SlackError } from "../slack/api/slack.ts";
 import type { Installation } from "../task/messages.ts";
 
@@ -27,7 +26,7 @@ export type Installations = {
 
 /** Throws on anything but a Slack id. The id becomes part of a secret's name, where a slash would reach other secrets. */
 export function requireInstallationId(id: string): void {
-  if (!/^[TE][A-Z0-9]{1,63}$/.test(id)) throw new Error("Not the id of a workspace or an organization.");
+  if (!/^[TE][A-Z0-9]{1,63}$/.test(id)) throw new Error("The id is not a Slack workspace or organization id.");
 }
 
 /** Finds the workspace that a token belongs to, with the organization for an organization-wide token. Undefined if Slack rejects it. */
@@ -71,7 +70,7 @@ export function createBotTokens(options: {
     return undefined;
   }
 
-  /** Returns undefined while `tried` is still one of the candidates, because nothing has replaced it then. */
+  /** Returns undefined while `tried` is still one of the candidates, because no other token has replaced it. */
   async function findReplacement({ installation, tried }: { installation: Installation; tried: string }) {
     let first: string | undefined;
     for await (const token of candidates(installation)) {
@@ -118,50 +117,5 @@ export function createBotTokens(options: {
         throw thrown;
       }
     },
-  };
-}
-
-/** The limit for one question to Slack. */
-const timeoutMs = 3000;
-
-const answerSchema = z.object({
-  team_id: z.string(),
-  enterprise_id: z.string().nullish(),
-  is_enterprise_install: z.boolean().nullish(),
-});
-
-/**
- * Asks Slack once per token, because the owner of a token never changes. Asks again after a minute about a token that Slack refused,
- * because a workspace may restore the access. Rejects with a SlackError if Slack gives no clear answer.
- */
-export function createFindTeam({ apiUrl, now = Date.now }: { apiUrl: string; now?: () => number }): FindTeam {
-  let known: { token: string; team: CachedValue<Awaited<ReturnType<FindTeam>>> } | undefined;
-
-  async function ask(token: string): ReturnType<FindTeam> {
-    const signal = AbortSignal.timeout(timeoutMs);
-    try {
-      const call = { apiUrl, method: "auth.test", args: {}, timeoutMs, signal };
-      const { data } = answerSchema.safeParse(await callWebApi({ token: async () => token, ...call }));
-      if (data === undefined) throw new SlackError("ambiguous");
-      const isOfAll = data.is_enterprise_install === true && typeof data.enterprise_id === "string";
-      return { team: data.team_id, ...(isOfAll ? { enterprise: data.enterprise_id ?? undefined } : {}) };
-    } catch (thrown) {
-      const error = toSlackError(thrown);
-      if (error.kind === "gone") return undefined;
-      throw error;
-    }
-  }
-
-  function createTeam(token: string) {
-    async function load() {
-      const value = await ask(token);
-      return { value, keepMs: value === undefined ? keepMs : Number.POSITIVE_INFINITY };
-    }
-    return createCachedValue({ load, now });
-  }
-
-  return async (token) => {
-    if (known?.token !== token) known = { token, team: createTeam(token) };
-    return known.team.get();
   };
 }

@@ -1,28 +1,27 @@
 /** Stores installations in AWS Secrets Manager. Each has its own secret, so that access can be granted one by one. */
 import { randomUUID } from "node:crypto";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import { AwsCallError, createJsonCall } from "../../shared/aws/json-call.ts";
+import { createJsonClient } from "../../shared/aws/json-call.ts";
+import { AwsCallError } from "../../shared/aws/retry.ts";
 import type { ReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import type { BotTokens } from "../slack/api/slack.ts";
 import {
   createBotTokens,
-  createFindTeam,
+  type FindTeam,
   type Installations,
   requireInstallationId,
   storedInstallationSchema,
 } from "./installations.ts";
 
-/** The answer for a secret that is scheduled for deletion. For some days it is unreadable, and its name is still taken. */
+/** The error for a secret that is scheduled for deletion. For some days it cannot be read, and its name is still taken. */
 const deletionScheduled = "InvalidRequestException";
 const noSecret: readonly string[] = ["ResourceNotFoundException", deletionScheduled];
 const callTimeoutMs = 3000;
 
 /** `prefix` ends with a slash. Rejects with an AwsCallError or a network error, never with a secret's value in it. */
 export function createManagedInstallations({ prefix, aws }: { prefix: string; aws: AwsDependencies }): Installations {
-  const call = createJsonCall({ ...aws, service: "secretsmanager", version: "1.1" });
-  const ask = (operation: string, input: Record<string, unknown>) =>
-    call({ target: `secretsmanager.${operation}`, input, signal: AbortSignal.timeout(callTimeoutMs) });
+  const client = createJsonClient({ ...aws, service: "secretsmanager", timeoutMs: callTimeoutMs });
 
   function createName(id: string): string {
     requireInstallationId(id);
@@ -31,18 +30,19 @@ export function createManagedInstallations({ prefix, aws }: { prefix: string; aw
 
   return {
     async get({ id }) {
-      const answer = await ask("GetSecretValue", { SecretId: createName(id) }).catch(expectErrors(noSecret));
+      const answer = await client.call("GetSecretValue", { SecretId: createName(id) }).catch(expectErrors(noSecret));
       return typeof answer === "string" ? undefined : parse(answer.SecretString, id);
     },
     async put({ id, installation }) {
       const SecretId = createName(id);
-      const value = { SecretString: JSON.stringify(installation), ClientRequestToken: randomUUID() };
+      const [ClientRequestToken, SecretString] = [randomUUID(), JSON.stringify(installation)];
       const Description = "Sekisho: the bot token of an installation";
-      const created = await ask("CreateSecret", { Name: SecretId, Description, ...value }).catch(
-        expectErrors(["ResourceExistsException", deletionScheduled]),
-      );
-      if (created === deletionScheduled) await ask("RestoreSecret", { SecretId });
-      if (typeof created === "string") await ask("PutSecretValue", { SecretId, ...value });
+      const created = await client
+        .call("CreateSecret", { Name: SecretId, ClientRequestToken, Description, SecretString })
+        .catch(expectErrors(["ResourceExistsException", deletionScheduled]));
+      if (created === deletionScheduled) await client.call("RestoreSecret", { SecretId });
+      if (typeof created === "string")
+        await client.call("PutSecretValue", { SecretId, ClientRequestToken, SecretString });
     },
   };
 }
@@ -55,12 +55,12 @@ function expectErrors(names: readonly string[]): (thrown: unknown) => string {
   };
 }
 
-/** The error has no cause: a message of zod could contain the token. */
+/** The error has no cause, because a message of zod could contain the token. */
 function parse(text: unknown, id: string) {
   try {
     return storedInstallationSchema.parse(JSON.parse(String(text)));
   } catch {
-    throw new Error(`The secret of the installation ${id} in Secrets Manager holds no installation.`);
+    throw new Error(`The secret of the installation ${id} in Secrets Manager does not contain a valid installation.`);
   }
 }
 
@@ -70,16 +70,16 @@ export function createStageTokens(options: {
   aws: AwsDependencies;
   readManagedSecret: ReadManagedSecret;
   installationsPrefix: string | undefined;
-  apiUrl: string;
+  teamOf: FindTeam;
 }): BotTokens {
-  const { slack, aws, readManagedSecret, installationsPrefix, apiUrl } = options;
+  const { slack, aws, readManagedSecret, installationsPrefix, teamOf } = options;
   if (!("secretsManager" in slack.botToken)) throw new Error("On AWS, the bot token must be a Secrets Manager secret.");
   const id = slack.botToken.secretsManager;
   const botToken = () => readManagedSecret({ id });
   if (installationsPrefix === undefined) return createBotTokens({ botToken });
   return createBotTokens({
-    // With an installation flow, a stage needs no bot token of its own. A denied access does not mean that there is none: IAM
-    // denies it for a while after a role has changed.
+    // With an installation flow, a stage needs no bot token of its own. A denied access does not count as a missing
+    // token, because IAM may deny access for a while after a role has changed.
     botToken: async () => {
       try {
         return await botToken();
@@ -89,6 +89,6 @@ export function createStageTokens(options: {
       }
     },
     installations: createManagedInstallations({ prefix: installationsPrefix, aws }),
-    teamOf: createFindTeam({ apiUrl }),
+    teamOf,
   });
 }

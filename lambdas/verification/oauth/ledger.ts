@@ -1,10 +1,10 @@
-/** The memory of the installation flow between requests: the used states, and the number of installations today. */
+/** Remembers between requests of the installation flow which OAuth states were used, and counts the installations of a day. */
 import { installSeconds } from "./state.ts";
 
 export type InstallLedger = {
-  /** Resolves to true at most once per id. Resolves to false if the state was used, or if the ledger can no longer tell. */
+  /** Resolves to true at most once per id. Resolves to false if the state was used, or is too old for the ledger to know. */
   useState(request: { id: string; issuedAtMs: number }): Promise<boolean>;
-  /** Counts one installation. Resolves to false if the limit of the day is exceeded. */
+  /** Counts one installation. Resolves to false if the daily limit is exceeded. */
   countInstallation(): Promise<boolean>;
 };
 
@@ -17,7 +17,7 @@ export function formatInstallDay(nowMs: number): string {
 
 /**
  * Remembers up to `maxStates` used states. When it is full, it forgets the older half and refuses every state issued no later
- * than those. So a flood of states cannot block new installations, and no state works twice.
+ * than those. A flood of states cannot block new installations, and no state works twice.
  */
 export function createMemoryLedger(
   options: { maxPerDay?: number | undefined; maxStates?: number; now?: () => number } = {},

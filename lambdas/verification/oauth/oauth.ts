@@ -1,10 +1,11 @@
 /** Installs the app in further workspaces by Slack's OAuth flow (https://docs.slack.dev/authentication/installing-with-oauth). */
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
+import { createDeadline } from "../../shared/async/deadline.ts";
+import { readResponseBody } from "../../shared/http/read-body.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Installations, StoredInstallation } from "../installations/installations.ts";
-import { boundedFetch } from "../slack/api/call.ts";
 import type { InstallLedger } from "./ledger.ts";
 import { type InstallSituation, pageResponse, readLocale, safeHeaders } from "./page.ts";
 import { browserCookie, issueState, noBrowserCookie, readBrowserId, verifyState } from "./state.ts";
@@ -47,7 +48,13 @@ export function createOauth(options: {
     return new Response(null, { status: 302, headers });
   }
 
-  async function finish({ query, cookies }: { query: URLSearchParams; cookies: string | null }): Promise<Ended> {
+  async function finish({
+    query,
+    cookies,
+  }: {
+    query: URLSearchParams;
+    cookies: string | null;
+  }): Promise<InstallOutcome> {
     const { state = "", code = "", error } = Object.fromEntries(query);
     const browser = readBrowserId(cookies);
     const key = await secret();
@@ -64,7 +71,7 @@ export function createOauth(options: {
     const ids = [installation.team, installation.enterprise];
     if (teams !== undefined && !ids.some((id) => id !== undefined && teams.includes(id)))
       return { situation: "not_listed", team: id };
-    // Counted only after Slack has granted access, so that invalid codes cannot use up the limit of the day.
+    // Counted only after Slack has granted access, so that invalid codes cannot use up the daily limit.
     if (!(await ledger.countInstallation())) return { situation: "too_many", team: id };
     await installations.put({ id, installation });
     return { situation: "installed", team: id, name };
@@ -83,8 +90,8 @@ export function createOauth(options: {
       return pageResponse({ situation: "not_found", locale });
     try {
       if (pathname === installPath) return await begin();
-      const ended = await finish({ query: searchParams, cookies: request.headers.get("cookie") });
-      const { situation, slackError, team, name } = ended;
+      const outcome = await finish({ query: searchParams, cookies: request.headers.get("cookie") });
+      const { situation, slackError, team, name } = outcome;
       if (situation === "installed") log.info("app_installed", { team });
       else log.warn("app_not_installed", { reason: situation, slack_error: slackError, team });
       return pageResponse({ situation, locale, name, headers: { "set-cookie": noBrowserCookie } });
@@ -95,7 +102,7 @@ export function createOauth(options: {
   };
 }
 
-type Ended = { situation: InstallSituation; slackError?: string; team?: string; name?: string | undefined };
+type InstallOutcome = { situation: InstallSituation; slackError?: string; team?: string; name?: string | undefined };
 
 const maxAnswerBytes = 64 * 1024;
 
@@ -134,7 +141,7 @@ const transientErrors: readonly string[] = [
 
 type CodeExchange = { code: string; clientId: string; clientSecret: string; apiUrl: string };
 
-/** Never rejects. Of a refusal, the result holds only the name of Slack's error. */
+/** Never rejects. For a refusal, the result holds only the name of Slack's error. */
 async function exchangeCode({ nowMs, ...exchange }: CodeExchange & { nowMs: number }): Promise<ExchangeResult> {
   const answer = await postCode(exchange).catch(() => undefined);
   const refused = refusedSchema.safeParse(answer).data;
@@ -147,26 +154,33 @@ async function exchangeCode({ nowMs, ...exchange }: CodeExchange & { nowMs: numb
   return granted === undefined ? { type: "unavailable" } : readGranted({ granted, nowMs });
 }
 
+/** Uses `fetch`, because the function that installs the app is not asked often enough to load another client. */
 async function postCode({ code, clientId, clientSecret, apiUrl }: CodeExchange): Promise<unknown> {
-  const send = boundedFetch({ signal: AbortSignal.timeout(timeoutMs), maxBytes: maxAnswerBytes });
-  const response = await send(new URL("oauth.v2.access", apiUrl), {
-    method: "POST",
-    redirect: "manual",
-    headers: { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}` },
-    body: new URLSearchParams({ code }),
-  });
-  return response.json();
+  const { signal, end } = createDeadline({ timeoutMs });
+  try {
+    const response = await fetch(new URL("oauth.v2.access", apiUrl), {
+      method: "POST",
+      redirect: "manual",
+      headers: { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}` },
+      body: new URLSearchParams({ code }),
+      signal,
+    });
+    const body = await readResponseBody({ response, maxBytes: maxAnswerBytes });
+    return body === "too_large" ? undefined : JSON.parse(body.toString());
+  } finally {
+    end();
+  }
 }
 
 function readGranted({ granted, nowMs }: { granted: z.infer<typeof grantedSchema>; nowMs: number }): ExchangeResult {
-  const { team, enterprise, is_enterprise_install: isOfAll, refresh_token: rotates } = granted;
+  const { team, enterprise, is_enterprise_install: isOrganizationWide, refresh_token: refreshToken } = granted;
   // Rotating tokens expire after twelve hours, and nothing here renews them.
-  if (rotates !== undefined) return { type: "refused", slackError: "token_rotation_is_on" };
-  const owner = isOfAll === true ? enterprise : team;
+  if (refreshToken !== undefined) return { type: "refused", slackError: "token_rotation_is_on" };
+  const owner = isOrganizationWide === true ? enterprise : team;
   if (owner === null || owner === undefined) return { type: "unavailable" };
   const installation = {
     botToken: granted.access_token,
-    ...(isOfAll === true ? {} : { team: owner.id }),
+    ...(isOrganizationWide === true ? {} : { team: owner.id }),
     ...(enterprise === null || enterprise === undefined ? {} : { enterprise: enterprise.id }),
     botUser: granted.bot_user_id,
     installedAtMs: nowMs,

@@ -1,7 +1,7 @@
 /** The page at the end of an installation: what happened and what to do next. It has no scripts and loads nothing. */
 import { createHash } from "node:crypto";
 import { sanitizeLine } from "../../shared/untrusted-input.ts";
-import type { Words } from "../slack/messages/failure-text.ts";
+import type { Notice } from "../slack/messages/failure-text.ts";
 import type { Locale } from "../task/task.ts";
 
 const statuses: Record<InstallSituation, number> = {
@@ -72,7 +72,7 @@ export type InstallSituation =
   | "unavailable"
   | "not_found";
 
-const installText: Record<InstallSituation, Record<Locale, Words>> = {
+const installText: Record<InstallSituation, Record<Locale, Notice>> = {
   installed: {
     en: { happened: "The app is installed.", todo: "Go back to Slack, invite it to a channel, and mention it." },
     ja: {

@@ -1,9 +1,11 @@
 /** Keeps the ledger in the zone's table. Each operation is one conditional write, so limits hold across all function instances. */
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import { AwsCallError, createJsonCall } from "../../shared/aws/json-call.ts";
+import { createJsonClient } from "../../shared/aws/json-call.ts";
+import { type DynamoDb, readConditionFailure } from "../../shared/engine/aws/client.ts";
 import { installKeyPrefix, taskTable } from "../../shared/engine/aws/table.ts";
 import { defaultMaxInstallsPerDay, formatInstallDay, type InstallLedger } from "./ledger.ts";
 
+/** Longer than a state is valid, so that no state works twice. */
 const stateSeconds = 3600;
 const countSeconds = 3 * 86_400;
 const callTimeoutMs = 3000;
@@ -16,7 +18,7 @@ export function createTableLedger(options: {
   now?: () => number;
 }): InstallLedger {
   const { table, aws, maxPerDay = defaultMaxInstallsPerDay, now = Date.now } = options;
-  const call = createJsonCall({ ...aws, service: "dynamodb", version: "1.0" });
+  const client: DynamoDb = createJsonClient({ ...aws, service: "dynamodb", timeoutMs: callTimeoutMs });
 
   /** Adds one to an item's count. Resolves to false if the count has already reached `max`. */
   async function addOne({ key, max, ttlSeconds }: { key: string; max: number; ttlSeconds: number }): Promise<boolean> {
@@ -33,10 +35,10 @@ export function createTableLedger(options: {
       },
     };
     try {
-      await call({ target: "DynamoDB_20120810.UpdateItem", input, signal: AbortSignal.timeout(callTimeoutMs) });
+      await client.call("UpdateItem", input);
       return true;
     } catch (thrown) {
-      if (thrown instanceof AwsCallError && thrown.name === "ConditionalCheckFailedException") return false;
+      if (readConditionFailure(thrown) !== undefined) return false;
       throw thrown;
     }
   }

@@ -58,7 +58,7 @@ export function parseEnvelope(body: Uint8Array): JsonRpcResponse | undefined {
 
 const utf8 = new TextDecoder();
 
-/** Returns the parts of a shortened result that cut strings cannot change. A success that is too large ends the task. */
+/** Returns the parts of a shortened result that have no long strings. A success that is too large ends the task. */
 function withoutCutStrings(result: unknown): unknown {
   const { progress: _progress, ...rest } = Object(result) as Record<string, unknown>;
   if (rest.status === "accepted" || rest.status === "canceled") return rest;
@@ -91,7 +91,7 @@ function toPeerError(
   });
 }
 
-/** With these reasons a peer says that it stored nothing. */
+/** Errors by which a peer says that it stored nothing. */
 const tookNothing: ReadonlySet<ClientReason> = new Set(["unavailable", "session_ending"]);
 
 function delay(retryAfterMs: number | undefined): ErrorDetails {
@@ -102,7 +102,7 @@ export const defaultMaxResponseBytes = 1024 * 1024;
 /** A body whose long strings are cut while reading may be this many times as large as the limit. */
 export const maxShortening = 16;
 
-/** `shortened`: the body was larger than the limit, so long strings of its JSON are cut. */
+/** `shortened` means that the body was larger than the limit, so that long strings of its JSON are cut. */
 export type CappedBody = { body: Uint8Array; shortened?: true };
 
 /**

@@ -1,4 +1,4 @@
-/** The runner: makes a client out of a transport. It adds the deadline and the wrappers of `wrappers.ts` in a fixed order. */
+/** Creates a client from a transport. It adds the deadline and the wrappers of `wrappers.ts` in a fixed order. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import type { MethodName, ParamsOf, ResultOf } from "../../../contracts/methods.ts";
@@ -30,7 +30,7 @@ type ClientDestination = {
 
 const never = new AbortController().signal;
 
-/** Creates the client of one destination. A process needs one per destination, because it holds the circuit breaker's state. */
+/** Creates the client of one destination. A process must create only one per destination, because it holds the circuit breaker's state. */
 export function createClient(options: {
   transport: Transport;
   destination: ClientDestination;
@@ -116,7 +116,7 @@ export type ExecutionClient = {
   close(): Promise<void>;
 };
 
-/** Aborts the call's signal at its deadline. Every transport then rejects at once with whether anything was sent. */
+/** Aborts the call's signal at its deadline. The transport then rejects at once, and its error says if anything was sent. */
 function deadline({ now }: { now: () => number }): Wrapper {
   return (next) => async (call) => {
     const { signal, end } = createDeadline({ timeoutMs: call.endsAtMs - now(), signal: call.signal });

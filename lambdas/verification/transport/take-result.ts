@@ -12,10 +12,10 @@ import {
 import { isJsonObject, isNestedTooDeep, parseUrl, sanitizeLine, sanitizeLines } from "../../shared/untrusted-input.ts";
 import { leftOutMember } from "../task/task.ts";
 
-/** Slack shows twenty artifacts. The others are only counted. */
+/** Far more than the twenty files that Slack shows for one answer. Further ones are only counted. */
 const maxArtifacts = 100;
 const maxOptions = 100;
-/** The limit for every other list. Checking half a million entries would take seconds. */
+/** The limit for every other list, because checking half a million entries would take seconds. */
 const maxListed = 100;
 const maxNameLength = 255;
 

@@ -8,7 +8,8 @@ export type TransportRequest = { body: Uint8Array; sessionId: string; signal: Ab
 
 /**
  * `status` is the HTTP status, if the transport has one. It counts only if the body is not a JSON-RPC response, or to narrow an ambiguous
- * error code. `retryAfterMs` is the delay that the peer requested. `shortened`: the body exceeded the limit, so its long strings are cut.
+ * error code. `retryAfterMs` is the delay that the peer requested. `shortened` means that the
+ * body exceeded the limit, so that its long strings are cut.
  */
 export type TransportResponse = {
   body: Uint8Array;
@@ -27,9 +28,9 @@ export type PeerDescription = { name: string; url: string; version: string };
  */
 export type Transport = {
   send(request: TransportRequest): Promise<TransportResponse>;
-  /** Stops the peer's warm session. Present only if the destination is configured so. Stopping twice is safe. */
+  /** Stops the peer's warm session. Present only if the configuration asks for it. Stopping twice is safe. */
   stopSession?(request: { sessionId: string; signal: AbortSignal }): Promise<void>;
-  /** Returns the peer's description. Present only if the transport reads it anyway. Rejects like `send`. */
+  /** Returns the peer's description. Present only if the transport reads one to make calls. Rejects like `send`. */
   describe?(request: { signal: AbortSignal }): Promise<PeerDescription>;
   /** Closes idle connections. */
   close?(): Promise<void>;

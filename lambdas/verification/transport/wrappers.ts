@@ -3,7 +3,7 @@
  */
 
 import { type ClientReason, isRetryable, SekishoError } from "../../../contracts/errors.ts";
-import { dedupedIdSchema } from "../../../contracts/methods.ts";
+import { isDedupedId } from "../../../contracts/methods.ts";
 import { backoffMs } from "../../shared/async/waiting.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
@@ -42,7 +42,7 @@ function createLogFields({ method, params, requestId, attempt, trace }: RunningC
 
 type Measured = { metrics: Metrics; destination: string };
 
-/** Counts each call once, whatever its attempts, including calls that an open circuit refuses. */
+/** Counts each call once, however many attempts it takes, and also counts the calls that an open circuit refuses. */
 export function measureCalls({ metrics, destination, now }: Measured & { now: () => number }): Wrapper {
   return (next) => async (call) => {
     const operation = call.method;
@@ -63,7 +63,7 @@ export function measureCalls({ metrics, destination, now }: Measured & { now: ()
   };
 }
 
-/** Counts retries. It must be inside `retry`. */
+/** Counts retries. It must be inside `retry`, to see each attempt. */
 export function measureRetries({ metrics, destination }: Measured): Wrapper {
   return (next) => (call) => {
     if (call.attempt > 1) metrics.add("sekisho_retries_total", { destination, operation: call.method });
@@ -114,7 +114,7 @@ function startAttempt({ call, peer }: { call: RunningCall; peer: Peer }): SpanSt
 export function circuitBreaker(options: {
   log: Log;
   now: () => number;
-  /** Called at each call with whether the circuit is open. */
+  /** Called at each call, to report the state of the circuit. */
   onState?: (state: { isOpen: boolean }) => void;
   maxFailures?: number;
   openMs?: number;
@@ -234,7 +234,7 @@ function toTrustedError(call: RunningCall, error: SekishoError, idempotent: bool
 
 /** Hosts deduplicate `execute_task` by UUIDs only. Every other method may be repeated with any id. */
 function isDeduplicated(call: RunningCall, idempotent: boolean): boolean {
-  return idempotent && (call.method !== "execute_task" || dedupedIdSchema.safeParse(call.id).success);
+  return idempotent && (call.method !== "execute_task" || isDedupedId(call.id));
 }
 
 /** Clears `undelivered`, because an earlier attempt may have arrived. */
@@ -252,7 +252,7 @@ const unrelatedReasons: readonly ClientReason[] = [
   "internal",
 ];
 
-/** Keeps the outcome ambiguous: a later attempt that certainly did nothing does not settle an earlier one. */
+/** Keeps the outcome ambiguous, because an earlier attempt may have arrived even if a later one certainly did nothing. */
 function inDoubt({ method }: RunningCall, error: SekishoError): SekishoError {
   const isRefusal = method === "execute_task" && unrelatedReasons.includes(error.reason);
   if (!error.retryable && !isRefusal) return error;

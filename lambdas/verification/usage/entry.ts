@@ -2,10 +2,11 @@
 import * as z from "zod";
 import type { Config } from "../../shared/config/schema.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
+import { truncate } from "../../shared/untrusted-input.ts";
 import { hasFailedDelivery, type Task, type TaskOutcome, tokensSchema } from "../task/task.ts";
 
 const dayMs = 24 * 3600_000;
-/** Applies to question and answer separately. A DynamoDB item holds at most 400 KB, and a listing reads many items. */
+/** Applies to each text separately. A DynamoDB item holds at most 400 KB, and a listing reads many items. */
 const maxTextLength = 4000;
 
 export const usageOutcomes = [
@@ -24,7 +25,7 @@ export const usageOutcomes = [
 const historyEntrySchema = z.object({
   id: z.string(),
   revision: z.int(),
-  /** Contains the UTC day on which the task ended, so the entries of a past day never change. */
+  /** Contains the UTC day on which the task ended, so that the entries of a past day never change. */
   state: z.string().startsWith("history/"),
   principal: z.string(),
   /** When the task ended. */
@@ -88,7 +89,7 @@ export function createUsageHistory(options: {
     try {
       return createHistoryEntry({ task, settings, nowMs: now() });
     } catch {
-      // A broken record must not keep its task from ending. The history lacks that task.
+      // A broken record must not prevent its task from ending, so its entry is left out.
       return undefined;
     }
   }
@@ -131,7 +132,10 @@ export function createHistoryEntry(options: {
     questions: question === undefined ? 0 : question.index + 1,
     ...(tokens !== undefined && { tokens }),
     ...(texts && {
-      texts: { question: cutText(message.text), ...(answer !== undefined && { answer: cutText(answer) }) },
+      texts: {
+        question: truncate(message.text, maxTextLength),
+        ...(answer !== undefined && { answer: truncate(answer, maxTextLength) }),
+      },
     }),
   };
 }
@@ -171,9 +175,4 @@ function toOutcomeEnd(outcome: TaskOutcome): HistoryEnd | undefined {
     case "unanswered":
       return { outcome: outcome.type };
   }
-}
-
-/** Never leaves half a surrogate pair at the end. */
-function cutText(text: string): string {
-  return text.slice(0, maxTextLength).replace(/[\ud800-\udbff]$/, "");
 }

@@ -1,7 +1,8 @@
 /** Applies the live settings to the deployed configuration. They are read again in the background. Settings that do not fit are ignored. */
 
 import { createCachedValue } from "../../shared/async/cache.ts";
-import type { JsonCall } from "../../shared/aws/json-call.ts";
+import type { AwsDependencies } from "../../shared/aws/credentials.ts";
+import { createJsonClient } from "../../shared/aws/json-call.ts";
 import { createFingerprints, outdatedSettings, withLiveSettings } from "../../shared/config/live-settings.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import type { Log } from "../../shared/log.ts";
@@ -86,11 +87,11 @@ export function createLiveConfig(options: {
 
 const timeoutMs = 2000;
 
-/** Reads a parameter of Systems Manager. `call` is a `createJsonCall` for the service `ssm`, version 1.1. */
-export function fetchParameter({ call, name }: { call: JsonCall; name: string }): () => Promise<string> {
+/** Reads a parameter of Systems Manager. */
+export function fetchParameter({ aws, name }: { aws: AwsDependencies; name: string }): () => Promise<string> {
+  const client = createJsonClient({ ...aws, service: "ssm", timeoutMs });
   return async () => {
-    const signal = AbortSignal.timeout(timeoutMs);
-    const { Parameter } = await call({ target: "AmazonSSM.GetParameter", input: { Name: name }, signal });
+    const { Parameter } = await client.call("GetParameter", { Name: name });
     const { Value } = Object(Parameter) as { Value?: unknown };
     if (typeof Value === "string") return Value;
     throw new Error(`The parameter ${name} of Systems Manager holds no text.`);

@@ -1,13 +1,22 @@
-/** Makes the code asset of a function: the bundled handler, its configuration, and the agent where it runs one. */
+/** Makes the code asset of a function: the bundled handler, its configuration, and the agent if the function runs one. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type BuildOptions, buildSync, type Metafile } from "esbuild";
-import { ConfigError } from "../../../lambdas/shared/config/load.ts";
-import type { AgentConfig, Config } from "../../../lambdas/shared/config/schema.ts";
-import { agentFileName, type BundleName, configFileName, entries, projectDirectory } from "./entry.ts";
+import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
+import type { AgentConfig } from "../../../lambdas/shared/config/execution-schema.ts";
+import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import {
+  agentFileName,
+  type BundleName,
+  configFileName,
+  type Entry,
+  entries,
+  type LazyPackage,
+  projectDirectory,
+} from "./entry.ts";
 
 export type Bundle = {
-  /** By name. The first one is the handler. */
+  /** The files by name. The first one is the handler. */
   files: ReadonlyMap<string, Uint8Array>;
   /** esbuild's inputs and outputs of the handler and the agent. */
   metafile: Metafile;
@@ -16,14 +25,19 @@ export type Bundle = {
 type BundleSource = { name: BundleName; config: Config; configDirectory: string };
 
 /**
- * `config` is the stage's own (`createStageConfig`). A relative path of the agent counts from `configDirectory`. The same input
- * gives the same bytes. Throws a ConfigError where the configured agent cannot be bundled.
+ * `config` is the stage's own (`createStageConfig`). `configDirectory` is the folder to which the path of the agent is relative.
+ * The same input gives the same bytes. Throws a ConfigError if the agent cannot be bundled.
  */
 export function bundle({ name, config, configDirectory }: BundleSource): Bundle {
-  const { source, fileName, target, cutConfig, runsAgent, unused = [] } = entries[name];
-  const handler = build({ ...ownEntry(source), target, outfile: fileName, external: [...unused] });
+  const { source, fileName, target, cutConfig, runsAgent, lazy = [], leaveOut = {} } = entries[name];
+  const handler = build({ ...ownEntry(source), ...besideHandler({ lazy, leaveOut }), target, outfile: fileName });
   const files = new Map([[fileName, handler.code]]);
   const metafiles = [handler.metafile];
+  for (const each of lazy) {
+    const { code, metafile } = buildPackage({ ...each, target });
+    files.set(each.fileName, code);
+    metafiles.push(metafile);
+  }
   if (cutConfig !== undefined) files.set(configFileName, new TextEncoder().encode(JSON.stringify(cutConfig(config))));
   if (runsAgent) {
     const agent = buildAgent({ agent: config.execution.agent, configDirectory, target });
@@ -44,6 +58,12 @@ export function bundleBytes({ files }: Pick<Bundle, "files">): number {
   return [...files.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
+/** Returns the size of what a cold start loads: all files but the packages that are loaded when they are needed. */
+export function coldBytes({ name, files }: Pick<Bundle, "files"> & { name: BundleName }): number {
+  const lazy = new Set(entries[name].lazy?.map(({ fileName }) => fileName));
+  return bundleBytes({ files: new Map([...files].filter(([file]) => !lazy.has(file))) });
+}
+
 /** Writes a bundle and returns its folder, which CDK copies into the assembly. */
 export type WriteBundle = (name: BundleName) => string;
 
@@ -60,7 +80,7 @@ export function createWriteBundle({ folder, ...options }: BundleFolder): WriteBu
   };
 }
 
-/** Writes the files into `folder`, which is created where it is missing. Returns their paths. */
+/** Writes the files into `folder`, which is created if it is missing. Returns their paths. */
 export function writeFiles({ files, folder }: Pick<Bundle, "files"> & { folder: string }): string[] {
   mkdirSync(folder, { recursive: true });
   return [...files].map(([name, content]) => {
@@ -68,6 +88,20 @@ export function writeFiles({ files, folder }: Pick<Bundle, "files"> & { folder: 
     writeFileSync(path, content);
     return path;
   });
+}
+
+/** Lets the handler load the lazy packages as files beside it. */
+function besideHandler(options: Required<Pick<Entry, "lazy" | "leaveOut">>): NonNullable<Entry["leaveOut"]> {
+  const { lazy, leaveOut } = options;
+  const files = lazy.map(({ fileName }) => `./${fileName}`);
+  const alias = Object.fromEntries(lazy.map(({ name }, index) => [name, files[index] ?? ""]));
+  return { ...leaveOut, alias: { ...leaveOut.alias, ...alias }, external: [...(leaveOut.external ?? []), ...files] };
+}
+
+function buildPackage({ name, exports, fileName, target }: LazyPackage & { target: string }): Built {
+  const contents = `export { ${exports.join(", ")} } from ${JSON.stringify(name)};\n`;
+  const stdin = { contents, resolveDir: projectDirectory, sourcefile: `${fileName}.ts`, loader: "ts" } as const;
+  return build({ stdin, tsconfigRaw: {}, target, outfile: fileName });
 }
 
 type AgentSource = { agent: AgentConfig; configDirectory: string; target: string };
@@ -100,11 +134,11 @@ function ownEntry(source: string) {
 type Built = { code: Uint8Array; metafile: Metafile };
 
 /**
- * Makes one CommonJS file without external packages. CommonJS starts faster where node:https is involved. Packages are taken as
- * ES modules where they have them, because esbuild can drop unused code only from those.
+ * Makes one CommonJS file without external packages. CommonJS starts faster, because it loads node:https lazily. Packages are
+ * read as ES modules if they have them, because esbuild can drop unused code only from those.
  */
 function build(
-  options: Pick<BuildOptions, "entryPoints" | "stdin" | "tsconfigRaw" | "target" | "outfile" | "external">,
+  options: Pick<BuildOptions, "entryPoints" | "stdin" | "tsconfigRaw" | "target" | "outfile"> & Entry["leaveOut"],
 ): Built {
   const { outputFiles, metafile } = buildSync({
     ...options,
@@ -127,8 +161,8 @@ function build(
 }
 
 /**
- * Returns esbuild's messages with file and line. A missing export of the generated entry is reworded: the user does not know
- * that file, and it only needs the agent.
+ * Returns esbuild's messages with file and line. A missing export is reworded, because the message of esbuild names a generated
+ * file that the user does not know.
  */
 function problemsOf({ thrown, entry, agent }: { thrown: unknown; entry: string; agent: string }): string[] | undefined {
   if (typeof thrown !== "object" || thrown === null || !("errors" in thrown)) return undefined;

@@ -1,44 +1,72 @@
-/** The bundles: the entry file of each, and the files beside it in its asset. */
+/** The bundles: the entry file of each, and the other files in its asset. */
 import { join } from "node:path";
+import type { BuildOptions } from "esbuild";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 
 export const projectDirectory = join(import.meta.dirname, "../../..");
 
-/** Lies beside the handler. `lambdas/shared/config/aws-environment.ts` reads it. */
+/** The configuration in the handler's folder. `lambdas/shared/config/aws-environment.ts` reads it. */
 export const configFileName = "config.json";
 /**
- * Lies beside a handler that runs tasks. `lambdas/execution/agents/create-agent.ts` loads it. The extension makes it CommonJS
- * even below a package.json of type "module".
+ * The agent in the folder of a handler that runs tasks. `lambdas/execution/agents/create-agent.ts` loads it. The extension makes
+ * it CommonJS even below a package.json of type "module".
  */
 export const agentFileName = "agent.cjs";
 
 type CutConfig = Partial<Omit<Config, "execution">> & { execution?: Partial<Config["execution"]> };
-type Entry = {
+export type Entry = {
   /** The file that exports the handler or starts the process. */
   source: string;
-  /** Its name in the asset: Lambda looks for index.js, an AgentCore runtime starts server.js. */
+  /** The name of the bundled file. Lambda looks for index.js, and an AgentCore runtime starts server.js. */
   fileName: string;
   target: string;
-  /** Selects the sections of the configuration that the bundle gets. Absent: none. */
+  /** Selects the sections of the configuration for the bundle. Without it, the bundle has no configuration. */
   cutConfig?: (config: Config) => CutConfig;
   runsAgent?: true;
-  /** Modules that no code of the bundle runs. They are imported dynamically, which keeps esbuild from dropping what they use. */
-  unused?: readonly string[];
+  /** Leaves out modules that the bundle never runs, but that esbuild would not drop by itself. */
+  leaveOut?: Pick<BuildOptions, "external" | "define" | "alias">;
+  /** Packages that are files of their own beside the handler. Each is loaded by its first `import()`, which many processes never reach. */
+  lazy?: readonly LazyPackage[];
 };
 
-/** The SDK's signer imports an index that also exports HTTP protocols, and those load event streams. Only the signer is used. */
-const besideSigner = ["@smithy/core/event-streams"];
+/** Of undici, only HTTP/1.1 is used. */
+const besideHttp1 = {
+  // For bodies that are a `FormData`, and for CPUs without SIMD, which Lambda does not have.
+  external: ["../web/fetch/body.js", "../web/fetch/formdata", "../web/webidl", "../llhttp/llhttp-wasm.js"],
+  // Its second parser, which is experimental.
+  define: { esbuildDetection: "true" },
+  // It loads HTTP/2 whether that is used or not, which takes 20 ms.
+  alias: { "node:http2": join(projectDirectory, "lambdas/shared/http/no-http2.cjs") },
+};
+
+/** A package, and what the code uses of it. Only that is bundled. */
+export type LazyPackage = { name: string; fileName: string; exports: readonly string[] };
+
+/** The client of the transport `agentcore`, and what recognizes files by their bytes. */
+const lazyInWorker: readonly LazyPackage[] = [
+  {
+    name: "@aws-sdk/client-bedrock-agentcore",
+    fileName: "client-bedrock-agentcore.cjs",
+    exports: ["BedrockAgentCoreClient", "InvokeAgentRuntimeCommand", "StopRuntimeSessionCommand"],
+  },
+  { name: "file-type", fileName: "file-type.cjs", exports: ["fileTypeFromBuffer", "supportedMimeTypes"] },
+];
 
 const onLambda = { fileName: "index.js", target: "node24" };
 
 const table = {
-  ingress: { ...onLambda, source: "lambdas/verification/handlers/ingress.ts", unused: besideSigner },
-  worker: { ...onLambda, source: "lambdas/verification/handlers/worker.ts", cutConfig: verificationConfig },
+  ingress: { ...onLambda, source: "lambdas/verification/handlers/ingress.ts" },
+  worker: {
+    ...onLambda,
+    source: "lambdas/verification/handlers/worker.ts",
+    cutConfig: verificationConfig,
+    leaveOut: besideHttp1,
+    lazy: lazyInWorker,
+  },
   deadLetters: { ...onLambda, source: "lambdas/verification/handlers/dead-letters.ts", cutConfig: verificationConfig },
   installFlow: {
     ...onLambda,
     source: "lambdas/verification/handlers/install-flow.ts",
-    unused: besideSigner,
     cutConfig: ({ slack, files, allowlist, destinations }) => ({ slack, files, allowlist, destinations }),
   },
   executionUrl: { ...onLambda, source: "lambdas/execution/handlers/function-url.ts", cutConfig: executionConfig },
@@ -70,7 +98,7 @@ export type BundleName = keyof typeof table;
 export const entries: Record<BundleName, Entry> = table;
 export const bundleNames = Object.keys(entries) as BundleName[];
 
-/** Keeps of the Execution zone only what `cross-checks.ts` compares with other sections when the configuration is parsed again. */
+/** Keeps only the two fields of the Execution zone that `cross-checks.ts` needs when the configuration is parsed again. */
 function verificationConfig({ execution: { syncBudgetMs, authenticator }, ...config }: Config): CutConfig {
   return { ...config, execution: { syncBudgetMs, authenticator } };
 }

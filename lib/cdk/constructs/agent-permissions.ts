@@ -1,7 +1,7 @@
-/** The permissions of the configured agent itself: its model, and the secret with its API key. */
+/** The permissions that the configured agent needs: to call its model, and to read the secret with its API key. */
 import { Stack } from "aws-cdk-lib";
 import { PolicyStatement, type Role } from "aws-cdk-lib/aws-iam";
-import type { AgentConfig } from "../../../lambdas/shared/config/schema.ts";
+import type { AgentConfig } from "../../../lambdas/shared/config/execution-schema.ts";
 import { acknowledgeWildcards, permit, secretsPermission, shownPartition } from "./permissions.ts";
 
 type BedrockAgent = Extract<AgentConfig, { type: "bedrock" }>;
@@ -13,7 +13,7 @@ export function permitAgent(role: Role, agent: AgentConfig): void {
     permit(role, ...bedrockPermissions(role, agent));
     acknowledgeWildcards(role, {
       resources: profileModels(shownPartition(role), agent.modelId),
-      reason: "An inference profile chooses the region. The model is the one behind the profile and no other.",
+      reason: "An inference profile chooses the region. The policy allows only the model of that profile.",
     });
     return;
   }
@@ -36,8 +36,9 @@ function bedrockPermissions(role: Role, { modelId, region, guardrail }: BedrockA
 }
 
 /**
- * Returns a model of the region; or an inference profile with the model behind it in every region that the profile may choose:
- * those of its continent for `eu.` and the like, any region for `global.`. An application's own profile is named by its ARN.
+ * Returns the ARNs that a call of the model needs. A plain model id needs the model in its region. An inference profile (such as
+ * `eu.…` or `global.…`) needs the profile, and the model in every region, because the profile chooses the region. An
+ * application inference profile is named by its ARN.
  */
 function modelArns(stack: Stack, { modelId, region }: { modelId: string; region: string }): string[] {
   if (modelId.startsWith("arn:")) return [modelId, ...profileModels(stack.partition, modelId)];

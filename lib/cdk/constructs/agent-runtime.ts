@@ -11,7 +11,7 @@ import { Effect, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws
 import type { Construct } from "constructs";
 import { acknowledgeWildcards, permit, shownPartition } from "./permissions.ts";
 
-/** Calls go through a named endpoint: the unnamed one is no CloudFormation resource, so it cannot have a policy. */
+/** Calls go through a named endpoint. The default endpoint is not a CloudFormation resource, so it cannot have a policy. */
 const endpointName = "live";
 
 type RuntimeProps = {
@@ -20,11 +20,11 @@ type RuntimeProps = {
   environment: Record<string, string>;
   role: Role;
   callerRoleArn: string;
-  /** True if the caller stops sessions. */
+  /** True if the caller may stop sessions. */
   stops: boolean;
   /** A session without a call and without a running task ends after this time. */
   idleSeconds: number;
-  /** Every session ends after this time. The host is told, so that it starts no task that it cannot finish. */
+  /** Every session ends after this time. The host gets the value too, so that it starts no task that it cannot finish. */
   maxLifetimeSeconds: number;
 };
 
@@ -46,7 +46,7 @@ export function createAgentRuntime(
       maxLifetime: Duration.seconds(maxLifetimeSeconds),
     },
   });
-  // Without a version the endpoint would stay at the first version for ever.
+  // Without a version the endpoint would stay at the first version forever.
   const version = runtime.agentRuntimeVersion;
   const endpoint = runtime.addEndpoint(endpointName, version === undefined ? {} : { version });
   // AWS checks both policies on each call.
@@ -56,7 +56,7 @@ export function createAgentRuntime(
   return { runtime, endpoint };
 }
 
-/** Makes the runtime's role from the devguide ("Permissions for AgentCore Runtime"), without the rights for containers and traces. */
+/** Makes the role that AWS documents ("Permissions for AgentCore Runtime"), without the permissions for containers and traces. */
 export function createRuntimeRole(scope: Construct, { roleName }: { roleName: string }): Role {
   const { account, region, partition } = Stack.of(scope);
   const principal = new ServicePrincipal("bedrock-agentcore.amazonaws.com", {
@@ -100,7 +100,7 @@ function permitCaller(
       {
         Sid: "VerificationZone",
         Effect: Effect.ALLOW,
-        // A role as principal would be stored by its id, and would lock out a role that is created again under this name.
+        // A role as principal is stored by its id, so a role that is created again under this name would have no access.
         Principal: { AWS: `arn:${partition}:iam::${account}:root` },
         Condition: { ArnEquals: { "aws:PrincipalArn": callerRoleArn } },
         Action: ["bedrock-agentcore:InvokeAgentRuntime", ...(stops ? ["bedrock-agentcore:StopRuntimeSession"] : [])],

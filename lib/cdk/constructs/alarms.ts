@@ -24,12 +24,13 @@ import type { WatchedEndpoint } from "../stage-settings.ts";
 import { acknowledge } from "./permissions.ts";
 
 /**
- * Adds an alarm that rings when the metric is above `threshold` in `periods` (default 1) of the latest `within` (default
- * `periods`) periods. Returns the metric for the dashboard.
+ * Adds an alarm that fires when the metric is above `threshold` in `periods` (default 1) of the latest `within` (default
+ * `periods`) periods. `description` tells the person on call what happens, what it means for users, and what to do first.
+ * Returns the metric for the dashboard.
  */
 export type AddAlarm = (
   id: string,
-  alarm: { metric: IMetric; threshold: number; periods?: number; within?: number; what: string },
+  alarm: { metric: IMetric; threshold: number; periods?: number; within?: number; description: string },
 ) => IMetric;
 
 export function createAlarms(scope: Construct, { key, email }: { key: Key; email: string | undefined }): AddAlarm {
@@ -49,11 +50,11 @@ export function createAlarms(scope: Construct, { key, email }: { key: Key; email
   if (email !== undefined) {
     acknowledge(topic.addSubscription(new EmailSubscription(email)), {
       findings: ["Serverless-SNSRedrivePolicy"],
-      reason: "A lost mail need not be kept: CloudWatch shows the alarm.",
+      reason: "A lost mail does no harm, because CloudWatch shows the alarm too.",
     });
   }
   const action = new SnsAction(topic);
-  return (id, { metric, threshold, periods = 1, within = periods, what }) => {
+  return (id, { metric, threshold, periods = 1, within = periods, description }) => {
     new Alarm(scope, id, {
       metric,
       threshold,
@@ -61,37 +62,39 @@ export function createAlarms(scope: Construct, { key, email }: { key: Key; email
       ...(within > periods && { datapointsToAlarm: periods }),
       comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
       treatMissingData: TreatMissingData.NOT_BREACHING,
-      alarmDescription: what,
+      alarmDescription: description,
     }).addAlarmAction(action);
     return metric;
   };
 }
 
-/** Watches each function for errors, throttles, and messages that Lambda dropped because it suspected a loop. */
+/** Watches each function for errors, throttles, and invocations that Lambda dropped because it suspected a loop. */
 export function watchFunctions({ alarm, functions }: { alarm: AddAlarm; functions: Record<string, IFunction> }): {
   errors: IMetric[];
   throttles: IMetric[];
 } {
   const period = Duration.minutes(1);
-  const watch = (suffix: string, metricOf: (fn: IFunction) => IMetric, what: (name: string) => string) =>
+  const watch = (suffix: string, metricOf: (fn: IFunction) => IMetric, describe: (name: string) => string) =>
     Object.entries(functions).map(([name, fn]) =>
-      alarm(`${name}${suffix}`, { metric: metricOf(fn), threshold: 0, what: what(name) }),
+      alarm(`${name}${suffix}`, { metric: metricOf(fn), threshold: 0, description: describe(name) }),
     );
   const errors = watch(
     "Errors",
     (fn) => fn.metricErrors({ period }),
-    (name) => `The function ${name} ended with an error. See its log.`,
+    (name) =>
+      `The function ${name} failed. Slack, a queue or the caller tries again, so users wait longer. Look for the error in the function's log.`,
   );
   const throttles = watch(
     "Throttles",
     (fn) => fn.metricThrottles({ period }),
-    (name) => `The function ${name} was not started for want of concurrency. Raise the account's limit.`,
+    (name) =>
+      `Lambda throttled the function ${name}, because the account's concurrency is used up. Users wait longer. Request a higher limit of concurrent executions in Service Quotas.`,
   );
   watch(
     "LoopStopped",
     (fn) => fn.metric("RecursiveInvocationsDropped", { period, statistic: "Sum" }),
     (name) =>
-      `Lambda took messages for a runaway loop and did not invoke the function ${name} for them. See docs/operations.md.`,
+      `Lambda suspected a runaway loop and stopped invoking the function ${name} for some messages. Tasks may end as dead letters. Check the function's RecursiveLoop setting (docs/operations.md, LoopStopped).`,
   );
   return { errors, throttles };
 }
@@ -102,8 +105,8 @@ const sessionQuotas: Record<string, number> = { "us-east-1": 5000, "us-west-2": 
 const sessionShare = 0.8;
 
 /**
- * Watches an AgentCore runtime for errors, throttles and new sessions. AgentCore counts calls under `<runtime>::<endpoint>`.
- * CDK's own `runtime.metric…` watches `<runtime>::DEFAULT`, which the worker never calls.
+ * Watches an AgentCore runtime for errors, throttles and new sessions. AgentCore counts calls under the name
+ * `<runtime>::<endpoint>`. CDK's `runtime.metric…` cannot be used: it reads `<runtime>::DEFAULT`, which the worker never calls.
  */
 export function watchRuntime(
   scope: Construct,
@@ -125,32 +128,34 @@ export function watchRuntime(
   alarm("RuntimeErrors", {
     metric: sum("SystemErrors"),
     threshold: 0,
-    what: "AgentCore could not run the Execution zone. See the log group of the runtime.",
+    description:
+      "AgentCore could not run the Execution zone. Tasks fail or are retried. Look at the runtime's log group, /aws/bedrock-agentcore/runtimes/….",
   });
   alarm("RuntimeThrottles", {
     metric: sum("Throttles"),
     threshold: 0,
-    what: "AgentCore refused calls because a quota of the account was used up. Tasks wait and try again. See the quotas of AgentCore.",
+    description:
+      "AgentCore refused calls because a quota of the account is used up. Tasks wait and are tried again. Request a higher quota for Bedrock AgentCore in Service Quotas.",
   });
   const quota = sessionQuotas[Stack.of(scope).region] ?? defaultSessionQuota;
   alarm("RuntimeSessions", {
-    // A session is counted once, when it begins, and lives at least as long as it may idle.
+    // A session is counted once, when it begins, and lives at least for the idle time.
     metric: sum("SessionCount", Math.ceil(idleSeconds / 60)),
     threshold: sessionShare * quota,
-    what: `The sessions that began within the idle time are over ${100 * sessionShare} % of the default quota of ${quota} active sessions.`,
+    description: `More than ${100 * sessionShare} % of the default quota of ${quota} active AgentCore sessions began within the idle time. At the quota, new threads are refused. Request a higher quota in Service Quotas.`,
   });
 }
 
 /**
- * A message that waits so long has no worker. It is more than the ten minutes by which the wake-up of a poll may be delayed,
- * because AWS does not say whether the age of a delayed message counts from its sending.
+ * A message that waits longer than this has no worker. The wake-up of a poll may be delayed by ten minutes, and AWS does not say
+ * whether the age includes that delay, so the limit is higher.
  */
 const oldestMessage = Duration.minutes(15);
-/** A dead letter is handled within seconds. One that stays so many minutes cannot be handled. */
+/** The handler normally needs seconds for a dead letter. After this time it is stuck. */
 const deadLetterMinutes = 15;
-/** FILL turns a minute whose value is late into a 0. Two such minutes must not silence the alarm. */
+/** FILL turns a minute whose value arrives late into a 0. Two such minutes must not silence the alarm. */
 const lateMinutes = 2;
-/** Slack gives up after 3 s and sends the event again. */
+/** Slack stops waiting after 3 s and sends the event again. */
 const slowIngress = Duration.millis(2500);
 
 /** Watches the queues, functions and entry of the Verification zone, and draws its dashboard with `rows` at the end. */
@@ -174,14 +179,15 @@ export function watchVerification(
     alarm("DeadLettersKept", {
       metric: archive.metricApproximateNumberOfMessagesVisible(maximum),
       threshold: 0,
-      what: "A message could not be processed: its task was ended in words. See npx sekisho dead-letters list.",
+      description:
+        "A message failed too often, so its task was ended and its user notified. The message is kept for 14 days. Run npx sekisho dead-letters list.",
     }),
     alarm("DeadLettersStuck", {
-      // The age of the oldest message would not do: SQS ignores messages that were received three times.
+      // The age of the oldest message cannot be used, because SQS leaves out messages that were received three times.
       metric: new MathExpression({
         ...minute,
         label: "dead letters",
-        // SQS reports hidden messages only if there are some, and a sum with a missing term has no value.
+        // SQS reports hidden messages only if there are any. Without FILL the sum would then have no value.
         expression: "visible + FILL(hidden, 0)",
         usingMetrics: {
           visible: deadLetters.metricApproximateNumberOfMessagesVisible(maximum),
@@ -191,25 +197,29 @@ export function watchVerification(
       threshold: 0,
       periods: deadLetterMinutes,
       within: deadLetterMinutes + lateMinutes,
-      what: "A dead letter cannot be handled: the user has no answer yet. See the log of the handler.",
+      description:
+        "The handler of dead letters fails, so a task whose message failed too often cannot be ended. Its user still waits for an answer. Look at the log of the function DeadLetterHandler.",
     }),
     alarm("MessagesWait", {
       metric: queue.metricApproximateAgeOfOldestMessage(maximum),
       threshold: oldestMessage.toSeconds(),
-      what: "Messages wait too long: the worker is throttled or fails. See its log and its alarms.",
+      description:
+        "Messages have waited for more than 15 minutes, because the worker is throttled or fails. Users wait for their answers. Check the alarms WorkerErrors and WorkerThrottles, then the worker's log.",
     }),
   ];
   const { errors, throttles } = watchFunctions({ alarm, functions });
-  // The ingress itself ends without an error: it answers 503, so that Slack delivers again, and 500 without a secret.
+  // A failed request is not an error of the function: it answers 503, so that Slack delivers again, or 500 without a secret.
   const refused = alarm("EntryErrors", {
     metric: entry.metricServerError({ ...minute, statistic: "Sum" }),
     threshold: 0,
-    what: "Slack, or a browser that installs, was answered 5xx: the queue or a secret is out of reach. See the log of the ingress, or of the installation flow.",
+    description:
+      "The entry answered HTTP 5xx, because the queue or a secret cannot be reached. Slack repeats events for some minutes, then messages are lost. Look at the log of the ingress, or of the installation flow.",
   });
   const slow = alarm("IngressSlow", {
     metric: ingress.metricDuration({ period: Duration.minutes(5), statistic: "p99" }),
     threshold: slowIngress.toMilliseconds(),
-    what: "The ingress is near the 3 s after which Slack sends again.",
+    description:
+      "The ingress is close to the 3 s after which Slack repeats an event. Users may wait longer for a first reaction. Check Secrets Manager and SQS in this region, and the entry's access log for a flood of requests.",
   });
   const invocations = Object.values(functions).map((fn) => fn.metricInvocations(minute));
   const graph = (title: string, left: IMetric[], width = 12) => new GraphWidget({ title, left, width });

@@ -1,4 +1,4 @@
-/** The permissions of the Verification zone to call its own Execution zone, and the destinations of the configuration. */
+/** The permissions that the Verification zone needs to call its own Execution zone and the destinations of the configuration. */
 import { Stack } from "aws-cdk-lib";
 import { type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import {
@@ -16,7 +16,7 @@ import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import type { ExecutionEntry } from "../stage-settings.ts";
 import { acknowledgeWildcards, permit, shownPartition } from "./permissions.ts";
 
-/** Lets the role call every destination. Where that is in another account, that account's policies must allow it too. */
+/** Lets the role call every destination. For a destination in another account, that account's policies must allow it too. */
 export function permitDestinations(
   role: IRole,
   { config, entry }: { config: Config; entry: ExecutionEntry | undefined },
@@ -28,7 +28,7 @@ export function permitDestinations(
     permit(role, ...destinationPermissions(role, destination));
     acknowledgeWildcards(role, {
       resources: signedResources(shownPartition(role), destination).filter((arn) => arn.includes("*")),
-      reason: "The address of an API holds its id, which is unique, but not its account. The API's own policy decides.",
+      reason: "The address of an API holds its unique id but not its account. The API's own policy decides.",
     });
   }
   const authorizers = foreignAuthorizers(config);
@@ -37,17 +37,17 @@ export function permitDestinations(
   if (tokens.length > 0)
     acknowledgeWildcards(role, {
       resources: ["*"],
-      reason: "GetWebIdentityToken has no resource. Conditions bound the audience, algorithm and lifetime of tokens.",
+      reason: "GetWebIdentityToken has no resource. Conditions limit the audience, algorithm and lifetime of tokens.",
     });
 }
 
-/** Returns the names or ARNs of the secrets that authorize calls to destinations with an address of their own. */
+/** Returns the names or ARNs of the secrets that authorize calls to other destinations than the stage's own Execution zone. */
 export function destinationSecrets(config: Pick<Config, "destinations">): string[] {
   const references = foreignAuthorizers(config).flatMap(listAuthorizerSecrets);
   return references.flatMap(({ reference }) => ("secretsManager" in reference ? [reference.secretsManager] : []));
 }
 
-/** Leaves out the stage's own Execution zone: it is called by signature. */
+/** Leaves out the stage's own Execution zone, because calls to it are signed with the role's credentials. */
 function foreignAuthorizers({ destinations }: Pick<Config, "destinations">): AuthorizerConfig[] {
   const foreign = Object.values(destinations).filter((destination) => !isOwnExecution(destination));
   return foreign.flatMap((destination) => resolveAuthorizerConfig(destination) ?? []);
@@ -65,8 +65,8 @@ function destinationPermissions(role: IRole, destination: Destination): PolicySt
 }
 
 /**
- * Returns what a signed call invokes: the configured function, or the API of the address. Empty for an assumed role, whose
- * permissions are in its own account.
+ * Returns the ARNs that a signed call invokes: the configured function, or the API of the address. Empty if the call assumes
+ * another role, because that role's own policies apply.
  */
 function signedResources(partition: string, destination: Destination): string[] {
   const authorizer = resolveAuthorizerConfig(destination);
@@ -85,7 +85,7 @@ function invokeRuntime(resources: string[], { stops }: { stops: boolean }): Poli
   return new PolicyStatement({ actions: ["bedrock-agentcore:InvokeAgentRuntime", ...stop], resources });
 }
 
-/** Since October 2025 a Function URL needs both actions, the second one only by way of the URL. */
+/** Since October 2025 a Function URL needs both actions. The condition limits the second one to calls through the URL. */
 function invokeFunctionUrl(resources: string[]): PolicyStatement[] {
   return [
     new PolicyStatement({
@@ -101,7 +101,7 @@ function invokeFunctionUrl(resources: string[]): PolicyStatement[] {
   ];
 }
 
-/** Makes one statement per algorithm and lifetime of web identity tokens, with all audiences that have them. */
+/** Makes one statement per algorithm and lifetime of web identity tokens, with all audiences of such tokens. */
 function tokenPermissions(authorizers: readonly AuthorizerConfig[]): PolicyStatement[] {
   const requests = authorizers.flatMap((authorizer) => toWebIdentityRequest(authorizer) ?? []);
   const alike = Map.groupBy(requests, (request) => `${request.signingAlgorithm} ${request.durationSeconds}`);

@@ -23,16 +23,16 @@ import {
 import { createQueue, permitCompletionPush, visibilityTimeout } from "./queues.ts";
 import { watchAgents } from "./zone-metrics.ts";
 
-/** A call waits at most for the sync budget or for a long poll of 25 s. The margin is for a cold start and the store. */
+/** A call waits at most for the sync budget, or for a long poll of 25 s. The margin covers a cold start and the store. */
 const urlMarginSeconds = 10;
 const longestPollSeconds = 25;
-/** The longest that Lambda allows. A task gets a minute less. */
+/** The longest time that Lambda allows. A task gets a minute less. */
 const workerTimeout = Duration.minutes(15);
 /** The function mostly waits for the store or for AWS. */
 const urlMemoryMb = 512;
-/** Enough for a model's client and an answer of some hundred KB. The share of a processor comes with it. */
+/** Enough for a model's client and an answer of some hundred KB. Lambda assigns processor time in proportion to memory. */
 const workerMemoryMb = 1024;
-/** An id that fails so often belongs to a function that cannot start. Whoever polls the task learns of its end anyway. */
+/** After this many failures the function itself cannot start. A poll of the task then reports that it timed out. */
 const maxReceiveCount = 3;
 
 type ExecutionProps = {
@@ -69,7 +69,7 @@ export function createExecutionFunctions(
   const url = createNodeFunction(stack, "Url", {
     settings,
     layer,
-    description: "Takes tasks and answers for them",
+    description: "Accepts tasks and returns their results",
     bundle: "executionUrl",
     environment: {
       SEKISHO_TABLE: table.tableName,
@@ -111,7 +111,7 @@ export function createExecutionFunctions(
     },
     timeout: workerTimeout,
     memoryMb: workerMemoryMb,
-    // With A2A it sends to its own queue. A completion push is no loop: no queue leads back from the Verification zone.
+    // With A2A it sends to its own queue. A completion push makes no loop, because no queue leads back from the Verification zone.
     isInLoop: isA2a,
     role,
   });
@@ -133,9 +133,10 @@ export function createExecutionFunctions(
   alarm("TaskIdsDead", {
     metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period: Duration.minutes(1), statistic: "Maximum" }),
     threshold: 0,
-    what: "A task could not be started, or a notice of one not handled. See the log of the worker; the task's user was told that it timed out.",
+    description:
+      "A task could not be started, or a notification of an A2A client could not be sent. The task's user reads that it timed out. Look at the log of the function Worker.",
   });
-  // The construct's own ARN would need a fixed name to be used from another account.
+  // The ARN of the construct can be used from another account only if the function has a fixed name.
   const functionArn = (url.node.defaultChild as CfnFunction).attrArn;
   return {
     address: {
@@ -143,7 +144,7 @@ export function createExecutionFunctions(
       url: functionUrl.url,
       region: stack.region,
       functionArn,
-      // All workers together send as many tasks at once as agents can run.
+      // The limit of one worker, so that all workers together send as many tasks at once as agents can run.
       sendsAtOnce: Math.max(1, Math.floor(agentConcurrency / workerConcurrency)),
     },
     arns: [functionArn],

@@ -1,4 +1,4 @@
-/** A Lambda function made of a bundle. It has its own log group, and its role may write to that group alone. */
+/** A Lambda function from a bundle. It has its own log group, and its role may write only to that group. */
 import { type Duration, Stack } from "aws-cdk-lib";
 import { type IRole, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import {
@@ -27,11 +27,11 @@ type NodeFunctionProps = {
   /** The ARN of a layer that collects spans. */
   layer?: string | undefined;
   /**
-   * Set it for a function whose own messages lead back to it, directly or through other functions and dead-letter queues.
-   * Lambda stops such a loop after about 16 rounds unless the function allows it.
+   * True for a function whose own messages come back to it, directly or through other functions and dead-letter queues. Lambda
+   * stops such a loop after about 16 invocations unless the function allows it.
    */
   isInLoop?: boolean;
-  /** So many invocations at once are set apart for this function, and it gets no more. */
+  /** Lambda reserves this many concurrent executions for the function, and allows no more. */
   reservedConcurrency?: number | undefined;
   role?: IRole;
 };
@@ -75,7 +75,7 @@ export function createNodeFunction(
   });
   acknowledge(fn, {
     findings: ["Serverless-LambdaDLQ"],
-    reason: "It is never invoked asynchronously. Messages that fail go to a dead-letter queue.",
+    reason: "The function is never invoked asynchronously. Failed messages go to a dead-letter queue.",
   });
   acknowledge(fn, {
     findings: ["Serverless-LambdaTracing"],
@@ -86,7 +86,7 @@ export function createNodeFunction(
 
 type MessageSource = { id?: string; queue: IQueue; batchSize: number; maxConcurrency: number };
 
-/** Invokes the function with messages of a queue. Only the messages that failed are returned to it. */
+/** Invokes the function with messages of a queue. Of a batch, only the failed messages return to the queue. */
 export function consumeMessages(
   fn: LambdaFunction,
   { id = "Messages", queue, batchSize, maxConcurrency }: MessageSource,

@@ -1,7 +1,4 @@
-/**
- * IAM statements for exactly the calls that the code makes, because CDK's grants allow more; and the acknowledged findings of
- * cdk-nag.
- */
+/** IAM statements for exactly the calls that the code makes (CDK's grants allow more), and accepted findings of cdk-nag. */
 import { Stack, Token, Validations } from "aws-cdk-lib";
 import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import { type IGrantable, type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
@@ -16,7 +13,7 @@ export function permit({ grantPrincipal }: IGrantable, ...statements: PolicyStat
   for (const statement of statements) grantPrincipal.addToPrincipalPolicy(statement);
 }
 
-/** The calls of a task store. Without `creates` it may put no new item. */
+/** Allows the calls of a task store. Without `creates` the role cannot put new items. */
 export function tablePermission(table: Table, { creates = true } = {}): PolicyStatement {
   return new PolicyStatement({
     actions: ["dynamodb:GetItem", "dynamodb:UpdateItem", ...(creates ? ["dynamodb:PutItem"] : [])],
@@ -24,15 +21,15 @@ export function tablePermission(table: Table, { creates = true } = {}): PolicySt
   });
 }
 
-/** Lists the ids of one caller's tasks. Each task is then read by its id. */
+/** Allows listing the task ids of one caller. Each task is then read by its id. */
 export function taskListPermission(table: Table): PolicyStatement {
   const resources = [`${table.tableArn}/index/${taskTable.principals.indexName}`];
   return new PolicyStatement({ actions: ["dynamodb:Query"], resources });
 }
 
 /**
- * The use of the zone's key: a reader decrypts, and a sender to a queue also generates data keys. The key works only through the
- * named services, so that stolen credentials of the role decrypt nothing by themselves.
+ * Allows the use of the zone's key. A reader decrypts, and a sender to a queue also generates data keys. The key works only
+ * through the named services, so that stolen credentials of the role cannot decrypt data directly.
  */
 export function keyPermission(
   key: IKey,
@@ -51,7 +48,7 @@ export function sendPermission(...queues: IQueue[]): PolicyStatement {
   return new PolicyStatement({ actions: ["sqs:SendMessage"], resources: queues.map(({ queueArn }) => queueArn) });
 }
 
-/** The calls that an event source makes under the role of its function. */
+/** Allows the calls that an event source makes with the role of its function. */
 export function consumePermission(...queues: IQueue[]): PolicyStatement {
   return new PolicyStatement({
     actions: ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"],
@@ -69,15 +66,15 @@ export function parameterPermission(scope: Construct, name: string): PolicyState
   return new PolicyStatement({ actions: ["ssm:GetParameter"], resources: [resource] });
 }
 
-/** Reads secrets given by name or ARN. Secrets Manager appends six characters to a name, hence the question marks. */
+/** Allows reading secrets by name or ARN. The question marks match the six characters that Secrets Manager adds to a name. */
 export function secretsPermission(scope: Construct, ids: readonly string[]): PolicyStatement {
   const resources = ids.map((id) => secretArn(scope, id, "-??????"));
   return new PolicyStatement({ actions: ["secretsmanager:GetSecretValue"], resources });
 }
 
 /**
- * Asks for a secret that may not exist. A missing secret has no six characters yet, so the plain name must be allowed too:
- * otherwise AWS answers "access denied" instead of "not found".
+ * Allows asking for a secret that may not exist. AWS checks a missing secret by its plain name, without the six characters.
+ * Without this permission it would answer "access denied" instead of "not found".
  */
 export function optionalSecretPermission(scope: Construct, id: string): PolicyStatement {
   return new PolicyStatement({ actions: ["secretsmanager:GetSecretValue"], resources: [secretArn(scope, id)] });
@@ -88,12 +85,12 @@ function secretArn(scope: Construct, id: string, suffix = ""): string {
   return Stack.of(scope).formatArn({ service: "secretsmanager", resource: `secret:${id}${suffix}` });
 }
 
-/** Reads the secrets below a prefix, which are created while the stage runs. */
+/** Lets the role read the secrets below a prefix, which are created while the stage runs. */
 export function permitReadSecretsBelow(role: IRole, prefix: string): void {
   permitSecretsBelow(role, { prefix, operations: ["GetSecretValue"] });
 }
 
-/** Creates and overwrites secrets below a prefix, also those that are scheduled for deletion. It cannot read them. */
+/** Lets the role create and overwrite secrets below a prefix, including deleted ones that can be restored. It cannot read them. */
 export function permitStoreSecretsBelow(role: IRole, prefix: string): void {
   permitSecretsBelow(role, { prefix, operations: ["CreateSecret", "RestoreSecret", "PutSecretValue"] });
 }
@@ -130,7 +127,7 @@ export function permitSpans(
   acknowledgeWildcards(role, { resources: ["*"], reason: "X-Ray has no resource ARNs." });
 }
 
-/** Accepts findings of cdk-nag for a construct. Ids look like `AwsSolutions-APIG4`, with the part in brackets if there is one. */
+/** Accepts findings of cdk-nag for a construct. `findings` are ids such as `AwsSolutions-APIG4`, with any part in brackets. */
 export function acknowledge(construct: IConstruct, { findings, reason }: { findings: string[]; reason: string }): void {
   for (const id of findings) Validations.of(construct).acknowledge({ id, reason });
 }

@@ -9,7 +9,7 @@ import type { StageSettings } from "../stage-settings.ts";
 import { acknowledge, acknowledgeWildcards, permit, shownPartition } from "./permissions.ts";
 import { removalPolicy } from "./storage.ts";
 
-/** AWS advises six times the function's timeout, so that no message is delivered again while its batch is still retried. */
+/** AWS recommends six times the function's timeout, so that a message is not delivered again while Lambda retries its batch. */
 export function visibilityTimeout(functionTimeout: Duration): Duration {
   return Duration.seconds(6 * functionTimeout.toSeconds());
 }
@@ -31,7 +31,7 @@ export function createQueue(scope: Construct, id: string, { key, production, vis
     ...(visibility && { visibilityTimeout: visibility }),
     ...(deadLetters && { deadLetterQueue: deadLetters }),
   });
-  if (deadLetters === undefined) acknowledgeLastQueue(queue, "It takes the messages that failed elsewhere.");
+  if (deadLetters === undefined) acknowledgeLastQueue(queue, "It holds messages that failed elsewhere.");
   return queue;
 }
 
@@ -39,12 +39,12 @@ function acknowledgeLastQueue(queue: Queue, reason: string): void {
   acknowledge(queue, { findings: ["AwsSolutions-SQS3", "Serverless-SQSRedrivePolicy"], reason });
 }
 
-/** A push that failed so often is useless: meanwhile the task was polled. */
+/** A push is dropped after this many failures, because the task has been polled in the meantime. */
 const pushReceives = 3;
 
 type CompletionQueueProps = { stageName: string; key: Key; visibility: Duration; senderAccount: string };
 
-/** The Verification zone's half of the push: a queue that the role of the Execution zone may send to, under the zone's key. */
+/** The receiving side of the completion push: a queue, and the permission of the Execution zone's role to send to it. */
 export function createCompletionQueue(
   scope: Construct,
   id: string,
@@ -57,13 +57,13 @@ export function createCompletionQueue(
     enforceSSL: true,
     visibilityTimeout: visibility,
     retentionPeriod: Duration.seconds(pushReceives * visibility.toSeconds()),
-    // Pushes are not worth keeping, and the name must be free for the next deploy.
+    // Old pushes have no value, and the fixed name must be free for the next deploy.
     removalPolicy: RemovalPolicy.DESTROY,
   });
-  acknowledgeLastQueue(queue, "A push that cannot be handled is dropped: its task is polled all the same.");
+  acknowledgeLastQueue(queue, "A failed push can be dropped, because its task is polled anyway.");
   const { partition, region, urlSuffix } = Stack.of(scope);
   const roleName = formatRoleName({ stageName, zone: "Execution" });
-  // A principal would be stored as the role's id, and would lock out a role that is created again under this name.
+  // A role as principal is stored by its id, so a role that is created again under this name would have no access.
   const isSender = { ArnEquals: { "aws:PrincipalArn": `arn:${partition}:iam::${senderAccount}:role/${roleName}` } };
   const sender = { principals: [new PrincipalWithConditions(new AccountPrincipal(senderAccount), isSender)] };
   queue.addToResourcePolicy(
@@ -80,7 +80,7 @@ export function createCompletionQueue(
   return queue;
 }
 
-/** The Execution zone's half of the push. Returns the variable for the code that runs under the role. */
+/** The sending side of the completion push. Returns the environment variable for the code that runs with the role. */
 export function permitCompletionPush(
   role: Role,
   { stageName, stage: { verification } }: StageSettings,
@@ -101,7 +101,8 @@ export function permitCompletionPush(
   );
   acknowledgeWildcards(role, {
     resources: [anyKey(shownPartition(role))],
-    reason: "The key does not exist yet. It works through SQS alone, and its own policy names this role.",
+    reason:
+      "The key does not exist yet. The condition allows its use only through SQS, and its own policy names this role.",
   });
   return { SEKISHO_COMPLETIONS_URL: `https://sqs.${region}.${stack.urlSuffix}/${account}/${queueName}` };
 }

@@ -23,7 +23,7 @@ import { createNodeFunction } from "./node-function.ts";
 import { acknowledge, keyPermission, permit, permitStoreSecretsBelow, secretsPermission } from "./permissions.ts";
 import { removalPolicy } from "./storage.ts";
 
-/** Installations are rare. A flood of them must not use up the limit of events. */
+/** A flood of installations must not use up the rate limit of events. Real installations are rare. */
 const installLimit = { ThrottlingRateLimit: 2, ThrottlingBurstLimit: 5 };
 
 const slackEventsPath = "/slack/events";
@@ -49,7 +49,8 @@ export function createSlackEntry(
           paths: installPaths,
           method: HttpMethod.GET,
           integration: new HttpLambdaIntegration("InstallFlow", installFlow),
-          reason: "Slack decides who may install. The flow checks that the browser is the one that began it.",
+          reason:
+            "Slack decides who may install. The flow checks that the same browser began and ends the installation.",
         });
   const logGroup = new LogGroup(scope, "EntryLogs", {
     retention: stage.logRetentionDays,
@@ -58,7 +59,7 @@ export function createSlackEntry(
   const apiStage = new HttpStage(scope, "EntryStage", {
     httpApi: api,
     autoDeploy: true,
-    // The limit of all routes together, so that a flood cannot take all of the account's concurrency.
+    // A limit for all routes together, so that a flood cannot use up the account's concurrency.
     throttle: { rateLimit: eventsPerSecond, burstLimit: eventBurst },
     accessLogSettings: { destination: new LogGroupLogDestination(logGroup), format: AccessLogFormat.custom(logLine) },
   });
@@ -79,7 +80,7 @@ function addRoutes(api: HttpApi, { paths, method, integration, reason }: RoutePr
   return routes;
 }
 
-/** Holds the outcome of a request and its source address, which is personal data and is kept as long as the log. */
+/** One line of the access log. The source address is personal data, which is kept as long as the log. */
 const logLine = JSON.stringify({
   request_id: "$context.requestId",
   time: "$context.requestTimeEpoch",
@@ -90,15 +91,15 @@ const logLine = JSON.stringify({
   integration_status: "$context.integrationStatus",
 });
 
-/** More than Slack and Secrets Manager may take together. */
+/** Longer than the time limits of Slack's and Secrets Manager's calls together. */
 const installTimeout = Duration.seconds(20);
 const installMemoryMb = 256;
 
 type InstallFlowProps = { settings: StageSettings; clientId: string; clientSecret: string; table: Table; key: IKey };
 
 /**
- * The function of Slack's OAuth flow. Its role stores tokens but cannot read any, and writes only its own items of the zone's
- * table: the used states, and the installations of a day.
+ * The function of Slack's OAuth flow. Its role stores tokens but cannot read them. In the zone's table it writes only its own
+ * items: the used OAuth states, and the number of installations per day.
  */
 export function createInstallFlow(
   scope: Construct,

@@ -8,12 +8,12 @@ import type { Construct } from "constructs";
 import { taskTable } from "../../../lambdas/shared/engine/aws/table.ts";
 import { acknowledge, acknowledgeWildcards, permit } from "./permissions.ts";
 
-/** Production keeps data when its stack is deleted. Elsewhere the data goes with the stack. */
+/** Keeps the data of a production stage when its stack is deleted. The data of other stages is deleted with the stack. */
 export function removalPolicy({ production }: { production: boolean }): RemovalPolicy {
   return production ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
 }
 
-/** The longest and the shortest time that AWS allows between the request to delete a key and its deletion. */
+/** AWS allows 7 to 30 days between the request to delete a key and its deletion. */
 const longestWindow = Duration.days(30);
 const shortestWindow = Duration.days(7);
 
@@ -25,7 +25,10 @@ export function createZoneKey(scope: Construct, id: string, { production }: { pr
   });
 }
 
-/** `hasPrincipals`: the zone lists the tasks of its callers. No index has an attribute that changes with each step of a task. */
+/**
+ * `hasPrincipals` adds the index by which the zone lists the tasks of a caller. Every change of an indexed attribute costs a
+ * write, so no index has one that changes with each step of a task.
+ */
 export function createTaskTable(
   scope: Construct,
   id: string,
@@ -56,7 +59,7 @@ export function createTaskTable(
 /** S3 deletes an object at the first midnight (UTC) after this. */
 const fileLifetime = Duration.days(1);
 
-/** Keeps the files of messages for a day. It has no versions, so that a deleted file is gone. */
+/** Makes the bucket that keeps the files of messages for a day. It has no versions, so a deleted file is gone. */
 export function createFileBucket(
   scope: Construct,
   id: string,
@@ -74,12 +77,12 @@ export function createFileBucket(
   });
   acknowledge(bucket, {
     findings: ["AwsSolutions-S1"],
-    reason: "An access log would outlive the files. CloudTrail's data events can log access where that is wanted.",
+    reason: "An access log would outlive the files. CloudTrail data events can log access if needed.",
   });
   return bucket;
 }
 
-/** Lets the role put files and read them. A presigned URL can do what its signer can. */
+/** Lets the role put and read files. The same permissions apply to a presigned URL that the role signs. */
 export function permitFiles(role: IRole, bucket: Bucket): void {
   const resource = bucket.arnForObjects("*");
   const name = Stack.of(bucket).getLogicalId(bucket.node.defaultChild as CfnBucket);

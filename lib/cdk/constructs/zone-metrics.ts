@@ -10,7 +10,7 @@ type Graph = { title: string; name: MetricName; by?: readonly string[]; statisti
 
 const period = Duration.minutes(5);
 
-/** Throws for dimensions that the functions do not write: an alarm or graph on them would never get a value. */
+/** Throws for dimensions that the functions do not write, because an alarm or graph on them would never get a value. */
 export function createZoneMetrics({ stageName, zone }: { stageName: string; zone: "verification" | "execution" }) {
   const namespace = formatMetricsNamespace({ stageName });
   const metric = (name: MetricName, statistic: string, dimensions: Record<string, string> = {}): Metric => {
@@ -47,7 +47,7 @@ function requireDimensions(name: MetricName, labels: readonly string[]): void {
   if (!isKept) throw new Error(`${name} has no dimensions ${JSON.stringify(labels)} (metric-table.ts).`);
 }
 
-/** Far more than a warm worker needs, and far less than a person's patience. */
+/** A warm worker takes a message within a second. A person starts to wonder after this time. */
 const longestWaitSeconds = 30;
 
 /** Watches whether tasks end well, are delivered, and start soon. Returns rows for the dashboard of the Verification zone. */
@@ -56,25 +56,28 @@ export function watchTasks({ alarm, stageName }: { alarm: AddAlarm; stageName: s
   alarm("TasksFail", {
     metric: mostFail("more than half of the tasks fail", "sekisho_tasks_total", { outcome: "failed" }),
     threshold: 0,
-    what: "More than half of the tasks fail. The dashboard says by which reason; see the log of the worker, and npx sekisho doctor.",
+    description:
+      "More than half of the tasks fail, and their users read an error instead of an answer. See the reasons in the dashboard, then run npx sekisho doctor --stage NAME.",
   });
   alarm("DestinationDown", {
     metric: metric("sekisho_circuit_open", "Maximum"),
     threshold: 0,
-    // A single period may be a restart of the destination.
+    // One period alone may be a restart of the destination.
     periods: 2,
-    what: "A destination is not reached again and again, so that its circuit is open. The dashboard says which; try npx sekisho destinations check.",
+    description:
+      "Calls to a destination keep failing, so its circuit is open. Its tasks wait, or fail over to the next destination of their route. Run npx sekisho destinations check --stage NAME.",
   });
   alarm("AnswersUndelivered", {
     metric: metric("sekisho_answers_undelivered_total", "Sum"),
     threshold: 0,
-    what: "Slack does not take an answer: nobody reads it in the thread. See answer_not_delivered in the log of the worker; then 'Deliver again' of npx sekisho operate.",
+    description:
+      "Slack did not accept an answer, so its user does not see it in the thread. Find answer_not_delivered in the worker's log, fix the cause, and choose 'Deliver again' in npx sekisho operate --stage NAME.",
   });
   alarm("QueueWaits", {
     metric: metric("sekisho_queue_wait_seconds", "p99"),
     threshold: longestWaitSeconds,
     periods: 2,
-    what: "New messages wait long before anybody reads that they are at work. Raise scale.workerConcurrency of the stage, or see the alarms of the worker.",
+    description: `New messages wait for more than ${longestWaitSeconds} seconds before a worker takes them. Users see no reaction meanwhile. Check the alarms WorkerErrors and WorkerThrottles. If neither fires, raise scale.workerConcurrency of the stage.`,
   });
   return rows([
     [
@@ -95,7 +98,7 @@ export function watchTasks({ alarm, stageName }: { alarm: AddAlarm; stageName: s
       { title: "Calls: p99", name: "sekisho_call_seconds", by: ["operation"], statistic: "p99" },
       { title: "Retries", name: "sekisho_retries_total", by: ["destination"] },
       { title: "Polls", name: "sekisho_polls_total", by: ["destination"] },
-      { title: "Circuits that are open", name: "sekisho_circuit_open", by: ["destination"], statistic: "Maximum" },
+      { title: "Open circuits", name: "sekisho_circuit_open", by: ["destination"], statistic: "Maximum" },
     ],
     [
       { title: "Messages at the entry", name: "sekisho_messages_total", by: ["result"] },
@@ -119,7 +122,8 @@ export function watchAgents(scope: Construct, { alarm, stageName }: { alarm: Add
   alarm("AgentFails", {
     metric: mostFail("more than half of the runs fail", "sekisho_executions_total", { state: "failed" }),
     threshold: 0,
-    what: "More than half of the agent's runs fail. See agent_threw and model_refused in the log of the function Worker.",
+    description:
+      "More than half of the agent's runs fail, and their users read an error instead of an answer. Look for agent_threw and model_refused in the log of the function Worker.",
   });
   const widgets = rows([
     [

@@ -17,30 +17,32 @@ export function isSame(one: RuleFields, other: RuleFields): boolean {
 }
 
 /** Returns the same set if the rule is there already, whatever its label. Throws if the set is full. */
-export function withRule({ kept, rule, nowMs }: { kept: StoredRules; rule: AllowlistRule; nowMs: number }): {
-  kept: StoredRules;
+export function withRule({ stored, rule, nowMs }: { stored: StoredRules; rule: AllowlistRule; nowMs: number }): {
+  stored: StoredRules;
   rule: StoredRule;
   isNew: boolean;
 } {
-  const known = kept.rules.find((one) => isSame(one.rule, rule));
-  if (known !== undefined) return { kept, rule: known, isNew: false };
-  const lastNumber = kept.lastNumber + 1;
+  const known = stored.rules.find((one) => isSame(one.rule, rule));
+  if (known !== undefined) return { stored, rule: known, isNew: false };
+  const lastNumber = stored.lastNumber + 1;
   const added = { rule, number: lastNumber, addedAtMs: nowMs };
-  const rules = [...kept.rules, added];
+  const rules = [...stored.rules, added];
   if (rules.length > maxRules || Buffer.byteLength(JSON.stringify(rules)) > maxRulesBytes) {
     throw new Error(
-      `The allowlist is full (${kept.rules.length} rules). Let in a user group or a channel instead of single persons, and remove the rules that it replaces.`,
+      `The allowlist is full (${stored.rules.length} rules). Let in a user group or a channel instead of single persons, and remove the rules that it replaces.`,
     );
   }
-  return { kept: { ...kept, lastNumber, rules }, rule: added, isNew: true };
+  return { stored: { ...stored, lastNumber, rules }, rule: added, isNew: true };
 }
 
 /** Returns the same set if there is no such rule. */
-export function withoutRule({ kept, meant }: { kept: StoredRules; meant: number | RuleFields }): {
-  kept: StoredRules;
+export function withoutRule({ stored, reference }: { stored: StoredRules; reference: number | RuleFields }): {
+  stored: StoredRules;
   rule: StoredRule | undefined;
 } {
-  const rule = kept.rules.find((one) => (typeof meant === "number" ? one.number === meant : isSame(one.rule, meant)));
-  if (rule === undefined) return { kept, rule };
-  return { kept: { ...kept, rules: kept.rules.filter((one) => one !== rule) }, rule };
+  const rule = stored.rules.find((one) =>
+    typeof reference === "number" ? one.number === reference : isSame(one.rule, reference),
+  );
+  if (rule === undefined) return { stored, rule };
+  return { stored: { ...stored, rules: stored.rules.filter((one) => one !== rule) }, rule };
 }

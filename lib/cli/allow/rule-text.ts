@@ -16,11 +16,11 @@ const maxLabelLength = 80;
 export const fieldOptions = {
   team: option(
     "T",
-    "messages in that workspace, by its id (T…): the one where the app is installed, also for people from another one (Slack Connect)",
+    "messages in the workspace with that id (T…). For people of another workspace (Slack Connect) it is the workspace where the app is installed",
   ),
-  channel: option("C", "messages in that channel, or in those direct messages (C…, D…)"),
-  user: option("U", "messages of that person (U…)"),
-  group: option("S", "messages of the members of that user group (S…)"),
+  channel: option("C", "messages in the channel or direct message with that id (C…, D…)"),
+  user: option("U", "messages of the person with that id (U…)"),
+  group: option("S", "messages of members of the user group with that id (S…)"),
 };
 
 type FieldValues = { [Field in keyof RuleFields]?: string | undefined };
@@ -40,7 +40,7 @@ export function readRuleFields(values: FieldValues): RuleFields {
 export function readRule({ label, ...values }: FieldValues & { label?: string | undefined }): AllowlistRule {
   const rule = readRuleFields(values);
   if (Object.keys(rule).length === 0) {
-    throw new UsageError("Name at least one of --team, --channel, --user, --group. A rule without any is for nobody.");
+    throw new UsageError("Give at least one of --team, --channel, --user and --group.");
   }
   if (label === undefined) return rule;
   if (label === "" || label.length > maxLabelLength || /\p{Cc}/u.test(label)) {
@@ -52,14 +52,14 @@ export function readRule({ label, ...values }: FieldValues & { label?: string | 
 export function readRequester(values: Omit<FieldValues, "group">): Requester {
   const { team, channel, user } = readRuleFields(values);
   if (team === undefined || channel === undefined || user === undefined) {
-    throw new UsageError("--team, --channel and --user are needed: where the person would ask, and who they are.");
+    throw new UsageError("Give --team, --channel and --user.");
   }
   return { team, channel, user };
 }
 
 export function readRuleNumber(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new UsageError(`"${text}" is no number of a rule. sekisho allow list shows them.`);
+  throw new UsageError(`"${text}" is not the number of a rule. sekisho allow list shows the numbers.`);
 }
 
 /** `team T1, channel C1 "for the release"`. */

@@ -22,7 +22,7 @@ export type RuleStore = Pick<TaskStore<StoredRules>, "get" | "create" | "replace
 export type RuleZone = {
   /** Completes "There is no such rule ...". */
   where: string;
-  /** Rejects with errors that tell a person what to do. */
+  /** Rejects with errors whose messages say what to do. */
   store: RuleStore;
   /** The time at which a change takes effect, as text. */
   sinceWhen: string;
@@ -59,11 +59,11 @@ export function openRules({ store }: OpenZone): RuleStore {
 function describeEffect({ at }: OpenZone): Pick<RuleZone, "sinceWhen" | "ofConfiguration"> {
   const soon = `within ${rulesKeepMs / 1000} seconds`;
   if ("stageName" in at) {
-    const ofConfiguration = `in stage ${at.stageName} as it was when it was deployed`;
+    const ofConfiguration = `in stage ${at.stageName} as of the last deploy`;
     return { sinceWhen: `${soon}, without a deploy`, ofConfiguration };
   }
-  const later = isFolderLocked({ folder: dirname(at.file) }) ? "" : ", if the zone runs; else from its next start on";
-  return { sinceWhen: `${soon}, without a restart${later}`, ofConfiguration: "from the next start on" };
+  const later = isFolderLocked({ folder: dirname(at.file) }) ? "" : " if the zone runs, otherwise at its next start";
+  return { sinceWhen: `${soon}, without a restart${later}`, ofConfiguration: "as of the zone's last start" };
 }
 
 /** Counts the stored rules, and closes the zone. */
@@ -82,23 +82,23 @@ export async function readRules({ store }: { store: Pick<RuleStore, "get"> }): P
   } catch (cause) {
     // On AWS the error of an unreadable record is the cause of a failed call.
     if (errorNameOf(cause) !== "ItemError") throw cause;
-    const text = "The rules there are of another version of Sekisho. This version does not change them.";
+    const text = "Another version of Sekisho wrote these rules, and this version cannot read them.";
     throw new Error(text, { cause });
   }
 }
 
-type RuleChange<T extends { kept: StoredRules }> = { store: RuleStore; decide: (kept: StoredRules) => T };
+type RuleChange<T extends { stored: StoredRules }> = { store: RuleStore; decide: (stored: StoredRules) => T };
 
 /** Changes the stored rules by compare-and-set. `decide` returns the set that it got if nothing changes. It may be called again. */
-export async function changeRules<T extends { kept: StoredRules }>({ store, decide }: RuleChange<T>): Promise<T> {
+export async function changeRules<T extends { stored: StoredRules }>({ store, decide }: RuleChange<T>): Promise<T> {
   return changeRecord({
     store: { ...store, get: () => readRules({ store }) },
     id: storedRulesId,
     none: noStoredRules,
     decide(before) {
       const result = decide(before);
-      return { item: result.kept, result };
+      return { item: result.stored, result };
     },
-    exhausted: () => new Error("Somebody else changes the allowlist again and again. Nothing was written. Try again."),
+    exhausted: () => new Error("Other people keep changing the allowlist. Nothing was written. Try again."),
   });
 }

@@ -1,4 +1,4 @@
-/** Asks the deployed worker of a stage by a direct invocation, so that it answers with its own role and secrets. */
+/** Invokes the deployed worker of a stage directly, so that it checks something with its own role and secrets. */
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import type * as z from "zod";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
@@ -50,7 +50,7 @@ export async function askWorker<T>(call: WorkerCall<T>): Promise<T> {
     if (FunctionError !== undefined) throw toFunctionFailure({ answer, deploy });
     const parsed = answerSchema.safeParse(answer);
     if (parsed.success) return parsed.data;
-    throw new AwsFailure(`The deployed worker answers as another version does. Run ${deploy}.`);
+    throw new AwsFailure(`The answer of the deployed worker is of another version. Run ${deploy}.`);
   } finally {
     lambda.destroy();
   }
@@ -62,10 +62,10 @@ function explainRefusal({ name, workerFunction, deploy }: { name: string; worker
   }
   if (name === "ResourceNotFoundException") return `there is no function ${workerFunction}. Run ${deploy}.`;
   if (name !== "TooManyRequestsException") return undefined;
-  return "all of its concurrency, or all of the account's, is in use (TooManyRequestsException). Try again in a minute; if it stays so, look at the alarm WorkerThrottles and the account's Lambda quota.";
+  return "the concurrency of the function or the account is used up (TooManyRequestsException). Try again in a minute. If that fails too, look at the alarm WorkerThrottles and the account's Lambda quota.";
 }
 
-/** Repeats only the kind of error, which is a name, and not the function's own text. */
+/** Shows only the kind of the error, because the function's own text may hold secrets. */
 function toFunctionFailure({ answer, deploy }: { answer: unknown; deploy: string }): AwsFailure {
   const { errorType } = Object(answer) as { errorType?: unknown };
   const kind = typeof errorType === "string" && /^[\w.]{1,80}$/.test(errorType) ? errorType : "unknown";

@@ -1,6 +1,6 @@
 /**
- * A refusal of AWS in one line that says what to do. It never holds AWS's own text, which may repeat what was sent.
- * `unreachable`: nothing answered.
+ * A failed AWS call, with a message that says what to do. The message never holds AWS's own text, which may repeat secrets of
+ * the request. `unreachable` is true if nothing answered.
  */
 export class AwsFailure extends Error {
   readonly unreachable: boolean;
@@ -24,12 +24,12 @@ type SdkCall<T> = {
   call: (options: { abortSignal: AbortSignal }) => Promise<T>;
 };
 
-/** Runs one call of an SDK client within a deadline. `doing` completes "Could not ..."; rejects with an AwsFailure. */
+/** Runs one call of an SDK client with a deadline. `doing` completes "Could not ...". Rejects with an AwsFailure. */
 export async function callAws<T>({ doing, signal, timeoutMs = callTimeoutMs, call }: SdkCall<T>): Promise<T> {
   try {
     return await call({ abortSignal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
   } catch (thrown) {
-    if (signal.aborted) throw new AwsFailure(`Interrupted; could not ${doing}.`, { cause: thrown });
+    if (signal.aborted) throw new AwsFailure(`Interrupted. Could not ${doing}.`, { cause: thrown });
     throw explain({ doing, thrown });
   }
 }
@@ -40,7 +40,7 @@ export function errorNameOf(failure: unknown): string {
   return error instanceof Error ? error.name : "";
 }
 
-/** True if AWS was not called at all, for want of credentials. */
+/** True if AWS was not called, because there are no credentials. */
 export function lacksCredentials(failure: unknown): boolean {
   return /^(CredentialsProviderError|TokenProviderError)$/.test(errorNameOf(failure));
 }
@@ -58,14 +58,16 @@ function explain({ doing, thrown }: { doing: string; thrown: unknown }): AwsFail
     return failed(`AWS does not accept these credentials (${name}). Log in again, or set another AWS_PROFILE.`);
   }
   if (status === 403 || /AccessDenied|NotAuthorized/.test(name)) {
-    return failed(`these credentials may not do that (${name}). Use a role that may, by AWS_PROFILE.`);
+    return failed(`these credentials lack the permission (${name}). Set AWS_PROFILE to a role that has it.`);
   }
   if (status === 429 || /Throttl|TooManyRequests/.test(name)) {
-    return failed(`AWS asks for fewer calls (${name}). Try again in a minute.`);
+    return failed(`AWS throttles these calls (${name}). Try again in a minute.`);
   }
+  if (Object(thrown).code === "ERR_INVALID_URL")
+    return failed("the environment variable AWS_ENDPOINT_URL is not a URL.");
   if (status === undefined) {
     return failed("AWS does not answer. Check the network and, if it is set, AWS_ENDPOINT_URL.", true);
   }
-  if (status >= 500) return failed(`AWS has a problem of its own (${name}, ${status}). Try again in a minute.`, true);
+  if (status >= 500) return failed(`AWS reports an internal error (${name}, ${status}). Try again in a minute.`, true);
   return failed(`AWS refused it (${name}, ${status}).`);
 }

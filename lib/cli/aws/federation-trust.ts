@@ -1,4 +1,4 @@
-/** The facts that the other side of each destination needs to trust the Verification role of a stage. */
+/** Describes the setup with which the cloud of a destination trusts the Verification role of a stage. */
 import { type AuthorizerConfig, toWebIdentityRequest } from "../../../lambdas/shared/config/authorizer-schema.ts";
 import { resolveAuthorizerConfig } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
@@ -35,15 +35,15 @@ function describeTrust(authorizer: AuthorizerConfig, issued: Issued): Descriptio
   }
 }
 
-/** The `execution` section of our own host over there. Another host checks the same claims of the JWT. */
+/** The `execution` section of a Sekisho host in the other cloud. Another kind of host must check the same claims of the JWT. */
 function ownHost({ issuer, audience, roleArn }: Issued): Description {
   const json = { authenticator: { type: "web-identity", issuer, audience, roles: [roleArn] } };
   return {
     json,
     lines: [
-      'Our own host there: in the "execution" of its configuration',
+      'If Sekisho runs there, put this into "execution" of its configuration:',
       `"authenticator": ${JSON.stringify(json.authenticator, undefined, 2)}`,
-      `Any other host: a JWT in the header Authorization; iss, aud and sub must be exactly these, and exp in the future.`,
+      `Any other host must check the JWT in the header Authorization: iss, aud and sub must be exactly these, and exp in the future.`,
     ],
   };
 }
@@ -67,7 +67,7 @@ function googleCommands({ issuer, audience, roleArn, workloadIdentityProvider, s
     `  --member=${quoteForShell(`principal://iam.googleapis.com/${pool}/subject/${roleArn}`)}`,
     `gcloud run services add-iam-policy-binding SERVICE --region=REGION --project=PROJECT_ID \\`,
     `  --role=roles/run.invoker --member=serviceAccount:${serviceAccount}`,
-    `Our own host behind it lets in whom Cloud Run lets through: "authenticator": { "type": "platform" }`,
+    `A Sekisho host on Cloud Run trusts the callers that Cloud Run has authenticated: "authenticator": { "type": "platform" }`,
   ];
 }
 
@@ -85,7 +85,7 @@ function azureCredential({ issuer, audience, roleArn, stageName, clientId }: Azu
   return {
     json,
     lines: [
-      "Once, as a federated credential of the app registration: this in a file credential.json, and",
+      "Once, to add a federated credential to the app registration, write the JSON below to credential.json and run:",
       `az ad app federated-credential create --id ${clientId} --parameters credential.json`,
       JSON.stringify(json, undefined, 2),
     ],

@@ -15,7 +15,7 @@ import type { NamedStage } from "./stage.ts";
 export async function readIssuer({ region, signal }: AwsCall): Promise<string | undefined> {
   const iam = new IAMClient({ region });
   const { IssuerIdentifier, JwtVendingEnabled } = await callAws({
-    doing: "ask whether the account issues tokens for others",
+    doing: "look up whether the account issues tokens for other clouds",
     signal,
     call: (options) => iam.send(new GetOutboundWebIdentityFederationInfoCommand({}), options),
   }).catch((thrown) => {
@@ -25,11 +25,11 @@ export async function readIssuer({ region, signal }: AwsCall): Promise<string | 
   return JwtVendingEnabled === false ? undefined : IssuerIdentifier;
 }
 
-/** May be repeated. `changed` says whether it was off. */
+/** May be repeated. `changed` is true if the setting was off before. */
 export async function enableFederation({ region, signal }: AwsCall): Promise<{ issuer: string; changed: boolean }> {
   const iam = new IAMClient({ region });
   const enabled = await callAws({
-    doing: "let the account issue tokens for others",
+    doing: "let the account issue tokens for other clouds",
     signal,
     call: (options) => iam.send(new EnableOutboundWebIdentityFederationCommand({}), options),
   }).catch((thrown) => {
@@ -88,7 +88,7 @@ export function printReport({ report, json, print }: ReportOutput): void {
     print(`role of stage ${stage}  ${arn}${elsewhere}`);
   }
   if (destinations.length === 0) {
-    print("\nNo destination has the authorizer web-identity, google or azure, so nobody needs to know yet.");
+    print("\nNo destination has the authorizer web-identity, google or azure, so no other cloud needs this yet.");
   }
   for (const { destination, authorizer, audience, lines } of destinations) {
     print([`\n${destination} (${authorizer}, audience ${audience})`, ...lines].join("\n"));

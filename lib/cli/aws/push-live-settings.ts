@@ -27,13 +27,13 @@ export async function pushLiveSettings({ config, dryRun, signal, print, note, ..
   const before = readJson(await readLiveParameter(parameter)) ?? {};
   const { settings, refused, leftOut } = planPush({ config: staged, deployed, before });
   if (refused.length > 0) {
-    note(`needs a deploy: ${refused.map(({ name, why }) => `${name} (${why})`).join(", ")}.`);
+    note(`These destinations need a deploy first: ${refused.map(({ name, why }) => `${name} (${why})`).join(", ")}.`);
     note(`Nothing was written. Run npx cdk deploy --all -c stage=${stageName}.`);
     return exitCodes.failed;
   }
   for (const name of leftOut) {
     note(
-      `Note: ${name} is not deployed as the file has it. No route leads there; it is left out until it is deployed.`,
+      `Note: ${name} is left out until the next deploy, because its deployed settings differ. No route leads to it.`,
     );
   }
   const text = JSON.stringify(settings);
@@ -47,10 +47,10 @@ export async function pushLiveSettings({ config, dryRun, signal, print, note, ..
   print(changes.join("\n"));
   for (const name of listMoved(before, settings)) {
     note(
-      `Note: ${name} gets another address. Tasks that the old one accepted can then no longer be polled there (npx sekisho tasks list --stage ${stageName} shows what is under way). A new destination and a changed route keep such tasks, because the old destination still answers for them.`,
+      `Note: the address of ${name} changes, so running tasks at the old address can no longer be polled (npx sekisho tasks list --stage ${stageName} lists them). To keep such tasks, add a new destination and change the route instead.`,
     );
   }
-  if (bytes > standardBytes) note(`${bytes} bytes: this makes it an advanced parameter, at $0.05 a month.`);
+  if (bytes > standardBytes) note(`Note: ${bytes} bytes need an advanced parameter, which costs $0.05 a month.`);
   if (dryRun) return exitCodes.success;
   await writeLiveParameter({ ...parameter, text });
   print(`Written to ${parameter.name}. The workers of stage ${stageName} see it within a minute.`);
@@ -85,7 +85,7 @@ export type PushPlan = {
 
 type PushSource = { config: Config; deployed: Fingerprints; before: unknown };
 
-/** Plans a push after `before`, the last one, which may be anything. A worker refuses a route to an unknown destination. */
+/** Plans a push. `before` is the last push, as unchecked JSON. A worker refuses a route to an unknown destination. */
 export function planPush({ config, deployed, before }: PushSource): PushPlan {
   const pushed = new Map(Object.entries(pushedSchema.parse(before).destinations));
   const { routes, destinations: wanted = {} } = toLiveSettings(config);
@@ -96,13 +96,13 @@ export function planPush({ config, deployed, before }: PushSource): PushPlan {
     return { name, why: used.has(name) ? "a route leads there" : edited };
   });
   const leftOut = behind.filter(({ why }) => why === "").map(({ name }) => name);
-  const brought = Object.entries(wanted).filter(([name]) => !leftOut.includes(name));
+  const sent = Object.entries(wanted).filter(([name]) => !leftOut.includes(name));
   // The fields that were pushed for it before stay in effect. Without them the deployed ones would be.
-  const kept = [...pushed].filter(
+  const unchanged = [...pushed].filter(
     ([name]) => Object.hasOwn(deployed, name) && (leftOut.includes(name) || !Object.hasOwn(wanted, name)),
   );
   return {
-    settings: { routes, destinations: Object.fromEntries([...brought, ...kept]) },
+    settings: { routes, destinations: Object.fromEntries([...sent, ...unchanged]) },
     refused: behind.filter(({ why }) => why !== ""),
     leftOut,
   };

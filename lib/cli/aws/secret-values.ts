@@ -10,14 +10,14 @@ import type { StageSecret } from "./stage-secrets.ts";
 /** A secret, and its state in Secrets Manager. */
 export type SecretWithState = { secret: StageSecret; state: SecretState };
 
-/** Reads all values before the first is written, so that nothing is half done. Undefined where the person ended the input. */
+/** Reads all values before any is written, so that an error leaves nothing half done. Undefined if the person ended the input. */
 export async function readSecretValues(
   run: CommandRun,
   { chosen, force }: { chosen: SecretWithState[]; force: boolean },
 ): Promise<(SecretWithState & { value: string })[] | undefined> {
   const missing = chosen.flatMap(({ secret: { env } }) => (env === undefined || hasSecret({ env }) ? [] : [env]));
   if (missing.length > 0 && process.stdin.isTTY !== true) {
-    throw new UsageError(`Not set in the environment, and there is no terminal to ask on: ${missing.join(", ")}.`);
+    throw new UsageError(`There is no terminal to ask for these secrets. Set the variables: ${missing.join(", ")}.`);
   }
   const given: (SecretWithState & { value: string })[] = [];
   const problems: string[] = [];
@@ -25,11 +25,12 @@ export async function readSecretValues(
     const value = await givenValue(run, secret);
     if (value === undefined) return undefined;
     const expected = findExpectedShape({ use: secret.use, value });
-    if (expected !== undefined) problems.push(`${secret.env}: a ${secret.purpose} is ${expected}; this value is not.`);
+    if (expected !== undefined)
+      problems.push(`${secret.env}: a ${secret.purpose} must be ${expected}. This value is not.`);
     given.push({ secret, state, value });
   }
   if (problems.length > 0 && !force) {
-    throw new UsageError([...problems, "Nothing was written. --force writes it all the same."].join("\n"));
+    throw new UsageError([...problems, "Nothing was written. --force writes these values anyway."].join("\n"));
   }
   for (const problem of problems) run.note(`${problem} Written because of --force.`);
   return given;

@@ -1,4 +1,4 @@
-/** Reads what the stacks of a stage published about themselves. */
+/** Reads the outputs of a stage's stacks. */
 import { CloudFormationClient, DescribeStacksCommand } from "@aws-sdk/client-cloudformation";
 import { executionOutputs, formatStackName, verificationOutputs } from "../../cdk/names.ts";
 import { requireVerificationAccount } from "./account.ts";
@@ -10,7 +10,7 @@ export type StackOutputs = Record<keyof typeof verificationOutputs, string>;
 /** Older versions deployed stacks without these outputs. */
 const optionalOutputs: readonly string[] = [verificationOutputs.filesBucket, verificationOutputs.workerFunction];
 
-/** Rejects with what to do where the credentials are of another account, or the stack is not deployed. */
+/** Rejects with an AwsFailure if the credentials are of another account, or the stack is not deployed. */
 export async function readStackOutputs({ stageName, stage, signal }: StageCall): Promise<StackOutputs> {
   await requireVerificationAccount({ stageName, stage, signal });
   const { account, region } = stage.verification;
@@ -20,7 +20,7 @@ export async function readStackOutputs({ stageName, stage, signal }: StageCall):
   return Object.fromEntries(read);
 }
 
-/** Reads the name of the Execution zone's task table. Rejects with what to do where the stack is not deployed. */
+/** Reads the name of the Execution zone's task table. Rejects with an AwsFailure if the stack is not deployed. */
 export async function readExecutionTable({ stageName, region, signal }: AwsCall & { stageName: string }) {
   const requireOutput = await readStack({ stageName, zone: "Execution", region, where: region, signal });
   return requireOutput(executionOutputs.tableName);

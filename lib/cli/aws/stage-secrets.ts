@@ -4,7 +4,7 @@ import { type AuthorizerSecretUse, listAuthorizerSecrets } from "../../../lambda
 import { isOwnExecution, resolveAuthorizerConfig } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import {
-  findExecutionPlace,
+  findExecutionTarget,
   formatManagedSecretName,
   isA2aEndpoint,
 } from "../../../lambdas/shared/config/stage-config.ts";
@@ -75,7 +75,7 @@ function listVerificationSecrets(config: Config, { verification: { account, regi
 }
 
 function listExecutionSecrets(config: Config, stage: Stage): Draft[] {
-  const found = findExecutionPlace(stage);
+  const found = findExecutionTarget(stage);
   if (found === undefined) return [];
   const { agent, a2a } = config.execution;
   const owner = { zone: "Execution" as const, account: found.account, region: found.region };

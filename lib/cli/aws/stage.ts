@@ -1,4 +1,4 @@
-/** Finds the stage of the configuration that a command is about. */
+/** Finds the stage that a command works on. */
 
 import { loadConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
@@ -7,7 +7,7 @@ import { unknownStageText } from "../../cdk/names.ts";
 import { type CommandRun, configOption, option, UsageError } from "../command.ts";
 
 export const stageOptions = {
-  stage: option("NAME", "of the configuration's stages; without it the first"),
+  stage: option("NAME", "a stage of the configuration; without it the first one"),
   config: configOption,
 };
 
@@ -27,6 +27,7 @@ export function readStage(
 export function chooseStage(config: Config, name: string | undefined): NamedStage {
   const stageName = name ?? Object.keys(config.stages)[0] ?? "dev";
   const stage = config.stages[stageName];
-  if (stage === undefined) throw new UsageError(`A stage on AWS is needed: ${unknownStageText(config, stageName)}`);
+  if (stage === undefined)
+    throw new UsageError(`This command needs a stage on AWS: ${unknownStageText(config, stageName)}`);
   return { stageName, stage };
 }

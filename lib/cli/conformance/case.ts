@@ -1,11 +1,11 @@
-/** A case of the conformance command, and the two ways in which it does not pass. */
+/** The type of a case of the conformance command, and the two errors with which a case does not pass. */
 import type { TaskResult } from "../../../contracts/methods.ts";
 import type { PeerAnswer, PeerUnderTest } from "./peer.ts";
 
 export type SentTask = { requestId: string; params: Readonly<Record<string, unknown>>; answer: PeerAnswer };
 export type AcceptedTask = SentTask & { result: Extract<TaskResult, { status: "accepted" }> };
 
-/** Two tasks that the agent needs long for. All cases share them, because each may take as long as the peer waits. */
+/** Two slow tasks, which all cases share because each may take as long as the peer waits. */
 export type SlowTasks = {
   /** The first of them, whatever the peer answered. */
   first(): Promise<SentTask>;
@@ -49,7 +49,7 @@ function caseOf(level: ConformanceCase["level"]) {
   };
 }
 
-/** The peer does otherwise. The message describes its answer. */
+/** The peer breaks the case. The message describes its answer. */
 export class Deviation extends Error {
   override name = "Deviation";
 }

@@ -1,4 +1,4 @@
-/** Opens the endpoint under test, as a destination's owner and as strangers, and looks whether it can be tested at all. */
+/** Opens the endpoint under test with its own credentials and as unknown callers, and checks that it can be tested at all. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { authorizerOf } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Destination } from "../../../lambdas/shared/config/destination-schema.ts";
@@ -43,10 +43,12 @@ export async function openPeerUnderTest(
 
 /** Returns a text that says why there are none: a peer that asks for no credentials cannot refuse anyone. */
 function openStrangers(destination: Destination): Strangers | string {
-  if (destination.transport !== "https") return `callers over ${destination.transport} are known by other means`;
+  if (destination.transport !== "https")
+    return `the transport ${destination.transport} authenticates callers by itself`;
   const { url, authorizer } = destination;
   if (url === undefined || authorizer.type === "none") return "no credentials were given (--auth)";
-  if (authorizer.type === "mtls") return "without a client certificate there is no connection to judge";
+  if (authorizer.type === "mtls")
+    return "without a client certificate there is no connection, so there is no answer to check";
   const readToken = async () => randomBytes(32).toString("hex");
   return {
     nobody: createHttpsTransport({ url, authorizer: { authorize: () => ({}) } }),
@@ -63,8 +65,8 @@ export async function probePeer(peer: PeerUnderTest): Promise<string | undefined
     return hasReason(answer, ["unauthenticated", "permission_denied"]) ? refused : undefined;
   }
   if (failure === "unavailable" || failure === "late") return `It cannot be reached: ${came}.`;
-  if (failure === "no_credential") return `No credentials for it could be had. ${came}`;
-  if (failure === "unauthenticated") return "What was given is no credential that could be sent. See --auth.";
+  if (failure === "no_credential") return `Its credentials could not be obtained. ${came}`;
+  if (failure === "unauthenticated") return "The given credential cannot be sent. See --auth.";
   if (status === 502 || status === 503 || status === 504) return `It is not available: ${came}.`;
   if (status === 404 || status === 405) return `There is no Execution endpoint at this address: ${came}.`;
   if (status === 401 || status === 403) return refused;

@@ -9,8 +9,8 @@ export function formatTextReport({ endpoint, reports }: Report): string {
   const { required, optional } = countReports(reports);
   const broken = reports.filter(isFailure);
   const conclusion = isConformant(reports)
-    ? `${endpoint} keeps what is required of it.`
-    : `${endpoint} does not keep: ${broken.map(({ name }) => name).join(", ")}.`;
+    ? `${endpoint} passes every required case.`
+    : `${endpoint} fails required cases: ${broken.map(({ name }) => name).join(", ")}.`;
   return [
     ...reports.map(formatCase),
     "",
@@ -37,8 +37,8 @@ export function formatJsonReport({ endpoint, reports }: Report): string {
 }
 
 /**
- * JUnit XML. An optional case that is not kept is shown as skipped with what came, because the format has no other way to say
- * it that does not fail the build.
+ * Formats JUnit XML. A failed optional case is shown as skipped with the actual answer, because any other element of the format
+ * would fail the build.
  */
 export function formatJunitReport({ endpoint, reports }: Report): string {
   const { required, optional } = countReports(reports);

@@ -8,7 +8,7 @@ import { createTombstone } from "./tombstone.ts";
 
 const nobody = "";
 
-/** The outcome for a record. `later`: its zone still writes it. */
+/** The decision for a record. `later` means that its zone still writes the record. */
 type Decision = { replaceBy: Task } | "remove" | "leave" | "later";
 
 type Erasure = {
@@ -20,8 +20,8 @@ type Erasure = {
 };
 
 /**
- * Erases tasks last: a command that was cut off finds the rest from them and from the history when it is repeated. Throws if a
- * task of the person has begun to move again. Resolves to the ids of open tasks of others that need an answer of the person.
+ * Erases tasks last, because a repeated command finds the other records through them. Throws if a task of the person runs again.
+ * Resolves to the ids of open tasks of others that need an answer of the person.
  */
 export async function eraseRecords(request: Erasure): Promise<string[]> {
   const { store, person, nowMs, signal } = request;
@@ -39,7 +39,7 @@ export async function eraseRecords(request: Erasure): Promise<string[]> {
             : (await store.replace({ item: { ...decision.replaceBy } })) !== undefined;
         return isDone ? decision : conflict;
       },
-      exhausted: () => new Error(`${id} is written again and again. Run the command once more.`),
+      exhausted: () => new Error(`The zone keeps changing the record ${id}. Run the command again.`),
     });
   }
 
@@ -54,13 +54,14 @@ export async function eraseRecords(request: Erasure): Promise<string[]> {
 }
 
 function eraseTask({ task, nowMs }: { task: Task; nowMs: number }): Decision {
-  // Somebody may have redriven it meanwhile.
-  if (isUnderWay({ task, nowMs })) throw new Error(`${task.id} is under way again. Run the command once more.`);
+  // An operator may have redriven it in the meantime.
+  if (isUnderWay({ task, nowMs }))
+    throw new Error(`Task ${task.id} runs again. Run the command again when it has ended.`);
   const replaceBy = createTombstone({ task, nowMs });
   return replaceBy === undefined ? "remove" : { replaceBy };
 }
 
-/** The question of somebody else's task stays, and the choice too. */
+/** Erases who answered a question of another person's task. The question and the chosen option stay. */
 function eraseAnswerer({ task, person, nowMs }: { task: Task; person: Person; nowMs: number }): Decision {
   const { question } = task;
   if (question?.answer === undefined || !isAnsweredBy({ task, person })) return "leave";

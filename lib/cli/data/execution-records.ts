@@ -1,4 +1,4 @@
-/** The Execution zone's records of a person's tasks. They know the request ids and not the person. */
+/** Counts or erases the Execution zone's records of a person's tasks. These records hold request ids, and no person. */
 import * as z from "zod";
 import { taskStateSchema } from "../../../contracts/methods.ts";
 import type { ErasableStore } from "../../../lambdas/shared/engine/ports.ts";
@@ -6,11 +6,11 @@ import { atExecutionStore, type ExecutionTarget } from "../zone/execution-store.
 import { listItems } from "../zone/list-items.ts";
 import { type DataPart, parseRecord, type StoredRecord } from "./person.ts";
 
-/** The longest time after which a host may be configured to give up an expired lease. */
+/** The longest grace period for an expired lease that a host can be configured with. */
 const lostAfterMs = 300_000;
 const leaseSchema = z.object({ untilMs: z.number() });
 
-/** Rejects with an AwsFailure where the credentials do not reach the store. */
+/** Rejects with an AwsFailure if the credentials do not reach the store. */
 export function createExecutionRecords({ at, signal }: { at: ExecutionTarget; signal: AbortSignal }): DataPart {
   return async ({ ids, erase }) => {
     if (ids.size === 0) return 0;
@@ -20,7 +20,7 @@ export function createExecutionRecords({ at, signal }: { at: ExecutionTarget; si
         for await (const record of listItems({ store, index: "state", key, signal })) {
           if (!isOf(record, ids)) continue;
           if (erase && (isRunning(record) || !(await store.remove(record)))) {
-            throw new Error("An agent is still at work on one of the tasks. Run the command again when it has ended.");
+            throw new Error("An agent still works on one of the tasks. Run the command again when it has ended.");
           }
           sum += 1;
         }
@@ -32,15 +32,15 @@ export function createExecutionRecords({ at, signal }: { at: ExecutionTarget; si
 }
 
 /**
- * The person's tasks are over for the Verification zone, so only a record that a run still writes must stay: one that waits for
- * an answer, has not begun, or lost its host will never be read again.
+ * True if a run still writes the record. Only such a record must stay: the Verification zone has ended the task, so nobody reads
+ * a record that waits for an answer, has not begun, or lost its host.
  */
 function isRunning({ state, lease }: Pick<StoredRecord, "state"> & { lease?: unknown }): boolean {
   const untilMs = leaseSchema.safeParse(lease).data?.untilMs;
   return state === "working" && untilMs !== undefined && Date.now() < untilMs + lostAfterMs;
 }
 
-/** An agent over A2A knows the request id as its correlation id. */
+/** A record of a task that came over A2A has the request id in its correlation id. */
 function isOf({ requestId, correlationId }: StoredRecord, ids: ReadonlySet<string>): boolean {
   return [requestId, correlationId].some((id) => typeof id === "string" && ids.has(id.toLowerCase()));
 }

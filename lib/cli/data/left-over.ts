@@ -1,9 +1,12 @@
-/** Leaves the Execution zone's records that these credentials do not reach to a command with other credentials. */
+/**
+ * Passes request ids from one run of `sekisho data delete` to the next, for records of an Execution zone that only credentials of
+ * another account reach.
+ */
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import { configPath } from "../../../lambdas/shared/config/load.ts";
-import { findExecutionPlace } from "../../../lambdas/shared/config/stage-config.ts";
+import { findExecutionTarget } from "../../../lambdas/shared/config/stage-config.ts";
 import type { NamedStage } from "../aws/stage.ts";
 import { UsageError } from "../command.ts";
 
@@ -22,10 +25,10 @@ export async function writeLeftOver({ directory, config, ids, named: { stageName
   const name = relative(directory, path);
   const configText = config === undefined ? "" : ` --config ${config}`;
   await writeFile(path, `${[...ids].join("\n")}\n`, { mode: 0o600, flag: "wx" });
-  const account = findExecutionPlace(stage)?.account ?? "unknown";
+  const account = findExecutionTarget(stage)?.account ?? "unknown";
   return [
-    `The Execution zone's records are left: they are in account ${account}. They know these tasks by their request ids alone, and expire`,
-    "a day after each task's end. To erase them now, with credentials of that account (AWS_PROFILE, or aws sso login):",
+    `The Execution zone's records were not deleted, because they are in account ${account}. They expire a day after each task's end.`,
+    "To delete them now, run this with credentials of that account (AWS_PROFILE, or aws sso login):",
     "",
     `  npx sekisho data delete --request-ids ${name} --stage ${stageName}${configText} --yes`,
     "",
@@ -33,7 +36,7 @@ export async function writeLeftOver({ directory, config, ids, named: { stageName
   ];
 }
 
-/** The request ids that another run wrote. */
+/** Reads the request ids that an earlier run wrote. */
 export async function readLeftOver({ directory, file }: { directory: string; file: string }): Promise<Set<string>> {
   const path = resolve(directory, file);
   const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {

@@ -1,11 +1,10 @@
 /** All data of one person in a zone: the store's records, the data beside them, and rules that name the person. */
-import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { defaultAwsCredentials } from "../../../lambdas/shared/aws/default-credentials.ts";
 import { createEndpointResolver } from "../../../lambdas/shared/config/aws-environment.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
-import { executionFile } from "../zone/execution-store.ts";
+import { executionFile, hasTables } from "../zone/execution-store.ts";
 import { createDeadLetters } from "./dead-letters.ts";
 import { eraseRecords } from "./erase-records.ts";
 import { createExecutionRecords } from "./execution-records.ts";
@@ -41,8 +40,8 @@ type PersonErasure = PersonData & {
 };
 
 /**
- * Erases everything. Data that only ids lead to goes before the records that have the ids, so that a command that was cut off
- * can be repeated. If the Execution zone's store is out of reach, `leftOver` gets its ids before their records are erased.
+ * Erases everything. Data that is found by request id goes before the records that hold the ids, so that an interrupted command
+ * can be repeated. If the Execution zone's store cannot be reached, `leftOver` gets the ids before they are erased here.
  * Resolves to the ids of open tasks of others that need an answer of the person.
  */
 export async function eraseAll({ withRules, leftOver, ...data }: PersonErasure): Promise<string[]> {
@@ -93,7 +92,7 @@ const busyTimeoutMs = 5000;
 
 /** Rewrites a sqlite file without deleted records, because sqlite itself only marks their space as free. */
 function vacuum({ file, nowMs }: { file: string; nowMs: number }): void {
-  if (!existsSync(file)) return;
+  if (!hasTables(file)) return;
   const database = new DatabaseSync(file, { timeout: busyTimeoutMs });
   try {
     // No listing has expired records, so nobody finds out whom they name.
@@ -104,7 +103,7 @@ function vacuum({ file, nowMs }: { file: string; nowMs: number }): void {
     if (done?.busy !== 0) throw new Error("busy");
   } catch (cause) {
     throw new Error(
-      `All records are deleted, but traces are still in the free space of ${file}, which is in use. Stop what uses it, and run the command again.`,
+      `All records are deleted, but their content may remain in free space of ${file}, because another process uses the file. Stop that process, and run the command again.`,
       { cause },
     );
   } finally {

@@ -16,7 +16,7 @@ export async function removeRules({ rules: store, person }: RulesOfPerson): Prom
     store,
     decide(before) {
       const rules = before.rules.filter(({ rule }) => !isAbout(rule, person));
-      return { kept: rules.length === before.rules.length ? before : { ...before, rules } };
+      return { stored: rules.length === before.rules.length ? before : { ...before, rules } };
     },
   });
 }

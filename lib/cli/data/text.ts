@@ -51,14 +51,14 @@ function withUnderWay(all: number, underWay: number): string | number {
   return underWay === 0 ? all : `${all}, of which under way or just ended: ${underWay}`;
 }
 
-/** Data that no command can delete, and when it goes. */
+/** Lists the data that no command can delete, and when it expires. */
 export const remainingDataText = [
-  "What remains:",
-  "  in Slack, the messages and the bot's answers: they are Slack's, and are deleted there",
-  "  in log lines, spans and metrics: ids and times, no texts, until their retention ends",
-  "  in backups: DynamoDB's point-in-time recovery, for 35 days; copies of the local file that you made",
-  "  in the stage's tables, records that had expired before: DynamoDB removes them within days",
-  "  of tasks younger than a day: that their message was taken, without person, place and text, for a day",
-  "  in the memory of workers: the person's language, for a day at the most, or until they are restarted",
-  "  in open tasks of others: what the person said earlier in their thread, until they end",
+  "Data that remains:",
+  "  in Slack: the messages and the bot's answers, which must be deleted there",
+  "  in log lines, spans and metrics: ids and times but no texts, until their retention ends",
+  "  in backups: DynamoDB's point-in-time recovery for 35 days, and your own copies of the local file",
+  "  in the stage's tables: records that had already expired, which DynamoDB removes within days",
+  "  for tasks younger than a day: the request id without person, channel and text, for a day, so that none runs twice",
+  "  in the memory of workers: the person's language, for at most a day or until a restart",
+  "  in open tasks of other people: the person's earlier messages in their threads, until the tasks end",
 ];

@@ -8,8 +8,8 @@ import { askWorker, type DeployedWorker } from "../aws/ask-worker.ts";
 import { fingerprintsIn } from "../aws/push-live-settings.ts";
 
 /**
- * Names the destinations by how they are deployed. `missing` are in the file and not deployed. `changed` are deployed, but the
- * file says something else that needs a deploy. Throws an AwsFailure where the stack does not tell what was deployed.
+ * Compares the destinations of the file with the deployed ones. `missing` are not deployed. `changed` are deployed with other
+ * settings, which need a deploy. Throws an AwsFailure if the stack's list of deployed destinations cannot be read.
  */
 export function stageDestinations({ config, stageName, outputs }: Omit<DeployedWorker, "stage">) {
   const deployed = fingerprintsIn(outputs.deployedDestinations);
@@ -24,17 +24,17 @@ export function stageDestinations({ config, stageName, outputs }: Omit<DeployedW
 
 type StageCheck = DeployedWorker & { names?: readonly string[] | undefined; signal: AbortSignal };
 
-/** Checks all that are deployed where `names` is undefined. Rejects with an AwsFailure where the worker cannot be asked. */
+/** Without `names`, checks all deployed destinations. Rejects with an AwsFailure if the worker cannot be invoked. */
 export async function checkInStage({ names, ...worker }: StageCheck): Promise<DestinationCheck[]> {
   const { config, stageName } = worker;
   const request = { operator: "check_destinations" as const, ...(names && { names: [...names] }) };
   const { checked, unknown } = await askWorker({ ...worker, request, answerSchema: destinationsAnswerSchema });
-  const words = `It is not deployed. npx cdk deploy --all -c stage=${stageName} deploys it.`;
+  const summary = `It is not deployed. npx cdk deploy --all -c stage=${stageName} deploys it.`;
   return [
     ...checked,
     ...unknown.map((name): DestinationCheck => {
       const destination = Object.hasOwn(config.destinations, name) ? config.destinations[name] : undefined;
-      return { name, address: (destination && toAddress(destination)) ?? "unknown", health: "unhealthy", words };
+      return { name, address: (destination && toAddress(destination)) ?? "unknown", health: "unhealthy", summary };
     }),
   ];
 }

@@ -43,5 +43,5 @@ export async function checkFromHere({
     signal,
   });
   const isDown = isOwn && checked.health === "unreachable";
-  return isDown ? { ...checked, words: `${checked.words} ${startOwnExecution}` } : checked;
+  return isDown ? { ...checked, summary: `${checked.summary} ${startOwnExecution}` } : checked;
 }

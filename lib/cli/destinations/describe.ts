@@ -14,7 +14,7 @@ export type DestinationRow = {
   idempotent: boolean;
   deadlineMs: number;
   /** The routes that lead here and the choice that it is in each. Both count from 1. */
-  routes: { place: number; choice: number }[];
+  routes: { position: number; choice: number }[];
   needsDeploy: boolean;
 };
 
@@ -30,7 +30,7 @@ type RowSource = {
 export function toDestinationRow({ name, destination, routes, own, needsDeploy }: RowSource): DestinationRow {
   const { transport, idempotent, deadlineMs } = destination;
   const address = toAddress(destination);
-  const leading = routes.map((route, index) => ({ place: index + 1, choice: route.destination.indexOf(name) + 1 }));
+  const leading = routes.map((route, index) => ({ position: index + 1, choice: route.destination.indexOf(name) + 1 }));
   return {
     name,
     transport,
@@ -50,7 +50,7 @@ export function describeOwnExecution({ isStage, port }: { isStage: boolean; port
   return { address: `http://127.0.0.1:${port}/` };
 }
 
-export const startOwnExecution = "npx sekisho execution or npm start starts it.";
+export const startOwnExecution = "Start it with npx sekisho execution or npm start.";
 
 export function formatDestinationRow(row: DestinationRow): string {
   const facts = [
@@ -60,11 +60,11 @@ export function formatDestinationRow(row: DestinationRow): string {
     row.idempotent ? "idempotent" : "not idempotent",
     `deadline ${formatDuration(row.deadlineMs)}`,
     row.routes.length === 0 ? "no route leads here" : row.routes.map(routeText).join(", "),
-    ...(row.needsDeploy ? ["not deployed so: needs a deploy"] : []),
+    ...(row.needsDeploy ? ["needs a deploy: the stage has other settings"] : []),
   ];
   return `${row.name}\n${facts.map((fact) => `  ${fact}`).join("\n")}`;
 }
 
-function routeText({ place, choice }: { place: number; choice: number }): string {
-  return choice === 1 ? `route ${place}` : `route ${place} (failover, choice ${choice})`;
+function routeText({ position, choice }: { position: number; choice: number }): string {
+  return choice === 1 ? `route ${position}` : `route ${position} (failover, choice ${choice})`;
 }

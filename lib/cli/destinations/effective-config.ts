@@ -28,7 +28,7 @@ export type EffectiveConfig = {
 };
 
 export function outdatedText(names: string[]): string {
-  return `The settings of ${names.join(", ")} were pushed for another peer or credential than is deployed: the deployed address is in effect.`;
+  return `The pushed settings of ${names.join(", ")} are ignored, because another peer or credential was deployed since. The deployed address is in effect.`;
 }
 
 type ConfigRequest = { location: ConfigLocation; stage: string | undefined; signal: AbortSignal };

@@ -5,8 +5,8 @@ import { findRoute } from "../../../lambdas/verification/gate/rules.ts";
 /** The known part of a message. */
 export type KnownMessage = { team?: string | undefined; channel?: string | undefined; text?: string | undefined };
 
-/** `place` counts from 1. Only the last one is `certain`: no unknown part keeps the message from it. */
-export type PossibleRoute = { place: number; destination: readonly string[]; certain: boolean };
+/** `position` counts from 1. Only the last one is `certain`: no unknown part keeps the message from it. */
+export type PossibleRoute = { position: number; destination: readonly string[]; certain: boolean };
 
 type RouteSearch = { routes: Config["routes"]; known: KnownMessage };
 
@@ -23,7 +23,7 @@ export function listPossibleRoutes({ routes, known }: RouteSearch): PossibleRout
     const message = { team: known.team ?? "", channel: known.channel ?? "", text: known.text ?? "" };
     if (findRoute({ routes: [ofKnown], message }).length === 0) continue;
     const certain = ofKnown.team === team && ofKnown.channel === channel && ofKnown.word === word;
-    found.push({ place: index + 1, destination, certain });
+    found.push({ position: index + 1, destination, certain });
     if (certain) break;
   }
   return found;

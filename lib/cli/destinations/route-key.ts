@@ -21,7 +21,9 @@ export function formatRouteKey({ team, channel, word }: RouteKey): string {
   return parts.filter(Boolean).join(", ") || "every message";
 }
 
-/** The first destination is used. The others get tasks that certainly did not arrive at it. */
+export const noRouteText = "There is no route, so the bot answers every message that no agent is set up.";
+
+/** The first destination is used. A task fails over to the next one only if it certainly never arrived. */
 export function orderText(destination: readonly string[]): string {
   return destination.join(", then ");
 }

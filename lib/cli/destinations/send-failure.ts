@@ -1,4 +1,4 @@
-/** Explains why a task that was sent by hand brought no result, whether it may be running, and what to do. */
+/** Explains why `sekisho send` got no result, whether the task may be running, and what to do. */
 import type { ClientReason, SekishoError } from "../../../contracts/errors.ts";
 import { reasonText } from "../../../lambdas/verification/checks/check-result.ts";
 import {
@@ -27,20 +27,20 @@ export function sendFailure(failed: FailedTask): { text: string; isUnreachable: 
   const { reason, undelivered } = error;
   const { why, isUnreachable } = explainError(failed);
   const explained = (text: string) => ({ text: `Destination "${name}": ${text}`, isUnreachable: false });
-  const ask = `npx sekisho destinations check ${name} says whether it answers now.`;
+  const ask = `To test the destination: npx sekisho destinations check ${name}`;
   if (taskId !== undefined && callReasons.includes(reason)) {
     return explained(
-      `${why} The task was accepted there and may go on, but its result is asked for no longer. Look for ${taskId} in its log; ${ask}`,
+      `${why} The destination had accepted the task, which may still run, but its result is no longer polled. Look for ${taskId} in the destination's log. ${ask}`,
     );
   }
   // An answer that is too large to be read says nothing about the task.
   const isUnread = reason === "payload_too_large" && error.code === undefined;
   if (reason === "ambiguous" || (reason === "unavailable" && !undelivered) || isUnread) {
     return explained(
-      `${why} Nobody knows whether the task arrived: it may be running, and sent again it may run twice. Look for ${requestId} in its log; ${ask}`,
+      `${why} The task may or may not have arrived, and sending it again may run it twice. Look for ${requestId} in the destination's log. ${ask}`,
     );
   }
-  // From here on it is certain what became of the task.
+  // From here on the outcome of the task is certain.
   if (isUnreachable) {
     const text = `Destination "${name}" cannot be reached. ${why}${isOwn ? ` ${startOwnExecution}` : ""}`;
     return { text, isUnreachable };
@@ -51,7 +51,7 @@ export function sendFailure(failed: FailedTask): { text: string; isUnreachable: 
   return { text: `The task failed (${reason}): ${why}${doubt}`, isUnreachable };
 }
 
-/** These say something about a call, and nothing about the task that it asks for. */
+/** These reasons say that a call failed, and nothing about the task that it polls. */
 const callReasons: readonly ClientReason[] = [
   "ambiguous",
   "unavailable",
@@ -65,8 +65,8 @@ const callReasons: readonly ClientReason[] = [
 function explainError({ error, address, authorizer }: FailedTask): { why: string; isUnreachable: boolean } {
   const { reason, message } = error;
   if (reason === "ambiguous" || reason === "unavailable" || credentialText({ error, authorizer }) !== undefined) {
-    const { health, words } = createFailedCheck({ thrown: error, address, authorizer, timedOutMs: undefined });
-    return { why: words, isUnreachable: health === "unreachable" };
+    const { health, summary } = createFailedCheck({ thrown: error, address, authorizer, timedOutMs: undefined });
+    return { why: summary, isUnreachable: health === "unreachable" };
   }
   return { why: cardFailureText(error) ?? reasonText({ reason, authorizer }) ?? message, isUnreachable: false };
 }

@@ -3,8 +3,8 @@ import { applyEdits, type Edit, findNodeAtLocation, modify, type Node, parseTree
 import type { Route } from "../../../lambdas/shared/config/schema.ts";
 import { isCovering, type RouteKey } from "./route-key.ts";
 
-/** `before`: the destinations of the old route. Undefined where there was none. `place` counts from 1. */
-export type RouteChange = { text: string; place: number; before: readonly string[] | undefined };
+/** `before`: the destinations of the old route. Undefined where there was none. `position` counts from 1. */
+export type RouteChange = { text: string; position: number; before: readonly string[] | undefined };
 
 type RouteSetting = { text: string; routes: readonly Route[]; key: RouteKey; destination: readonly string[] };
 
@@ -17,7 +17,7 @@ export function setRoute({ text, routes, key, destination }: RouteSetting): Rout
   const before = routes[known]?.destination;
   const above = routes.findIndex((route) => isCovering(route, key));
   const index = known >= 0 ? known : above >= 0 ? above : routes.length;
-  const done = (edits: Edit[]): RouteChange => ({ text: applyEdits(text, edits), place: index + 1, before });
+  const done = (edits: Edit[]): RouteChange => ({ text: applyEdits(text, edits), position: index + 1, before });
 
   const root = parseTree(text);
   const list = root && findNodeAtLocation(root, ["routes"]);

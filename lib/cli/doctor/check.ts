@@ -1,6 +1,6 @@
 /** A check and its finding, and the function that runs all checks at once. */
 import { abortable } from "../../../lambdas/shared/async/waiting.ts";
-import { ConfigError } from "../../../lambdas/shared/config/load.ts";
+import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
 import { EngineFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
 import { errorKind } from "../../../lambdas/shared/telemetry/error-kind.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
@@ -41,7 +41,7 @@ export function failed(what: string, remedy: string): Finding {
   return { status: "failed", what, remedy };
 }
 
-/** Splits a text that says what is wrong and then what to do. `remedy` is used where the text says only the former. */
+/** Splits a text into the problem and the remedy. `remedy` is used if the text has no remedy. */
 export function failedAs(text: string, remedy: string): Finding {
   const [, what = text, said = remedy] = /^(.+?(?:[.?](?= [A-Z])|[.?;](?= npx ))) (.+)$/s.exec(text.trim()) ?? [];
   return failed(what.replace(/;$/, "."), said);

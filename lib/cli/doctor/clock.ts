@@ -5,14 +5,14 @@ import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { type Check, failed, ok, row, skipped, warning } from "./check.ts";
 import { measureSkew } from "./http.ts";
 
-/** `skewMs` resolves to how far our clock is ahead, and to undefined where nothing tells. */
+/** `skewMs` resolves to the time by which our clock is ahead, or to undefined if the source gave no time. */
 export type ClockSource = { who: string; skewMs: () => Promise<number | undefined> };
 
 const warnMs = 60_000;
 /** Slack's signatures and AWS's are refused when they are older. */
 const failMs = 300_000;
 
-/** Another server of `others` may be wrong itself. Where `trusted` agree with our clock, the fault is there. */
+/** A clock of `others` may be wrong itself. If the `trusted` clocks agree with ours, the remedy is to set the other one. */
 export function clockCheck(sources: { trusted: readonly ClockSource[]; others: readonly ClockSource[] }): Check {
   return row({
     name: "clock",
@@ -20,11 +20,11 @@ export function clockCheck(sources: { trusted: readonly ClockSource[]; others: r
     check([trusted, others]) {
       const all = [...trusted, ...others];
       const worst = findWorst(all);
-      if (worst === undefined) return skipped("Nothing answered that tells the time.");
+      if (worst === undefined) return skipped("No server answered with its time.");
       const offMs = Math.abs(worst.skewMs);
       const seconds = Math.round(offMs / 1000);
       if (offMs <= warnMs) {
-        return ok(`${seconds} s from ${worst.who} at most (asked: ${all.map(({ who }) => who).join(", ")}).`);
+        return ok(`At most ${seconds} s from ${worst.who} (compared with ${all.map(({ who }) => who).join(", ")}).`);
       }
       const reference = findWorst(trusted);
       const isOursRight = reference !== undefined && Math.abs(reference.skewMs) <= warnMs;
@@ -50,7 +50,7 @@ function findWorst(skews: readonly Skew[]): Skew | undefined {
   return skews.toSorted((a, b) => Math.abs(b.skewMs) - Math.abs(a.skewMs))[0];
 }
 
-/** Leaves out destinations on this machine, which have the same clock. Whether the others let us in does not matter. */
+/** Leaves out destinations on this machine, which have the same clock. A refused request still shows the server's time. */
 export function destinationClocks({ destinations }: Config, signal: AbortSignal): ClockSource[] {
   return Object.entries(destinations).flatMap(([name, destination]) => {
     const url = URL.parse(toAddress(destination) ?? "");

@@ -1,4 +1,4 @@
-/** Checks of a zone's sqlite file. They use the store and the queue in ways that a running zone does not notice. */
+/** Checks of a zone's sqlite file. They use the store and the queue without affecting a running zone. */
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -22,10 +22,11 @@ export function storeCheck({ file, folder }: EngineFile): Check {
     run: () =>
       withDatabase({ file, folder }, async (database, isNew) => {
         if (!isNew && statSync(file).size <= maxCheckedBytes && isDamaged(database)) {
-          return failed(`${file} is damaged.`, "Stop the zones, and restore it from a copy, or move it away.");
+          return failed(`${file} is damaged.`, "Stop the zones, then restore the file from a copy or move it away.");
         }
         const found = await createSqliteTaskStore({ database, parse: parseStored }).get({ id: randomUUID() });
-        if (found !== undefined) return failed("It has a task that cannot exist.", `Is ${file} Sekisho's?`);
+        if (found !== undefined)
+          return failed("It answers with a record that nobody stored.", `Check that ${file} is a file of Sekisho.`);
         return ok(isNew ? `There is no ${file} yet; it can be created.` : `${file} can be read.`);
       }),
   };
@@ -42,7 +43,10 @@ export function queueCheck({ file, folder }: EngineFile): Check {
         const [message] = await queue.receive({ max: 1, visibilityTimeoutMs: 30_000, waitMs: 1000, signal });
         const isFinished = message !== undefined && (await queue.finish({ receipt: message.receipt }));
         if (isFinished) return ok("A message was sent, received and finished.");
-        return failed("A message was sent and did not arrive.", "Is the disk a local one? sqlite needs its locks.");
+        return failed(
+          "A message was sent and did not arrive.",
+          "Use a local disk, because sqlite needs its file locks.",
+        );
       }),
   };
 }

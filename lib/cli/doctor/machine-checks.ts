@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { type ConfigLocation, configDirectory, configPath } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { requireAgentFile } from "../config-needs.ts";
+import { noRouteText } from "../destinations/route-key.ts";
 import { type Check, failed, failedAs, ok, row, warning } from "./check.ts";
 
 /** `read` throws the error of a file that cannot be used. */
@@ -24,7 +25,7 @@ export function configurationCheck({ location, read }: { location: ConfigLocatio
       }
       if (routes.length === 0) {
         const remedy = 'Add one, such as "routes": [{ "destination": "local" }].';
-        return warning("There is no route, so everybody who asks learns that no agent is set up.", remedy);
+        return warning(noRouteText, remedy);
       }
       const path = configPath(location);
       const source = existsSync(path) ? path : "no file, so every default is in effect";

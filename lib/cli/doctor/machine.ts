@@ -117,7 +117,7 @@ export function createLocalGroups({ config, environment, location, closes, signa
         timeoutMs: 2 * config.limits.callTimeoutMs + 10_000,
         async run(signal) {
           if (isOwnExecution(destination) && !(await isRunning())) {
-            return skipped("The Execution zone of this machine does not run: npm start starts both zones.");
+            return skipped("The Execution zone of this machine does not run. Start both zones with npm start.");
           }
           return toFinding(await checkFromHere({ config, location, name, destination, signal }));
         },
@@ -126,9 +126,9 @@ export function createLocalGroups({ config, environment, location, closes, signa
   ];
 }
 
-export function toFinding({ name, health, words, firstMs }: DestinationCheck, stageOption = ""): Finding {
-  if (health === "healthy") return ok(firstMs === undefined ? words : `${words} (${firstMs} ms)`);
-  return failedAs(words, `Check it and its address, then run npx sekisho destinations check ${name}${stageOption}.`);
+export function toFinding({ name, health, summary, firstMs }: DestinationCheck, stageOption = ""): Finding {
+  if (health === "healthy") return ok(firstMs === undefined ? summary : `${summary} (${firstMs} ms)`);
+  return failedAs(summary, `Check it and its address, then run npx sekisho destinations check ${name}${stageOption}.`);
 }
 
 /** Names the secrets, and never shows their values. */

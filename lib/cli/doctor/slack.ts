@@ -6,8 +6,8 @@ import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
 import { botIdentity } from "../../../lambdas/verification/checks/bot-identity.ts";
 import { toPrintable } from "../../../lambdas/verification/checks/health-requests.ts";
 import type { BotAnswer } from "../../../lambdas/verification/checks/operator-call.ts";
-import { callWebApi, toSlackError } from "../../../lambdas/verification/slack/api/call.ts";
 import { botScopes } from "../../../lambdas/verification/slack/api/manifest.ts";
+import { callWebApi, toSlackError } from "../../../lambdas/verification/slack/api/web-call.ts";
 import { tokenRefusalText } from "../../local/socket-mode-identity.ts";
 import { lacksCredentials } from "../aws/aws-failure.ts";
 import { findExpectedShape } from "../aws/secret-shape.ts";
@@ -169,7 +169,7 @@ export function entryChecks({ reference, readSecret, open, now = Date.now }: Ent
       if (status === undefined) return failed(`Nothing answers at ${url}.`, start);
       if (status === 401) return ok(`${name} refuses an unsigned request.`);
       if (status === 200) {
-        const remedy = "Take it off the network: whatever answers there is no entry of Sekisho's.";
+        const remedy = "Take it off the network, because it is not an entry of Sekisho.";
         return failed(`${url} accepts an unsigned request.`, remedy);
       }
       if (status === 500 && mayLackSecret) return ok(`${name} accepts nothing over HTTP, as with Socket Mode.`);
@@ -193,17 +193,17 @@ export function entryChecks({ reference, readSecret, open, now = Date.now }: Ent
       const { status } = signed;
       if (status === 401) {
         const remedy = `${setSecret} ${whereSecretIs} If it is the right one, check this machine's clock.`;
-        return failed(`${entryName} does not accept what is signed with ${name}.`, remedy);
+        return failed(`${entryName} does not accept a request that is signed with ${name}.`, remedy);
       }
       if (status === 500) return failed(`${entryName} has no signing secret (HTTP 500).`, setSecret);
       if (status !== 200) return failed(`${entryName} answers HTTP ${status} to a signed event.`, readLog);
-      if (signed.body !== challenge) return failed(`What answers at ${url} does not know Slack's events.`, readLog);
+      if (signed.body !== challenge) return failed(`The server at ${url} does not understand Slack's events.`, readLog);
       if (stale.status !== 401) {
-        const what = `${entryName} accepts what was signed ten minutes ago (HTTP ${stale.status}).`;
+        const what = `${entryName} accepts a request that was signed ten minutes ago (HTTP ${stale.status}).`;
         return failed(what, `${readLog} Check its clock.`);
       }
       const expected = findExpectedShape({ use: "signing secret", value: signingSecret });
-      const accepts = `${entryName} accepts what is signed with ${name}`;
+      const accepts = `${entryName} accepts a request that is signed with ${name}`;
       if (expected === undefined) return ok(`${accepts}, unless it is old.`);
       return warning(`${accepts}, but Slack's secrets are ${expected}.`, `Is it the app's own? ${whereSecretIs}`);
     },

@@ -3,11 +3,10 @@
  * can read, and calls the destinations.
  */
 import { randomUUID } from "node:crypto";
-import { GetQueueAttributesCommand, SQSClient } from "@aws-sdk/client-sqs";
+import type { GetQueueAttributesRequest } from "@aws-sdk/client-sqs";
 import type { ConfigLocation } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
-import { sqsSettings } from "../../../lambdas/shared/engine/aws/client.ts";
 import { type WorkerAnswer, workerAnswerSchema } from "../../../lambdas/verification/checks/operator-call.ts";
 import { countRules } from "../allow/rule-zone.ts";
 import { callerIdentity, requireVerificationAccount } from "../aws/account.ts";
@@ -15,6 +14,7 @@ import { askWorker, workerTimeoutMs } from "../aws/ask-worker.ts";
 import { type AwsCall, callAws } from "../aws/aws-failure.ts";
 import { createReadTaskState } from "../aws/dead-letters/redrive.ts";
 import { createReadStageSecret } from "../aws/own-aws.ts";
+import { openSdkSqs } from "../aws/sdk-clients.ts";
 import { readSecretState } from "../aws/secret-store.ts";
 import { readStackOutputs } from "../aws/stack-outputs.ts";
 import type { NamedStage } from "../aws/stage.ts";
@@ -95,8 +95,8 @@ export async function createStageGroups({ config, named, location, signal }: Sta
             const notDeployed = (await effective().catch(() => undefined))?.notDeployed;
             if (notDeployed === undefined) return ok("It is deployed.");
             if (notDeployed.length === 0) return ok("It is deployed, with the destinations of the file.");
-            const what = `Not deployed as the file has them: ${notDeployed.join(", ")}.`;
-            return warning(what, `${deploy}, if the file is what you want.`);
+            const what = `The file has other settings than the stage for: ${notDeployed.join(", ")}.`;
+            return warning(what, `Run ${deploy} to deploy the file.`);
           },
         }),
         row({
@@ -131,9 +131,9 @@ export async function createStageGroups({ config, named, location, signal }: Sta
           needs: stack,
           async check({ deadLettersUrl }) {
             const { waiting, inFlight } = await readDepth({ queueUrl: deadLettersUrl, region, signal });
-            if (waiting + inFlight === 0) return ok("None are kept.");
-            const remedy = `npx sekisho dead-letters list${stageOption}; when the cause is gone, redrive them.`;
-            return warning(`${waiting + inFlight} are kept: messages that the workers gave up on.`, remedy);
+            if (waiting + inFlight === 0) return ok("There are none.");
+            const remedy = `npx sekisho dead-letters list${stageOption} lists them. Redrive them when the cause is fixed.`;
+            return warning(`${waiting + inFlight} messages failed too often and are kept.`, remedy);
           },
         }),
         row({
@@ -194,7 +194,7 @@ export async function createStageGroups({ config, named, location, signal }: Sta
                   async check() {
                     const found = (await askDestinations()).find((each) => each.name === name);
                     if (found !== undefined) return toFinding(found, stageOption);
-                    const remedy = `Is a deploy under way? npx sekisho destinations check ${name}${stageOption}`;
+                    const remedy = `If a deploy is running, wait for it: npx sekisho destinations check ${name}${stageOption}`;
                     return failed("The deployed worker does not know it.", remedy);
                   },
                 }),
@@ -248,20 +248,20 @@ async function checkSecret({ secret, account, stageName, signal }: SecretCheck) 
 }
 
 async function readDepth({ queueUrl, region, signal }: AwsCall & { queueUrl: string }) {
-  const sqs = new SQSClient({ ...sqsSettings, region });
-  const command = new GetQueueAttributesCommand({
+  const sqs = openSdkSqs({ region });
+  const input: GetQueueAttributesRequest = {
     QueueUrl: queueUrl,
     AttributeNames: [
       "ApproximateNumberOfMessages",
       "ApproximateNumberOfMessagesNotVisible",
       "ApproximateNumberOfMessagesDelayed",
     ],
-  });
+  };
   try {
     const { Attributes = {} } = await callAws({
       doing: "read how many messages are in a queue",
       signal,
-      call: (options) => sqs.send(command, options),
+      call: ({ abortSignal }) => sqs.call("GetQueueAttributes", input, { signal: abortSignal }),
     });
     return {
       waiting: Number(Attributes.ApproximateNumberOfMessages ?? 0),

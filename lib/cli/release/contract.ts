@@ -36,9 +36,14 @@ export function checkContract({ directory, version }: { directory: string; versi
   const last = releasedVersions(folder).at(-1);
   if (last === undefined) return ["contracts/released holds no released version."];
   const current = readTexts(join(directory, "contracts/generated"));
-  const kept = readTexts(join(folder, last));
-  const released = { version: last, files: parseTexts(kept) };
-  return versionProblems({ version, current: parseTexts(current), released, isSame: isDeepStrictEqual(current, kept) });
+  const frozen = readTexts(join(folder, last));
+  const released = { version: last, files: parseTexts(frozen) };
+  return versionProblems({
+    version,
+    current: parseTexts(current),
+    released,
+    isSame: isDeepStrictEqual(current, frozen),
+  });
 }
 
 type VersionChange = {

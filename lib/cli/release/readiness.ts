@@ -14,7 +14,7 @@ export function checkReadiness(directory: string): Readiness {
   const sections = readSections(readFileSync(join(directory, "CHANGELOG.md"), "utf8"));
   const installed = readInstalled(directory);
   const isLocked = installed.version === version;
-  const kept = `contracts/released/${contractVersion}`;
+  const released = `contracts/released/${contractVersion}`;
   const problems = [
     ...uncommittedProblems(directory),
     ...(isLocked ? [] : [`package-lock.json has ${installed.version}, package.json ${version}: run npm install.`]),
@@ -23,9 +23,9 @@ export function checkReadiness(directory: string): Readiness {
     ...generatedProblems(directory),
     ...checkContract({ directory, version: contractVersion }),
     // The next contract is compared with the one that this release brings.
-    ...(existsSync(join(directory, kept))
+    ...(existsSync(join(directory, released))
       ? []
-      : [`${kept} is missing: run npm run release -- --freeze, and commit it.`]),
+      : [`${released} is missing: run npm run release -- --freeze, and commit it.`]),
     ...licenseProblems(installed.bill.components.filter(projectContents(installed).holds)),
   ];
   return { version, sections, installed, problems };

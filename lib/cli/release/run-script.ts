@@ -1,6 +1,6 @@
 /** Runs a script of the project: what its main function throws becomes a message and an exit code. */
 
-import { ConfigError } from "../../../lambdas/shared/config/load.ts";
+import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
 import { isUsageError } from "../command.ts";
 
 /** `command` is what a person types to call the script. `main` returns the exit code, and is not called for `--help`. */

@@ -1,4 +1,4 @@
-/** The assumptions about AWS that were never seen on an account, each with the check of whether a stage shows it. */
+/** Assumptions about AWS that were never verified on a real account, each with a check that a stage can answer. */
 import { hasData, isOfAgentCore, metricText, type SmokeFacts } from "./checks.ts";
 
 /** `differs`: what was observed is not what was assumed. Undefined where this stage cannot show it. */

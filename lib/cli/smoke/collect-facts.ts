@@ -2,7 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { GetAccountSettingsCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { findExecutionPlace } from "../../../lambdas/shared/config/stage-config.ts";
+import { findExecutionTarget } from "../../../lambdas/shared/config/stage-config.ts";
 import { formatMetricsNamespace, formatStackName, queuesWithoutConsumer } from "../../cdk/names.ts";
 import { type AwsCall, callAws } from "../aws/aws-failure.ts";
 import type { NamedStage } from "../aws/stage.ts";
@@ -26,7 +26,7 @@ export async function collectFacts(request: FactsRequest, stories: StoryResult[]
   const { account, region } = stage.verification;
   const open = (zone: ZoneFacts["zone"], region: string, profile?: string) =>
     openStackReader({ stackName: formatStackName({ stageName, zone }), region, profile, fromMs, signal });
-  const executionPlace = findExecutionPlace(stage);
+  const executionTarget = findExecutionTarget(stage);
   const own = config.telemetry.metrics ? listOwnMetrics({ stageName, tasks: stories.length }) : [];
   const reader = open("Verification", region);
 
@@ -42,12 +42,12 @@ export async function collectFacts(request: FactsRequest, stories: StoryResult[]
   }
 
   async function readExecution(): Promise<SmokeFacts["execution"]> {
-    if (executionPlace === undefined) return { skipped: "The stage deploys no Execution zone." };
-    const isOther = executionPlace.account !== account;
+    if (executionTarget === undefined) return { skipped: "The stage deploys no Execution zone." };
+    const isOther = executionTarget.account !== account;
     if (isOther && executionProfile === undefined) {
-      return { skipped: `It is in account ${executionPlace.account}: --execution-profile names credentials for it.` };
+      return { skipped: `It is in account ${executionTarget.account}: --execution-profile names credentials for it.` };
     }
-    const execution = open("Execution", executionPlace.region, isOther ? executionProfile : undefined);
+    const execution = open("Execution", executionTarget.region, isOther ? executionProfile : undefined);
     try {
       return (await readZone("Execution", execution)).facts;
     } finally {
@@ -65,7 +65,7 @@ export async function collectFacts(request: FactsRequest, stories: StoryResult[]
     return {
       stageName,
       kind: stage.execution.kind,
-      region: executionPlace?.region ?? region,
+      region: executionTarget?.region ?? region,
       stories,
       wakes: settings.wakes,
       doctor: await runDoctor(),
@@ -112,9 +112,8 @@ type IdleResources = {
 };
 
 /**
- * Tells which metrics have no value because nothing happens. Lambda writes none for a function that nothing invokes. SQS writes
- * none for a queue that nobody has called for six hours: a queue that a function polls always has values, a queue that only
- * keeps messages has none on most days.
+ * Returns a predicate for metrics that have no value because nothing happens. Lambda writes no values for a function that nothing
+ * invokes. SQS writes none for a queue that nobody has called for six hours, which is usual for a queue that no function polls.
  */
 export function createIsIdle({ functions, queues }: IdleResources): (metric: WatchedMetric) => boolean {
   const withoutHash = (logicalId: string) => logicalId.replace(/[0-9A-F]{8}$/, "");

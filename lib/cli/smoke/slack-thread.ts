@@ -1,7 +1,7 @@
 /** Slack for the smoke test, as the stage's bot: posts the messages whose threads hold the tasks, and reads the threads. */
 import * as z from "zod";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { callWebApi, toSlackError } from "../../../lambdas/verification/slack/api/call.ts";
+import { callWebApi, toSlackError } from "../../../lambdas/verification/slack/api/web-call.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import { once } from "../doctor/check.ts";
 

@@ -5,12 +5,12 @@ import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { TaskZone } from "./stored-task.ts";
 import { describeOutcome } from "./text.ts";
 
-/** Completes "It cannot be canceled any more: ..."; undefined if it can be. */
+/** Returns the outcome if the task has already ended, and undefined if it can be canceled. */
 export function cancelRefusal(task: Task): string | undefined {
   return describeOutcome(task);
 }
 
-/** Only sends the message. The worker cancels the task and tells the thread. */
+/** Only sends a queue message. The worker cancels the task and posts the outcome in the thread. */
 export async function sendCancel({ zone, task }: { zone: Pick<TaskZone, "queue">; task: Task }): Promise<void> {
   const message: QueueMessage = { type: "cancel", requestId: task.id };
   await zone.queue.send({ body: JSON.stringify(message), group: task.message.team });

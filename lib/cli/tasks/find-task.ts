@@ -15,10 +15,11 @@ const shownOfSeveral = 5;
 /** The request id among the arguments of a command. */
 export function readTaskId(positionals: string[]): string {
   const [id, ...more] = positionals;
-  if (id === undefined || more.length > 0) throw new UsageError("One request id is needed, or the beginning of one.");
+  if (id === undefined || more.length > 0)
+    throw new UsageError("Give one request id, or its first four characters or more.");
   const given = id.toLowerCase();
   if (uuidPattern.test(given) || /^[0-9a-f-]{4,36}$/.test(given)) return given;
-  throw new UsageError(`"${id}" is no request id: a UUID, or at least the first four characters of one.`);
+  throw new UsageError(`"${id}" is not a request id. Give a UUID, or at least its first four characters.`);
 }
 
 type Wanted = { zone: TaskZone; id: string; note: CommandRun["note"] };
@@ -29,7 +30,10 @@ export async function findTask({ zone, id, note }: Wanted): Promise<Task> {
   const stored = await store.get({ id: uuidPattern.test(id) ? id : await completeId({ zone, id, note }) });
   if (stored === undefined) throw new NoSuchTask(`There is no task ${id} ${where}, or its record has expired.`);
   if (isErased(stored)) throw new NoSuchTask(`The data of task ${stored.id} ${where} was deleted.`);
-  if (stored.task === undefined) throw new NoSuchTask(`The record of ${id} ${where} is of another version of Sekisho.`);
+  if (stored.task === undefined)
+    throw new NoSuchTask(
+      `Another version of Sekisho wrote the record of ${id} ${where}. Run the command with that version.`,
+    );
   return stored.task;
 }
 

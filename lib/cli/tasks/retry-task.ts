@@ -5,14 +5,14 @@ import { retryIdOf } from "../../../lambdas/verification/task/routing.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { TaskZone } from "./stored-task.ts";
 
-/** Completes "Task … ": why it cannot be retried, and what to do instead. Undefined if it can be. */
+/** Completes the sentence "Task ID …" with the reason why it cannot be retried. Undefined if it can be retried. */
 export function retryRefusal({ state, message, outcome, call }: Task): string | undefined {
-  if (state !== "done") return `is not over yet (${state}). sekisho tasks cancel ends it.`;
+  if (state !== "done") return `has not ended yet (${state}). To cancel it, run sekisho tasks cancel.`;
   if (message.command) {
-    return "was a slash command, which leaves no message to read again. Use the command once more.";
+    return "was a slash command, which leaves no message to read again. Use the command again in Slack.";
   }
   if (outcome?.type === "canceling" || (message.unaddressed && call?.deadlineAtMs === undefined)) {
-    return "was a request to cancel. sekisho tasks cancel ends a task.";
+    return "was a request to cancel, which cannot be retried. To cancel a task, run sekisho tasks cancel.";
   }
   return undefined;
 }

@@ -1,5 +1,5 @@
-/** Listings of the tasks in a stage's table. They query the index, which has only ids and keys: a record is many times as large. */
-import { GetItemCommand, paginateQuery } from "@aws-sdk/client-dynamodb";
+/** Lists the tasks in a stage's table. Queries the index, whose items hold only ids and keys and so are much smaller. */
+import { readPages } from "../../../lambdas/shared/engine/aws/client.ts";
 import { type IndexEntry, queryShards } from "../../../lambdas/shared/engine/aws/shard-query.ts";
 import { listShardKeys, taskTable, toStateBucket } from "../../../lambdas/shared/engine/aws/table.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
@@ -7,7 +7,7 @@ import type { OpenStage } from "../zone/open-zone.ts";
 import type { TaskListings, TaskZone } from "./stored-task.ts";
 
 const pageSize = 50;
-/** Stands for all open states, because the index lists open tasks together. */
+/** The key of all open states, because the index lists open tasks together. */
 const anyOpenState = "received";
 
 type StageListing = Pick<OpenStage, "outputs" | "client" | "guarded"> & {
@@ -30,17 +30,17 @@ export function listStageTasks(options: StageListing): TaskListings {
     }
   }
 
-  /** The index does not tell open states apart. */
+  /** Reads the state from the record for open tasks, because the index lists them all under one key. */
   async function isIn(state: string, { id }: IndexEntry): Promise<boolean> {
     if (toStateBucket(state) === state) return true;
-    const command = new GetItemCommand({
+    const input = {
       TableName: table,
       Key: { id: { S: id } },
       ConsistentRead: true,
       ProjectionExpression: "#state",
       ExpressionAttributeNames: { "#state": "state" },
-    });
-    return (await client.send(command, { abortSignal: signal })).Item?.state?.S === state;
+    };
+    return (await client.call("GetItem", input, { signal })).Item?.state?.S === state;
   }
 
   async function newestIds({ state, cursor, limit }: Parameters<TaskZone["newestIds"]>[0]) {
@@ -59,7 +59,7 @@ export function listStageTasks(options: StageListing): TaskListings {
   }
 
   async function idsInShard({ shard, prefix }: { shard: string; prefix: string }): Promise<string[]> {
-    const query = {
+    const input = {
       TableName: table,
       IndexName: taskTable.shards.indexName,
       KeyConditionExpression: "#shard = :shard",
@@ -68,7 +68,7 @@ export function listStageTasks(options: StageListing): TaskListings {
       ExpressionAttributeValues: { ":shard": { S: shard }, ":prefix": { S: prefix } },
     };
     const ids: string[] = [];
-    for await (const { Items = [] } of paginateQuery({ client }, query, { abortSignal: signal })) {
+    for await (const { Items = [] } of readPages(client, { operation: "Query", input }, { signal })) {
       ids.push(...Items.map(({ id }) => id?.S ?? ""));
     }
     return ids;

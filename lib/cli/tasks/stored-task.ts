@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { TaskQueue, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 
-/** `store` and `queue` reject with errors that tell a person what to do. */
+/** `store` and `queue` reject with errors whose messages say what to do. */
 export type TaskZone = TaskListings & {
   /** Completes "There is no such task ...". */
   where: string;
@@ -27,7 +27,7 @@ export type TaskListings = {
   idsLike(prefix: string): Promise<string[]>;
   /** A warning for `idsLike`; undefined where it costs next to nothing. */
   costOfSearch: string | undefined;
-  /** Tells a person why a message may be handled only later. Undefined if a worker is known to run. */
+  /** Explains to a person why a message may be handled only later. Undefined if a worker is known to run. */
   whyLater(): string | undefined;
 };
 

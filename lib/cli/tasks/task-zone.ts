@@ -54,7 +54,7 @@ export function openLocalTaskZone({ zone, signal }: { zone: LocalZone; signal: A
     costOfSearch: undefined,
     whyLater() {
       if (isFolderLocked({ folder: dirname(file) })) return undefined;
-      return "No `sekisho start` runs here. Unless `sekisho verification` does, this is handled at the next start.";
+      return "`sekisho start` does not run here. Unless `sekisho verification` runs, this takes effect at the next start.";
     },
   };
 }

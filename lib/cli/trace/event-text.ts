@@ -15,7 +15,7 @@ export function describeEvent(event: TaskEvent): string {
   return describe?.(event) ?? names[event.type];
 }
 
-/** For a record's history, which has only names. A name of another version stands for itself. */
+/** Describes an event by its name alone, as a record's history has it. A name of another version is shown as it is. */
 export function describeEventName(name: string): string {
   return Object.hasOwn(names, name) ? names[name as EventName] : name.replaceAll("_", " ");
 }
@@ -24,8 +24,8 @@ const names: Record<EventName | "asked", string> = {
   asked: "message is in the queue",
   woken: "worker claims the task",
   permitted: "permission is looked up",
-  refusal_shown: "person is told, or was told before",
-  reply_given: "looked up whether the thread waits for it",
+  refusal_shown: "the person sees the refusal",
+  reply_given: "the thread's open question is looked up",
   charged: "counted for the quotas",
   thread_opened: "a thread is opened",
   prepared: "history and files are gathered",
@@ -35,10 +35,10 @@ const names: Record<EventName | "asked", string> = {
   question_asked: "question is in the thread",
   question_shown: "question shows its answer",
   uploaded: "a file is uploaded",
-  thread_joined: "has its place in the thread",
+  thread_joined: "task has joined the thread's queue",
   thread_full: "too many wait in the thread",
   thread_left: "next task of the thread may begin",
-  thread_canceled: "other tasks of the thread are asked to end",
+  thread_canceled: "other tasks of the thread are canceled",
   message_read: "message is read again",
   busy: "destination is at its limit of calls",
   cancel_asked: "somebody cancels it",
@@ -72,8 +72,8 @@ const detailed: Detailed = {
     `with ${history.length} earlier messages and ${attachments.length} files`,
   uploaded: ({ fileId }) => (fileId === undefined ? "a file cannot be uploaded" : names.uploaded),
   thread_joined: ({ queuePosition }) =>
-    queuePosition === 0 ? "it is its turn in the thread" : `waits for ${queuePosition} tasks of its thread`,
-  thread_canceled: ({ count }) => `${count} tasks of the thread are asked to end`,
+    queuePosition === 0 ? "first in the thread's queue" : `waits for ${queuePosition} tasks of its thread`,
+  thread_canceled: ({ count }) => `${count} tasks of the thread are canceled`,
   answered: ({ result }) => `${names.answered} "${result.status}"`,
   call_failed: ({ error }) => `${names.call_failed} (${error.reason})`,
   slack_failed: ({ kind }) => `${names.slack_failed} (${kind})`,

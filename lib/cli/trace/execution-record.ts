@@ -1,4 +1,4 @@
-/** The Execution zone's record of a task, as far as its store can be read from here. */
+/** Reads the Execution zone's record of a task, if its store can be read from here. */
 import {
   deriveTaskId,
   type ExecutionTask,
@@ -11,7 +11,7 @@ import { atExecutionStore, type ExecutionTarget } from "../zone/execution-store.
 
 export type ExecutionRecord = {
   task?: ExecutionTask;
-  /** Tells a person why there is no record. */
+  /** Explains to a person why there is no record. */
   note?: string;
 };
 
@@ -27,7 +27,7 @@ type RecordSearch = {
 
 /** `taskIds` are the ids that the task may have there. An AWS failure is a note, so that the rest of the trace is shown. */
 export async function readExecutionRecord({ at, requestId, taskIds, signal }: RecordSearch): Promise<ExecutionRecord> {
-  // No record says the id of a task that was answered at once, but it follows from the caller.
+  // The Verification zone does not learn the task id of a task that was answered at once, but the id follows from the caller.
   const derived = listPrincipals(at).map((principal) => deriveTaskId({ principal, requestId }));
   const ids = new Set([...taskIds, ...derived].filter((id) => id !== undefined));
   try {
@@ -40,7 +40,7 @@ export async function readExecutionRecord({ at, requestId, taskIds, signal }: Re
           const stored = await store.get({ id });
           if (stored?.task !== undefined) return { task: stored.task };
           if (stored !== undefined)
-            return { note: `The Execution zone's record ${id} is of another version of Sekisho.` };
+            return { note: `Another version of Sekisho wrote the Execution zone's record ${id}, so it is not shown.` };
         }
         return {};
       },

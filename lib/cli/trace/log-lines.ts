@@ -1,4 +1,4 @@
-/** Log lines of either zone, read from files or stdin, and the steps that they tell. */
+/** Reads log lines of either zone from files or stdin, and makes the steps of a timeline from them. */
 import { createReadStream } from "node:fs";
 import { addAbortSignal, type Readable } from "node:stream";
 import { isLogField } from "../../../lambdas/shared/log.ts";
@@ -16,7 +16,7 @@ export type LogLine = {
   fields: Record<string, string | number>;
 };
 
-/** All lines are kept until the last is read, because a late line may tell the task id that an early one needs. */
+/** All lines stay in memory until the last is read, because a later line may have the task id that an earlier one needs. */
 const maxLines = 200_000;
 /** `aws logs … --output text` puts a tab between messages. */
 const lineEnd = /\r?\n|\t(?=\{)/;
@@ -180,5 +180,5 @@ function toLineStep(line: LogLine): PictureStep {
 function zoneOf({ message, service }: LogLine): PictureZone {
   if (service === "execution") return /^(agent|model|task)_/.test(message) ? "agent" : "execution";
   if (/^circuit_/.test(message)) return "transport";
-  return /^(slack|stand_in|button|event|enqueue|message)_/.test(message) ? "slack" : "verification";
+  return /^(slack|fake_slack|button|event|enqueue|message)_/.test(message) ? "slack" : "verification";
 }

@@ -1,6 +1,6 @@
 /** Finds the task that a person means, and reads what the stores know of it. */
 
-import { ConfigError } from "../../../lambdas/shared/config/load.ts";
+import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
 import { toFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { readStage } from "../aws/stage.ts";
@@ -14,7 +14,7 @@ import type { PictureSources } from "./picture.ts";
 
 type Request = { id: string; values: ZoneValues; lines: readonly LogLine[] | undefined };
 
-/** With log lines, a store that cannot be read is a note and not an error. Throws where no task is found, or several are. */
+/** With log lines, an unreadable store is only a note. Throws if no task is found, or several fit. */
 export async function readSources(run: CommandRun, request: Request): Promise<Omit<PictureSources, "nowMs">> {
   const { id, values, lines = [] } = request;
   const [fromLines, ...others] = findRequestIds({ lines, id });
@@ -30,7 +30,7 @@ export async function readSources(run: CommandRun, request: Request): Promise<Om
   const taskIds = [task?.call?.taskId, inLines.taskId];
   const execution = await readExecutionRecord({ at, requestId, taskIds, signal });
   if (execution.note !== undefined) {
-    note(request.lines === undefined ? `${execution.note} --logs takes its log lines instead.` : execution.note);
+    note(request.lines === undefined ? `${execution.note} Give its log lines with --logs instead.` : execution.note);
   }
   return { requestId, task, execution: execution.task, lines };
 }
@@ -48,11 +48,11 @@ async function readTask(
     const isUsage = thrown instanceof UsageError || thrown instanceof ConfigError;
     if (run.signal.aborted || isUsage || !(thrown instanceof Error)) throw thrown;
     if (fromLines !== undefined) {
-      run.note(`${thrown.message} What follows is from the log lines.`);
+      run.note(`${thrown.message} The timeline comes from the log lines alone.`);
       return undefined;
     }
     if (!(thrown instanceof NoSuchTask)) throw thrown;
-    const hint = lines === undefined ? "To find a task id or a trace id, give --logs." : "No log line is of it.";
+    const hint = lines === undefined ? "To find a task id or a trace id, give --logs." : "No log line belongs to it.";
     throw new Error(`${thrown.message} ${hint}`);
   }
 }

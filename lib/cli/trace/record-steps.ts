@@ -1,4 +1,4 @@
-/** The steps that the records of both zones tell. */
+/** Makes the steps of a timeline from the records of both zones. */
 import { isTerminal } from "../../../contracts/methods.ts";
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";

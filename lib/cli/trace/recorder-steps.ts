@@ -27,7 +27,7 @@ export function toRecorderStep({ atMs, kind, title, detail, failed }: RecordedSt
 /** A record is stamped before it is written, and the step is recorded after that. */
 const sameWithinMs = 5000;
 
-/** True if an entry of a task's history is among the steps, which tell more of it. */
+/** True if a step shows the same event as an entry of the task's history. The step has more detail. */
 export function isRecorded({ atMs, event, state }: Task["history"][number], steps: readonly RecordedStep[]): boolean {
   return steps.some(
     (step) =>

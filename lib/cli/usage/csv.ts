@@ -1,4 +1,4 @@
-/** CSV (RFC 4180) in which no spreadsheet finds a formula, and no terminal a command. */
+/** Formats CSV (RFC 4180) without formulas for a spreadsheet, and without control characters for a terminal. */
 import { sanitizeLines } from "../../../lambdas/shared/untrusted-input.ts";
 
 /** One line without its end, which is CR LF. */
@@ -15,8 +15,8 @@ function csvCell(cell: string | number | undefined): string {
 const formula = /(^|\r\n|[;\t\r\n])(?=["\p{Zs}]*[=+\-@＝＋－＠])|^(?=[\t\r\n])/gu;
 
 /**
- * A spreadsheet would calculate a text that begins so. An apostrophe before it makes it a text again. Where commas are decimal
- * points a spreadsheet splits at semicolons, others at tabs, and the quotation marks of RFC 4180 do not stop that.
+ * Puts an apostrophe before a text that a spreadsheet would run as a formula. Some spreadsheets split cells at semicolons or
+ * tabs, even inside quotation marks, so the start of each such part counts too.
  */
 function disarm(text: string): string {
   return sanitizeLines(text).replaceAll(formula, "$1'");

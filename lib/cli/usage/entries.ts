@@ -25,7 +25,7 @@ export function listDays({ from, to, nowMs }: DayOptions): string[] {
   const firstMs = from === undefined ? lastMs - (daysByDefault - 1) * dayMs : parseDay(from, "--from");
   const count = Math.round((lastMs - firstMs) / dayMs) + 1;
   if (count < 1) throw new UsageError(`--from ${formatDay(firstMs)} is after --to ${formatDay(lastMs)}.`);
-  if (count > mostDays) throw new UsageError(`${count} days are too many: at most ${mostDays} are ever kept.`);
+  if (count > mostDays) throw new UsageError(`${count} days are too many. The history holds at most ${mostDays} days.`);
   return Array.from({ length: count }, (_, number) => formatDay(firstMs + number * dayMs));
 }
 
@@ -33,7 +33,7 @@ function parseDay(day: string, option: string): number {
   const ms = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
   // JavaScript takes the 31st of February for a day of March.
   if (!Number.isNaN(ms) && formatDay(ms) === day) return ms;
-  throw new UsageError(`${option} is a day such as 2026-11-30, not "${day}".`);
+  throw new UsageError(`${option} must be a day such as 2026-11-30, not "${day}".`);
 }
 
 type EntrySearch = {

@@ -27,7 +27,7 @@ export function createSummary({ days, where }: { days: readonly string[]; where:
     },
     lines() {
       const span = days.length === 1 ? days[0] : `${days[0]} to ${days.at(-1)}`;
-      if (all.size === 0) return [`${span}: no task has ended ${where}, or none is kept.`];
+      if (all.size === 0) return [`${span}: there are no finished tasks ${where}.`];
       const tasks = [...all.values()].reduce((sum, one) => sum + one, 0);
       const people = byPerson.size === 1 ? "1 person" : `${byPerson.size} people`;
       const outcomes = usageOutcomes.filter((outcome) => all.has(outcome));

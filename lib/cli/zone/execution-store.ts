@@ -1,5 +1,5 @@
 /** The Execution zone's store of tasks, beside the Verification zone that a command works on. */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
@@ -13,8 +13,8 @@ export type ExecutionTarget = { file: string } | NamedStage;
 type ExecutionWork<T extends TaskItem, Result> = StoreWork<T, Result> & { at: ExecutionTarget };
 
 /**
- * Runs `work` on the store, and closes it. Resolves to undefined where there is no such store: the tasks run elsewhere.
- * Rejects with an AwsFailure where the credentials do not reach it.
+ * Runs `work` on the store, and closes it. Resolves to undefined if there is no store here, because the tasks run elsewhere.
+ * Rejects with an AwsFailure if the credentials do not reach the store.
  */
 export async function atExecutionStore<T extends TaskItem, Result>({
   at,
@@ -22,13 +22,18 @@ export async function atExecutionStore<T extends TaskItem, Result>({
 }: ExecutionWork<T, Result>): Promise<Result | undefined> {
   if (!("file" in at)) return (await import("./stage-zone.ts")).atExecutionTable({ ...at, ...request });
   const file = executionFile(at.file);
-  if (!existsSync(file)) return undefined;
+  if (!hasTables(file)) return undefined;
   const database = openDatabase({ file });
   try {
     return await request.work(createSqliteTaskStore({ database, parse: request.parse }));
   } finally {
     await database.close();
   }
+}
+
+/** False for a missing or an empty sqlite file. Opening an empty file would create tables in it. */
+export function hasTables(file: string): boolean {
+  return existsSync(file) && statSync(file).size > 0;
 }
 
 /** The file of the local run's Execution zone. */

@@ -11,8 +11,8 @@ type Listing<T extends TaskItem> = {
 };
 
 /**
- * Everything under one index key, in the order of the index. Reads a page only when it is needed. Throws if the signal
- * aborts, because half a listing must not be taken for a whole one.
+ * Lists all items under one index key, in the order of the index. Reads a page only when it is needed. Throws if the signal
+ * aborts, so that nobody takes half a listing for a whole one.
  */
 export async function* listItems<T extends TaskItem>({
   store,

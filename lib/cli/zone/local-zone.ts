@@ -14,16 +14,16 @@ type LocalZoneOptions = {
   busyTimeoutMs?: number;
 };
 
-/** Throws if there is no file, or an empty one, or one that cannot be used. Does not create a file, or tables in an empty one. */
+/** Throws if the file is missing, empty or unusable. Opening must not create a file, or tables in an empty one. */
 export function openLocalZone({ file, config, busyTimeoutMs }: LocalZoneOptions): LocalZone {
   if (!existsSync(file)) {
     throw new Error(
-      `There is no ${file}: the local run creates it at its first start. Name another file with --store, or a stage on AWS with --stage.`,
+      `There is no ${file}. The local run creates it at its first start. Name another file with --store, or a stage on AWS with --stage.`,
     );
   }
   if (statSync(file).size === 0) {
     throw new Error(
-      `${file} is empty: the local run has kept no records there. Name its file by --store, or a stage on AWS by --stage.`,
+      `${file} is empty, so it is not the file of a local run. Name another file with --store, or a stage on AWS with --stage.`,
     );
   }
   const database = openDatabase({ file, ...(busyTimeoutMs !== undefined && { busyTimeoutMs }) });

@@ -1,12 +1,12 @@
 /** An open Verification zone: its stores and its queue, on one machine or in a stage. */
-import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import type { DynamoDb } from "../../../lambdas/shared/engine/aws/client.ts";
 import type { ErasableStore, TaskItem, TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import type { Database } from "../../../lambdas/shared/engine/sqlite/database.ts";
 import type { StackOutputs } from "../aws/stack-outputs.ts";
 import type { NamedStage } from "../aws/stage.ts";
 
-/** The store and the queue reject with errors that tell a person what to do. */
+/** The store and the queue reject with errors whose messages say what to do. */
 export type OpenZone = {
   /** Completes "There is nothing of that person ...". */
   where: string;
@@ -28,7 +28,7 @@ export type OpenFile = { file: string; database: Database };
 
 export type OpenStage = NamedStage & {
   outputs: StackOutputs;
-  client: DynamoDBClient;
+  client: DynamoDb;
   /** Runs one call with a deadline. `doing` completes "Could not ...". Rejects with an AwsFailure. */
   guarded: Guarded;
 };

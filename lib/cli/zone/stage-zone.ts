@@ -1,14 +1,12 @@
 /** The stores and the queue of a stage on AWS, with the operator's own credentials. */
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { SQSClient } from "@aws-sdk/client-sqs";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { findExecutionPlace } from "../../../lambdas/shared/config/stage-config.ts";
-import { dynamoDbSettings, sqsSettings } from "../../../lambdas/shared/engine/aws/client.ts";
+import { findExecutionTarget } from "../../../lambdas/shared/config/stage-config.ts";
 import { createSqsQueue } from "../../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
 import type { ErasableStore, TaskItem } from "../../../lambdas/shared/engine/ports.ts";
 import { callerIdentity } from "../aws/account.ts";
 import { AwsFailure, callAws } from "../aws/aws-failure.ts";
+import { openSdkDynamoDb, openSdkSqs } from "../aws/sdk-clients.ts";
 import { readExecutionTable, readStackOutputs } from "../aws/stack-outputs.ts";
 import { chooseStage, type NamedStage } from "../aws/stage.ts";
 import type { Guarded, OpenStage, OpenZone, StoreRequest, StoreWork } from "./open-zone.ts";
@@ -20,8 +18,8 @@ export async function openStageZone({ config, stage, signal }: StageOptions): Pr
   const named = chooseStage(config, stage);
   const outputs = await readStackOutputs({ ...named, signal });
   const { region } = named.stage.verification;
-  const client = new DynamoDBClient({ ...dynamoDbSettings, region });
-  const sqs = new SQSClient({ ...sqsSettings, region });
+  const client = openSdkDynamoDb({ region });
+  const sqs = openSdkSqs({ region });
   const guarded: Guarded = (doing, call) => callAws({ doing, signal, call });
   const queue = createSqsQueue({ client: sqs, queueUrl: outputs.queueUrl, signal });
   return {
@@ -49,7 +47,7 @@ export async function atExecutionTable<T extends TaskItem, Result>(
   request: TableWork<T, Result>,
 ): Promise<Result | undefined> {
   const { stageName, stage, parse, work, signal } = request;
-  const target = findExecutionPlace(stage);
+  const target = findExecutionTarget(stage);
   if (target === undefined) return undefined;
   const { account, region } = target;
   const { account: actual } = await callerIdentity({ region, signal });
@@ -57,7 +55,7 @@ export async function atExecutionTable<T extends TaskItem, Result>(
     throw new AwsFailure(`The Execution zone is in account ${account}, but these credentials are of ${actual}.`);
   }
   const table = await readExecutionTable({ stageName, region, signal });
-  const client = new DynamoDBClient({ ...dynamoDbSettings, region });
+  const client = openSdkDynamoDb({ region });
   const doing = { read: "read the Execution zone's record", list: "list the Execution zone's records" };
   try {
     return await work(guardedStore({ store: createDynamoTaskStore({ client, table, parse, signal }), doing, signal }));

@@ -1,4 +1,4 @@
-/** The Verification zone that a command works on: the options that name it, and how it is opened. */
+/** The options that name the Verification zone of a command, and the function that opens it. */
 import { join, resolve } from "node:path";
 import { loadConfig } from "../../../lambdas/shared/config/load.ts";
 import { type CommandRun, configOption, option, UsageError } from "../command.ts";
@@ -6,8 +6,8 @@ import { openLocalZone } from "./local-zone.ts";
 import type { OpenZone } from "./open-zone.ts";
 
 export const zoneOptions = {
-  stage: option("NAME", "a stage on AWS, with your own credentials; without it the local run in this folder"),
-  store: option("FILE", "the local run's file, instead of .sekisho/verification.db"),
+  stage: option("NAME", "uses a stage on AWS, with your AWS credentials, instead of the local run in this folder"),
+  store: option("FILE", "uses that file of a local run, instead of .sekisho/verification.db"),
   config: configOption,
 };
 
@@ -27,7 +27,7 @@ export async function atZone<T>(run: ZoneRun, values: ZoneValues, work: (zone: O
 
 /** Rejects if there is no such file, or the stage is unknown, not deployed, or in another account. */
 async function openZone({ directory, signal }: ZoneRun, { stage, store, config: file }: ZoneValues): Promise<OpenZone> {
-  if (stage !== undefined && store !== undefined) throw new UsageError("--stage or --store, not both.");
+  if (stage !== undefined && store !== undefined) throw new UsageError("Give --stage or --store, not both.");
   const location = { directory, file };
   if (stage === undefined) {
     return openLocalZone({ file: zoneFile({ directory, store }), config: () => loadConfig(location) });

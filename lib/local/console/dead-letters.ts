@@ -9,7 +9,7 @@ import type { TaskZone } from "../../cli/tasks/stored-task.ts";
 import { describeOutcome } from "../../cli/tasks/text.ts";
 import { isUndelivered } from "./task-row.ts";
 
-/** No text of a message is in it. */
+/** A row of the list. It holds no text of a message. */
 type DeadLetterRow = {
   key: string;
   /** Null if the message cannot be read. */
@@ -89,11 +89,11 @@ export function createArchivedDeadLetters({ named, zone, signal }: StageArchive)
   };
 }
 
-/** Only so many of the newest finished tasks are searched. */
+/** The number of newest finished tasks that are searched. */
 const maxSearched = 1000;
 const pageSize = 200;
 
-/** On one machine a dead letter fails its task at once. What can be redriven there are answers that Slack did not take. */
+/** On one machine a dead letter fails its task at once, so the list holds the answers that Slack did not accept instead. */
 export function createUndeliveredAnswers({ zone }: { zone: TaskZone }): DeadLetters {
   async function* undelivered(): AsyncGenerator<Task> {
     let cursor: string | undefined;

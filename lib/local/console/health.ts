@@ -1,4 +1,4 @@
-/** The health of each destination. A check runs when somebody looks, at most once a minute unless somebody asks for it. */
+/** Checks the health of each destination while somebody looks at the page: once a minute, or on request. */
 import type { DestinationCheck } from "../../../lambdas/verification/checks/check-destination.ts";
 import { type DestinationRow, toDestinationRow } from "../../cli/destinations/describe.ts";
 import type { EffectiveConfig } from "../../cli/destinations/effective-config.ts";
@@ -8,7 +8,7 @@ type Health = { checkedAtMs: number; health: Omit<DestinationCheck, "name" | "ad
 
 type DestinationsView = {
   destinations: (DestinationRow & { checking: boolean } & Partial<Health>)[];
-  routes: { place: number; fits: string; leads: string }[];
+  routes: { position: number; fits: string; leads: string }[];
   routesFromFile: boolean;
 };
 
@@ -40,7 +40,7 @@ export function createHealthBoard({ read, check, own, now = Date.now }: HealthOp
   function readCached(): Promise<EffectiveConfig> {
     if (cached === undefined || now() - cached.atMs >= dueMs) {
       cached = { atMs: now(), effective: read() };
-      // After a failure the next look tries again.
+      // A failure is not cached, so the next view tries again.
       cached.effective.catch(() => {
         cached = undefined;
       });
@@ -74,7 +74,7 @@ export function createHealthBoard({ read, check, own, now = Date.now }: HealthOp
           return { ...row, checking: checking.has(name), ...healths.get(name) };
         }),
         routes: routes.map((route, index) => ({
-          place: index + 1,
+          position: index + 1,
           fits: formatRouteKey(route),
           leads: orderText(route.destination),
         })),

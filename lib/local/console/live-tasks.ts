@@ -1,4 +1,4 @@
-/** The live list of tasks. One poll serves everybody who looks at it, and none runs while nobody does. */
+/** The live list of tasks. One poll serves all viewers, and no poll runs without a viewer. */
 import { setTimeout } from "node:timers/promises";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { openStates, type TaskZone } from "../../cli/tasks/stored-task.ts";

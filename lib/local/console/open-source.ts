@@ -97,7 +97,7 @@ type HealthSource = {
 function openHealth({ config: location, stage, executionPort, signal }: HealthSource): HealthBoard {
   const port = executionPort ?? readEnvironment().executionPort;
 
-  /** Undefined if the worker does not tell. */
+  /** Resolves to undefined if the worker's answer leaves out the destination. */
   async function checkByWorker(name: string, { config, named }: EffectiveConfig & { named: NamedStage }) {
     const outputs = await readStackOutputs({ ...named, signal });
     const [checked] = await checkInStage({ ...named, config, outputs, names: [name], signal });
@@ -109,12 +109,12 @@ function openHealth({ config: location, stage, executionPort, signal }: HealthSo
     async check({ effective, name }) {
       const { named, config } = effective;
       const destination = config.destinations[name];
-      const unknown = (text: string) => ({ name, address: "unknown", health: "unhealthy" as const, words: text });
-      if (destination === undefined) return unknown("It is gone.");
+      const unknown = (text: string) => ({ name, address: "unknown", health: "unhealthy" as const, summary: text });
+      if (destination === undefined) return unknown("It is no longer in the configuration.");
       if (named === undefined)
         return checkFromHere({ config, location, name, destination, executionPort: port, signal });
       try {
-        return (await checkByWorker(name, { ...effective, named })) ?? unknown("The worker does not tell.");
+        return (await checkByWorker(name, { ...effective, named })) ?? unknown("The worker did not report on it.");
       } catch (thrown) {
         return unknown(thrown instanceof AwsFailure ? thrown.message : "It cannot be checked.");
       }

@@ -119,8 +119,8 @@ function signIn({ admission }: { admission: Admission }): Handler {
 type Explain = (thrown: unknown) => string;
 
 /**
- * Turns what was thrown into a text for a person: the message of our own error classes only. Logs anything else, the same kind once
- * in a row.
+ * Returns a message for a person. Only errors of our own classes show their message. Others are logged, and repetitions of the same
+ * kind are not.
  */
 function createExplain({ log }: { log: Log }): Explain {
   const forPeople = [AwsFailure, EngineFileError, NoSuchTask];

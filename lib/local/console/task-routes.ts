@@ -42,7 +42,7 @@ export function createTaskRoutes({ source: { zone, pictureOf }, log }: TaskRoute
       if (!states.includes(state)) throw new Refusal(400, `A state is needed: ${states.join(", ")}.`);
       const page = { state, cursor: query.get("cursor") ?? undefined, limit: pageSize };
       const { ids, cursor } = await zone.newestIds(page).catch((thrown: unknown) => {
-        throw thrown instanceof RangeError ? new Refusal(400, "That is no place in the list.") : thrown;
+        throw thrown instanceof RangeError ? new Refusal(400, "The cursor is not one of this list.") : thrown;
       });
       const stored = await Promise.all(ids.map((id) => zone.store.get({ id })));
       const tasks = stored.flatMap((item) => item?.task ?? []);

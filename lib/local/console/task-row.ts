@@ -52,7 +52,7 @@ export function toTaskRow({ task, nowMs }: { task: Task; nowMs: number }): TaskR
   };
 }
 
-/** Tells whether the delivery of its answer was given up, because Slack did not take it. */
+/** True if the delivery of the task's answer was given up, because Slack did not accept it. */
 export function isUndelivered(task: Task): boolean {
   return task.state === "done" && task.outcome !== undefined && hasFailedDelivery(task);
 }

@@ -16,15 +16,15 @@ const tokenPattern = /^[\x21-\x7e]+$/;
 type AdmissionOptions = { authenticator: Authenticator; publicHost?: string | undefined; log: Log; now?: () => number };
 
 /**
- * Verifies a token at each request, also the one that a session stands for. Verifies it before failures are counted, so that a right
- * token gets in whatever others try from the same address. After too many failures an address hears only that they are too many, and
- * the log hears nothing more for a while.
+ * Verifies a token at each request, including the token behind a session. Counts failures per address, but only after the check, so
+ * that a valid token is accepted even if others fail from the same address. After too many failures, further ones are answered 429
+ * and not logged for a while.
  *
- * If `publicHost` is given, `Host` must be it: a name that an attacker's DNS points here is another one.
+ * If `publicHost` is given, the header `Host` must match it. This refuses DNS rebinding, where an attacker's name points here.
  */
 export function createTokenAdmission({ authenticator, publicHost, log, now = Date.now }: AdmissionOptions): Admission {
   const isPlatform = authenticator.kind === "platform";
-  /** Each stands for the token that opened it. */
+  /** Each session holds the token that opened it. */
   const sessions = createSessions<string>({ idleMs, lifeMs, now });
   const failures = createFailureLimit({ now });
 
@@ -61,7 +61,7 @@ export function createTokenAdmission({ authenticator, publicHost, log, now = Dat
       const platformPrincipal = isPlatform ? "platform" : undefined;
       const principal = await authenticator.authenticate({ header, platformPrincipal });
       if (principal === undefined) throw unknownVisitor();
-      // A principal that names somebody may be an email address, so the log gets a digest.
+      // A principal may be an email address, so the log gets a digest of it.
       return { operator: principal === authenticator.kind ? principal : hash("sha256", principal).slice(0, 16) };
     } catch (thrown) {
       if (thrown instanceof Refusal) throw thrown;
@@ -69,11 +69,11 @@ export function createTokenAdmission({ authenticator, publicHost, log, now = Dat
       if (reason === "permission_denied") throw new Refusal(403, "It is known who you are, and you may not.");
       if (reason === "unauthenticated") throw unknownVisitor();
       log.warn("operator_not_verified", { cause_kind: errorKind(thrown) });
-      throw new Refusal(503, "Whether the token is good cannot be told now. Try again in a minute.");
+      throw new Refusal(503, "The token cannot be verified now. Try again in a minute.");
     }
   }
 
-  /** A session ends when its token lets nobody in any more. */
+  /** Ends a session when its token is no longer valid. */
   async function admitSession(request: IncomingMessage): Promise<Visitor> {
     for (const { grant, ended } of sessions.find(request, { isActivity: isActivity(request) })) {
       const answer = await verify(request, `Bearer ${grant}`).catch(toRefusal);
@@ -110,7 +110,7 @@ function unknownVisitor(): Refusal {
   return new Refusal(401, "Sign in, or send Authorization: Bearer with a token.");
 }
 
-/** Anything else stays thrown, so that no failure lets anybody in. */
+/** Rethrows an unexpected error, so that no failure admits anybody. */
 function toRefusal(thrown: unknown): Refusal {
   if (thrown instanceof Refusal) return thrown;
   throw thrown;

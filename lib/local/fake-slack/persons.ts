@@ -20,7 +20,7 @@ import {
 export type PostedByFakePerson = {
   message: FakeSlackMessage;
   requestId: string;
-  /** Resolves when Slack is done with the event: acknowledged, or given up. */
+  /** Resolves when the event is acknowledged, or Slack has given up. */
   delivered: Promise<Delivery>;
 };
 

@@ -48,7 +48,7 @@ export async function startSlackServer({
     });
   }
 
-  /** `act` runs unless a fault, or the rate limit, is the answer. */
+  /** Runs `act`, unless a fault or the rate limit answers instead. */
   async function withFault(name: string, exchange: FakeRequest, act: (fault: Fault | undefined) => Promise<void>) {
     const fault = takeFault(name) ?? rateLimit(name, exchange.request.headers.authorization);
     if (fault === undefined || !(await applyFault(fault, exchange))) await act(fault);

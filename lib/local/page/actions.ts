@@ -56,14 +56,14 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
     return { channel, thread_ts: threadTs };
   }
 
-  const noPlace = "There is no such channel or thread.";
+  const noThread = "There is no such channel or thread.";
   const noButton = "The message has no such button any more.";
   const noText = "A text of 1 to 40,000 characters is needed.";
   return {
-    "POST /local/messages": action({ schema: messageSchema, invalid: noText, impossible: noPlace, run: post }),
+    "POST /local/messages": action({ schema: messageSchema, invalid: noText, impossible: noThread, run: post }),
     "POST /local/clicks": action({ schema: clickSchema, invalid: noButton, impossible: noButton, run: click }),
     "POST /local/conversations": action({
-      ...{ schema: conversationSchema, invalid: noPlace, impossible: noPlace, run: converse },
+      ...{ schema: conversationSchema, invalid: noThread, impossible: noThread, run: converse },
     }),
   };
 }
@@ -75,7 +75,7 @@ type Action<Schema extends z.ZodType> = {
   run: (body: z.output<Schema>, eventsUrl: string) => object;
 };
 
-/** `impossible` is said where the fake Slack throws: it has no such channel, thread or button. */
+/** `impossible` is the message if the fake Slack throws, because it has no such channel, thread or button. */
 function action<Schema extends z.ZodType>({ schema, invalid, impossible, run }: Action<Schema>): Handler {
   return async ({ request, json }) => {
     const body = schema.safeParse(await json());

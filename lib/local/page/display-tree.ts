@@ -1,6 +1,6 @@
 /**
- * Reads Markdown and Slack's mrkdwn into a tree of few kinds of nodes, which the browser draws as elements. Text stays text all the way,
- * so that nothing that somebody wrote becomes markup.
+ * Parses Markdown and Slack's mrkdwn into a tree with few kinds of nodes, which the browser draws as elements. Text is never
+ * inserted as HTML, so that nobody can inject markup.
  */
 import { parseUrl } from "../../../lambdas/shared/untrusted-input.ts";
 import { parseMarkdown } from "../../../lambdas/verification/slack/markdown/markdown.ts";
@@ -117,7 +117,7 @@ function listTree({ isOrdered, start, items }: List): DisplayNode {
   return createNode(isOrdered ? "ol" : "ul", children, isOrdered && start !== 1 ? { start } : {});
 }
 
-/** A list item's paragraph stands right behind the bullet. */
+/** The paragraph of a list item follows the bullet on the same line. */
 function itemTree(blocks: readonly MarkdownBlock[]): DisplayNode[] {
   return blocks.flatMap((block) =>
     block.type === "paragraph" && !block.isApart ? inlineTree(block.children) : [blockTree(block)],

@@ -1,4 +1,4 @@
-/** Decides who may use a page. Called for each request, before the rest of it is read. */
+/** Decides who may use a page. Called for each request before its body is read. */
 import type { IncomingMessage } from "node:http";
 
 /** Sent as one line of plain text. The message is for a person. */
@@ -29,12 +29,12 @@ export type Admission = {
 /** The addresses that a person opens. A page asks for all others by itself. */
 const documentPaths: readonly string[] = ["/", "/operate", "/operate/", "/operate/sign-in"];
 
-/** Tells whether a document is asked for. A link of another site may lead there. */
+/** True if the request is for a document, to which a link on another site may lead. */
 export function isForDocument({ method, url }: IncomingMessage): boolean {
   return method === "GET" && documentPaths.includes(url?.split("?", 1)[0] ?? "");
 }
 
-/** Tells whether a person caused the request. A page that only keeps itself up to date must not keep its session alive. */
+/** True if a person caused the request. Automatic updates of a page must not keep its session alive. */
 export function isActivity(request: IncomingMessage): boolean {
   return request.method === "POST" || isForDocument(request) || request.headers["x-operator-active"] !== undefined;
 }

@@ -1,11 +1,11 @@
-/** Admission on loopback: for whoever opens the printed address, which holds a token. */
+/** Admission on loopback: admits a browser that opens the printed address, which holds a token. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { type Admission, isActivity, isForDocument, Refusal } from "./admission.ts";
 import { isFromOwnPage, loopbackHosts } from "./guard.ts";
 import { createSessions } from "./sessions.ts";
 
-/** A working day: the page is one's own. */
+/** A working day. Only the user of this machine has the page, so it needs no shorter limit. */
 const idleMs = 8 * 3600_000;
 const lifeMs = 24 * 3600_000;
 

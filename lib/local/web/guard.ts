@@ -1,4 +1,4 @@
-/** Tells requests of the page's own tab from those that another site makes the same browser send. */
+/** Refuses requests that another site makes the browser send. */
 import type { IncomingHttpHeaders } from "node:http";
 
 type GuardedRequest = {

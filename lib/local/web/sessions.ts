@@ -1,4 +1,4 @@
-/** Browser sessions: a random id in a cookie stands for a value that stays on the server. Nothing outlives the process. */
+/** Browser sessions: a random id in a cookie refers to a value on the server. Sessions end with the process. */
 import { createHash, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 

@@ -22,7 +22,7 @@ export type PageRequest = {
 /** Resolves to the JSON of a 200, or to undefined after it has answered by itself. May throw a `Refusal`. */
 export type Handler = (exchange: PageRequest) => unknown;
 
-/** By method and path, such as `GET /local/files/*`. A `*` stands for one segment. */
+/** Routes by method and path, such as `GET /local/files/*`. A `*` matches one segment. */
 export type Routes = Record<string, Handler>;
 
 export type Site = {
@@ -30,7 +30,7 @@ export type Site = {
   handle(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
 };
 
-/** Headers of every answer. The browser must keep nothing, guess no type, and tell no other site. */
+/** Headers of every answer. The browser must not cache, guess the content type, or send a referrer to other sites. */
 export const commonHeaders = {
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
@@ -52,8 +52,8 @@ type SiteOptions = {
 };
 
 /**
- * `home` is the page's document. `isOwn` tells which addresses are the site's. Anyone may use `openRoutes`; the other routes are for
- * whoever `admission` admits. Somebody who is unknown is led to `signInPath`, if there is one.
+ * `home` is the page's document. `isOwn` returns true for the site's addresses. Anyone may use `openRoutes`. The other routes need
+ * `admission`, and a person who is not signed in is redirected to `signInPath`, if there is one.
  */
 export function createSite({ home, signInPath, isOwn, admission, openRoutes, routes }: SiteOptions): Site {
   const [findOpen, find] = [createFinder(openRoutes), createFinder(routes)];

@@ -38,7 +38,7 @@ async function openSqliteAllowPlace(): Promise<AllowPlace> {
     ...place,
     allow: (...args) => commandHere(["allow", ...args, "--store", store, "--config", config], {}),
     sekisho: (...args) => commandHere(args, {}),
-    ofConfiguration: "from the next start on",
+    ofConfiguration: "as of the zone's last start",
   };
 }
 
@@ -50,7 +50,7 @@ async function openAwsAllowPlace(): Promise<AllowPlace> {
     ...place,
     allow: (...args) => commandHere(["allow", ...args, "--stage", "prod", "--config", config], env),
     sekisho: (...args) => commandHere(args, env),
-    ofConfiguration: "as it was when it was deployed",
+    ofConfiguration: "as of the last deploy",
   };
 }
 
@@ -100,7 +100,7 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
   it("does not add a rule twice, whatever its label, and gives a number never again", async () => {
     await place.allow("add", "--channel", "C1", "--label", "first");
     const again = await place.allow("add", "--channel", "C1", "--label", "second");
-    expect(again).toMatchObject(printing("Nothing to add"));
+    expect(again).toMatchObject(printing("Already there"));
     const [first, ...more] = await listed();
     expect([first, more]).toMatchObject([{ channel: "C1", label: "first" }, []]);
     const number = first?.number ?? 0;
@@ -115,7 +115,7 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     const users = Array.from({ length: 6 }, (_, index) => `U${index}`);
     const store = place.engine.taskStore({ parse: parseStoredRules });
     const add = (user: string) =>
-      changeRules({ store, decide: (kept) => withRule({ kept, rule: { user }, nowMs: Date.now() }) });
+      changeRules({ store, decide: (stored) => withRule({ stored, rule: { user }, nowMs: Date.now() }) });
     await Promise.all(users.map(add));
     const rules = (await listed()) as { number: number; source: string; user?: string }[];
     expect(rules.map(({ user }) => user).sort()).toEqual(users);
@@ -129,7 +129,7 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     expect(stdout).toMatch(/^\d+ +group S1 "Platform.team" +\(added \d{4}-.*\n- +channel C9 "bootstrap" +\(/);
     expect(stderr).toContain(place.ofConfiguration);
     const refused = await place.allow("remove", "--channel", "C9");
-    expect(refused).toMatchObject(refusing(1, "remove it there"));
+    expect(refused).toMatchObject(refusing(1, "Remove it there"));
     const same = await place.allow("add", "--channel", "C9");
     expect(same).toMatchObject(failing(0, "has the same rule"));
   });
@@ -142,7 +142,10 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
       stdout: expect.stringMatching(/may ask in C9 of T1, by a rule of .*channel C9 "bootstrap"/),
     });
     const byGroup = await why("--channel", "C1", "--user", "U1");
-    expect(byGroup).toMatchObject({ code: 1, stdout: expect.stringMatching(/group of:\n {2}rule \d+: .*"reviewers"/) });
+    expect(byGroup).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/user group in one of:\n {2}rule \d+: .*"reviewers"/),
+    });
     await place.allow("add", "--user", "U1");
     expect((await why("--channel", "C1", "--user", "U1")).stdout).toMatch(/by rule \d+: user U1/);
     const none = await place.allow("why", "--team", "T2", "--channel", "C1", "--user", "U2");
@@ -163,7 +166,7 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     const stored = await store.replace({ item: newer });
     for (const args of [["list"], ["add", "--user", "U2"], ["remove", "--user", "U1"]]) {
       const refused = await place.allow(...args);
-      expect(refused).toMatchObject(refusing(1, "another version"));
+      expect(refused).toMatchObject(refusing(1, "Another version"));
     }
     await store.replace({ item: { ...item, revision: stored?.revision ?? 0 } });
   });
@@ -188,8 +191,8 @@ describe("sekisho allow", () => {
     [["add", "--user", "U1", "--label", "x".repeat(81)], "--label is a text"],
     [["remove"], "Name one rule"],
     [["remove", "1", "--user", "U1"], "Name one rule"],
-    [["remove", "first"], '"first" is no number'],
-    [["why", "--user", "U1"], "--team, --channel and --user are needed"],
+    [["remove", "first"], '"first" is not the number'],
+    [["why", "--user", "U1"], "Give --team, --channel and --user"],
     [["why", "--team", "T1", "--channel", "C1", "--user", ""], "--user is a user's id"],
     [["list", "--stage", "dev", "--store", "x.db"], "not both"],
     [["list", "--stage", "nowhere"], "nowhere"],
@@ -209,10 +212,10 @@ describe("sekisho allow", () => {
   it("says whether somebody is at work who takes the rule up", async () => {
     const place = await openSqliteAllowPlace();
     const when = async () => (await place.allow("add", "--user", "U1")).stdout;
-    expect(await when()).toContain("else from its next start on");
+    expect(await when()).toContain("otherwise at its next start");
     await place.allow("remove", "--user", "U1");
     const lock = lockFolder({ folder: place.folder });
-    expect(await when()).toMatch(/It holds within 15 seconds, without a restart\.$/m);
+    expect(await when()).toMatch(/It takes effect within 15 seconds, without a restart\.$/m);
     lock.release();
     await place.close();
   });
@@ -222,7 +225,7 @@ describe("sekisho allow", () => {
     const refuse = (action: string, name: string, status: number) => place.aws?.refusals.set(action, { name, status });
     refuse("dynamodb:PutItem", "AccessDeniedException", 400);
     const refused = await place.allow("add", "--user", "U1");
-    expect(refused).toMatchObject(refusing(1, "may not do that"));
+    expect(refused).toMatchObject(refusing(1, "lack the permission"));
     refuse("dynamodb:GetItem", "InternalFailure", 500);
     expect((await place.allow("list")).code).toBe(3);
     await place.close();
@@ -233,8 +236,8 @@ describe("the set of rules", () => {
   it("says so when it is full, and names what would be shorter", () => {
     const rules = (count: number, label?: string) =>
       Array.from({ length: count }, (_, index) => ({ rule: { user: `U${index}`, label }, number: 1, addedAtMs: 0 }));
-    const add = (kept: ReturnType<typeof rules>) => () =>
-      withRule({ kept: { ...noStoredRules(), rules: kept }, rule: { user: "W1" }, nowMs: 0 });
+    const add = (added: ReturnType<typeof rules>) => () =>
+      withRule({ stored: { ...noStoredRules(), rules: added }, rule: { user: "W1" }, nowMs: 0 });
     expect(add(rules(maxRules - 1))).not.toThrow();
     expect(add(rules(maxRules))).toThrow("user group");
     // Long labels fill the record before there are so many.

@@ -49,7 +49,7 @@ describe("sekisho config push", () => {
   it("says what another address of the same name means for the tasks that the old one accepted", async () => {
     await push(twoAccounts);
     const moved = await push(withFar({ url: "https://farther.example/rpc" }));
-    expect(moved).toMatchObject(failing(0, "far gets another address"));
+    expect(moved).toMatchObject(failing(0, "the address of far changes"));
     const other = await push(withFar({ url: "https://farther.example/rpc", deadlineMs: 60_000 }));
     expect(other).toMatchObject({ code: 0, stderr: "" });
   });
@@ -61,7 +61,7 @@ describe("sekisho config push", () => {
     const same = await push(withFar({ ...agent, version: "0.3" }));
     expect(same).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining('version: "highest" -> "0.3"') });
     const moved = await push(withFar({ ...agent, card: "https://farther.example/card.json" }));
-    expect(moved).toMatchObject(failing(0, "far gets another address"));
+    expect(moved).toMatchObject(failing(0, "the address of far changes"));
   });
 
   it("--dry-run shows the same and writes nothing", async () => {
@@ -74,7 +74,7 @@ describe("sekisho config push", () => {
     const functionArn = "arn:aws:lambda:eu-west-1:222222222222:function:host";
     const json = withFar({ authorizer: { type: "sigv4", service: "lambda", region: "eu-west-1", functionArn } });
     const ended = await push(json);
-    expect(ended).toMatchObject(failing(1, "needs a deploy: far (a route leads there)."));
+    expect(ended).toMatchObject(failing(1, "need a deploy first: far (a route leads there)."));
     expect(stored()?.value).toBe("{}");
   });
 
@@ -85,7 +85,7 @@ describe("sekisho config push", () => {
       ...changed,
       destinations: { ...changed.destinations, further: { ...far, url: "https://new.example/" } },
     };
-    expect(await push(json)).toMatchObject(failing(0, "further is not deployed"));
+    expect(await push(json)).toMatchObject(failing(0, "further is left out"));
     const deployed = createStageConfig({ config: parseConfig({ json: twoAccounts }), stageName: "prod" });
     const live = withLiveSettings({ config: deployed, json: JSON.parse(stored()?.value ?? "") });
     expect(live.destinations.far?.deadlineMs).toBe(60_000);

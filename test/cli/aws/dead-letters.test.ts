@@ -62,7 +62,7 @@ describe("sekisho dead-letters list", () => {
     const body = anAsk({ requestId: requestIdOf(1) });
     await archive(body);
     aws.refusals.set("dynamodb:GetItem", { status: 400, name: "AccessDeniedException" });
-    expect(await deadLetters("list")).toMatchObject(failing(1, "may not do that"));
+    expect(await deadLetters("list")).toMatchObject(failing(1, "lack the permission"));
     expect(await bodiesIn(queues.archive)).toEqual([body]);
   });
 });

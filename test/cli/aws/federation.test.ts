@@ -52,12 +52,12 @@ describe("sekisho federation enable", () => {
     const first = await federation(["enable"]);
     expect(first).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/^Account 111111111111, .*stage prod\.\nIt now/),
+      stderr: expect.stringMatching(/^Account 111111111111, .*stage prod\.\nThe account now/),
     });
     expect(first.stdout).toContain(aws.federation.issuer);
     expect(iamCalls()).toEqual(["EnableOutboundWebIdentityFederation"]);
     const again = await federation(["enable"]);
-    expect(again).toMatchObject(failing(0, "nothing changed"));
+    expect(again).toMatchObject(failing(0, "Nothing changed"));
     expect(again.stdout).toBe(first.stdout);
   });
 
@@ -67,7 +67,7 @@ describe("sekisho federation enable", () => {
     expect(iamCalls()).toEqual([]);
     aws.account = verificationAccount;
     aws.refusals.set("iam:EnableOutboundWebIdentityFederation", { status: 403, name: "AccessDenied" });
-    expect(await federation(["enable"])).toMatchObject(failing(1, "may not do that"));
+    expect(await federation(["enable"])).toMatchObject(failing(1, "lack the permission"));
     expect(await federation(["enable", "--stage", "nowhere"])).toMatchObject({ code: 2 });
   });
 });
@@ -168,5 +168,11 @@ describe("sekisho federation show", () => {
     const run = at({ ...(federated.destinations.run.authorizer as object), tokenAudience });
     const { stdout } = await federation(["show"], { ...federated, destinations: { ...federated.destinations, run } });
     expect(stdout).toContain(`--allowed-audiences='it'\\''s $HOME'`);
+  });
+
+  it("has nothing to run where no destination needs it", async () => {
+    aws.federation.state = "on";
+    const ended = await federation(["show"], twoAccounts);
+    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("No destination") });
   });
 });

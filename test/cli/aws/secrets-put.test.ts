@@ -70,7 +70,7 @@ describe("sekisho secrets put", () => {
       aws.secrets.all.set(`sekisho/prod/${name}`, { value: "old" });
     }
     const left = await put([], {});
-    expect(left).toMatchObject(printing("left as it is"));
+    expect(left).toMatchObject(printing("was not changed"));
     const { FAR_TOKEN } = values;
     expect((await put(["--overwrite", "--only", "FAR_TOKEN"], { FAR_TOKEN: ` ${FAR_TOKEN}\n` })).code).toBe(0);
     expect([...aws.secrets.all.values()].map(({ value }) => value).sort()).toEqual(["old", "old", FAR_TOKEN]);
@@ -99,7 +99,7 @@ describe("sekisho secrets put", () => {
     const { SLACK_BOT_TOKEN, ...others } = values;
     const given = { ...others, SLACK_CLIENT_SECRET: "fedcba9876543210fedcba9876543210" };
     const ended = await put(["--config", path], given);
-    expect(ended).toMatchObject(printing("is left out"));
+    expect(ended).toMatchObject(printing("was left out"));
     expect(aws.secrets.all.get("sekisho/prod/SLACK_CLIENT_SECRET")?.value).toBe(given.SLACK_CLIENT_SECRET);
     expect(aws.secrets.all.has("sekisho/prod/SLACK_BOT_TOKEN")).toBe(false);
     expect((await put(["--config", path], { ...given, SLACK_BOT_TOKEN })).code).toBe(0);
@@ -108,7 +108,7 @@ describe("sekisho secrets put", () => {
     const refused = await put(["--config", path, "--overwrite"], { ...wrong, SLACK_BOT_TOKEN });
     expect(refused).toMatchObject(failing(2, "32 hexadecimal digits"));
     const renewed = await put(["--config", path, "--overwrite"], given);
-    expect(renewed).toMatchObject({ code: 0, stdout: expect.stringMatching(/BOT_TOKEN .*left as it is/) });
+    expect(renewed).toMatchObject({ code: 0, stdout: expect.stringMatching(/BOT_TOKEN .*was not changed/) });
   });
 
   it("puts the token for an A2A agent as for any other endpoint", async () => {
@@ -194,7 +194,7 @@ describe("sekisho secrets put", () => {
 
   it("says in one line what to do when AWS refuses, and nothing of what AWS says", async () => {
     for (const [name, status, text] of [
-      ["AccessDeniedException", 400, "may not do that"],
+      ["AccessDeniedException", 400, "lack the permission"],
       ["ExpiredTokenException", 400, "Log in again"],
       ["ThrottlingException", 400, "Try again in a minute"],
     ] as const) {
@@ -207,6 +207,8 @@ describe("sekisho secrets put", () => {
 
   it("exits with 3 where AWS cannot be reached, and with 1 without credentials", async () => {
     expect((await put([], { ...values, AWS_ENDPOINT_URL: "http://127.0.0.1:9" })).code).toBe(3);
+    const wrong = await put([], { ...values, AWS_ENDPOINT_URL: "localhost" });
+    expect(wrong).toMatchObject(failing(1, "AWS_ENDPOINT_URL is not a URL"));
     const none = { AWS_ENDPOINT_URL: aws.env.AWS_ENDPOINT_URL ?? "", AWS_EC2_METADATA_DISABLED: "true", HOME: folder };
     const ended = await run(["secrets", "put", "--config", config], none);
     expect(ended).toMatchObject(failing(1, "AWS_PROFILE"));
@@ -216,10 +218,10 @@ describe("sekisho secrets put", () => {
     expect(await put(["--stage", "test"])).toMatchObject(failing(2, "the configuration has: prod"));
     expect(await put(["--only", "NOTHING"])).toMatchObject(failing(2, "FAR_TOKEN"));
     const none = writeConfig({ folder, name: "none.json", json: {} });
-    const toAdd = expect.stringContaining('Add, with your own ids:\n    "stages": { "dev"');
+    const toAdd = expect.stringContaining('Add one with your own account and region:\n    "stages": { "dev"');
     expect(await put(["--config", none])).toMatchObject({ code: 2, stderr: toAdd });
     const asForCdk = await put(["-c", "stage=prod"], values, run);
-    expect(asForCdk).toMatchObject(failing(2, "Here it is --stage prod"));
+    expect(asForCdk).toMatchObject(failing(2, "Use --stage prod"));
   });
 });
 

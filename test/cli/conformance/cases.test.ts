@@ -42,7 +42,7 @@ describe("an endpoint that keeps the contract", () => {
   it("does not fail for a task that ends early", async () => {
     const asked = { handle: endpoint(({ kept }) => kept()), theme: "execute/timeout", slow: "slow 300ms" };
     const reports = await conform({ ...asked, now: () => performance.now() });
-    expect(reports).toMatchObject([{ outcome: "skipped", came: '"slow 300ms" takes too little time to tell' }]);
+    expect(reports).toMatchObject([{ outcome: "skipped", came: 'the task "slow 300ms" is too short for this case' }]);
   });
 
   it("must deduplicate only where it is declared to", async () => {

@@ -41,7 +41,7 @@ describe("sekisho conformance of our own host", () => {
   it("passes what a host that answers at once can be asked, and exits with 0", async () => {
     const url = await serveHost({ syncBudgetMs: 5000 });
     const { code, stdout, stderr } = await conformance([url, ...auth, "--slow-text", "slow 10ms"]);
-    expect({ code, stdout }).toMatchObject(printing("keeps what is required"));
+    expect({ code, stdout }).toMatchObject(printing("passes every required case"));
     expect(stdout).not.toMatch(/^(FAILED|not kept)/m);
     expect(stdout).toMatch(
       /^skipped +required +accepted\/result\n.*\n +because +the peer answers "slow 10ms" at once/m,
@@ -81,7 +81,7 @@ describe("sekisho conformance of an endpoint that breaks the contract", () => {
     const { code, stdout } = await conformance([url, ...auth]);
     expect(code).toBe(1);
     expect(stdout).toMatch(/^FAILED +required +envelope\/no-object$\n.*-32600.*\n +came +HTTP 500, no JSON-RPC body$/m);
-    expect(stdout).toContain(`${url} does not keep: envelope/no-object.`);
+    expect(stdout).toContain(`${url} fails required cases: envelope/no-object.`);
   });
 
   it("says so of one whose answers never are JSON-RPC", async () => {
@@ -101,7 +101,7 @@ describe("sekisho conformance --junit", () => {
     });
     expect(await conformance([url, ...auth, "--junit", junit])).toMatchObject({
       code: 1,
-      stdout: expect.stringContaining("keeps what is required"),
+      stdout: expect.stringContaining("passes every required case"),
       stderr: expect.stringContaining("EISDIR"),
     });
   });
@@ -142,28 +142,28 @@ describe("sekisho conformance where there is nothing to test", () => {
   it("exits with 3 where there are no credentials to be had", async () => {
     const url = await serve(minimalEndpoint({ token }));
     const ended = await commandHere(["conformance", url, ...auth], { AGENTS_TOKEN: "no token" });
-    expect(ended).toMatchObject(failing(3, "no credential that could be sent"));
+    expect(ended).toMatchObject(failing(3, "credential cannot be sent"));
   });
 });
 
 describe("sekisho conformance with wrong words", () => {
   const url = "https://agents.sekisho.invalid/";
   it.each([
-    [[], "Either a URL or --destination NAME"],
-    [[url, "--destination", "local"], "Either a URL or --destination NAME"],
+    [[], "either a URL or --destination NAME"],
+    [[url, "--destination", "local"], "either a URL or --destination NAME"],
     [[url, url], "Only one URL can be given"],
     [["--destination", "nowhere"], 'no destination "nowhere". Known: local'],
-    [["--destination", "local", "--auth", "none"], "--auth and --dialect are for a URL"],
+    [["--destination", "local", "--auth", "none"], "--auth and --dialect need a URL"],
     [["http://agents.sekisho.invalid/"], "The URL must be an https URL"],
-    [["http://u:p@127.0.0.1/"], "The URL must be an https URL (http only on loopback) without credentials in it"],
-    [["nonsense"], '"nonsense" is no URL'],
-    [[url], '--auth: "none" is refused for anything but loopback'],
+    [["http://u:p@127.0.0.1/"], "The URL must be an https URL without credentials in it"],
+    [["nonsense"], '"nonsense" is not a URL'],
+    [[url], '--auth: must not be "none"'],
     [[url, "--auth", "none:really"], "--auth: none is written none."],
     [[url, "--auth", "kerberos"], '"kerberos" is none of none, bearer, sigv4, web-identity'],
     [[url, "--auth", "constructor"], '"constructor" is none of none'],
     [[url, "--auth", "bearer:NOT_SET"], "NOT_SET is not set"],
     [[url, "--auth", "bearer"], "--auth: bearer is written bearer:ENV_NAME."],
-    [[url, "--auth", "bearer:the-token-itself"], "--auth: the name of an environment variable"],
+    [[url, "--auth", "bearer:the-token-itself"], "--auth: must be the name of an environment variable"],
     [[url, "--auth", "sigv4:lambda"], "--auth: sigv4 is written sigv4:SERVICE:REGION."],
     [[url, "--auth", "sigv4::eu-central-1"], "--auth: sigv4 is written sigv4:SERVICE:REGION."],
     [[url, "--auth", "web-identity"], "--auth: web-identity is written web-identity:AUDIENCE."],
@@ -249,9 +249,7 @@ describe("sekisho conformance without a token of AWS", () => {
     expect(await conformanceOfAws(env)).toMatchObject({
       code: 3,
       stdout: "",
-      stderr: expect.stringMatching(
-        /No credentials for it could be had\. The region of AWS STS is unknown.*AWS_REGION/,
-      ),
+      stderr: expect.stringMatching(/Its credentials could not be obtained\. The AWS region is not known.*AWS_REGION/),
     });
   });
 

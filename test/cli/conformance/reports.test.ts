@@ -86,10 +86,10 @@ describe("the report for a person", () => {
       "",
       "required: 1 passed, 1 failed, 1 skipped",
       "optional: 0 passed, 1 not kept, 0 skipped",
-      "https://agents.example.com/ does not keep: envelope/batch.",
+      "https://agents.example.com/ fails required cases: envelope/batch.",
     ]);
     const rest = reports.filter(({ name }) => name !== "envelope/batch");
-    expect(formatTextReport({ endpoint, reports: rest })).toContain(`${endpoint} keeps what is required of it.`);
+    expect(formatTextReport({ endpoint, reports: rest })).toContain(`${endpoint} passes every required case.`);
   });
 });
 

@@ -85,7 +85,7 @@ describe.each(places)("sekisho data at $name", ({ open }) => {
     await keepRule();
     const first = await data("delete", ...who(), "--yes");
     expect(first.stdout).toContain("Deleted");
-    expect(first.stdout).toContain("Rules that name the person stay (--rules): #7.");
+    expect(first.stdout).toContain("Rules that name the person are left: #7.");
     expect(await everything()).toContain(other());
     const again = await data("delete", ...who(), "--yes", "--rules");
     expect(again.code).toBe(0);
@@ -114,7 +114,7 @@ describe("sekisho data", () => {
     const { code, stdout } = await data("delete", ...who(), "--dry-run");
     expect(code).toBe(0);
     expect(stdout).toContain("Nothing was deleted.");
-    expect(stdout).toContain("What remains:");
+    expect(stdout).toContain("Data that remains:");
     expect(shown.stdout + stdout).not.toContain(secretText);
     expect(await everything()).toBe(before);
   });
@@ -124,8 +124,8 @@ describe("sekisho data", () => {
     const before = await everything();
     const { code, stderr } = await data("delete", ...who(), "--yes");
     expect(code).toBe(1);
-    expect(stderr).toContain(`Tasks are under way, or ended within the last minutes: ${idOf(1)}`);
-    expect(stderr).toContain("sekisho tasks cancel ID");
+    expect(stderr).toContain(`These tasks are running, or ended within the last minutes: ${idOf(1)}`);
+    expect(stderr).toContain("with --cancel");
     expect(await everything()).toBe(before);
   });
 
@@ -137,8 +137,8 @@ describe("sekisho data", () => {
     const { code, stdout, stderr } = await data("delete", ...who(), "--yes");
     expect(code).toBe(1);
     expect(stdout).toMatch(/others' tasks +1, of which under way or just ended: 1$/m);
-    expect(stdout).toContain("Deleted, but for what is under way.");
-    expect(stderr).toContain(`under way, or just ended: ${idOf(2)}`);
+    expect(stdout).toContain("Deleted, except answers in running tasks of others.");
+    expect(stderr).toContain(`left in running tasks of other people: ${idOf(2)}`);
     expect((await data("show", ...who(), "--json")).stdout).toContain('"tasks":0');
   });
 
@@ -158,8 +158,8 @@ describe("sekisho data", () => {
     const { code, stdout, stderr } = await data("delete", "--team", "T9", "--user", me(), "--yes");
     expect(code).toBe(0);
     expect(stdout).not.toContain("Deleted");
-    expect(stdout).toContain(`Nothing was found of T9/${me()}.`);
-    expect(stderr).toContain("Tasks of that user are kept under another workspace: --team T1.");
+    expect(stdout).toContain(`No data of T9/${me()} was found.`);
+    expect(stderr).toContain("There are tasks of this user under another workspace: --team T1.");
     expect((await data("show", "--team", "T9", "--user", me())).stderr).toContain("--team T1.");
   });
 
@@ -167,7 +167,7 @@ describe("sekisho data", () => {
     await keep(1);
     const { code, stderr } = await data("delete", ...who());
     expect(code).toBe(2);
-    expect(stderr).toContain("--yes deletes without asking");
+    expect(stderr).toContain("Give --yes to delete");
     expect(await everything()).toContain(me());
   });
 
@@ -270,7 +270,7 @@ const id = "00000001-0000-5000-8000-000000000000";
 
     const { code, stdout, stderr } = await place.command("data", "delete", ...whoInStage, "--yes");
     expect(code).toBe(1);
-    expect(stdout).toContain("Deleted, but for the Execution zone's records.");
+    expect(stdout).toContain("Deleted, except the Execution zone's records.");
     const [, file = ""] = /--request-ids (\S+) --stage prod --config \S+ --yes/.exec(stderr) ?? [];
     expect(readFileSync(file, "utf8")).toBe(`${id}\n`);
     const letters = await deadLetters.receive({ max: 10, visibilityTimeoutMs: 1000, waitMs: 1000 });
@@ -287,7 +287,7 @@ const id = "00000001-0000-5000-8000-000000000000";
     aws.account = executionAccount;
     const deleted = await place.command("data", "delete", "--request-ids", file, "--yes");
     aws.account = verificationAccount;
-    expect(deleted).toMatchObject(printing("deleted: 1 of 1."));
+    expect(deleted).toMatchObject(printing("Deleted 1 of 1 records"));
     expect(await records().get({ id: "e1" })).toBeUndefined();
   });
 

@@ -114,7 +114,7 @@ describe("erasing the records of one person", () => {
     const moved = await store.get({ id: idOf(1) });
     if (moved !== undefined) await store.replace({ item: { ...moved, state: "delivering" } });
     await expect(eraseRecords({ store, person, found, nowMs, signal })).rejects.toThrow(
-      `${idOf(1)} is under way again. Run the command once more.`,
+      `${idOf(1)} runs again. Run the command again when it has ended.`,
     );
     expect(await store.get({ id: idOf(1) })).toMatchObject({ principal: "T1/U1" });
   });
@@ -154,7 +154,7 @@ describe("erasing the Execution zone's records", () => {
 
   it("stops at one that an agent is at work on", async () => {
     const { eraseAll, left } = await withRecord({ lease: { owner: "o", untilMs: Date.now() } });
-    await expect(eraseAll()).rejects.toThrow("still at work");
+    await expect(eraseAll()).rejects.toThrow("still works on");
     expect(await left()).toBeDefined();
   });
 });

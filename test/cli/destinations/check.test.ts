@@ -99,7 +99,7 @@ describe("sekisho destinations check", () => {
     const ended = await check({ here: { transport: "in-process" } }, ["--json"]);
     expect(ended.code).toBe(0);
     const [row] = rowsOf(ended.stdout);
-    expect(row).toMatchObject({ name: "here", health: "healthy", words: `Sekisho zone contract ${contractVersion}` });
+    expect(row).toMatchObject({ name: "here", health: "healthy", summary: `Sekisho zone contract ${contractVersion}` });
     expect(row.methods).toContain("execute_task");
   });
 
@@ -108,22 +108,22 @@ describe("sekisho destinations check", () => {
     const ended = await check(Object.fromEntries(names.map((name) => [name, at(`${peer.url}/${name}`)])), ["--json"]);
     expect(ended.code).toBe(1);
     const told = Object.fromEntries(
-      rowsOf(ended.stdout).map(({ name, health, words }) => [name, `${health}: ${words}`]),
+      rowsOf(ended.stdout).map(({ name, health, summary }) => [name, `${health}: ${summary}`]),
     );
     expect(told).toEqual({
-      "knows-no-discover": expect.stringMatching(/^healthy: .*does not know rpc.discover \(error -32601\)/),
+      "knows-no-discover": expect.stringMatching(/^healthy: .*does not support rpc.discover \(error -32601\)/),
       "answers-anything": expect.stringMatching(/^healthy: .*not an OpenRPC document/),
-      refuses: expect.stringMatching(/^unhealthy: It does not know the caller. Is the token .*\(HTTP 401\)/),
-      forbids: expect.stringMatching(/^unhealthy: .*does not let the caller in.*\(HTTP 403\)/),
-      "forbids-in-json-rpc": expect.stringMatching(/^unhealthy: .*does not let the caller in/),
-      "is-not-there": expect.stringMatching(/^unhealthy: There is nothing to call at this path \(HTTP 404\)/),
-      "is-a-page": expect.stringMatching(/^unhealthy: .*a page, a redirect/),
-      redirects: expect.stringMatching(/^unhealthy: .*a page, a redirect/),
-      "is-some-json": expect.stringMatching(/^unhealthy: Its answer is not JSON-RPC \(HTTP 200\)/),
+      refuses: expect.stringMatching(/^unhealthy: .*authenticate the caller.* the token .*\(HTTP 401\)/),
+      forbids: expect.stringMatching(/^unhealthy: .*denied access to the caller.*\(HTTP 403\)/),
+      "forbids-in-json-rpc": expect.stringMatching(/^unhealthy: .*denied access to the caller/),
+      "is-not-there": expect.stringMatching(/^unhealthy: Nothing accepts calls at this path \(HTTP 404\)/),
+      "is-a-page": expect.stringMatching(/^unhealthy: .*a web page, a redirect/),
+      redirects: expect.stringMatching(/^unhealthy: .*a web page, a redirect/),
+      "is-some-json": expect.stringMatching(/^unhealthy: Its response is not JSON-RPC \(HTTP 200\)/),
       "mixes-up-ids": expect.stringMatching(/^unhealthy: .*wrong id/),
-      "is-down": expect.stringMatching(/^unhealthy: .*not available now/),
-      fails: expect.stringMatching(/^unhealthy: It failed.*\(HTTP 500\)/),
-      resets: expect.stringMatching(/^unreachable: The connection ended before an answer came/),
+      "is-down": expect.stringMatching(/^unhealthy: .*temporarily unavailable/),
+      fails: expect.stringMatching(/^unhealthy: .*failed.*\(HTTP 500\)/),
+      resets: expect.stringMatching(/^unreachable: It closed the connection/),
     });
     expect(ended.stdout + ended.stderr).not.toContain(token);
   });
@@ -131,7 +131,7 @@ describe("sekisho destinations check", () => {
   it("says of one that is silent how long it was waited for", async () => {
     const ended = await check({ one: at(`${peer.url}/is-silent`) }, ["--json"], {}, 400);
     expect(ended.code).toBe(3);
-    expect(rowsOf(ended.stdout)).toMatchObject([{ health: "unreachable", words: "It did not answer within 0.4 s." }]);
+    expect(rowsOf(ended.stdout)).toMatchObject([{ health: "unreachable", summary: "It did not answer within 0.4 s." }]);
   });
 
   it("exits with 3 where none answers, and says what the network or TLS said", async () => {
@@ -150,11 +150,11 @@ describe("sekisho destinations check", () => {
     );
     await tls.close();
     expect(ended.code).toBe(3);
-    expect(rowsOf(ended.stdout).map(({ words }) => words)).toEqual([
-      `Nobody listens at 127.0.0.1:${port}: is it started, and is the port right?`,
+    expect(rowsOf(ended.stdout).map(({ summary }) => summary)).toEqual([
+      `Nothing is listening at 127.0.0.1:${port}. Check that it is running, and check the port.`,
       expect.stringMatching(/^The certificate of 127.0.0.1:\d+ is not trusted/),
-      expect.stringMatching(/^TLS with 127.0.0.1:\d+ fails/),
-      expect.stringMatching(/^Nobody listens.*npx sekisho execution/),
+      expect.stringMatching(/^The TLS handshake with 127.0.0.1:\d+ failed/),
+      expect.stringMatching(/^Nothing is listening.*npx sekisho execution/),
     ]);
   });
 
@@ -197,14 +197,14 @@ describe("sekisho destinations check with credentials of AWS", () => {
     expect(await refused("OutboundWebIdentityFederationDisabledException", 403)).toContain(
       "npx sekisho federation enable",
     );
-    expect(await refused("AccessDenied", 403)).toContain("denies these credentials");
-    expect(await refused("ValidationError", 400)).toContain("issuer of its credential refuses (ValidationError)");
+    expect(await refused("AccessDenied", 403)).toContain("AWS STS denied access");
+    expect(await refused("ValidationError", 400)).toContain("issuer refused the request (ValidationError)");
     const without = {
       AWS_EC2_METADATA_DISABLED: "true",
       HOME: folder,
       AWS_ENDPOINT_URL: aws.env.AWS_ENDPOINT_URL ?? "",
     };
-    expect((await check({ vouched: vouched() }, [], without)).stdout).toContain("no AWS credentials here");
+    expect((await check({ vouched: vouched() }, [], without)).stdout).toContain("No AWS credentials were found");
     expect(received).toHaveLength(0);
   });
 
@@ -226,7 +226,7 @@ describe("sekisho destinations check with credentials of AWS", () => {
       commandHere(["destinations", "check", ...names, "--stage", "prod", "--json", "--config", config], aws.env);
     const without = await run();
     expect(without.code).toBe(1);
-    expect(rowsOf(without.stdout)[1].words).toMatch(/^Its secret sekisho\/prod\/FAR_TOKEN cannot be read/);
+    expect(rowsOf(without.stdout)[1].summary).toMatch(/^Its secret sekisho\/prod\/FAR_TOKEN cannot be read/);
     aws.secrets.all.set("sekisho/prod/FAR_TOKEN", { value: token });
     // The operator may not read it.
     aws.refusals.set("secretsmanager:GetSecretValue", { status: 400, name: "AccessDeniedException" });
@@ -238,7 +238,7 @@ describe("sekisho destinations check with credentials of AWS", () => {
     const one = await run("added");
     expect(one.code).toBe(1);
     expect(rowsOf(one.stdout)).toEqual([
-      expect.objectContaining({ words: expect.stringMatching(/^It is not deployed/) }),
+      expect.objectContaining({ summary: expect.stringMatching(/^It is not deployed/) }),
     ]);
     expect(await run("nobody")).toMatchObject(failing(2, "Known: local, far, added"));
     const deployed = JSON.parse(aws.stacks.get("Sekisho-prod-Verification")?.DeployedDestinations ?? "{}");
@@ -334,8 +334,8 @@ async function checkAgents(destinations: Record<string, unknown>, env: Record<st
   return { code: ended.code, told: Object.fromEntries(rows.map((row) => toNameAndText(JSON.parse(row)))) };
 }
 
-function toNameAndText({ name, health, words }: Record<string, string>): [string | undefined, string] {
-  return [name, `${health}: ${words}`];
+function toNameAndText({ name, health, summary }: Record<string, string>): [string | undefined, string] {
+  return [name, `${health}: ${summary}`];
 }
 
 describe("sekisho destinations check of an A2A agent", () => {
@@ -373,12 +373,12 @@ describe("sekisho destinations check of an A2A agent", () => {
     expect(code).toBe(1);
     expect(told).toEqual({
       "knows-every-task": expect.stringMatching(/^healthy: An agent/),
-      "is-too-old": expect.stringMatching(/^unhealthy: Its card names no JSON-RPC interface of a version/),
-      "is-a-page": expect.stringMatching(/^unhealthy: At the card's address is no agent card/),
+      "is-too-old": expect.stringMatching(/^unhealthy: Its agent card lists no JSON-RPC interface in a version/),
+      "is-a-page": expect.stringMatching(/^unhealthy: The card's address returns no agent card/),
       "is-elsewhere": expect.stringMatching(/^unhealthy: .*interface is at another origin.* set url/),
-      "hides-its-card": expect.stringMatching(/^unhealthy: It does not know the caller. Is the token/),
-      "refuses-calls": expect.stringMatching(/^unhealthy: .*does not let the caller in.*\(HTTP 403\)/),
-      "knows-no-tasks": expect.stringMatching(/^unhealthy: .*does not say whether it could be used \(error -32601\)/),
+      "hides-its-card": expect.stringMatching(/^unhealthy: It could not authenticate the caller/),
+      "refuses-calls": expect.stringMatching(/^unhealthy: .*denied access to the caller.*\(HTTP 403\)/),
+      "knows-no-tasks": expect.stringMatching(/^unhealthy: .*error -32601, /),
     });
   });
 });

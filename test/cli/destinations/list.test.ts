@@ -65,7 +65,7 @@ describe("sekisho destinations list", () => {
     const { stdout } = await list(json, ["--channel", "C1"]);
     expect(stdout).toContain('if "deploy: ...": far, then runtime (route 1)\n  runtime (route 2)');
     const told = await list(json, ["--channel", "C1", "--team", "T1", "--text", "Deploy: the new one", "--json"]);
-    expect(JSON.parse(told.stdout).possible).toEqual([{ place: 1, destination: ["far", "runtime"], certain: true }]);
+    expect(JSON.parse(told.stdout).possible).toEqual([{ position: 1, destination: ["far", "runtime"], certain: true }]);
     const nowhere = await list({ ...json, routes: json.routes.slice(0, 2) }, ["--channel", "C2"]);
     expect(nowhere.stdout).toContain("nowhere: no route fits");
   });
@@ -82,8 +82,8 @@ describe("sekisho destinations list", () => {
       idempotent: true,
       deadlineMs: 14_400_000,
       routes: [
-        { place: 1, choice: 2 },
-        { place: 2, choice: 1 },
+        { position: 1, choice: 2 },
+        { position: 2, choice: 1 },
       ],
       needsDeploy: false,
     });
@@ -124,7 +124,7 @@ describe("sekisho destinations list --stage", () => {
     const { destinations, outdated } = JSON.parse(stdout);
     expect(destinations[1]).toMatchObject({ name: "far", address: twoAccounts.destinations.far.url });
     expect(outdated).toEqual(["far"]);
-    expect(stderr).toMatch(/settings of far were pushed for another peer or credential/);
+    expect(stderr).toMatch(/settings of far are ignored, because another peer or credential/);
   });
 
   it("shows where the stage's own Execution zone is, as the stack tells", async () => {
@@ -175,15 +175,15 @@ const routes = [
 describe("the routes that a message could take", () => {
   it("are those that nothing known rules out, up to the first that is certain", () => {
     expect(listPossibleRoutes({ routes, known: { channel: "C1" } })).toEqual([
-      { place: 1, destination: ["a", "b"], certain: false },
-      { place: 2, destination: ["c"], certain: false },
-      { place: 3, destination: ["b"], certain: true },
+      { position: 1, destination: ["a", "b"], certain: false },
+      { position: 2, destination: ["c"], certain: false },
+      { position: 3, destination: ["b"], certain: true },
     ]);
     expect(listPossibleRoutes({ routes, known: { channel: "C2", team: "T2" } })).toEqual([
-      { place: 4, destination: ["d"], certain: true },
+      { position: 4, destination: ["d"], certain: true },
     ]);
     expect(listPossibleRoutes({ routes: routes.slice(0, 2), known: { channel: "C2" } })).toEqual([
-      { place: 2, destination: ["c"], certain: false },
+      { position: 2, destination: ["c"], certain: false },
     ]);
   });
 

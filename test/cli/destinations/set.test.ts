@@ -51,7 +51,7 @@ const content = () => readFileSync(file, "utf8");
 describe("sekisho destinations set", () => {
   it("changes the one route, shows from where to where, and says what becomes of tasks", async () => {
     const ended = await set("near,far", "--channel", "C1");
-    expect(ended).toMatchObject(failing(0, "Tasks under way stay where they are"));
+    expect(ended).toMatchObject(failing(0, "Running tasks stay where they are"));
     expect(ended.stdout).toContain("route 1, channel C1: far -> near, then far");
     expect(content()).toBe(text.replace('"C1", "destination": "far"', '"C1", "destination": ["near", "far"]'));
     expect(await set("near,far", "--channel", "C1")).toMatchObject({ code: 0, stderr: "" });
@@ -68,9 +68,9 @@ describe("sekisho destinations set", () => {
     expect(await set("far", "--dry-run")).toMatchObject(printing("near -> far"));
     for (const [args, message] of [
       [["nowhere"], 'no destination "nowhere". Known: near, far.'],
-      [["far,"], "with commas between"],
-      [["far", "near"], "with commas between"],
-      [["far,far"], '"far" is there more than once'],
+      [["far,"], "separated by commas"],
+      [["far", "near"], "separated by commas"],
+      [["far,far"], '"far" appears more than once'],
       [["far", "--channel", "general"], "routes[1].channel"],
       [["far", "--word", "two words"], "routes[1].word"],
       [["far", "--channel", ""], "routes[1].channel"],
@@ -147,7 +147,10 @@ describe("sekisho destinations set --stage", () => {
     const before = JSON.stringify(withFurther());
     writeFileSync(file, before);
     const ended = await setInStage("far,further");
-    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("needs a deploy: further (a route leads") });
+    expect(ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("need a deploy first: further (a route leads"),
+    });
     expect(stored()).toEqual({});
     expect(content()).toBe(before);
   });
@@ -155,7 +158,7 @@ describe("sekisho destinations set --stage", () => {
   it("moves a route although another destination of the file, which no route uses, waits for its deploy", async () => {
     writeFileSync(file, JSON.stringify(withFurther()));
     const ended = await setInStage("far");
-    expect(ended).toMatchObject(failing(0, "further is not deployed"));
+    expect(ended).toMatchObject(failing(0, "further is left out"));
     expect(stored().routes.at(-1)).toEqual({ destination: ["far"] });
     expect(Object.keys(stored().destinations)).toEqual(["local", "far"]);
     expect(JSON.parse(content()).routes.at(-1)).toEqual({ destination: "far" });
@@ -164,7 +167,7 @@ describe("sekisho destinations set --stage", () => {
   it("leaves the file as it is where AWS refuses, and the stage as it is where the file cannot be replaced", async () => {
     const before = content();
     aws.refusals.set("ssm:PutParameter", { status: 400, name: "AccessDeniedException" });
-    expect(await setInStage("far")).toMatchObject(failing(1, "may not do that"));
+    expect(await setInStage("far")).toMatchObject(failing(1, "lack the permission"));
     expect(content()).toBe(before);
     aws.refusals.clear();
     const storedBefore = stored();

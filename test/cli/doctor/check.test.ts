@@ -97,7 +97,7 @@ describe("failedAs", () => {
     ["There is no a.b.ts in /x. Run npx sekisho doctor.", "There is no a.b.ts in /x.", "Run npx sekisho doctor."],
     ["It is broken; npx sekisho mends it.", "It is broken.", "npx sekisho mends it."],
     ["Is it up? npx sekisho start starts it.", "Is it up?", "npx sekisho start starts it."],
-    ["Nobody listens there: is it started?", "Nobody listens there: is it started?", "Look."],
+    ["It is down: is it started?", "It is down: is it started?", "Look."],
   ])("splits %j into the problem and the remedy", (words, what, remedy) => {
     expect(failedAs(words, "Look.")).toEqual({ status: "failed", what, remedy });
   });

@@ -83,10 +83,10 @@ describe("sekisho doctor where Slack and a destination are configured", () => {
     expect(found).toMatchObject({ code: 0, ok: true, stderr: "" });
     expect(told(found, "bot token")).toBe("ok: @sekisho in Fake Slack (TSTANDIN).");
     expect(told(found, "signing secret")).toContain(
-      "accepts what is signed with SLACK_SIGNING_SECRET, unless it is old",
+      "accepts a request that is signed with SLACK_SIGNING_SECRET, unless it is old",
     );
     expect(told(found, "far")).toMatch(/^ok: A peer 7 \(\d+ ms\)$/);
-    expect(told(found, "clock")).toMatch(/^ok: \d s from Slack/);
+    expect(told(found, "clock")).toMatch(/^ok: At most \d s from Slack/);
     expect(machine.printed()).not.toContain("as-good-as-a-token");
   });
 
@@ -94,7 +94,7 @@ describe("sekisho doctor where Slack and a destination are configured", () => {
     configured({ destinations: { far: far() }, routes: [{ destination: "far" }] });
     const ended = await machine.run([], { ...withSlack, PEER_TOKEN: "another" });
     expect(ended.code).toBe(1);
-    expect(ended.stdout).toMatch(/ ✗ far +It does not know the caller\.\n +→ Is the token or secret/);
+    expect(ended.stdout).toMatch(/ ✗ far +It could not authenticate the caller\.\n +→ Check that the token or secret/);
     expect(ended.stdout).toContain(" – app token");
   });
 });
@@ -111,7 +111,7 @@ describe("sekisho doctor explains what is wrong with the configuration", () => {
 
   it("an environment that cannot be used", async () => {
     expect(told(await machine.doctor({ SEKISHO_PORT: "many" }), "configuration")).toContain(
-      "SEKISHO_PORT: a port number",
+      "SEKISHO_PORT: must be a port number",
     );
   });
 
@@ -317,7 +317,7 @@ describe("the clock", () => {
   const far = (skewMs: number) => from("destination far", skewMs);
 
   it.each([
-    [[slack(60_000)], [], /^ok: 60 s from Slack/],
+    [[slack(60_000)], [], /^ok: At most 60 s from Slack/],
     [[slack(-60_001)], [], /^warning: It is 60 s behind Slack.* → Set this machine's clock/],
     [[slack(300_000)], [], /^failed: It is 300 s ahead of Slack.* → Set this machine's clock/],
     [[slack(1000)], [far(400_000)], /^failed: .* destination far.* → Set the clock of destination far/],

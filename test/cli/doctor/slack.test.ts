@@ -58,15 +58,17 @@ describe("the doctor at an entry", () => {
   it("passes an entry that accepts signed requests and refuses unsigned and old ones", async () => {
     expect(await looked(zone.url)).toEqual([
       "ok: The entry refuses an unsigned request.",
-      "ok: The entry accepts what is signed with SLACK_SIGNING_SECRET, unless it is old.",
+      "ok: The entry accepts a request that is signed with SLACK_SIGNING_SECRET, unless it is old.",
     ]);
   });
 
   it("explains an entry with another secret, and a wrong clock", async () => {
     const [, another] = await looked(zone.url, { known: "0".repeat(32) });
-    expect(another).toMatch(/^failed: The entry does not accept what is signed .* → Give it the secret\..*clock\.$/);
+    expect(another).toMatch(
+      /^failed: The entry does not accept a request that is signed .* → Give it the secret\..*clock\.$/,
+    );
     const [, early] = await looked(zone.url, { now: () => Date.now() - 400_000 });
-    expect(early).toMatch(/^failed: The entry does not accept what is signed/);
+    expect(early).toMatch(/^failed: The entry does not accept a request that is signed/);
   });
 
   it("explains an entry that accepts a request signed ten minutes ago", async () => {
@@ -78,7 +80,7 @@ describe("the doctor at an entry", () => {
     };
     const [, careless] = await looked(inFront.url);
     expect(careless).toMatch(
-      /^failed: The entry accepts what was signed ten minutes ago \(HTTP 200\)\. → Look at its log/,
+      /^failed: The entry accepts a request that was signed ten minutes ago \(HTTP 200\)\. → Look at its log/,
     );
   });
 
@@ -87,7 +89,7 @@ describe("the doctor at an entry", () => {
       "takes everything",
       () => new Response("yes"),
       /accepts an unsigned request.* → Take it off/,
-      /does not know Slack's events/,
+      /does not understand Slack's events/,
     ],
     [
       "has no secret",
@@ -126,7 +128,7 @@ describe("sekisho doctor where a zone runs", () => {
     const found = await machine.doctor({ ...env(), SLACK_BOT_TOKEN });
     expect(told(found, `port ${zone.port}`)).toBe("ok: The Verification zone runs here.");
     expect(told(found, "entry")).toBe("ok: The zone that runs here refuses an unsigned request.");
-    expect(told(found, "signing secret")).toMatch(/^ok: The zone that runs here accepts what is signed/);
+    expect(told(found, "signing secret")).toMatch(/^ok: The zone that runs here accepts a request that is signed/);
   });
 
   it("explains a zone that was started with other secrets, such as the fake Slack's", async () => {
@@ -142,7 +144,7 @@ describe("sekisho doctor where a zone runs", () => {
     machine.write(local);
     const executionPort = String(await freePort());
     const running = await machine.doctor({ ...env(), SEKISHO_EXECUTION_PORT: executionPort });
-    expect(told(running, "local")).toMatch(/^failed: .*Nobody listens.* → .*npx sekisho execution or npm start/);
+    expect(told(running, "local")).toMatch(/^failed: .*Nothing is listening.* → .*npx sekisho execution or npm start/);
     const stopped = await machine.doctor({ SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: executionPort });
     expect(told(stopped, "local")).toMatch(/^skipped/);
   });

@@ -83,7 +83,7 @@ describe("sekisho doctor --stage", () => {
     );
     expect(found).toMatchObject({ code: 0, ok: true, stderr: "" });
     expect(told(found, "credentials")).toContain(`${verificationAccount}:user/operator`);
-    expect(told(found, "signing secret")).toMatch(/^ok: The deployed entry accepts what is signed/);
+    expect(told(found, "signing secret")).toMatch(/^ok: The deployed entry accepts a request that is signed/);
     expect(told(found, "bot token")).toMatch(/^ok: @sekisho/);
     expect(told(found, "worker")).toMatch(/^ok: .*could read its table/);
     expect(told(found, "local")).toMatch(/^ok: A peer/);
@@ -124,7 +124,7 @@ describe("sekisho doctor --stage", () => {
     const other = { ...file.destinations.far, idempotent: true };
     machine.write({ ...file, destinations: { ...file.destinations, new: other } });
     const found = await doctor();
-    expect(told(found, "stack")).toMatch(/^warning: .*: new\. → npx cdk deploy --all -c stage=prod/);
+    expect(told(found, "stack")).toMatch(/^warning: .*: new\. → Run npx cdk deploy --all -c stage=prod/);
     expect(told(found, "new")).toBe("skipped: It is not deployed.");
     aws.stacks.clear();
     expect(told(await doctor(), "stack")).toMatch(/^failed: There is no stack .* → Run npx cdk deploy/);
@@ -151,7 +151,9 @@ describe("sekisho doctor --stage", () => {
     for (const body of ["two", "three"]) await sqs.send({ queueUrl: queues.archive, body });
     const found = await doctor();
     expect(told(found, "queue")).toMatch(/^ok: 1 messages wait/);
-    expect(told(found, "dead letters")).toMatch(/^warning: 2 are kept.* → npx sekisho dead-letters list --stage prod/);
+    expect(told(found, "dead letters")).toMatch(
+      /^warning: 2 messages failed too often.* → npx sekisho dead-letters list --stage prod/,
+    );
     expect(found.code).toBe(0);
   });
 
@@ -161,7 +163,7 @@ describe("sekisho doctor --stage", () => {
     }
     const found = await doctor();
     for (const name of ["queue", "dead letters", "store", "secret FAR_TOKEN"]) {
-      expect(told(found, name)).toMatch(/^failed: Could not .* → Use a role that may/);
+      expect(told(found, name)).toMatch(/^failed: Could not .* → Set AWS_PROFILE to a role/);
     }
     expect(told(found, "stack")).toMatch(/^ok/);
   });

@@ -223,19 +223,15 @@ const { folder, run } = commandsInFolder();
 
 describe("sekisho smoke", () => {
   it.each([
-    ["without a channel", ["--stage", "prod", "--user", "U012AB3CD"], "--channel is needed"],
-    [
-      "with a name for a channel",
-      ["--stage", "prod", "--channel", "#general", "--user", "U1AB"],
-      "--channel is needed",
-    ],
-    ["without a person", ["--stage", "prod", "--channel", "C012AB3CD"], "--user is needed"],
-    ["without a stage", ["--channel", "C012AB3CD", "--user", "U012AB3CD"], "--stage is needed"],
+    ["without a channel", ["--stage", "prod", "--user", "U012AB3CD"], "Give --channel"],
+    ["with a name for a channel", ["--stage", "prod", "--channel", "#general", "--user", "U1AB"], "Give --channel"],
+    ["without a person", ["--stage", "prod", "--channel", "C012AB3CD"], "Give --user"],
+    ["without a stage", ["--channel", "C012AB3CD", "--user", "U012AB3CD"], "Give --stage"],
     ["of a stage that is not there", ["--stage", "dev", "--channel", "C012AB3CD", "--user", "U012AB3CD"], "dev"],
     [
       "of a stage with an agent of its own",
       ["--stage", "prod", "--channel", "C012AB3CD", "--user", "U012AB3CD"],
-      'only the agent "echo" can be told to wait',
+      'needs the agent "echo"',
     ],
   ])("exits with 2 %s", async (_title, args, text) => {
     const config = join(folder, "stage.json");

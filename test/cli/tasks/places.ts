@@ -2,10 +2,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openDynamoDb, openSqs } from "../../../lambdas/shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
 import { type Engine, openSqliteEngine } from "../../../lib/local/engine.ts";
-import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
+import { emulatedAws, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { openEmulators } from "../../doubles/aws/open-emulators.ts";
@@ -57,10 +58,10 @@ export async function openAwsPlace(): Promise<TestPlace> {
   return {
     folder,
     engine: {
-      taskStore: ({ parse }) => createDynamoTaskStore({ client: clients.dynamo, table, parse }),
+      taskStore: ({ parse }) => createDynamoTaskStore({ client: openDynamoDb(emulatedAws(dynamoUrl)), table, parse }),
       taskQueue: () => ({
-        queue: createSqsQueue({ client: clients.queues, queueUrl }),
-        deadLetters: createSqsQueue({ client: clients.queues, queueUrl: deadLettersUrl }),
+        queue: createSqsQueue({ client: openSqs(emulatedAws(sqsUrl)), queueUrl }),
+        deadLetters: createSqsQueue({ client: openSqs(emulatedAws(sqsUrl)), queueUrl: deadLettersUrl }),
       }),
       close: async () => {},
     },

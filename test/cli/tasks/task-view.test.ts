@@ -1,7 +1,7 @@
 /** What is shown of a task. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { type AgentQuestion, type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { formatTaskView, toListedTask, toTaskView } from "../../../lib/cli/tasks/task-view.ts";
 import { describeNextStep, describeOutcome, formatDuration } from "../../../lib/cli/tasks/text.ts";
 import { askedAtMs, sampleCall, sampleTask } from "../../verification/task/sample.ts";
@@ -56,6 +56,15 @@ describe("what is shown of a task", () => {
     expect(lines).toMatch(/question\.answer\.stillAskedTimes +3\n/);
   });
 
+  it("gives times also by how far they are away, and a delay as a duration", () => {
+    const call = sampleCall({ deadlineAtMs: nowMs + 7_200_000 });
+    const task = sampleTask({ call, wait: { workStartedAtMs: nowMs, polls: 0, pollAfterMs: 1500 } });
+    const lines = formatTaskView({ task, nowMs }).join("\n");
+    expect(lines).toMatch(/ received +2025-10-09T08:53:20.000Z {2}1 min ago\n/);
+    expect(lines).toMatch(/ call\.deadline +2025-10-09T10:54:50.000Z {2}in 2 h\n/);
+    expect(lines).toMatch(/ wait\.pollAfter +1 s\n/);
+  });
+
   it("names every field of the record", () => {
     const named = Object.keys(toTaskView({ task: sampleTask(), nowMs }));
     expect(named).toEqual(expect.arrayContaining(Object.keys(taskSchema.shape)));
@@ -74,6 +83,10 @@ describe("what a task does next", () => {
   const question = { index: 0, prompt: "Shall I?", options: [], askedAtMs: nowMs, expiresAtMs: nowMs + 1, ts: "1.1" };
   const answer = { user: "U1", atMs: nowMs, option: 0, callId: "c" };
   const lease = (untilMs: number) => ({ lease: { owner: "w", untilMs } });
+  const answered = (arrival: NonNullable<NonNullable<AgentQuestion["answer"]>["arrival"]>): Partial<Task> => ({
+    state: "asking",
+    question: { ...question, answer: { ...answer, arrival } },
+  });
 
   it.each<[string, Partial<Task>, string]>([
     ["polls", {}, "poll"],
@@ -85,6 +98,8 @@ describe("what a task does next", () => {
     ["may have been sent", { state: "sent", call: sampleCall({ arrival: "in_doubt" }) }, "whether"],
     ["asks", { state: "asking", question }, "wait for a person"],
     ["was answered", { state: "asking", question: { ...question, answer } }, "send the person's answer"],
+    ["was perhaps told the answer", answered({ type: "in_doubt", sinceMs: nowMs }), "may have arrived"],
+    ["has the answer", answered({ type: "arrived" }), "wait for the agent"],
     ["is canceled while it asks", { state: "asking", question, cancelReason: "unanswered" }, "cancel it"],
     ["was answered, and the answer has been erased", { state: "done" }, "answered"],
     ["failed", { state: "done", outcome: { type: "failed", reason: "timeout", lost: true } }, "timeout, lost"],

@@ -92,7 +92,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     const both = await place.tasks("list", "--thread", `${channel}/1.1`, "--state", "sent", "--json");
     expect(rows(both.stdout)).toHaveLength(1);
     const none = await place.tasks("list", "--thread", "C0/0.0");
-    expect(none).toMatchObject(refusing(0, "There is none"));
+    expect(none).toMatchObject(refusing(0, "There are no such tasks"));
   });
 
   it("lists no more than it is told, across pages, and says that there are more", async () => {
@@ -192,7 +192,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
   it("does not retry what is not over, nor the word to cancel", async () => {
     const task = await stored({ id: idOf(1), state: "delivering" });
     const refused = await place.tasks("retry", task.id);
-    expect(refused).toMatchObject(refusing(1, "not over yet (delivering)"));
+    expect(refused).toMatchObject(refusing(1, "not ended yet (delivering)"));
     const wish = await stored({ id: idOf(2), state: "done", outcome: { type: "canceling", count: 1 } });
     const word = await place.tasks("retry", wish.id);
     expect(word).toMatchObject(refusing(1, "a request to cancel"));
@@ -260,7 +260,7 @@ describeWithDynamoDb("sekisho tasks of a stage", () => {
   ])("exits with 1 and says what to do where %s is refused (%j)", async (action, args) => {
     aws.refusals.set(action, { status: 400, name: "AccessDeniedException" });
     const refused = await place.tasks(...args);
-    expect(refused).toMatchObject(refusing(1, "may not do that"));
+    expect(refused).toMatchObject(refusing(1, "lack the permission"));
     aws.refusals.set(action, { status: 500, name: "InternalFailure" });
     expect((await place.tasks(...args)).code).toBe(3);
   });

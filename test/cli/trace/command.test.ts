@@ -1,10 +1,11 @@
 /** `sekisho trace` against what zones have stored and logged, on one machine and in a stage. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { deriveTaskId, parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { createExecutionRecords } from "../../../lib/cli/data/execution-records.ts";
 import { type Engine, openSqliteEngine } from "../../../lib/local/engine.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { executionAccount, twoAccounts, verificationAccount, writeConfig } from "../aws/a-stage.ts";
@@ -68,7 +69,7 @@ describe("sekisho trace on one machine", () => {
     const lines = knownLogs({ startMs });
     const files = [logFile("a.log", lines.slice(0, 2)), logFile("b.log", ["not a line\n", ...lines.slice(2)])];
     const { code, stdout, stderr } = await trace(requestId, "--logs", ...files, "--json");
-    expect([code, stderr]).toEqual([0, "1 line is no log line of Sekisho.\n"]);
+    expect([code, stderr]).toEqual([0, "Ignored 1 line that is not a log line of Sekisho.\n"]);
     const { steps, ...head } = JSON.parse(stdout);
     expect(head).toMatchObject({ requestId, taskId, traceId, state: "done" });
     expect(steps).toContainEqual(
@@ -114,8 +115,8 @@ describe("sekisho trace on one machine", () => {
   });
 
   it.each([
-    [["abc"], 2, "no id"],
-    [[], 2, "A request id is needed"],
+    [["abc"], 2, "is not an id"],
+    [[], 2, "Give a request id"],
     [["ffffffff", "more"], 2, "--logs"],
     [["ffffffff", "--logs", "-", "-"], 2, "once"],
     [["ffffffff", "--logs", "/nowhere/at/all.log"], 2, "/nowhere/at/all.log cannot be read (ENOENT)"],
@@ -124,6 +125,25 @@ describe("sekisho trace on one machine", () => {
   ])("refuses %j with exit code %i", async (args, code, text) => {
     expect(await trace(...args)).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(text) });
   });
+});
+
+it("leaves an empty file of the Execution zone empty: a command that reads makes no tables", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-trace-"));
+  const [file, empty] = [join(folder, "verification.db"), join(folder, "execution.db")];
+  const engine = openSqliteEngine({ file });
+  try {
+    const tasks = engine.taskStore({ parse: (json) => taskSchema.parse(json) });
+    await tasks.create({ item: knownTask({ startMs }) });
+    writeFileSync(empty, "");
+    expect(await commandHere(["trace", requestId, "--store", file], {})).toMatchObject({ code: 0, stderr: "" });
+    const count = createExecutionRecords({ at: { file }, signal: AbortSignal.timeout(5000) });
+    expect(await count({ ids: new Set([requestId]) })).toBe(0);
+    expect(statSync(empty).size).toBe(0);
+    expect(existsSync(`${empty}-wal`)).toBe(false);
+  } finally {
+    await engine.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 const describeWhere = whyNoDynamoDb === undefined ? describe : describe.skip;

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { AgentQuestion } from "../../../lambdas/verification/task/task.ts";
+import { describeEventName } from "../../../lib/cli/trace/event-text.ts";
 import { createPicture } from "../../../lib/cli/trace/picture.ts";
 import type { PictureStep } from "../../../lib/cli/trace/picture-step.ts";
 import { hideTexts } from "../../../lib/cli/trace/recorder-steps.ts";
@@ -76,6 +77,11 @@ describe("the picture of a task", () => {
     const picture = createPicture({ requestId, lines: [...lines, bare, traced, foreign, unrelated], nowMs });
     expect(titles(picture)).toEqual(expect.arrayContaining(["outcome not stored", "store failed"]));
     expect(picture?.steps).toHaveLength(lines.length + 2);
+  });
+
+  it("shows an event of another version by its name", () => {
+    expect(describeEventName("of_tomorrow")).toBe("of tomorrow");
+    expect(describeEventName("constructor")).toBe("constructor");
   });
 
   it("has one line once, however many files it is in", () => {

@@ -84,11 +84,11 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
   });
 
   it.each([
-    [["--from", "2026-02-31"], '--from is a day such as 2026-11-30, not "2026-02-31"'],
+    [["--from", "2026-02-31"], '--from must be a day such as 2026-11-30, not "2026-02-31"'],
     [["--from", "2026-11-02", "--to", "2026-11-01"], "--from 2026-11-02 is after --to 2026-11-01"],
     [["--csv", "--json"], "--csv or --json, not both"],
     [["--out", "x"], "--out needs --csv or --json"],
-    [["--user", "@me"], "--user is an id of Slack"],
+    [["--user", "@me"], "--user must be a Slack id"],
   ])("refuses %j and says why", async (args, why) => {
     const { code, stdout, stderr } = await usage(...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

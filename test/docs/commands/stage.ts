@@ -49,11 +49,11 @@ export const stage: RunEntry<StageWorld>[] = [
   says('npx sekisho allow add --team T012AB3CD --group S012AB3CD --label "platform team" --stage prod', "S012AB3CD"),
   says("npx sekisho destinations check --stage dev", "healthy"),
   says("npx sekisho destinations list --stage dev", "python"),
-  says("npx sekisho tasks list --stage dev", "none in stage dev"),
+  says("npx sekisho tasks list --stage dev", "no such tasks in stage dev"),
   says("npx sekisho destinations set python --channel C012AB3CD --stage dev", "python"),
   says("npx sekisho federation enable --stage dev", "https://"),
   says("npx sekisho federation show --stage dev", "https://"),
-  says("npx sekisho usage --stage dev", "no task has ended in stage dev"),
+  says("npx sekisho usage --stage dev", "no finished tasks in stage dev"),
   says("npx sekisho usage --from 2026-11-01 --to 2026-11-30 --csv --out usage.csv --stage dev", "usage.csv"),
   says("npx sekisho data show --team T012AB3CD --user U012AB3CD --stage dev", "T012AB3CD/U012AB3CD in stage dev"),
   says(

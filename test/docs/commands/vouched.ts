@@ -10,7 +10,7 @@ import { startHurriedHost } from "./hurried-host.ts";
 import type { Machine } from "./machine.ts";
 import { parseCommand, type ShellCommand } from "./shell-line.ts";
 
-const keepsTheContract = expect.stringContaining("keeps what is required of it.");
+const keepsTheContract = expect.stringContaining("passes every required case.");
 const python = "AGENT_TOKEN=change-me-to-a-long-one python3 examples/execute-elsewhere/python/agent.py";
 
 /** Starts it as the document says, on a free port. Resolves to its address. */

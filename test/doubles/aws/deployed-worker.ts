@@ -1,5 +1,5 @@
 /** The worker function of a deployed stage, as far as operators invoke it, with the secrets of its account. */
-import { AwsCallError } from "../../../lambdas/shared/aws/json-call.ts";
+import { AwsCallError } from "../../../lambdas/shared/aws/retry.ts";
 import { operatorAlias } from "../../../lambdas/shared/config/aws-environment.ts";
 import { withLiveSettings } from "../../../lambdas/shared/config/live-settings.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
@@ -42,7 +42,7 @@ export function deployWorker({
   const address = executionAddressSchema.parse(JSON.parse(executionAddress));
   const refuse = async () => Promise.reject(new AwsCallError({ name: "AccessDeniedException", status: 400 }));
 
-  const effective: OperatorDependencies["effective"] = async () => {
+  const readEffectiveConfig: OperatorDependencies["readEffectiveConfig"] = async () => {
     const joined = (settings: typeof deployed) => withExecutionAddress({ config: settings, address });
     if (!worker.canReach.liveSettings) return { config: joined(deployed), liveSettings: "unreadable" };
     try {
@@ -53,7 +53,7 @@ export function deployWorker({
     }
   };
   const answer = createOperatorHandler({
-    effective,
+    readEffectiveConfig,
     async readSecret(reference) {
       const id = "secretsManager" in reference ? reference.secretsManager : "";
       const value = aws.secrets.all.get(id)?.value;
@@ -62,8 +62,8 @@ export function deployWorker({
     },
     slackApiUrl: deployed.slack.apiUrl,
     aws: { region: "eu-central-1", credentials: async () => ({ accessKeyId: "AKIDWORKER", secretAccessKey: "none" }) },
-    askStore: async () => (worker.canReach.store ? undefined : refuse()),
-    askQueue: async () => (worker.canReach.queue ? undefined : refuse()),
+    probeStore: async () => (worker.canReach.store ? undefined : refuse()),
+    probeQueue: async () => (worker.canReach.queue ? undefined : refuse()),
     log: silentLog,
   });
   aws.functions.set(worker.arn, async (event) => {

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { AwsDependencies } from "../../../lambdas/shared/aws/credentials.ts";
 
 export type Emulator = { endpoint: string; close(): Promise<void> };
 
@@ -12,6 +13,12 @@ export const emulatorAccess = {
   region: "eu-central-1",
   credentials: { accessKeyId: "emulator", secretAccessKey: "emulator" },
 };
+
+/** An emulator, for clients of our own. */
+export function emulatedAws(endpoint: string): AwsDependencies {
+  const { region, credentials } = emulatorAccess;
+  return { region, credentials: async () => credentials, endpointOf: () => new URL(endpoint) };
+}
 
 /**
  * Why DynamoDB's emulator is missing, for suites that skip themselves then. Undefined if it is installed. Throws on a

@@ -23,13 +23,21 @@ export type TlsPeer = {
 export async function startTlsPeer({
   authority,
   required = true,
+  maxVersion = "TLSv1.3",
 }: {
   authority: Authority;
   required?: boolean;
+  maxVersion?: "TLSv1.2" | "TLSv1.3";
 }): Promise<TlsPeer> {
   const own = await authority.issue({ name: "peer" });
   const sockets = new Set<Socket>();
-  const server = createServer({ ...own, ca: authority.ca, requestCert: true, rejectUnauthorized: required });
+  const server = createServer({
+    ...own,
+    ca: authority.ca,
+    requestCert: true,
+    rejectUnauthorized: required,
+    maxVersion,
+  });
   const peer: TlsPeer = {
     url: "",
     port: 0,

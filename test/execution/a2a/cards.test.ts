@@ -13,7 +13,8 @@ import { decodeProtectedHeader, flattenedVerify } from "jose";
 import { type AgentCard, agentCardSchema } from "../../../contracts/a2a/card.ts";
 import { type Cards, createCard, createCardEndpoint, createCards } from "../../../lambdas/execution/a2a/cards.ts";
 import { cardPaths } from "../../../lambdas/execution/http/routes.ts";
-import { ConfigError, parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 

@@ -278,7 +278,7 @@ async function listing(told: readonly Told[], now = () => nowMs) {
   });
   const page = (params: Params): Promise<TaskPage> => {
     const caller = { principal: "p", trace: undefined, receivedAtMs: 0 };
-    const client = { signal: new AbortController().signal };
+    const client = { openSignal: () => new AbortController().signal };
     return list({ params: operations.ListTasks.parse(params), version: "1.0", caller, client });
   };
   return { records, page };

@@ -112,14 +112,13 @@ export function createPushZone({
   };
   const outbox = createPushOutbox({ ...clock, ...times, queue, timeoutMs: 200, log });
   const changeTask = outbox.after(createChangeTask({ store, changeSignal, now: clock.now }));
-  const common = { ...clock, ...times, changeTask, metrics: noMetrics, spans: noSpans, log };
+  const common = { ...clock, ...times, changeTask, changeSignal, metrics: noMetrics, spans: noSpans, log };
   const runs = createRuns({ ...common, agent, agentName: "agent" });
   const advanceIfDue = createAdvanceIfDue({ ...common, runs });
   const tasks = createTasks({
     ...common,
     store: outbox.before(store),
     runs,
-    changeSignal,
     advanceIfDue,
     maxTaskMs: 60_000,
     isStopped: () => false,

@@ -1,6 +1,6 @@
 /** What the image starts, asks and reads, also as an A2A agent: the bundled files alone in a folder, as a process. */
 import { generateKeyPairSync, randomUUID } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import type { AgentCard } from "../../../contracts/a2a/card.ts";
@@ -78,6 +78,14 @@ describe("the image", () => {
     expect([await check.exit, check.said()]).toEqual([[1, null], expect.stringContaining("does not answer")]);
   });
 
+  it("ends with one line where the configuration in its folder is broken", async () => {
+    const folder = containers.emptyFolder();
+    writeFileSync(join(folder, "config.json"), '{ "execution": ');
+    const { exit, said } = containers.run(startText, { folder });
+    expect(await exit).toEqual([1, null]);
+    expect(said()).toMatch(/^\S+config\.json is not JSON\. .*\n$/);
+  });
+
   it("lets its task end on SIGTERM, exits with 0, and knows the result when it is started again", async () => {
     const first = await containers.start();
     const id = randomUUID();
@@ -123,7 +131,7 @@ describe("a configuration file", () => {
       "whose secrets are not there",
       { authenticator: { type: "bearer", tokens: [{ env: "TOKEN_A" }, { secretsManager: "token-b" }] } },
       {},
-      /TOKEN_A is not set[\s\S]*token-b must be an environment variable/,
+      /TOKEN_A is not set[\s\S]*token-b from Secrets Manager/,
     ],
     [
       "whose token could be guessed",

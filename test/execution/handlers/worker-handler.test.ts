@@ -1,6 +1,6 @@
 /** The Execution worker's handler over batches of SQS. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, it, jest } from "@jest/globals";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import { handleExecutionBatches } from "../../../lambdas/execution/handlers/worker-handler.ts";
@@ -12,6 +12,8 @@ import { collectLog } from "../../doubles/collect-log.ts";
 import { configOf, createPushZone, memoryQueue, principal, startReceiver, statesOf } from "../a2a/push-zone.ts";
 import { createQueuedHost } from "../runs/queued-host.ts";
 import { answering, createGate, hello, memoryStore } from "../test-host.ts";
+
+afterEach(() => void jest.useRealTimers());
 
 const context = { getRemainingTimeInMillis: () => 900_000 };
 const taskOf = (taskId: string) => JSON.stringify({ taskId });
@@ -111,6 +113,26 @@ describe("a batch", () => {
       const task = await store.get({ id: JSON.parse(body).taskId });
       expect(task?.outcome).toEqual({ type: "failure", reason: "execution_failed", lost: true });
     }
+  });
+
+  it("is told to stop twenty seconds before its function ends, and no earlier", async () => {
+    jest.useFakeTimers();
+    const signals: AbortSignal[] = [];
+    const worker: ExecutionWorker = {
+      async run({ signal }) {
+        signals.push(signal);
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      },
+      look: async () => {},
+    };
+    const handled = handleExecutionBatches({ worker, log: silentLog })(createSqsEvent([taskOf("a")]), context);
+    const isStopped = () => signals.map(({ aborted }) => aborted);
+    jest.advanceTimersByTime(879_999);
+    expect(isStopped()).toEqual([false]);
+    jest.advanceTimersByTime(1);
+    expect(isStopped()).toEqual([true]);
+    jest.useRealTimers();
+    await handled;
   });
 
   it("leaves no timer behind that could stop the next one", async () => {

@@ -39,7 +39,7 @@ describe("paths", () => {
         query: () => undefined,
         header: () => undefined,
         readBody: async () => new Uint8Array(),
-        signal: new AbortController().signal,
+        openSignal: () => new AbortController().signal,
       });
       return JSON.parse(String(body));
     };

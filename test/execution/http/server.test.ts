@@ -231,7 +231,8 @@ function endless({ size = 10, heedsSignal = true } = {}) {
       seen.isReturned = true;
     }
   }
-  const answer: Answering = ({ signal }) => {
+  const answer: Answering = ({ openSignal }) => {
+    const signal = openSignal();
     seen.isAborted = () => signal.aborted;
     return { status: 200, headers: { "content-type": "text/plain" }, body: pieces(signal) };
   };

@@ -10,6 +10,7 @@ import { openSqliteEngine } from "../../../lib/local/engine.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { openSlackInstallation } from "../../../lib/local/slack-installation.ts";
 import { startVerificationZone } from "../../../lib/local/verification-zone.ts";
+import { noCredentials } from "../../doubles/aws/no-credentials.ts";
 import { createRandom } from "../../faults/real/plan.ts";
 import { bump, type CallCounts, countingEngine, countOperations } from "../counting-engine.ts";
 import { readSettings, serveParent, tell, type VerificationSettings } from "./parent.ts";
@@ -53,6 +54,7 @@ const destinations = createDestinations({
   localUrl: `${settings.executionUrl}/`,
   readSecret: async () => "",
   botTokenOf: async () => settings.botToken,
+  credentials: noCredentials,
   log,
   wrap: ({ transport }) => failingTransport({ transport, failing, random, counts }),
 });

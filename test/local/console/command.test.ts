@@ -29,7 +29,7 @@ describe("sekisho operate", () => {
   ])("with %j starts nothing where nothing says who may, and tells what to write", async (args) => {
     const { code, stdout, stderr } = await operate("--port", "0", ...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toMatch(/nothing says who may.*"operators": \{ "authenticator".*ssh -L/s);
+    expect(stderr).toMatch(/must say who may use it.*"operators": \{ "authenticator".*ssh -L/s);
   });
 
   it("names the token that is missing", async () => {
@@ -48,7 +48,7 @@ describe("sekisho operate", () => {
     const platform = join(tasks.folder, "platform.json");
     writeFileSync(platform, JSON.stringify({ operators: { authenticator: { type: "platform" } } }));
     const open = await operate("--hostname", "0.0.0.0", "--config", platform);
-    expect(open).toMatchObject(failing(2, "listens on 127.0.0.1 only"));
+    expect(open).toMatchObject(failing(2, "must listen on 127.0.0.1"));
     const nameless = await operate("--authenticate", "--config", platform);
     expect(nameless).toMatchObject(failing(2, "needs --public-host NAME"));
   });
@@ -66,8 +66,8 @@ describe("sekisho operate", () => {
   });
 
   it.each([
-    [["--port", "http"], 2, /is no port/],
-    [["--port", "70000"], 2, /is no port/],
+    [["--port", "http"], 2, /is not a port/],
+    [["--port", "70000"], 2, /is not a port/],
     [["--stage", "prod"], 2, /not both/],
     [["--public-host", "ops.example.com"], 2, /needs --authenticate/],
   ])("says what is wrong with %j", async (args, code, said) => {
@@ -95,6 +95,6 @@ describe("sekisho operate", () => {
     expect(await answer.json()).toEqual({ name: "this machine", signsIn: true });
     const { code, stdout } = await running.kill("SIGTERM");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/Operators' page, this machine: .*It asks for a token\..*Ctrl-C ends it\./s);
+    expect(stdout).toMatch(/Operators' page, this machine: .*The page asks for a token\..*Ctrl-C stops it\./s);
   });
 });

@@ -33,7 +33,7 @@ beforeEach(() => {
     },
     async check({ name }) {
       checked.push(name);
-      return { name, address: "there", health: name === "far" ? "unreachable" : "healthy", words: "Words." };
+      return { name, address: "there", health: name === "far" ? "unreachable" : "healthy", summary: "Words." };
     },
     own: { address: "http://127.0.0.1:8080/" },
     now: () => nowMs,
@@ -52,11 +52,11 @@ describe("the health of destinations", () => {
     expect(second).toMatchObject({
       destinations: [
         { name: "here", address: "http://127.0.0.1:8080/", checking: false, health: { health: "healthy" } },
-        { name: "far", needsDeploy: true, checkedAtMs: nowMs, health: { health: "unreachable", words: "Words." } },
+        { name: "far", needsDeploy: true, checkedAtMs: nowMs, health: { health: "unreachable", summary: "Words." } },
       ],
       routes: [
-        { place: 1, fits: '"far: ..."', leads: "far, then here" },
-        { place: 2, fits: "every message", leads: "here" },
+        { position: 1, fits: '"far: ..."', leads: "far, then here" },
+        { position: 2, fits: "every message", leads: "here" },
       ],
     });
   });

@@ -118,7 +118,7 @@ describe("the operators' page on loopback", () => {
 
   it.each([
     ["cancel", 2, 409, /cannot be canceled any more/],
-    ["retry", 1, 409, /is not over yet/],
+    ["retry", 1, 409, /has not ended yet/],
     ["retry", 3, 409, /slash command/],
     ["redrive", 1, 409, /no answer that is missing/],
     ["cancel", 9, 404, /There is no task/],
@@ -272,6 +272,6 @@ describeWithDynamoDb("the operators' page of a stage", () => {
   ])("says what to do where %s is refused", async (action, path) => {
     aws.refusals.set(action, { status: 400, name: "AccessDeniedException" });
     const { status, body } = await ask(`/operate/api/${path}`);
-    expect({ status, body }).toEqual({ status: 502, body: expect.stringContaining("may not do that") });
+    expect({ status, body }).toEqual({ status: 502, body: expect.stringContaining("lack the permission") });
   });
 });

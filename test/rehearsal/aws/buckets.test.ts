@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { AwsCallError } from "../../../lambdas/shared/aws/json-call.ts";
+import { AwsCallError } from "../../../lambdas/shared/aws/retry.ts";
 import { createS3FileStore } from "../../../lambdas/verification/files/s3-store.ts";
 import { createToy, near, startToyGateway, toyCaller, toyRole } from "../toy.ts";
 import { createBuckets } from "./stores.ts";

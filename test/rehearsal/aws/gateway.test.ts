@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { type AwsCallError, createJsonCall } from "../../../lambdas/shared/aws/json-call.ts";
+import { createJsonClient } from "../../../lambdas/shared/aws/json-call.ts";
+import type { AwsCallError } from "../../../lambdas/shared/aws/retry.ts";
 import { createToy, near, startToyGateway, toyCaller, toyRole } from "../toy.ts";
 import type { Backend } from "./gateway.ts";
 
@@ -39,17 +40,13 @@ async function start({ actions }: { actions: Record<string, string> }) {
   const gateway = await startToyGateway(toy, { backends: { sqs: backend }, caller });
   const { url } = gateway;
   const send = ({ credentials = caller.credentials, region = near.region } = {}) =>
-    createJsonCall({
+    createJsonClient({
       service: "sqs",
-      version: "1.0",
       region,
       credentials: async () => credentials,
       endpointOf: () => new URL(url),
-    })({
-      target: "AmazonSQS.SendMessage",
-      input: { QueueUrl: queue.ref, MessageBody: "{}" },
-      signal: AbortSignal.timeout(2000),
-    });
+      timeoutMs: 2000,
+    }).call("SendMessage", { QueueUrl: queue.ref, MessageBody: "{}" });
   return { send, problems, authority, caller, calls: gateway.calls };
 }
 

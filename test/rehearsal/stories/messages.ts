@@ -166,7 +166,6 @@ export async function exchangeFiles(
     });
     return { wanted: new TextDecoder().decode(fileBytes), read, answers };
   } finally {
-    tables.close();
   }
 }
 
@@ -213,10 +212,9 @@ export async function letIn(world: World): Promise<{ refusal: string }> {
     const store = tables.storeOf({ zone: "verification", parse: parseStoredRules });
     await changeRules({
       store,
-      decide: (kept) => withRule({ kept, rule: { channel: refusedChannel }, nowMs: Date.now() }),
+      decide: (stored) => withRule({ stored, rule: { channel: refusedChannel }, nowMs: Date.now() }),
     });
   } finally {
-    tables.close();
   }
   await startWorkersAnew(world);
   const asked = world.ask({ text: "am I in now?", channel: refusedChannel });

@@ -61,7 +61,7 @@ describe("the configuration file", () => {
 
   it("refuses a route to a destination that is not declared and says which ones are", () => {
     expect(problemsOf({ destinations: { a: { transport: "in-process" } }, routes: [{ destination: "b" }] })).toEqual([
-      'routes[0].destination: there is no destination "b"; known: a',
+      expect.stringMatching(/^routes\[0\]\.destination: there is no destination "b"; .*: a$/),
     ]);
   });
 
@@ -80,21 +80,33 @@ describe("the configuration file", () => {
   });
 
   it.each([
-    [{ execution: { agent: "agent.ts" } }, 'execution.agent: the ./ is missing: "./agent.ts"'],
-    [{ execution: { agent: "gpt" } }, 'execution.agent: "echo", or the path of your agent file such as ./agent.ts'],
-    [{ execution: { agent: 5 } }, 'execution.agent: "echo", the path of your agent file such as ./agent.ts, or'],
-    [{ execution: { agent: { type: "other" } } }, 'execution.agent.type: one of "openai-compatible", "bedrock"'],
+    [{ execution: { agent: "agent.ts" } }, 'execution.agent: must begin with ./, such as "./agent.ts"'],
+    [
+      { execution: { agent: "gpt" } },
+      'execution.agent: must be "echo", or the path of your agent file such as ./agent.ts',
+    ],
+    [
+      { execution: { agent: 5 } },
+      'execution.agent: must be "echo", the path of your agent file such as ./agent.ts, or',
+    ],
+    [
+      { execution: { agent: { type: "other" } } },
+      'execution.agent.type: must be one of "openai-compatible", "bedrock"',
+    ],
     [{ execution: { agent: { type: "bedrock" } } }, "execution.agent.modelId: "],
-    [{ slack: { command: "/sekisho" } }, 'slack.command: an object such as { "name": "/sekisho" }'],
-    [{ slack: { command: { name: "sekisho" } } }, "slack.command.name: a slash and a name"],
+    [{ slack: { command: "/sekisho" } }, 'slack.command: must be an object such as { "name": "/sekisho" }'],
+    [{ slack: { command: { name: "sekisho" } } }, "slack.command.name: must be a slash and a name"],
     [{ slack: { command: { name: "/a", reply: 1 } } }, 'slack.command: Unrecognized key: "reply"'],
-    [{ slack: { admins: ["U1"] } }, 'slack.admins[0]: { "user": "U…" } or { "group": "S…" }'],
-    [{ allowlist: [{ team: "E012AB3CD" }] }, "allowlist[0].team: a workspace's id (T…)"],
-    [{ slack: { botToken: { secretsManager: "not a name" } } }, "slack.botToken.secretsManager: a secret's name"],
-    [{ stages: { Prod: stage } }, "stages.Prod: up to 16 lower-case letters and digits"],
+    [{ slack: { admins: ["U1"] } }, 'slack.admins[0]: must be { "user": "U…" } or { "group": "S…" }'],
+    [{ allowlist: [{ team: "E012AB3CD" }] }, "allowlist[0].team: must be the id of a workspace (T…)"],
+    [
+      { slack: { botToken: { secretsManager: "not a name" } } },
+      "slack.botToken.secretsManager: must be the name or ARN",
+    ],
+    [{ stages: { Prod: stage } }, "stages.Prod: must be up to 16 lower-case letters and digits"],
     [
       { stages: { dev: { ...stage, execution: {} } } },
-      'stages.dev.execution.kind: one of "agentcore", "lambda", "external"',
+      'stages.dev.execution.kind: must be one of "agentcore", "lambda", "external"',
     ],
   ])("says of %j in one line what would be right", (json, line) => {
     expect(problemsOf(json)).toEqual([expect.stringContaining(line)]);
@@ -164,7 +176,7 @@ describe("the configuration file", () => {
 
   it("refuses a key that is there twice, by its path", () => {
     const directory = directoryWith('{ "routes": [], "limits": { "leaseMs": 1, "concurrency": 2, "leaseMs": 60000 } }');
-    expect(() => loadConfig({ directory })).toThrow(/limits\.leaseMs: is there more than once/);
+    expect(() => loadConfig({ directory })).toThrow(/limits\.leaseMs: appears more than once/);
   });
 
   it("says so when the named file is not there", () => {
@@ -247,7 +259,9 @@ describe("which log lines are written", () => {
   });
 
   it.each(["2", "-0.1", "some", "1,5"])("refuses the share %j by name", (SEKISHO_LOG_DEBUG_RATIO) => {
-    expect(() => readEnvironment({ SEKISHO_LOG_DEBUG_RATIO })).toThrow("SEKISHO_LOG_DEBUG_RATIO: a number from 0 to 1");
+    expect(() => readEnvironment({ SEKISHO_LOG_DEBUG_RATIO })).toThrow(
+      "SEKISHO_LOG_DEBUG_RATIO: must be a number from 0 to 1",
+    );
   });
 });
 

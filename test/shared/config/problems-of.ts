@@ -1,5 +1,6 @@
 /** What is wrong with a configuration; nothing where it is taken. */
-import { ConfigError, parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 
 export function problemsOf(json: unknown): string[] {
   try {

@@ -241,6 +241,23 @@ describe("the end", () => {
     expect(await leftBodies()).toEqual(["too late"]);
   });
 
+  it("leaves a handler that is told to stop the time to save how far it came", async () => {
+    await send(["saves"]);
+    const begun = Promise.withResolvers<void>();
+    let isSaved = false;
+    const handle = async (_: ReceivedMessage, signal: AbortSignal) => {
+      begun.resolve();
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      await setTimeout(20);
+      isSaved = true;
+    };
+    const running = run({ handle, graceMs: 1 });
+    await begun.promise;
+    stop.abort();
+    await running;
+    expect(isSaved).toBe(true);
+  });
+
   it("comes after the grace time where every place is taken by a handler that hangs, and tells it so", async () => {
     await send(["hangs", "waits"]);
     const handle = async ({ body }: ReceivedMessage, signal: AbortSignal) => {

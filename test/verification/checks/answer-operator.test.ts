@@ -30,19 +30,19 @@ async function answer({ count = 1, says }: { count?: number; says: (given: strin
     },
   });
   const answerOperator = createOperatorHandler({
-    effective: async () => ({ config, liveSettings: "read" }),
+    readEffectiveConfig: async () => ({ config, liveSettings: "read" }),
     readSecret: async (reference) =>
       "secretsManager" in reference && reference.secretsManager === "bot" ? botToken : peerToken,
     slackApiUrl: url,
     aws: { region: "eu-central-1", credentials: async () => ({ accessKeyId: "AKID", secretAccessKey: "none" }) },
-    askStore: async () => undefined,
-    askQueue: async () => undefined,
+    probeStore: async () => undefined,
+    probeQueue: async () => undefined,
     log: silentLog,
   });
   const request = { operator: "check_destinations" } as const;
   const signal = AbortSignal.timeout(60_000);
   const text = JSON.stringify(await answerOperator({ request, remainingMs: 60_000, signal }));
-  return { text, checked: JSON.parse(text).checked as { health: string; words: string; methods?: string[] }[] };
+  return { text, checked: JSON.parse(text).checked as { health: string; summary: string; methods?: string[] }[] };
 }
 
 describe("the answer to an operator", () => {

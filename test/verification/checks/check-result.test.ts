@@ -15,7 +15,7 @@ function checkResult({ dialect, error, status = 200 }: { dialect: Dialect; error
     id: "1",
     dialect,
     authorizer: "bearer",
-    question: discoveryRequest,
+    healthRequest: discoveryRequest,
   });
 }
 
@@ -24,8 +24,8 @@ describe("a peer that answers rpc.discover with a bare error", () => {
     ...dialectSchema.options.map((dialect): [Dialect, number] => [dialect, -32601]),
     ["a2a", -32004],
   ])("of dialect %s and number %d may not know the method, and is healthy", (dialect, code) => {
-    const words = `It answers JSON-RPC, and does not know rpc.discover (error ${code}).`;
-    expect(checkResult({ dialect, error: { code } })).toEqual({ health: "healthy", words });
+    const summary = `It speaks JSON-RPC, but does not support rpc.discover (error ${code}).`;
+    expect(checkResult({ dialect, error: { code } })).toEqual({ health: "healthy", summary });
   });
 
   it.each<[Dialect, number, number]>([
@@ -40,14 +40,14 @@ describe("a peer that answers rpc.discover with a bare error", () => {
     ["zone", -32602, 200],
     ["zone", -1, 404],
   ])("of dialect %s and number %d, HTTP %d, may be unable to do anything, and is not", (dialect, code, status) => {
-    const { health, words } = checkResult({ dialect, error: { code }, status });
+    const { health, summary } = checkResult({ dialect, error: { code }, status });
     expect(health).toBe("unhealthy");
-    expect(words).toContain(`does not say whether it could be used (error ${code})`);
+    expect(summary).toContain(`error ${code}, `);
   });
 
   it("is told by the HTTP status where that leaves one reason", () => {
     const error = { code: -32000 };
-    expect(checkResult({ dialect: "zone-strict", error, status: 401 }).words).toMatch(/^It does not know the caller/);
+    expect(checkResult({ dialect: "zone-strict", error, status: 401 }).summary).toMatch(/authenticate/);
   });
 });
 
@@ -75,87 +75,87 @@ const failed = (code: string) => Object.assign(new Error(secret), { code });
 
 describe("why nothing came back from a destination", () => {
   it.each([
-    ["ENOTFOUND", "There is no host far.example:8443"],
-    ["EAI_AGAIN", "DNS does not answer for far.example:8443"],
-    ["ECONNREFUSED", "Nobody listens at far.example:8443"],
+    ["ENOTFOUND", "DNS has no entry for far.example:8443"],
+    ["EAI_AGAIN", "DNS lookup for far.example:8443 failed (EAI_AGAIN)"],
+    ["ECONNREFUSED", "Nothing is listening at far.example:8443"],
     ["EHOSTUNREACH", "far.example:8443 cannot be reached (EHOSTUNREACH)"],
-    ["ERR_TLS_CERT_ALTNAME_INVALID", "is for another name"],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", "is for another host name"],
     ["CERT_HAS_EXPIRED", "is not trusted (CERT_HAS_EXPIRED)"],
     ["DEPTH_ZERO_SELF_SIGNED_CERT", "is not trusted"],
-    ["EPROTO", "TLS with far.example:8443 fails (EPROTO)"],
-    ["ECONNRESET", "ended before an answer came (ECONNRESET)"],
+    ["EPROTO", "TLS handshake with far.example:8443 failed (EPROTO)"],
+    ["ECONNRESET", "(ECONNRESET)"],
   ])("is told by the code %s alone, and the peer counts as unreachable", (code, words) => {
     const checkResult = told("unavailable", failed(code));
-    expect(checkResult).toEqual({ health: "unreachable", words: expect.stringContaining(words) });
-    expect(checkResult.words).not.toContain(secret);
+    expect(checkResult).toEqual({ health: "unreachable", summary: expect.stringContaining(words) });
+    expect(checkResult.summary).not.toContain(secret);
   });
 
   it("is found where the cause has causes of its own, as a list of attempts has", () => {
     const cause = new Error("outer", { cause: failed("ECONNREFUSED") });
-    expect(told("unavailable", cause).words).toContain("Nobody listens");
+    expect(told("unavailable", cause).summary).toContain("Nothing is listening");
   });
 
   it("is the time, unless the way to a credential took it", () => {
-    expect(told("ambiguous", new Error("aborted"), { timedOutMs: 1500 }).words).toBe("It did not answer within 1.5 s.");
+    expect(told("ambiguous", new Error("aborted"), { timedOutMs: 1500 }).summary).toBe(
+      "It did not answer within 1.5 s.",
+    );
     const issuer = told("unavailable", new CredentialError("TimeoutError"), { timedOutMs: 1500 });
-    expect(issuer).toEqual({ health: "unhealthy", words: expect.stringContaining("cannot be reached") });
+    expect(issuer).toEqual({ health: "unhealthy", summary: expect.stringContaining("cannot be reached") });
   });
 
   it("is no certificate's issuer where the certificate and its key cannot be used", () => {
     const cause = new CredentialError("ERR_OSSL_X509_KEY_VALUES_MISMATCH");
     const checkResult = told("unauthenticated", cause, { authorizer: "mtls" });
-    expect(checkResult).toEqual({ health: "unhealthy", words: expect.stringContaining("do they belong together") });
-    expect(checkResult.words).toContain("ERR_OSSL_X509_KEY_VALUES_MISMATCH");
-    expect(checkResult.words).not.toContain("issues");
+    expect(checkResult).toEqual({ health: "unhealthy", summary: expect.stringContaining("certificate and key") });
+    expect(checkResult.summary).toContain("ERR_OSSL_X509_KEY_VALUES_MISMATCH");
+    expect(checkResult.summary).not.toContain("issues");
   });
 
   it.each([
-    ["invalid_response", "At the card's address is no agent card"],
-    ["version_not_supported", "names no JSON-RPC interface of a version"],
+    ["invalid_response", "card's address returns no agent card"],
+    ["version_not_supported", "no JSON-RPC interface in a version"],
   ] as const)("is an agent card that cannot be used, where %s comes before anything was sent", (reason, words) => {
     const cause = new Error(secret);
     const peer = { address: "https://far.example/", authorizer: "bearer", timedOutMs: undefined };
     const unsent = new SekishoError(reason, { cause, undelivered: true });
     expect(createFailedCheck({ thrown: unsent, ...peer })).toEqual({
       health: "unhealthy",
-      words: expect.stringContaining(words),
+      summary: expect.stringContaining(words),
     });
-    expect(createFailedCheck({ thrown: new SekishoError(reason), ...peer }).words).not.toContain("card");
+    expect(createFailedCheck({ thrown: new SekishoError(reason), ...peer }).summary).not.toContain("card");
   });
 
   it("is what the peer answered, and not the token, where a status came back before anything was sent", () => {
     const thrown = (cause: unknown) => new SekishoError("unauthenticated", { cause, undelivered: true });
     const peer = { address: "https://far.example/", authorizer: "bearer", timedOutMs: undefined };
     const answered = Object.assign(new Error(secret), { status: 401 });
-    expect(createFailedCheck({ thrown: thrown(answered), ...peer }).words).toMatch(/^It does not know the caller/);
-    expect(createFailedCheck({ thrown: thrown(undefined), ...peer }).words).toContain(
-      "not a credential that can be sent",
-    );
+    expect(createFailedCheck({ thrown: thrown(answered), ...peer }).summary).toMatch(/authenticate/);
+    expect(createFailedCheck({ thrown: thrown(undefined), ...peer }).summary).toContain("not a valid token");
   });
 
   it("is told without a code, too: no connection, no answer, or an answer of the platform that says little", () => {
     const undelivered = new SekishoError("unavailable", { cause: new Error("not connected"), undelivered: true });
     const peer = { address: "https://far.example/", authorizer: "sigv4", timedOutMs: undefined };
-    expect(createFailedCheck({ thrown: undelivered, ...peer }).words).toBe(
-      "The connection to far.example did not open in time.",
+    expect(createFailedCheck({ thrown: undelivered, ...peer }).summary).toBe(
+      "Connecting to far.example took too long.",
     );
-    expect(told("ambiguous", new Error("aborted")).words).toMatch(/^No answer came in time/);
+    expect(told("ambiguous", new Error("aborted")).summary).toMatch(/^It did not respond in time/);
     const platform = told("ambiguous", { name: "", status: 500 }, { authorizer: "sigv4" });
     expect(platform).toEqual({
       health: "unhealthy",
-      words: expect.stringContaining("It failed, or something in front of it"),
+      summary: expect.stringContaining("or a proxy in front of it failed"),
     });
   });
 
   it.each([
-    ["permission_denied", "does not let the caller in. Its policy"],
-    ["agent_not_found", "no such agent or runtime"],
-    ["rate_limited", "fewer calls"],
-    ["invalid_response", "The answer is not JSON"],
+    ["permission_denied", "denied access to the caller. Its policy"],
+    ["agent_not_found", "No such agent or runtime"],
+    ["rate_limited", "the rate of calls"],
+    ["invalid_response", "not JSON"],
     ["payload_too_large", "maxResponseBytes"],
   ] as const)("is the platform's own refusal: %s", (reason, words) => {
     const checkResult = told(reason, { name: "AnException" }, { authorizer: "sigv4" });
-    expect(checkResult).toEqual({ health: "unhealthy", words: expect.stringContaining(words) });
+    expect(checkResult).toEqual({ health: "unhealthy", summary: expect.stringContaining(words) });
   });
 
   it("never ends in a text of the error where nothing is known of it", () => {
@@ -165,6 +165,6 @@ describe("why nothing came back from a destination", () => {
       authorizer: "none",
       timedOutMs: undefined,
     });
-    expect(checkResult.words).not.toContain(secret);
+    expect(checkResult.summary).not.toContain(secret);
   });
 });

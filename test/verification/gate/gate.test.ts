@@ -303,7 +303,7 @@ describe("the language", () => {
 
   it("is English where Slack keeps everybody waiting, and where the signal ends", async () => {
     const silent = { person: () => new Promise<never>(() => {}) };
-    const language = createLocales({ setting: "user", slack: silent, now: () => nowMs, mostWaitMs: 5 });
+    const language = createLocales({ setting: "user", slack: silent, now: () => nowMs, maxWaitMs: 5 });
     const asked = { installation: { team: "T1" }, user: "U1", requestId, signal };
     expect(await language(asked)).toBe("en");
     expect(await language({ ...asked, signal: AbortSignal.abort() })).toBe("en");

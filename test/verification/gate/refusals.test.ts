@@ -13,7 +13,7 @@ import {
   refusalWindowMs,
 } from "../../../lambdas/verification/gate/refusals.ts";
 
-const asking = { team: "T1", channel: "C1", user: "U1" };
+const requester = { team: "T1", channel: "C1", user: "U1" };
 
 let nowMs: number;
 let calls: number;
@@ -35,16 +35,19 @@ beforeEach(() => {
 const process = () => createRefusals({ store, now: () => nowMs });
 
 /** As the worker does with a message: the number of those that were told. */
-async function tell(refusals: Refusals, messages: { asking: typeof asking; requestId: string }[]): Promise<number> {
+async function tell(
+  refusals: Refusals,
+  messages: { requester: typeof requester; requestId: string }[],
+): Promise<number> {
   const due = messages.filter((message) => !refusals.isSilent(message));
   const claimed = await Promise.all(due.map((message) => refusals.claim(message)));
   return claimed.filter(Boolean).length;
 }
 
-const messages = (count: number, whose: (n: number) => Partial<typeof asking> = () => ({})) =>
-  Array.from({ length: count }, (_, n) => ({ asking: { ...asking, ...whose(n) }, requestId: `r${n}` }));
+const messages = (count: number, whose: (n: number) => Partial<typeof requester> = () => ({})) =>
+  Array.from({ length: count }, (_, n) => ({ requester: { ...requester, ...whose(n) }, requestId: `r${n}` }));
 
-const tellMany = (refusals: Refusals, count: number, whose: (n: number) => Partial<typeof asking>) =>
+const tellMany = (refusals: Refusals, count: number, whose: (n: number) => Partial<typeof requester>) =>
   tell(refusals, messages(count, whose));
 
 describe("a refusal", () => {
@@ -103,9 +106,9 @@ describe("a refusal", () => {
 
   it("costs the store nothing where somebody presses buttons again and again", async () => {
     const refusals = process();
-    await refusals.claim({ asking });
+    await refusals.claim({ requester });
     const before = calls;
-    for (let n = 0; n < 300; n++) expect(await refusals.claim({ asking })).toBe(false);
+    for (let n = 0; n < 300; n++) expect(await refusals.claim({ requester })).toBe(false);
     expect(calls).toBe(before);
   });
 
@@ -119,7 +122,7 @@ describe("a refusal", () => {
 
   it("is silence where the store is away", async () => {
     store = { ...store, get: () => Promise.reject(new Error("away")) };
-    expect(await process().claim({ asking })).toBe(false);
+    expect(await process().claim({ requester })).toBe(false);
   });
 
   it("leaves a record that is gone when nobody was told for a while", async () => {
@@ -136,7 +139,7 @@ describe("a notice to somebody who may ask", () => {
     changes: { kind?: string; threadTs?: string; user?: string; channel?: string } = {},
   ) => {
     const { kind = "limited", threadTs, ...whose } = changes;
-    return refusals.claimNotice({ asking: { ...asking, ...whose }, kind, threadTs });
+    return refusals.claimNotice({ requester: { ...requester, ...whose }, kind, threadTs });
   };
 
   it("is told once for its kind and thread, whichever process hears of it, and again after a quarter of an hour", async () => {

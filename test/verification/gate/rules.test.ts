@@ -13,17 +13,18 @@ import {
 } from "../../../lambdas/verification/gate/rules.ts";
 import { forAll } from "../../doubles/for-all.ts";
 
-const asking = { team: "T1", channel: "C1", user: "U1" };
+const requester = { team: "T1", channel: "C1", user: "U1" };
 const slackId = fc.constantFrom("T1", "C1", "U1", "X1");
 const anyRule = fc.record({ team: slackId, channel: slackId, user: slackId, group: slackId }, { requiredKeys: [] });
-const letsIn = (...rules: AllowlistRule[]) => matchRules({ rules, asking }).rule !== undefined;
+const letsIn = (...rules: AllowlistRule[]) => matchRules({ rules, requester }).rule !== undefined;
 
 /** Whether a member of every group would be let in. */
-const couldLetIn = (...rules: AllowlistRule[]) => letsIn(...rules) || matchRules({ rules, asking }).byGroup.length > 0;
+const couldLetIn = (...rules: AllowlistRule[]) =>
+  letsIn(...rules) || matchRules({ rules, requester }).byGroup.length > 0;
 
 describe("the allowlist", () => {
   it("lets nobody in where it is empty", () => {
-    expect(matchRules({ rules: [], asking })).toEqual({ rule: undefined, byGroup: [] });
+    expect(matchRules({ rules: [], requester })).toEqual({ rule: undefined, byGroup: [] });
   });
 
   it("lets nobody in by a rule that names nothing but a label", () => {
@@ -75,7 +76,7 @@ describe("the allowlist", () => {
       { channel: "C2", group: "S3" },
       { user: "U2", group: "S4" },
     ];
-    expect(matchRules({ rules, asking }).byGroup).toEqual(rules.slice(0, 2));
+    expect(matchRules({ rules, requester }).byGroup).toEqual(rules.slice(0, 2));
   });
 
   it("lets in exactly where one rule alone does, in whatever order", () => {

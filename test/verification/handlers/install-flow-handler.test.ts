@@ -5,6 +5,7 @@ import { readAwsEnvironment } from "../../../lambdas/shared/config/aws-environme
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { createOauthHandler, createOauthHttpApi } from "../../../lambdas/verification/handlers/install-flow-handler.ts";
+import { createFindTeam } from "../../../lambdas/verification/installations/find-team.ts";
 import { createStageTokens } from "../../../lambdas/verification/installations/managed-installations.ts";
 import { createSlackApi } from "../../../lambdas/verification/slack/api/web-api.ts";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
@@ -118,7 +119,7 @@ suite(`the installation flow on Lambda${whyNoDynamoDb === undefined ? "" : ` (le
         aws: dependencies,
         readManagedSecret: createReadManagedSecret(dependencies),
         installationsPrefix: prefix,
-        apiUrl: fakeSlack.apiUrl,
+        teamOf: createFindTeam({ apiUrl: fakeSlack.apiUrl }),
       }),
       apiUrl: fakeSlack.apiUrl,
       log: silentLog,

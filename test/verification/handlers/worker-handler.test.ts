@@ -202,9 +202,9 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     expect(await answers(refusing, (await ask()).message)).toEqual(["An answer of the first."]);
   });
 
-  it("name a message that failed, and let it come again soon instead of after the queue's own time", async () => {
+  it("name what failed, and let a message of their own queue come again soon instead of after the queue's own time", async () => {
     const handle = createVerificationWorkerHandler({ config });
-    await ask();
+    const { requestId } = await ask();
     const { Messages = [] } = await clients.queues.send(
       new ReceiveMessageCommand({ QueueUrl: queueUrl, VisibilityTimeout: 1000 }),
     );
@@ -222,9 +222,12 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     const [message] = Messages;
     const attributes = { ApproximateReceiveCount: "2" };
     const record = { ...recordOf(message?.Body ?? ""), receiptHandle: message?.ReceiptHandle, attributes };
-    const { batchItemFailures } = await failing({ Records: [record] }, ofQueue);
+    const push = recordOf(JSON.stringify({ request_id: requestId, task_id: "t-1" }));
+    const completion = { ...push, eventSourceARN: completionsArn };
+    const { batchItemFailures } = await failing({ Records: [record, completion] }, ofQueue);
     await proxy.close();
-    expect(batchItemFailures).toEqual([{ itemIdentifier: record.messageId }]);
+    const failed = [record, completion].map(({ messageId }) => ({ itemIdentifier: messageId }));
+    expect(batchItemFailures).toEqual(failed);
     expect(changes).toEqual([10]);
     await clients.queues.send(
       new ChangeMessageVisibilityCommand({
@@ -286,15 +289,15 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     { operator: "check_destinations", names: "first" },
   ])("refuse an event that is neither a batch nor an operator's request: %j", async (event) => {
     const handle = createVerificationWorkerHandler({ config });
-    await expect(handle(event, ofQueue)).rejects.toThrow(/not a batch of SQS/);
-    await expect(handle(event, ofOperator)).rejects.toThrow(/not a request of an operator/);
+    await expect(handle(event, ofQueue)).rejects.toThrow(/not an SQS batch/);
+    await expect(handle(event, ofOperator)).rejects.toThrow(/not an operator request/);
   });
 
   it("refuse a batch from an operator, who could forge messages with it", async () => {
     const handle = createVerificationWorkerHandler({ config });
     const { body, message } = askBody("let me in");
     for (const event of [{ Records: [recordOf(body)] }, { Records: [], operator: "check_worker" }]) {
-      await expect(handle(event as unknown, ofOperator)).rejects.toThrow(/not a request of an operator/);
+      await expect(handle(event as unknown, ofOperator)).rejects.toThrow(/not an operator request/);
     }
     expect(slack.thread({ channel: workspace.channel.id, ts: message.ts })).toHaveLength(1);
     expect(calls).toEqual([]);
@@ -304,7 +307,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     const handle = createVerificationWorkerHandler({ config });
     const request: unknown = { operator: "check_worker" };
     for (const invokedFunctionArn of [workerArn, `${workerArn}:$LATEST`, `${workerArn}:7`])
-      await expect(handle(request, { ...ofQueue, invokedFunctionArn })).rejects.toThrow(/not a batch of SQS/);
+      await expect(handle(request, { ...ofQueue, invokedFunctionArn })).rejects.toThrow(/not an SQS batch/);
     const event: unknown = { Records: [], operator: "check_worker" };
     expect(await handle(event, ofQueue)).toEqual({ batchItemFailures: [] });
     const message = JSON.stringify({ operator: "check_destinations" });

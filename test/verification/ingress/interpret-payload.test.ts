@@ -30,8 +30,8 @@ const withEvent = (name: string, change: Record<string, unknown>): Payload => {
 
 const askedOf = (payload: Payload) => {
   const filtered = filter(payload);
-  if (!("asked" in filtered)) throw new Error(`dropped: ${filtered.drop}`);
-  return userMessageSchema.parse(filtered.asked);
+  if (!("userMessage" in filtered)) throw new Error(`dropped: ${filtered.drop}`);
+  return userMessageSchema.parse(filtered.userMessage);
 };
 
 const textOf = (text: string): string => askedOf(withEvent("app-mention", { text })).text;
@@ -169,11 +169,11 @@ describe("a channel of Slack Connect with the app in both workspaces", () => {
 
   it("leaves the message that begins with it to the mention, and marks one that may have it further on", () => {
     expect(reply(`<@${other}> yes`)).toEqual({ drop: "not_mentioned" });
-    expect(reply(`yes, <@${other}>`)).toMatchObject({ asked: { unaddressed: true, perhapsAddressed: true } });
+    expect(reply(`yes, <@${other}>`)).toMatchObject({ userMessage: { unaddressed: true, perhapsAddressed: true } });
     const [plain, addressed] = [reply("yes"), reply(`yes, <@${botUser}>`)];
-    for (const filtered of [plain, addressed]) expect(filtered).not.toHaveProperty("asked.perhapsAddressed");
+    for (const filtered of [plain, addressed]) expect(filtered).not.toHaveProperty("userMessage.perhapsAddressed");
     const elsewhere = filter(withEvent("thread-reply", { type: "message", text: `yes, <@${other}>` }));
-    expect(elsewhere).not.toHaveProperty("asked.perhapsAddressed");
+    expect(elsewhere).not.toHaveProperty("userMessage.perhapsAddressed");
   });
 });
 

@@ -44,13 +44,17 @@ describe("installations in a file", () => {
     const broken = '{"T1":{"botToken":"xoxb-secret"}}';
     writeFileSync(file, broken);
     const error = await installations.get({ id: "T1" }).catch((thrown: Error) => thrown);
-    expect(String(error)).toContain("holds no installations");
+    expect(String(error)).toContain("does not contain valid installations");
     expect(String(error)).not.toContain("xoxb");
-    await expect(installations.put({ id: "T2", installation: stored() })).rejects.toThrow("holds no installations");
+    await expect(installations.put({ id: "T2", installation: stored() })).rejects.toThrow(
+      "does not contain valid installations",
+    );
     expect(readFileSync(file, "utf8")).toBe(broken);
   });
 
   it.each(["../T1", "t1", "__proto__", ""])("are not written under the id %j", async (id) => {
-    await expect(createInstallationFile({ file }).put({ id, installation: stored() })).rejects.toThrow("Not the id");
+    await expect(createInstallationFile({ file }).put({ id, installation: stored() })).rejects.toThrow(
+      "not a Slack workspace or organization id",
+    );
   });
 });

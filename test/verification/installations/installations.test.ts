@@ -1,12 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import {
   createBotTokens,
-  createFindTeam,
   type FindTeam,
   type Installations,
 } from "../../../lambdas/verification/installations/installations.ts";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
-import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { stored } from "./stored.ts";
 
 const workspace = { team: "T1" };
@@ -175,52 +173,5 @@ describe("a token where the app is installed by several", () => {
     expect(reads.length).toBe(501);
     expect(await tokens.tokenOf({ team: "T0" })).toBe("xoxb-0");
     expect(reads.length).toBe(502);
-  });
-});
-
-describe("whose a token is", () => {
-  const botToken = "xoxb-fake-slack";
-
-  const organization = "xoxb-organization";
-
-  let fakeSlack: FakeSlack;
-
-  beforeEach(async () => {
-    fakeSlack = await startFakeSlack({ signingSecret: "s", botToken, otherTokens: { organization } });
-  });
-
-  afterEach(() => fakeSlack.close());
-
-  it("is a workspace's or a whole organization's, asked once", async () => {
-    const calls: string[] = [];
-    fakeSlack.onCall(({ method }) => calls.push(method));
-    const teamOf = createFindTeam({ apiUrl: fakeSlack.apiUrl });
-    expect(await teamOf(botToken)).toEqual({ team: "TSTANDIN" });
-    expect(await teamOf(botToken)).toEqual({ team: "TSTANDIN" });
-    expect(await teamOf(organization)).toMatchObject({ enterprise: "ESTANDIN" });
-    expect(calls).toEqual(["auth.test", "auth.test"]);
-  });
-
-  it("is nobody's where Slack does not take it", async () => {
-    expect(await createFindTeam({ apiUrl: fakeSlack.apiUrl })("xoxb-wrong")).toBeUndefined();
-  });
-
-  it("is asked again a minute after Slack did not take it, and once by all who ask at once", async () => {
-    let nowMs = 1_000_000;
-    const teamOf = createFindTeam({ apiUrl: fakeSlack.apiUrl, now: () => nowMs });
-    // One call fails: a second one at the same time would be answered.
-    fakeSlack.inject({ method: "auth.test", type: "error", error: "account_inactive" });
-    expect(await Promise.all([teamOf(botToken), teamOf(botToken)])).toEqual([undefined, undefined]);
-    nowMs += 59_999;
-    expect(await teamOf(botToken)).toBeUndefined();
-    nowMs += 1;
-    expect(await teamOf(botToken)).toEqual({ team: "TSTANDIN" });
-  });
-
-  it("is unknown where Slack does not say, and is asked again then", async () => {
-    fakeSlack.inject({ method: "auth.test", type: "status", status: 500 });
-    const teamOf = createFindTeam({ apiUrl: fakeSlack.apiUrl });
-    await expect(teamOf(botToken)).rejects.toMatchObject({ kind: "ambiguous" });
-    expect(await teamOf(botToken)).toEqual({ team: "TSTANDIN" });
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import { AwsCallError } from "../../../lambdas/shared/aws/json-call.ts";
+import { AwsCallError } from "../../../lambdas/shared/aws/retry.ts";
 import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-manager.ts";
+import type { FindTeam } from "../../../lambdas/verification/installations/installations.ts";
 import {
   createManagedInstallations,
   createStageTokens,
@@ -87,19 +88,20 @@ describe("installations in Secrets Manager", () => {
 
   it.each(["../dev/SLACK_BOT_TOKEN", "T1/../../x", "t1", ""])("are not asked for under the id %j", async (id) => {
     const { installations, calls } = await secretsManager();
-    await expect(installations.get({ id })).rejects.toThrow("Not the id");
+    await expect(installations.get({ id })).rejects.toThrow("not a Slack workspace or organization id");
     expect(calls).toEqual([]);
   });
 });
 
 describe("the tokens of a stage", () => {
   const slack = { botToken: { secretsManager: "sekisho/dev/SLACK_BOT_TOKEN" } };
-  const apiUrl = "http://127.0.0.1:1/api/";
+  /** Nothing of Slack is reached. */
+  const teamOf: FindTeam = () => Promise.reject(new Error("Nobody answers."));
 
   it("are the bot token's secret where the app is installed by hand", async () => {
     const { aws, calls } = await secretsManager({ "sekisho/dev/SLACK_BOT_TOKEN": "xoxb-hand" });
     const readManagedSecret = createReadManagedSecret(aws);
-    const tokens = createStageTokens({ slack, aws, readManagedSecret, installationsPrefix: undefined, apiUrl });
+    const tokens = createStageTokens({ slack, aws, readManagedSecret, installationsPrefix: undefined, teamOf });
     expect(await tokens.tokenOf({ team: "T1" })).toBe("xoxb-hand");
     expect(calls).toEqual(["GetSecretValue sekisho/dev/SLACK_BOT_TOKEN"]);
   });
@@ -107,7 +109,7 @@ describe("the tokens of a stage", () => {
   it("do without a bot token where the app is installed by several", async () => {
     const { aws } = await secretsManager({ [`${prefix}T1`]: JSON.stringify(stored()) });
     const readManagedSecret = createReadManagedSecret(aws);
-    const tokens = createStageTokens({ slack, aws, readManagedSecret, installationsPrefix: prefix, apiUrl });
+    const tokens = createStageTokens({ slack, aws, readManagedSecret, installationsPrefix: prefix, teamOf });
     expect(await tokens.tokenOf({ team: "T1" })).toBe("xoxb-installed");
     await expect(tokens.tokenOf({ team: "T2" })).rejects.toMatchObject({ kind: "gone" });
   });
@@ -121,7 +123,7 @@ describe("the tokens of a stage", () => {
         throw new AwsCallError({ name: "AccessDeniedException", status: 400 });
       },
       installationsPrefix: prefix,
-      apiUrl,
+      teamOf,
     });
     await expect(tokens.tokenOf({ team: "T2" })).rejects.toThrow("AccessDenied");
   });
@@ -130,7 +132,7 @@ describe("the tokens of a stage", () => {
     const { aws, deleted } = await secretsManager();
     deleted.add("sekisho/dev/SLACK_BOT_TOKEN");
     const readManagedSecret = createReadManagedSecret(aws);
-    const tokens = createStageTokens({ slack, aws, readManagedSecret, installationsPrefix: prefix, apiUrl });
+    const tokens = createStageTokens({ slack, aws, readManagedSecret, installationsPrefix: prefix, teamOf });
     await expect(tokens.tokenOf({ team: "T2" })).rejects.toMatchObject({ kind: "gone" });
   });
 });

@@ -5,7 +5,7 @@ import { maxSlackTries, pollDelay, taskRetryDelayMs, withHistory } from "../../.
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { turnDelay } from "../../../lambdas/verification/task/unsent.ts";
 import { forAll } from "../../doubles/for-all.ts";
-import { announced, nowMs, play, resumed, success, unavailable, woken } from "./play.ts";
+import { accepted, announced, nowMs, play, resumed, success, unavailable, woken } from "./play.ts";
 import { askedAtMs, sampleCall, samplePolicy, sampleTask } from "./sample.ts";
 
 const minuteMs = 60_000;
@@ -72,6 +72,11 @@ describe("other delays", () => {
     expect([1, 2, 3, 20].map((attempts) => taskRetryDelayMs(attempts, undefined))).toEqual([1000, 2000, 4000, 60_000]);
   });
 
+  it("leave a dead letter alone for minutes, since what it waits for may be away for hours", () => {
+    const { last } = play([woken, announced, woken, accepted, deadLettered]);
+    expect(last).toEqual([{ type: "wake", delayMs: 5 * 60_000 }]);
+  });
+
   it("look at a thread when the one before may have held it long enough, and every 75 seconds at least", () => {
     expect(turnDelay({ freeAtMs: 5000, nowMs: 1000 }).delayMs).toBe(5000);
     expect(turnDelay({ freeAtMs: 9_000_000, nowMs: 1000 }).delayMs).toBe(75_000);
@@ -110,6 +115,18 @@ const failedWith = (act: Act["type"], kind: SlackErrorKind): TaskEvent => ({ typ
 const givenUpAfter = { attempts: maxSlackTries - 1 };
 
 describe("what Slack does not take for now", () => {
+  it("is tried again when Slack says so", () => {
+    const task = sampleTask({ ...base, state: "delivering", outcome });
+    const limited = {
+      type: "slack_failed",
+      nowMs,
+      act: "deliver",
+      kind: "rate_limited",
+      retryAfterMs: 42_000,
+    } as const;
+    expect(play([limited], { task }).last).toEqual([{ type: "wake", delayMs: 42_000 }]);
+  });
+
   it.each(["rate_limited", "unavailable", "ambiguous"] as const)(
     "is tried again, however long nothing ran before: %s",
     (kind) => {

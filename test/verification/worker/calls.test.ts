@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
 import { createRunAct } from "../../../lambdas/verification/worker/acts.ts";
-import { createSlots, pollTask, sendTaskCall } from "../../../lambdas/verification/worker/calls.ts";
+import { createCallRunner, createSlots, pollTask, sendTaskCall } from "../../../lambdas/verification/worker/calls.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 
@@ -62,6 +62,19 @@ describe("the calls of a task", () => {
     given.abort();
     await expect(aborted).rejects.toMatchObject({ reason: "unavailable" });
     expect(calls).toEqual([]);
+  });
+
+  it("bring a person's answer under the id that is stored with it, as often as it is brought", async () => {
+    const { calls, client } = recordingClient();
+    const destination = { client, callTimeoutMs: 1000, maxSends: 4, longPollMs: 0 };
+    const destinations = new Map([[task.call?.destination ?? "", destination]]);
+    const runner = createCallRunner({ destinations, newId: () => "another", now: () => 1 });
+    const answer = { user: "U1", atMs: 1, text: "yes", callId: "stored" };
+    const question = { index: 0, prompt: "Shall I?", options: [], askedAtMs: 1, expiresAtMs: 2, id: "q1", answer };
+    const request = { act: { type: "answer" }, task: { ...task, question }, signal } as const;
+    for (const _ of [1, 2]) expect(await runner.run(request)).toMatchObject({ type: "answered", act: "answer" });
+    const params = { task_id: "t-1", text: "yes", user_id: "U1", question_id: "q1" };
+    expect(calls).toMatchObject([1, 2].map(() => ({ method: "answer_task", id: "stored", params })));
   });
 
   it("poll under ids of their own, in the task's session", async () => {

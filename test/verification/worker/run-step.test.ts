@@ -1,10 +1,11 @@
 /** Our own code that fails on the data of a task: the task ends in words at once, and nothing is tried again and again. */
 
-import type { ChangeMessageVisibilityCommand, SQSClient } from "@aws-sdk/client-sqs";
+import type { ChangeMessageVisibilityRequest } from "@aws-sdk/client-sqs";
 import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Artifact } from "../../../contracts/methods.ts";
 import { createRetryLater } from "../../../lambdas/shared/engine/aws/batch.ts";
+import type { Sqs } from "../../../lambdas/shared/engine/aws/client.ts";
 import { ItemError } from "../../../lambdas/shared/engine/records.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { salvageTask } from "../../../lambdas/verification/task/recovery.ts";
@@ -232,10 +233,10 @@ describe("a step that fails", () => {
   it("brings its message back when the lease is over, so that the queue goes on counting; any other sooner", async () => {
     const seconds: (number | undefined)[] = [];
     const client = {
-      async send(command: ChangeMessageVisibilityCommand) {
-        seconds.push(command.input.VisibilityTimeout);
+      async call(_operation: string, input: ChangeMessageVisibilityRequest) {
+        seconds.push(input.VisibilityTimeout);
       },
-    } as unknown as SQSClient;
+    } as unknown as Sqs;
     const retryLater = createRetryLater({ client, queueUrl: "queue", log: silentLog, now: () => 1_000_000 });
     await retryLater({ body: "{}", receiptHandle: "r", receiveCount: 1, notBeforeMs: 1_059_500 });
     await retryLater({ body: "{}", receiptHandle: "r", receiveCount: 1, notBeforeMs: 0 });

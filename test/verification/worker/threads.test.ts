@@ -90,6 +90,15 @@ describe("messages of one thread", () => {
     expect(stuck.world.answers().every((answer) => answer.includes('"timeout"'))).toBe(true);
   });
 
+  it("begin as soon as the one before them is over, and not only when they look again", async () => {
+    const { world } = watchedWorld({ pollsUntilDone: 3 });
+    for (const n of [1, 2]) world.deliver(askOf(n));
+    await world.run();
+    const overMs = historyOf(world, 1).find(({ state }) => state === "done")?.atMs ?? Number.NaN;
+    const begunMs = historyOf(world, 2).find(({ event }) => event === "thread_joined")?.atMs ?? Number.NaN;
+    expect(begunMs - overMs).toBeLessThan(1000);
+  });
+
   it("wait for one whose answer Slack does not take for 75 seconds, not longer", async () => {
     let isAway = false;
     const { world } = watchedWorld({

@@ -282,6 +282,14 @@ describe("the worker", () => {
     ]);
   });
 
+  it("drops a wake-up of an earlier step: nothing is asked or posted for it", async () => {
+    const world = await runWorld({ pollsUntilDone: 15 }, { maxSteps: 12 });
+    const [before, calls] = [world.records.get(ask.requestId), world.calls()];
+    expect(before).toMatchObject({ state: "waiting", wakeSeq: 2 });
+    await world.worker().handle({ body: JSON.stringify({ type: "wake", requestId: ask.requestId, seq: 1 }) });
+    expect([world.records.get(ask.requestId), world.calls()]).toEqual([before, calls]);
+  });
+
   it("drops a wake-up whose task is gone", async () => {
     const world = createWorld();
     await world.deliver({ type: "wake", requestId: ask.requestId, seq: 3 } as never).run();
@@ -462,6 +470,26 @@ const outcomes: Record<string, (nowMs: number) => TaskEvent> = {
   leave_thread: () => ({ type: "thread_left" }),
   deliver: () => ({ type: "delivered" }),
 };
+
+it("stops a session of the task's own when the answer is in the thread, and not before", async () => {
+  const store = createMemoryTaskStore<Task>({ parse: (json) => taskSchema.parse(json), now });
+  const outcome = { type: "answer", text: "A checkpoint." } as const;
+  await store.create({ item: sampleTask({ state: "delivering", call: sampleCall(), outcome, wakeSeq: 2 }) });
+  const happened: string[] = [];
+  const runAct: RunAct = Object.assign(
+    async ({ act }: Parameters<RunAct>[0]) => {
+      happened.push(act.type);
+      const event = outcomes[act.type]?.(nowMs);
+      if (event === undefined) throw new Error(`unexpected ${act.type}`);
+      return event;
+    },
+    { stopSession: async () => void happened.push("stop_session") },
+  );
+  const policy = samplePolicy({ stopAfterResult: true });
+  const worker = workerWith({ store, runAct, policy, now, queue: { send: async () => {} } });
+  await worker.handle({ body: JSON.stringify({ type: "wake", requestId: sampleTask().id, seq: 2 }) });
+  expect(happened).toEqual(["deliver", "leave_thread", "stop_session"]);
+});
 
 it("two workers on one queue share the work without waiting for each other's leases", async () => {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-workers-"));

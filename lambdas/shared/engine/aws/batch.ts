@@ -1,6 +1,5 @@
 /** Handles a batch of SQS messages on AWS Lambda: reports the failed ones, and sets when they are delivered again. */
 
-import { ChangeMessageVisibilityCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import * as z from "zod";
 import { createDeadline } from "../../async/deadline.ts";
 import { operatorAlias } from "../../config/aws-environment.ts";
@@ -8,7 +7,7 @@ import type { Log } from "../../log.ts";
 import { readQueuedIds } from "../../queued-ids.ts";
 import { errorKind } from "../../telemetry/error-kind.ts";
 import type { TaskQueue } from "../ports.ts";
-import { callLimits } from "./client.ts";
+import type { Sqs } from "./client.ts";
 import { remainingDelayMs } from "./sqs-message.ts";
 
 /** https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html, "Example standard queue message event". */
@@ -77,7 +76,7 @@ export function retryDelaySeconds({ receiveCount }: { receiveCount: number }): n
 }
 
 /** Creates the function that sets a failed message's visibility timeout. Best effort: if it fails, the queue's own timeout applies. */
-export function createRetryLater(options: { client: SQSClient; queueUrl: string; log: Log; now?: () => number }) {
+export function createRetryLater(options: { client: Sqs; queueUrl: string; log: Log; now?: () => number }) {
   const { client, queueUrl, log, now = Date.now } = options;
   return async (request: {
     body: string;
@@ -87,13 +86,12 @@ export function createRetryLater(options: { client: SQSClient; queueUrl: string;
     notBeforeMs: number;
   }): Promise<void> => {
     const { body, receiptHandle, receiveCount, notBeforeMs } = request;
-    const command = new ChangeMessageVisibilityCommand({
-      QueueUrl: queueUrl,
-      ReceiptHandle: receiptHandle,
-      VisibilityTimeout: Math.max(retryDelaySeconds({ receiveCount }), Math.ceil((notBeforeMs - now()) / 1000) + 1),
-    });
     try {
-      await client.send(command, callLimits());
+      await client.call("ChangeMessageVisibility", {
+        QueueUrl: queueUrl,
+        ReceiptHandle: receiptHandle,
+        VisibilityTimeout: Math.max(retryDelaySeconds({ receiveCount }), Math.ceil((notBeforeMs - now()) / 1000) + 1),
+      });
     } catch (error) {
       const kind = errorKind(error);
       log.warn("queue_retry_failed", { ...readQueuedIds(body), cause_kind: kind });

@@ -1,6 +1,5 @@
 /** Queries the index that spreads items over shards: one query for each shard, merged in order of creation. */
-import { type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
-import { callLimits } from "./client.ts";
+import type { DynamoDb } from "./client.ts";
 import { listShardKeys, taskTable } from "./table.ts";
 
 /** An item's id, and its sort key in the index. */
@@ -16,7 +15,7 @@ const highest = ":";
 
 /** Finds all items in the state's bucket, which may include other states. Reads at most `limit` from each shard. */
 export async function queryShards(request: {
-  client: DynamoDBClient;
+  client: DynamoDb;
   table: string;
   state: string;
   after: string | undefined;
@@ -28,16 +27,16 @@ export async function queryShards(request: {
   const start = after ?? (isNewestFirst ? highest : lowest);
   const pages = await Promise.all(
     listShardKeys(state).map(async (shard) => {
-      const command = new QueryCommand({
+      const input = {
         TableName: table,
         IndexName: indexName,
+        Limit: limit,
+        ScanIndexForward: !isNewestFirst,
         KeyConditionExpression: `#shard = :shard AND #position ${isNewestFirst ? "<" : ">"} :after`,
         ExpressionAttributeNames: { "#shard": partitionKey, "#position": sortKey },
         ExpressionAttributeValues: { ":shard": { S: shard }, ":after": { S: start } },
-        ScanIndexForward: !isNewestFirst,
-        Limit: limit,
-      });
-      const { Items = [], LastEvaluatedKey } = await client.send(command, callLimits({ signal }));
+      };
+      const { Items = [], LastEvaluatedKey } = await client.call("Query", input, { signal });
       const entries = Items.map((item) => ({ id: item.id?.S ?? "", position: item[sortKey]?.S ?? "" }));
       return { entries, isLast: LastEvaluatedKey === undefined };
     }),

@@ -1,14 +1,8 @@
 /** A task queue in a standard queue of SQS: sends, and receives for processes without a Lambda event source. */
-import {
-  DeleteMessageCommand,
-  type Message,
-  ReceiveMessageCommand,
-  SendMessageCommand,
-  type SQSClient,
-} from "@aws-sdk/client-sqs";
+import type { Message, ReceiveMessageRequest } from "@aws-sdk/client-sqs";
 import { SekishoError } from "../../../../contracts/errors.ts";
 import type { QueueConsumer, ReceivedMessage, TaskQueue } from "../ports.ts";
-import { callLimits } from "./client.ts";
+import type { Sqs } from "./client.ts";
 import { createDelayFields, escapeSqsText, remainingDelayMs } from "./sqs-message.ts";
 
 const maxBodyBytes = 256 * 1024;
@@ -19,11 +13,10 @@ const maxWaitMs = 20_000;
 const groupPattern = /^[!-~]{1,128}$/;
 
 /**
- * The client needs `sqsSettings`. `send` throws `payload_too_large`, or the SDK's error; the message may be queued then. Times are rounded
- * up to seconds. `signal` ends a send; `maxDelayMs` is for tests.
+ * `send` throws `payload_too_large`, or the client's error; the message may be queued then. Times are rounded up to seconds. `signal` ends a send; `maxDelayMs` is for tests.
  */
 export function createSqsQueue(options: {
-  client: SQSClient;
+  client: Sqs;
   queueUrl: string;
   signal?: AbortSignal;
   now?: () => number;
@@ -34,17 +27,17 @@ export function createSqsQueue(options: {
 
   const send: TaskQueue["send"] = async ({ body, delayMs = 0, group = "" }) => {
     if (Buffer.byteLength(body) > maxBodyBytes) throw new SekishoError("payload_too_large");
-    const command = new SendMessageCommand({
+    const input = {
       QueueUrl,
       MessageBody: escapeSqsText(body),
       ...createDelayFields({ delayMs, nowMs: now(), ...chain }),
       ...(groupPattern.test(group) ? { MessageGroupId: group } : {}),
-    });
-    await client.send(command, callLimits({ signal: ended }));
+    };
+    await client.call("SendMessage", input, { signal: ended });
   };
 
   async function remove(ReceiptHandle: string): Promise<void> {
-    await client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }), callLimits());
+    await client.call("DeleteMessage", { QueueUrl, ReceiptHandle });
   }
 
   /** Sends an early message again with the rest of its delay. Resolves to whether it did. */
@@ -63,16 +56,16 @@ export function createSqsQueue(options: {
       const endAtMs = now() + waitMs;
       for (;;) {
         const pollMs = roundUpToSeconds(Math.min(maxWaitMs, Math.max(0, endAtMs - now())));
-        const command = new ReceiveMessageCommand({
+        const input: ReceiveMessageRequest = {
           QueueUrl,
+          MessageSystemAttributeNames: ["ApproximateReceiveCount", "SentTimestamp", "MessageGroupId"],
+          MessageAttributeNames: ["All"],
           MaxNumberOfMessages: Math.min(max, maxPerReceive),
           VisibilityTimeout: Math.ceil(visibilityTimeoutMs / 1000),
           WaitTimeSeconds: pollMs / 1000,
-          MessageSystemAttributeNames: ["ApproximateReceiveCount", "SentTimestamp", "MessageGroupId"],
-          MessageAttributeNames: ["All"],
-        });
+        };
         const { Messages = [] } = await client
-          .send(command, callLimits({ signal, waitMs: pollMs }))
+          .call("ReceiveMessage", input, { signal, waitMs: pollMs })
           .catch(emptyIfAborted);
         const voidAtMs = now() + visibilityTimeoutMs;
         const isEarly = await Promise.all(Messages.map(forwardIfEarly));

@@ -1,33 +1,26 @@
 /** The task store in a DynamoDB table: conditional writes, consistent reads, and listings by index. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type AttributeValue,
-  ConditionalCheckFailedException,
-  DeleteItemCommand,
-  type DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-  paginateScan,
-  QueryCommand,
-  TransactionCanceledException,
-  TransactionConflictException,
-  TransactWriteItemsCommand,
-  UpdateItemCommand,
-} from "@aws-sdk/client-dynamodb";
 import { backoffMs } from "../../async/waiting.ts";
 import type { ErasableStore, ItemWriter, StoreIndex, TaskItem } from "../ports.ts";
 import { readItem, writeItem } from "../records.ts";
-import { callLimits } from "./client.ts";
+import {
+  type DynamoDb,
+  isInTransaction,
+  isTransactionRefused,
+  type RecordAttributes,
+  readConditionFailure,
+  readPages,
+} from "./client.ts";
 import { type EntryPage, type IndexEntry, queryShards } from "./shard-query.ts";
 import { taskTable, toShardKey } from "./table.ts";
 
 /**
- * The table needs the layout `taskTable`, and the client `dynamoDbSettings`. `parse` throws if a value is not a valid item. `signal` ends
- * every call. Rejects with the SDK's error if DynamoDB is unavailable; a write may be stored then.
+ * The table needs the layout `taskTable`. `parse` throws if a value is not a valid item. `signal` ends
+ * every call. Rejects with the client's error if DynamoDB is unavailable; a write may be stored then.
  */
 export function createDynamoTaskStore<T extends TaskItem>(options: {
-  client: DynamoDBClient;
+  client: DynamoDb;
   table: string;
   parse: (json: unknown) => T;
   /** The table has the index of principals. Without it, such a listing reads the whole table. */
@@ -39,8 +32,8 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
   let created = 0;
 
   async function read(id: string): Promise<RecordAttributes | undefined> {
-    const command = new GetItemCommand({ TableName: table, Key: { id: { S: id } }, ConsistentRead: true });
-    return (await client.send(command, callLimits({ signal }))).Item;
+    const input = { TableName: table, Key: { id: { S: id } }, ConsistentRead: true };
+    return (await client.call("GetItem", input, { signal })).Item;
   }
 
   function live(record: RecordAttributes | undefined): T | undefined {
@@ -53,47 +46,49 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
     const writer = randomUUID();
     created += 1;
     const position = formatPosition({ nowMs: now(), count: created, id: writer });
-    const put = {
-      TableName: table,
+    const content = {
       Item: { id: { S: item.id }, position: { S: position }, ...toRecordAttributes({ item: stored, writer }) },
+    };
+    const condition = {
       ConditionExpression: "attribute_not_exists(id) OR expiresAtMs <= :now",
       ExpressionAttributeValues: { ":now": { N: String(now()) } },
     };
-    return { put, stored, writer };
+    return { content, condition, stored, writer };
   }
 
   function replacementOf<Item extends TaskItem>(item: Item) {
     const stored = { ...item, revision: item.revision + 1 };
     const writer = randomUUID();
-    const { ExpressionAttributeValues, ...changes } = updateTo(toRecordAttributes({ item: stored, writer }));
-    const update = {
-      TableName: table,
-      Key: { id: { S: item.id } },
-      ...changes,
+    const { UpdateExpression, ExpressionAttributeNames, ExpressionAttributeValues } = updateTo(
+      toRecordAttributes({ item: stored, writer }),
+    );
+    const content = { Key: { id: { S: item.id } }, UpdateExpression };
+    const condition = {
       ConditionExpression: "#revision = :stored AND #expiresAtMs > :now",
+      ExpressionAttributeNames,
       ExpressionAttributeValues: {
         ...ExpressionAttributeValues,
         ":stored": { N: String(item.revision) },
         ":now": { N: String(now()) },
       },
     };
-    return { update, stored, writer };
+    return { content, condition, stored, writer };
   }
 
   /** Newest first. */
   async function queryPrincipal({ key, after, limit }: { key: string; after: string | undefined; limit: number }) {
     const { indexName, partitionKey, sortKey } = taskTable.principals;
-    const command = new QueryCommand({
+    const input = {
       TableName: table,
       IndexName: indexName,
+      Limit: limit,
+      ScanIndexForward: false,
       KeyConditionExpression: "#key = :key AND #sortKey < :after",
       ExpressionAttributeNames: { "#key": partitionKey, "#sortKey": sortKey },
       // Sort keys begin with a digit, so all of them are before this one.
       ExpressionAttributeValues: { ":key": { S: key }, ":after": { S: after ?? ":" } },
-      ScanIndexForward: false,
-      Limit: limit,
-    });
-    const { Items = [], LastEvaluatedKey } = await client.send(command, callLimits({ signal }));
+    };
+    const { Items = [], LastEvaluatedKey } = await client.call("Query", input, { signal });
     const entries = Items.map((entry) => ({ id: entry.id?.S ?? "", position: entry[sortKey]?.S ?? "" }));
     return { entries, after: entries.at(-1)?.position ?? "", isLast: LastEvaluatedKey === undefined };
   }
@@ -104,14 +99,14 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
     const isNewestFirst = index === "principal";
     const input = {
       TableName: table,
-      ConsistentRead: true,
-      FilterExpression: "#index = :key",
       ProjectionExpression: "#id, #position",
+      FilterExpression: "#index = :key",
       ExpressionAttributeNames: { "#index": index, "#id": taskTable.partitionKey, "#position": sortKey },
       ExpressionAttributeValues: { ":key": { S: key } },
+      ConsistentRead: true,
     };
     const all: IndexEntry[] = [];
-    for await (const { Items = [] } of paginateScan({ client }, input, callLimits({ signal })))
+    for await (const { Items = [] } of readPages(client, { operation: "Scan", input }, { signal }))
       for (const item of Items) all.push({ id: item.id?.S ?? "", position: item[sortKey]?.S ?? "" });
     const isAhead = (position: string) => after === undefined || (isNewestFirst ? position < after : position > after);
     const entries = all
@@ -138,49 +133,52 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
     },
 
     async create({ item }) {
-      const { put, stored, writer } = creationOf(item);
-      const command = new PutItemCommand({ ...put, ReturnValuesOnConditionCheckFailure: "ALL_OLD" });
-      return (await isWritten({ writer, write: () => client.send(command, callLimits({ signal })) }))
-        ? stored
-        : undefined;
+      const { content, condition, stored, writer } = creationOf(item);
+      const input = { TableName: table, ...content, ...condition, ...returnsOld };
+      return (await isWritten({ writer, write: () => client.call("PutItem", input, { signal }) })) ? stored : undefined;
     },
 
     async replace({ item }) {
-      const { update, stored, writer } = replacementOf(item);
-      const command = new UpdateItemCommand({ ...update, ReturnValuesOnConditionCheckFailure: "ALL_OLD" });
-      return (await isWritten({ writer, write: () => client.send(command, callLimits({ signal })) }))
+      const { content, condition, stored, writer } = replacementOf(item);
+      const input = { TableName: table, ...content, ...condition, ...returnsOld };
+      return (await isWritten({ writer, write: () => client.call("UpdateItem", input, { signal }) }))
         ? stored
         : undefined;
     },
 
     async writeTogether({ writes }) {
-      const TransactItems = writes.map(({ type, item }) =>
-        type === "create" ? { Put: creationOf(item).put } : { Update: replacementOf(item).update },
-      );
+      const TransactItems = writes.map(({ type, item }) => {
+        if (type === "create") {
+          const { content, condition } = creationOf(item);
+          return { Put: { ...content, TableName: table, ...condition } };
+        }
+        const { content, condition } = replacementOf(item);
+        return { Update: { ...content, TableName: table, ...condition } };
+      });
       // DynamoDB recognizes the repetition of a call whose answer was lost by the token.
-      const command = new TransactWriteItemsCommand({ TransactItems, ClientRequestToken: randomUUID() });
+      const input = { TransactItems, ClientRequestToken: randomUUID() };
       try {
-        await client.send(command, callLimits({ signal }));
+        await client.call("TransactWriteItems", input, { signal });
         return true;
       } catch (error) {
-        if (isRefusedByItems(error)) return false;
+        if (isTransactionRefused(error)) return false;
         throw error;
       }
     },
 
     async remove({ id, revision }) {
-      const command = new DeleteItemCommand({
+      const input = {
         TableName: table,
         Key: { id: { S: id } },
         ConditionExpression: "attribute_not_exists(id) OR #revision = :revision OR expiresAtMs <= :now",
         ExpressionAttributeNames: { "#revision": "revision" },
         ExpressionAttributeValues: { ":revision": { N: String(revision) }, ":now": { N: String(now()) } },
-      });
+      };
       try {
-        await client.send(command, callLimits({ signal }));
+        await client.call("DeleteItem", input, { signal });
         return true;
       } catch (error) {
-        if (error instanceof ConditionalCheckFailedException) return false;
+        if (readConditionFailure(error) !== undefined) return false;
         throw error;
       }
     },
@@ -233,7 +231,7 @@ function updateTo(attributes: RecordAttributes) {
 }
 
 /**
- * Returns false if the condition failed. If the SDK repeated a write that was already stored, the condition fails on our own write, which
+ * Returns false if the condition failed. If the client repeated a write that was already stored, the condition fails on our own write, which
  * has our token and counts as written.
  */
 async function isWritten({ writer, write }: { writer: string; write: () => Promise<unknown> }): Promise<boolean> {
@@ -242,27 +240,20 @@ async function isWritten({ writer, write }: { writer: string; write: () => Promi
       await write();
       return true;
     } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return error.Item?.writer?.S === writer;
-      if (!(error instanceof TransactionConflictException) || attempt === maxConflicts) throw error;
+      const failure = readConditionFailure(error);
+      if (failure !== undefined) return failure.Item?.writer?.S === writer;
+      if (!isInTransaction(error) || attempt === maxConflicts) throw error;
       await sleep(conflictPause.baseMs + backoffMs({ ...conflictPause, attempt, random: Math.random }));
     }
   }
 }
 
-/** A write that meets a transaction on its item is refused. The transaction is over within milliseconds, so the write is repeated. */
+/** A condition that fails returns the stored item, which names its writer. */
+const returnsOld = { ReturnValuesOnConditionCheckFailure: "ALL_OLD" } as const;
+
+/** A transaction ends within milliseconds, so a write that meets one on its item is repeated. */
 const maxConflicts = 5;
 const conflictPause = { baseMs: 10, capMs: 200 };
-
-/** True if a condition failed, or another write of one of the items was under way. */
-function isRefusedByItems(error: unknown): boolean {
-  if (!(error instanceof TransactionCanceledException)) return false;
-  const codes = error.CancellationReasons?.map(({ Code = "None" }) => Code) ?? [];
-  return codes.length > 0 && codes.every((code) => itemRefusals.has(code));
-}
-
-const itemRefusals: ReadonlySet<string> = new Set(["None", "ConditionalCheckFailed", "TransactionConflict"]);
-
-export type RecordAttributes = Record<string, AttributeValue>;
 
 /** The keys of listings. A replace removes those that the item no longer has. */
 const listingAttributes = ["thread", "principal", "state"] as const satisfies readonly StoreIndex[];

@@ -9,15 +9,7 @@ export function createMemoryTaskStore<T extends TaskItem>(options: {
   now?: () => number;
 }): ErasableStore<T> & ItemWriter {
   const { parse, now = Date.now } = options;
-  type Row = {
-    json: string;
-    revision: number;
-    expiresAtMs: number;
-    position: number;
-    keys: Record<StoreIndex, string | undefined>;
-    /** The sort key in each index; undefined if the item is not in it. */
-    sortKeys: Record<StoreIndex, string | undefined>;
-  };
+  type Row = Omit<TaskItem, "id"> & { json: string; position: number };
   const rows = new Map<string, Row>();
   let positions = 0;
 
@@ -30,11 +22,7 @@ export function createMemoryTaskStore<T extends TaskItem>(options: {
 
   function write<Item extends TaskItem>({ item, position }: { item: Item; position: number }): Item {
     const { id, revision, expiresAtMs, listedAtMs, thread, principal, state } = item;
-    const created = padded(position);
-    const listed = listedAtMs === undefined ? undefined : `${padded(listedAtMs)}.${id}`;
-    const keys = { thread, principal, state };
-    const sortKeys = { thread: created, principal: listed, state: created };
-    rows.set(id, { json: writeItem(item), revision, expiresAtMs, position, keys, sortKeys });
+    rows.set(id, { json: writeItem(item), revision, expiresAtMs, position, listedAtMs, thread, principal, state });
     return item;
   }
 
@@ -66,10 +54,10 @@ export function createMemoryTaskStore<T extends TaskItem>(options: {
         throw new RangeError("not a cursor of this store");
       const sign = index === "principal" ? -1 : 1;
       const found = [...rows.keys()]
-        .flatMap((id) => live(id) ?? [])
-        .flatMap(({ keys, sortKeys, json }) => {
-          const position = sortKeys[index];
-          return keys[index] === key && position !== undefined ? { position, json } : [];
+        .flatMap((id) => {
+          const row = live(id);
+          const position = row && sortKey({ ...row, id, index });
+          return row !== undefined && row[index] === key && position !== undefined ? { position, json: row.json } : [];
         })
         .filter(({ position }) => cursor === undefined || sign * compare(position, cursor) > 0)
         .sort((a, b) => sign * compare(a.position, b.position));
@@ -82,6 +70,15 @@ export function createMemoryTaskStore<T extends TaskItem>(options: {
 }
 
 const sortKeyPatterns: Record<StoreIndex, RegExp> = { thread: /^\d{15}$/, principal: /^\d{15}\../s, state: /^\d{15}$/ };
+
+/** The position in the index; undefined for an item that is not in it. */
+function sortKey(
+  row: Pick<TaskItem, "id" | "listedAtMs"> & { position: number; index: StoreIndex },
+): string | undefined {
+  const { id, listedAtMs, position, index } = row;
+  if (index !== "principal") return padded(position);
+  return listedAtMs === undefined ? undefined : `${padded(listedAtMs)}.${id}`;
+}
 
 function padded(count: number): string {
   return String(count).padStart(15, "0");

@@ -68,23 +68,23 @@ export function createQueueSignal(): QueueSignal {
 }
 
 /** A limit for each run, so that its transaction stays short. */
-const removedPerLook = 1000;
+const removedPerRun = 1000;
 const removeEveryMs = 60_000;
 
-/** Runs every minute until `stop` is called. A failure, such as a lock or a full disk, is made up for by the next run. */
+/** Runs every minute until `stop` is called. After a failure, such as a lock or a full disk, the next run catches up. */
 function removeExpiredTasks({ prepare, write }: Pick<Database, "prepare" | "write">): { stop(): void } {
   const anyExpired = prepare("SELECT 1 FROM tasks WHERE expires_at_ms <= ? LIMIT 1");
   const remove = prepare(
     `DELETE FROM tasks WHERE seq IN
-     (SELECT seq FROM tasks WHERE expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ${removedPerLook})`,
+     (SELECT seq FROM tasks WHERE expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ${removedPerRun})`,
   );
-  async function look(): Promise<void> {
+  async function removeSome(): Promise<void> {
     const nowMs = Date.now();
     if (anyExpired.get(nowMs) !== undefined) await write(() => remove.run(nowMs));
     emptyWriteAheadLog();
   }
 
-  /** Until it is emptied, the log keeps old pages with deleted texts. If another process uses the file, the next run tries again. */
+  /** The write-ahead log keeps old pages with deleted texts until it is emptied. If another process uses the file, the next run tries again. */
   function emptyWriteAheadLog(): void {
     const timeoutMs = Number(prepare("PRAGMA busy_timeout").get()?.timeout);
     // Does not wait for the other process, which would block the event loop.
@@ -96,7 +96,7 @@ function removeExpiredTasks({ prepare, write }: Pick<Database, "prepare" | "writ
     }
   }
 
-  const timer = setInterval(() => look().catch(() => {}), removeEveryMs);
+  const timer = setInterval(() => removeSome().catch(() => {}), removeEveryMs);
   timer.unref();
   return { stop: () => clearInterval(timer) };
 }

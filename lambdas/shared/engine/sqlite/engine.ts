@@ -150,7 +150,7 @@ function createForeignCursorError(): RangeError {
 }
 
 const maxBodyBytes = 256 * 1024;
-/** How late a message may be noticed that another process sent or that becomes due. */
+/** The longest delay until a message is noticed that another process sent. */
 const pollMs = 200;
 
 type QueuedRow = { seq: number; body: string; sent_at_ms: number; receive_count: number };

@@ -2,10 +2,12 @@
 
 import * as z from "zod";
 import { isLoopbackHost } from "../../../../contracts/loopback.ts";
+import { createDeadline } from "../../../shared/async/deadline.ts";
 import { parseUrl } from "../../../shared/untrusted-input.ts";
-import { boundedFetch, type RepeatCall, type SlackCall, toSlackError } from "./call.ts";
+import type { RepeatCall, SlackCall } from "./call.ts";
 import { parseAnswer } from "./posts.ts";
 import { type SlackApi, SlackError } from "./slack.ts";
+import { post, toStatusError } from "./web-call.ts";
 
 const ticketSchema = z.object({ file_id: z.string(), upload_url: z.string() });
 
@@ -54,23 +56,15 @@ async function sendUpload(request: {
   timeoutMs: number;
   signal: AbortSignal;
 }): Promise<void> {
-  const { url, bytes, apiUrl, timeoutMs, signal } = request;
+  const { url, bytes, apiUrl, timeoutMs } = request;
   if (!isUploadUrl({ url, apiUrl })) throw new SlackError("refused");
-  const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  const send = boundedFetch({ signal: bounded, maxBytes: maxAnswerBytes });
-  const { status, headers } = await send(url, {
-    method: "POST",
-    // A redirect would send the bytes to a URL that was not checked.
-    redirect: "manual",
-    headers: { "content-type": "application/octet-stream" },
-    body: bytes,
-  }).catch((thrown: unknown) => {
-    throw toSlackError(thrown);
-  });
-  if (status === 200) return;
-  if (status === 413) throw new SlackError("refused");
-  if (status === 429) throw new SlackError("rate_limited", { retryAfterMs: Number(headers.get("retry-after")) * 1000 });
-  throw new SlackError(status < 500 ? "unavailable" : "ambiguous");
+  const { signal, end } = createDeadline({ timeoutMs, signal: request.signal });
+  const headers = { "content-type": "application/octet-stream" };
+  const answered = post({ url: new URL(url), headers, body: bytes, maxBytes: maxAnswerBytes, signal });
+  const head = await answered.finally(end);
+  if (head.status === 413) throw new SlackError("refused");
+  // A redirect is not followed, because the bytes would go to a URL that was not checked.
+  if (head.status !== 200) throw toStatusError(head);
 }
 
 /** Accepts Slack's file host and the host of the Web API. Plain HTTP is allowed on loopback only. */

@@ -56,7 +56,15 @@ export function readUserText({ text, botUsers }: { text: string; botUsers: reado
 const maxFiles = 30;
 const maxNameLength = 255;
 
-export const slackId = z.string().check(z.minLength(1), z.maxLength(64));
+/**
+ * A text of 1 to `maxLength` UTF-16 units. The schemas of the ingress use few kinds of checks, because each adds to its bundle and so to
+ * the time until its first answer.
+ */
+export function boundedText(maxLength: number) {
+  return z.string().check(z.regex(new RegExp(`^.{1,${maxLength}}$`, "s")));
+}
+
+export const slackId = boundedText(64);
 
 /** Almost all fields are optional, because Slack sends little more than the id of a file that the app cannot read. */
 const fileSchema = z.object({
@@ -64,7 +72,7 @@ const fileSchema = z.object({
   name: z.nullish(z.string()),
   title: z.nullish(z.string()),
   mimetype: z.nullish(z.string()),
-  size: z.nullish(z.int().check(z.nonnegative())),
+  size: z.nullish(z.unknown()),
   mode: z.nullish(z.string()),
   is_external: z.nullish(z.boolean()),
   url_private: z.nullish(z.string()),
@@ -81,18 +89,23 @@ const absentModes: readonly unknown[] = ["tombstone", "hidden_by_limit", "extern
 export function readUserFiles(files: readonly unknown[]): UserFile[] {
   return files.slice(0, maxFiles).flatMap((each) => {
     const { data: file } = fileSchema.safeParse(each);
-    if (file === undefined) return [];
+    const size = file?.size ?? 0;
+    if (file === undefined || !isSize(size)) return [];
     const url = file.is_external || absentModes.includes(file.mode) ? undefined : readFileUrl(file);
     return [
       {
         id: file.id,
         name: toStorable((file.name || file.title || file.id).slice(0, maxNameLength)),
         mimetype: toStorable((file.mimetype || "application/octet-stream").slice(0, maxNameLength)),
-        size: file.size ?? 0,
+        size,
         ...(url === undefined ? {} : { url }),
       },
     ];
   });
+}
+
+function isSize(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
 function readFileUrl({ url_private_download, url_private }: z.infer<typeof fileSchema>): string | undefined {

@@ -51,7 +51,7 @@ const personSchema = z.object({ user: z.object({ locale: z.string().optional().c
 const membersSchema = z.object({ users: z.array(z.string()) });
 
 /** Looks up users and groups, and opens direct messages. */
-function createPeople(call: SlackCall): Pick<SlackApi, "openDirect" | "person" | "groupMembers"> {
+export function createPeople(call: SlackCall): Pick<SlackApi, "openDirect" | "person" | "groupMembers"> {
   return {
     async openDirect({ user, ...common }) {
       const args = { users: user };

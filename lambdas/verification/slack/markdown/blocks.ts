@@ -32,7 +32,7 @@ import {
   type OpenLeaf,
   type Paragraph,
   type RawBlock,
-  trimmedLeaf,
+  trimLeaf,
   type Work,
 } from "./nodes.ts";
 
@@ -261,7 +261,7 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
     const { isApart } = leaf;
     leaf = undefined;
     if (said === undefined) return false;
-    add({ type: "heading", isApart, leaf: trimmedLeaf(said) });
+    add({ type: "heading", isApart, leaf: trimLeaf(said) });
     return true;
   }
 

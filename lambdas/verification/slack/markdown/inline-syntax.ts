@@ -52,7 +52,7 @@ export function withEmphasis(row: readonly (Inline | Mark)[], work: Work): Inlin
     }
     const mark = { ...entry };
     while (mark.closes && mark.count > 0) {
-      const opener = openerOf(mark);
+      const opener = findOpener(mark);
       if (opener === undefined) break;
       close(opener, mark);
     }
@@ -62,11 +62,11 @@ export function withEmphasis(row: readonly (Inline | Mark)[], work: Work): Inlin
   }
   return mergeMarks(shown);
 
-  function openerOf(closer: Mark): Opener | undefined {
+  function findOpener(closer: Mark): Opener | undefined {
     for (let at = openers.length - 1; at >= 0; at -= 1) {
       const opener = openers[at];
       work.spend(1);
-      if (opener !== undefined && fits(opener.mark, closer)) {
+      if (opener !== undefined && isPair(opener.mark, closer)) {
         openers.length = at + 1;
         return opener;
       }
@@ -93,7 +93,7 @@ export function withEmphasis(row: readonly (Inline | Mark)[], work: Work): Inlin
   }
 }
 
-function fits(opener: Mark, closer: Mark): boolean {
+function isPair(opener: Mark, closer: Mark): boolean {
   if (opener.sign !== closer.sign) return false;
   if (opener.sign === "~") return opener.count === closer.count;
   const isOdd = (opener.closes || closer.opens) && (opener.count + closer.count) % 3 === 0;

@@ -146,7 +146,7 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
     const isClosed = brackets.length < closedBelow;
     closedBelow = Math.min(closedBelow, brackets.length);
     for (const outer of brackets.slice(-1)) outer.holdsBrackets = true;
-    const target = opener === undefined || (isClosed && !opener.isImage) ? undefined : targetOf(opener);
+    const target = opener === undefined || (isClosed && !opener.isImage) ? undefined : findTarget(opener);
     if (opener === undefined || target === undefined) {
       at += 1;
       return;
@@ -161,14 +161,14 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
       form: target.form,
       label: content.slice(labelAt, at).replace(/\\([[\]])/g, "$1"),
       href: target.href,
-      children: withEmphasis(inner, work).map(withoutAuto),
+      children: withEmphasis(inner, work).map(toTextInLink),
       place: { start: sourceOf(opener.at), labelEnd: sourceOf(at), end: sourceOf(target.end - 1) + 1 },
     };
     if (!opener.isImage) closedBelow = brackets.length;
     put(link, target.end);
   }
 
-  function targetOf(opener: Bracket): { form: Link["form"]; href: string; end: number } | undefined {
+  function findTarget(opener: Bracket): { form: Link["form"]; href: string; end: number } | undefined {
     const inline = inlineTarget(content, at + 1, work);
     if (inline !== undefined) return { form: "inline", ...inline };
     if (references.size === 0) return undefined;
@@ -201,7 +201,7 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
       return;
     }
     const href = decodeEntities(/^[^:]*@/.test(target) ? `mailto:${target}` : target);
-    put(auto({ shown: target, href, end: at + all.length }), at + all.length);
+    put(createAutoLink({ shown: target, href, end: at + all.length }), at + all.length);
   }
 
   function readComment(): void {
@@ -241,7 +241,7 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
     work.spend(rest.length);
     const said = withoutEnd(rest);
     const href = unescapeText(isWeb ? `http://${said}` : said);
-    put(auto({ shown: said, href, end: at + said.length }), at + said.length);
+    put(createAutoLink({ shown: said, href, end: at + said.length }), at + said.length);
   }
 
   function readMail(): void {
@@ -253,10 +253,10 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
     at = found.start;
     const said = content.slice(at, found.end);
     const href = /^mailto:/i.test(said) ? said : `mailto:${said}`;
-    put(auto({ shown: said, href, end: found.end }), found.end);
+    put(createAutoLink({ shown: said, href, end: found.end }), found.end);
   }
 
-  function auto({ shown, href, end }: { shown: string; href: string; end: number }): Link {
+  function createAutoLink({ shown, href, end }: { shown: string; href: string; end: number }): Link {
     const place = { start: sourceOf(at), labelEnd: sourceOf(end - 1) + 1, end: sourceOf(end - 1) + 1 };
     return { type: "link", form: "auto", label: shown, href, children: [{ type: "text", text: shown }], place };
   }
@@ -290,9 +290,9 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
 }
 
 /** Turns links within a link into text. */
-function withoutAuto(inline: Inline): Inline {
+function toTextInLink(inline: Inline): Inline {
   if (inline.type === "link") return { type: "text", text: inline.label };
   if (inline.type === "strong" || inline.type === "em" || inline.type === "del")
-    return { ...inline, children: inline.children.map(withoutAuto) };
+    return { ...inline, children: inline.children.map(toTextInLink) };
   return inline;
 }

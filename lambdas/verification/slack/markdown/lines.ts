@@ -180,18 +180,18 @@ export function splitCells(line: string): { start: number; end: number }[] {
   for (let at = 0; at < line.length; at += 1) {
     if (line[at] === "\\") at += 1;
     else if (line[at] === "|") {
-      cells.push(trimmed(line, from, at));
+      cells.push(trimRange(line, from, at));
       from = at + 1;
     }
   }
-  cells.push(trimmed(line, from, line.length));
+  cells.push(trimRange(line, from, line.length));
   const isEmpty = (cell: { start: number; end: number } | undefined) => cell !== undefined && cell.start >= cell.end;
   if (isEmpty(cells[0])) cells.shift();
   if (isEmpty(cells.at(-1))) cells.pop();
   return cells;
 }
 
-function trimmed(line: string, from: number, to: number): { start: number; end: number } {
+function trimRange(line: string, from: number, to: number): { start: number; end: number } {
   let [start, end] = [from, to];
   while (start < end && isBlankAt(line, start)) start += 1;
   while (end > start && isBlankAt(line, end - 1)) end -= 1;

@@ -63,7 +63,7 @@ type Read = (leaf: Leaf) => Inline[];
 
 function withInlines(block: RawBlock, read: Read): MarkdownBlock {
   const { isApart } = block;
-  const cellOf = (leaf: Leaf): Cell => ({ children: cellChildren(leaf, read) });
+  const cellOf = (leaf: Leaf): Cell => ({ children: readCell(leaf, read) });
   switch (block.type) {
     case "paragraph":
     case "heading":
@@ -94,7 +94,7 @@ function createItem(blocks: readonly RawBlock[], read: Read): ListItem {
 }
 
 /** In a table cell, `\|` means `|` even within code. */
-function cellChildren(leaf: Leaf, read: Read): Inline[] {
+function readCell(leaf: Leaf, read: Read): Inline[] {
   const children = read(leaf);
   if (!leaf.content.includes("\\|")) return children;
   return children.map((child) =>
@@ -117,11 +117,11 @@ function createAddresses(text: string) {
   };
 }
 
-const mostMarks = 12;
-const mostColumns = 60;
+const maxMarks = 12;
+const maxColumns = 60;
 
-const marks = new RegExp(`^(?:[ \\t]*(?:>|(?:[-+*]|\\d{1,9}[.)])[ \\t])){${mostMarks + 1}}`);
-const farItem = new RegExp(`^[ \\t>]{${mostColumns},}(?:[-+*>]|\\d{1,9}[.)])`);
+const marks = new RegExp(`^(?:[ \\t]*(?:>|(?:[-+*]|\\d{1,9}[.)])[ \\t])){${maxMarks + 1}}`);
+const farItem = new RegExp(`^[ \\t>]{${maxColumns},}(?:[-+*>]|\\d{1,9}[.)])`);
 const rule = /^[ \t]*(?:(?:-[ \t]*)+|(?:\*[ \t]*)+)$/;
 
 /**

@@ -138,7 +138,7 @@ function createPiece(inline: Inline, within: Within): Piece {
   }
 }
 
-/** Wraps each line separately, because Slack's formatting does not span lines. */
+/** Wraps each line by itself, because Slack's formatting does not span lines. */
 function wrapPiece({ text: inner, mark }: { text: string; mark: string }): Piece {
   const lines = inner.split("\n").map((line) => {
     const bare = line.trim();
@@ -181,11 +181,11 @@ type Drawn = { text: string; width: number };
  * Cells beyond the header are shown at the end of their row.
  */
 function tableLines({ header, align, rows }: Pick<Table, "header" | "align" | "rows">): string[] {
-  const cells = [header, ...rows].map(drawnCells);
+  const cells = [header, ...rows].map(drawCells);
   const widths = columnWidths({ cells, columns: header.length });
   const line = (row: readonly Drawn[]) =>
     row
-      .map((cell, column) => padded({ cell, width: widths[column] ?? 0, align: align[column] ?? "left" }))
+      .map((cell, column) => padCell({ cell, width: widths[column] ?? 0, align: align[column] ?? "left" }))
       .join(" | ")
       .trimEnd();
   const rule = widths
@@ -200,7 +200,7 @@ function tableLines({ header, align, rows }: Pick<Table, "header" | "align" | "r
 }
 
 /** Drops empty cells at the end of the row. */
-function drawnCells(row: readonly Cell[]): Drawn[] {
+function drawCells(row: readonly Cell[]): Drawn[] {
   const cells = row.map((cell) => {
     const text = cellText(cell);
     return { text, width: displayWidth(text) };
@@ -219,13 +219,13 @@ function columnWidths({ cells, columns }: { cells: readonly (readonly Drawn[])[]
     }
   }
   const most = length * maxBlanksPerCharacter + blanksOfAnyTable;
-  const maxWidth = maxWidths.find((width) => blanksOf({ cells, longest, maxWidth: width }) <= most) ?? 0;
+  const maxWidth = maxWidths.find((width) => countBlanks({ cells, longest, maxWidth: width }) <= most) ?? 0;
   return longest.map((width) => Math.min(width, maxWidth));
 }
 
 type Columns = { cells: readonly (readonly Drawn[])[]; longest: readonly number[]; maxWidth: number };
 
-function blanksOf({ cells, longest, maxWidth }: Columns): number {
+function countBlanks({ cells, longest, maxWidth }: Columns): number {
   let blanks = 0;
   for (const row of cells)
     for (const [column, { width }] of row.entries())
@@ -237,7 +237,7 @@ function cellText({ children }: Cell): string {
   return toPlainText(children).replace(/\s+/g, " ").replaceAll("```", "'''").trim();
 }
 
-function padded({ cell, width, align }: { cell: Drawn; width: number; align: string }): string {
+function padCell({ cell, width, align }: { cell: Drawn; width: number; align: string }): string {
   const missing = Math.max(0, width - cell.width);
   const before = align === "right" ? missing : align === "center" ? Math.floor(missing / 2) : 0;
   return " ".repeat(before) + cell.text + " ".repeat(missing - before);
@@ -275,14 +275,14 @@ export function fencedTables(markdown: string): string {
   for (const block of blocks) {
     text += jointBefore({ block, isFirst: text === "" });
     const isAlone = text.length - lastTableEnd >= maxMarkdownLength;
-    const isDrawn = block.kind === "table" && isAlone && fits(block);
+    const isDrawn = block.kind === "table" && isAlone && canSlackDraw(block);
     text += block.kind === "table" && !isDrawn ? fencedTable(block) : blockText(block);
     if (isDrawn) lastTableEnd = text.length;
   }
   return text;
 }
 
-function fits(block: TextBlock): boolean {
+function canSlackDraw(block: TextBlock): boolean {
   const columns = (block.head[1] ?? "").split("|").filter((cell) => cell.includes("-")).length;
   if (columns > maxColumns || block.body.length >= maxRows || blockText(block).length > maxTableLength) return false;
   // Slack does not document cells beyond the header, and GitHub Flavored Markdown (section 4.10) ignores them.

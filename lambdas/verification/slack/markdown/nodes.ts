@@ -174,7 +174,7 @@ export function createLeaf(content: string, source: number): Leaf {
   return { content, lines: [{ at: 0, source }] };
 }
 
-export function trimmedLeaf({ content, lines }: Leaf): Leaf {
+export function trimLeaf({ content, lines }: Leaf): Leaf {
   const before = content.length - content.trimStart().length;
   return { content: content.trim(), lines: lines.map(({ at, source }) => ({ at: at - before, source })) };
 }

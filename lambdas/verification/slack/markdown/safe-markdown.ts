@@ -6,13 +6,13 @@ import { inlineGroups, type Link, listInlines, type TextRange, walkBlocks, walkI
 import { canNameAddress, disguisedLinks, hasVisibleLabel, isVisible, shownAddress } from "./visible-text.ts";
 
 /** Bidirectional overrides, which would show an address backwards. */
-const reversed = /[\u202D\u202E]/g;
+const directionOverrides = /[\u202D\u202E]/g;
 
 /** Also repairs bold text that Markdown does not recognize between Chinese or Japanese letters. */
 export function safeMarkdown(text: string): string {
-  const inert = removeNotation(limitDepth(removeActiveEntities(text.replace(reversed, ""))));
+  const inert = removeNotation(limitDepth(removeActiveEntities(text.replace(directionOverrides, ""))));
   // A label and an address that are now side by side may form notation again.
-  return withCjkEmphasis(removeNotation(exposeLinkTargets(inert)));
+  return repairCjkEmphasis(removeNotation(exposeLinkTargets(inert)));
 }
 
 /** Makes a part of safe Markdown safe again, because code in the whole text may not be code in the part. The result has at most `maxLength`. */
@@ -31,7 +31,7 @@ const mark = /[\p{P}\p{S}]/u;
  * Models often write text like `**「関所」**は`, which is not bold in Markdown: asterisks between a punctuation mark and a letter do not
  * close emphasis (CommonMark 0.31, section 6.2). A hair space beside the asterisks repairs this.
  */
-function withCjkEmphasis(text: string): string {
+function repairCjkEmphasis(text: string): string {
   return text.replace(bold, (_, before: string, inner: string, after: string) => {
     const opens = letter.test(before) && mark.test([...inner][0] ?? "");
     const closes = letter.test(after) && mark.test([...inner].at(-1) ?? "");
@@ -40,7 +40,7 @@ function withCjkEmphasis(text: string): string {
 }
 
 /** An edit may form new links together with the text beside it, so the result is checked again. */
-const mostRounds = 3;
+const maxRounds = 3;
 /** The syntax of all links except bare addresses. A plain `[x]` is a link only if it is defined. */
 const linkSyntax = /\](?=[([:])/g;
 
@@ -58,22 +58,22 @@ type Edit = TextRange & { text: string };
  */
 export function exposeLinkTargets(markdown: string): string {
   let text = markdown.replace(/\r\n?/g, "\n");
-  for (let round = 0; round < mostRounds; round += 1) {
+  for (let round = 0; round < maxRounds; round += 1) {
     const read = parseMarkdown(text);
     if (read.isPartial) break;
-    const edits = [...linkEdits(text, read), ...unreadLinks(text, read)].sort((a, b) => a.start - b.start);
+    const edits = [...createLinkEdits(text, read), ...findUnreadLinks(text, read)].sort((a, b) => a.start - b.start);
     if (edits.length === 0) return text;
-    text = edited(text, edits);
+    text = applyEdits(text, edits);
   }
-  const unlabelled = text.replace(linkSyntax, "] ");
+  const unlabeled = text.replace(linkSyntax, "] ");
   // An address that was within a label is now a link itself.
-  return edited(unlabelled, linkEdits(unlabelled, parseMarkdown(unlabelled)));
+  return applyEdits(unlabeled, createLinkEdits(unlabeled, parseMarkdown(unlabeled)));
 }
 
-function linkEdits(text: string, { blocks }: Markdown): Edit[] {
+function createLinkEdits(text: string, { blocks }: Markdown): Edit[] {
   const edits: Edit[] = [];
-  const disguised = disguisedIn(blocks);
-  for (const link of linksIn(blocks)) {
+  const disguised = findDisguisedLinks(blocks);
+  for (const link of listLinks(blocks)) {
     const isUnlabeled = link.form !== "auto" && !hasVisibleLabel(link) && isVisible(link.href);
     if (!isUnlabeled && !disguised.has(link)) continue;
     const { start, labelEnd, end } = link.place;
@@ -95,27 +95,27 @@ function linkEdits(text: string, { blocks }: Markdown): Edit[] {
   return edits;
 }
 
-function disguisedIn(blocks: Markdown["blocks"]): ReadonlySet<Link> {
+function findDisguisedLinks(blocks: Markdown["blocks"]): ReadonlySet<Link> {
   const disguised = new Set<Link>();
   for (const block of walkBlocks(blocks))
     for (const inlines of inlineGroups(block)) for (const link of disguisedLinks(inlines)) disguised.add(link);
   return disguised;
 }
 
-function* linksIn(blocks: Markdown["blocks"]): Generator<Link> {
+function* listLinks(blocks: Markdown["blocks"]): Generator<Link> {
   for (const block of walkBlocks(blocks))
     for (const inline of walkInlines(listInlines(block)))
       if (inline.type === "link" || inline.type === "image") yield inline;
 }
 
 /** Breaks link syntax that this parser does not read as a link but another may, if it is near text that could be read as an address. */
-function unreadLinks(text: string, read: Markdown): Edit[] {
+function findUnreadLinks(text: string, read: Markdown): Edit[] {
   const places = [...text.matchAll(linkSyntax)].map(({ index }) => index);
   if (places.length === 0) return [];
   const isDefining = text.includes("]:");
   const known = new Set(hasBracketsInHtml(read) ? [] : read.definitionEnds);
-  for (const link of linksIn(read.blocks)) known.add(link.place.labelEnd).add(link.place.end - 1);
-  const code = codePlaces(read);
+  for (const link of listLinks(read.blocks)) known.add(link.place.labelEnd).add(link.place.end - 1);
+  const code = listCodePlaces(read);
   let passed = 0;
   const unread: number[] = [];
   const inCode: number[] = [];
@@ -126,11 +126,15 @@ function unreadLinks(text: string, read: Markdown): Edit[] {
     if (mayLink && start > at) unread.push(at);
     if (mayLink && start <= at && !isPlain) inCode.push(at);
   }
-  const beside = [
-    ...besideAddresses({ text, places: unread, asRead: decodeEntities }),
-    ...besideAddresses({ text, places: inCode, asRead: (lines) => decodeEntities(lines.replace(targets, "]")) }),
+  const nearAddresses = [
+    ...findPlacesNearAddresses({ text, places: unread, asRead: decodeEntities }),
+    ...findPlacesNearAddresses({
+      text,
+      places: inCode,
+      asRead: (lines) => decodeEntities(lines.replace(targets, "]")),
+    }),
   ];
-  return beside.map((at) => ({ start: at + 1, end: at + 1, text: " " }));
+  return nearAddresses.map((at) => ({ start: at + 1, end: at + 1, text: " " }));
 }
 
 /** True if a parser without HTML support could read `[name]` within HTML as a link. */
@@ -144,7 +148,7 @@ function hasBracketsInHtml({ blocks }: Markdown): boolean {
 }
 
 /** Returns the code in text order. Code is plain if nothing around it could make another parser see it end elsewhere. */
-function codePlaces({ blocks }: Markdown): (TextRange & { isPlain: boolean })[] {
+function listCodePlaces({ blocks }: Markdown): (TextRange & { isPlain: boolean })[] {
   const places: (TextRange & { isPlain: boolean })[] = [];
   for (const block of walkBlocks(blocks)) {
     if (block.type === "code") places.push({ ...block.place, isPlain: true });
@@ -158,10 +162,10 @@ function codePlaces({ blocks }: Markdown): (TextRange & { isPlain: boolean })[] 
   return places;
 }
 
-type Beside = { text: string; places: readonly number[]; asRead: (lines: string) => string };
+type PlaceSearch = { text: string; places: readonly number[]; asRead: (lines: string) => string };
 
 /** Returns the places in runs of lines that could contain an address. */
-function besideAddresses({ text, places, asRead }: Beside): number[] {
+function findPlacesNearAddresses({ text, places, asRead }: PlaceSearch): number[] {
   const found: number[] = [];
   if (places.length === 0) return found;
   let next = 0;
@@ -176,7 +180,7 @@ function besideAddresses({ text, places, asRead }: Beside): number[] {
   return found;
 }
 
-function edited(text: string, edits: readonly Edit[]): string {
+function applyEdits(text: string, edits: readonly Edit[]): string {
   const pieces: string[] = [];
   let from = 0;
   for (const edit of edits) {

@@ -1,7 +1,7 @@
 /** Turns an agent's answer into Slack messages and files. A very long answer becomes a file itself. */
 
 import type { Artifact } from "../../../../contracts/methods.ts";
-import { isNestedTooDeep, parseUrl, sanitizeLine } from "../../../shared/untrusted-input.ts";
+import { isNestedTooDeep, parseUrl, sanitizeLine, truncate } from "../../../shared/untrusted-input.ts";
 import type { Locale, Task, TaskOutcome } from "../../task/task.ts";
 import type { MessageContent, SlackBlock } from "../api/slack.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
@@ -20,8 +20,8 @@ import { maxMarkdownLength, maxMrkdwnLength, splitAnswer } from "./split.ts";
 
 type Answer = Extract<TaskOutcome, { type: "answer" }>;
 
-/** For our own text in place of an answer. Leaves room for the reference below it. */
-const maxEmptyLength = maxMrkdwnLength - 100;
+/** The limit for our own text in place of an empty answer. Leaves room for the reference below it. */
+const maxEmptyAnswerLength = maxMrkdwnLength - 100;
 
 /** Returns the messages of an answer: its text, notes about its files, and the short request id. */
 export function answerParts(request: { task: Task; answer: Answer; locale: Locale }): MessageContent[] {
@@ -37,9 +37,9 @@ export function answerParts(request: { task: Task; answer: Answer; locale: Local
   const rest = isAttached ? continuedText({ locale, name: longAnswerName }) : isWhole ? "" : cutAnswerText[locale];
   const after = removeEmpty([rest, missing]);
   if (parts.length === 0) {
-    const words = emptyAnswerText[locale](files.length - failed.length);
+    const replacement = emptyAnswerText[locale](files.length - failed.length);
     // Escaped file names can make this longer than a message.
-    const text = cut({ text: removeEmpty([before, words, missing]).join("\n"), maxLength: maxEmptyLength });
+    const text = cut({ text: removeEmpty([before, replacement, missing]).join("\n"), maxLength: maxEmptyAnswerLength });
     return [
       task.mrkdwnFallback ? plainLast({ text, reference }) : withBlocks({ text, blocks: [section(text)], reference }),
     ];
@@ -47,10 +47,10 @@ export function answerParts(request: { task: Task; answer: Answer; locale: Local
   if (task.mrkdwnFallback) return plainContents({ texts: parts, after, reference });
   return parts.map((part, index) => {
     const isLast = index === parts.length - 1;
-    const said = index === 0 ? removeEmpty([before]) : [];
+    const above = index === 0 ? removeEmpty([before]) : [];
     return withBlocks({
-      text: cut({ text: [...said, toMrkdwn(part)].join("\n"), maxLength: maxMrkdwnLength }),
-      blocks: [...said.map(context), markdownBlock(part), ...(isLast ? after.map(section) : [])],
+      text: cut({ text: [...above, toMrkdwn(part)].join("\n"), maxLength: maxMrkdwnLength }),
+      blocks: [...above.map(context), markdownBlock(part), ...(isLast ? after.map(section) : [])],
       reference: isLast ? reference : undefined,
     });
   });
@@ -92,17 +92,17 @@ export function withBlocks(request: {
 }
 
 /** An answer that needs more messages becomes a file, because nobody reads that many. */
-const mostParts = 5;
+const maxParts = 5;
 /** In mrkdwn, the same text takes about three times as many messages. */
-const mostPlainParts = 18;
-/** The limit for every answer. Only an answer whose file could not be attached gets near it. */
+const maxMrkdwnParts = 18;
+/** The limit for every answer. Only an answer that could not be attached as a file comes near it. */
 export const mostMessages = 20;
-/** The rest of a longer text is not read. */
+/** Text beyond this length is ignored. */
 const maxReadLength = mostMessages * maxMarkdownLength;
 /** A text of at most this length never becomes a file. */
 const shortLength = 1000;
 /** How much of an attached answer the message shows. */
-const beginningLength = 3500;
+const shownLength = 3500;
 const longAnswerName = "answer.md";
 
 /** `before` is a line of mrkdwn above the text. */
@@ -116,14 +116,14 @@ type AnswerMessages = { parts: readonly string[]; isWhole: boolean };
  */
 function isLongAnswer(text: string): boolean {
   if (text.length <= shortLength) return false;
-  if (text.length > mostParts * maxMarkdownLength) return true;
-  const known = readKnownAnswer(text);
-  return markdownOf(known).length > mostParts || plainParts({ mrkdwn: mrkdwnOf(known) }).length > mostPlainParts;
+  if (text.length > maxParts * maxMarkdownLength) return true;
+  const known = readCachedAnswer(text);
+  return markdownOf(known).length > maxParts || plainParts({ mrkdwn: mrkdwnOf(known) }).length > maxMrkdwnParts;
 }
 
 /** Returns parts that are safe to show, each for one markdown block or for the text of one message. */
 function answerMessages(text: string, form: AnswerForm): AnswerMessages {
-  const known = readKnownAnswer(text);
+  const known = readCachedAnswer(text);
   const all = form.type === "mrkdwn" ? shownMrkdwn(known.safe, mrkdwnOf(known), form) : markdownOf(known);
   const parts = all.slice(0, mostMessages);
   const isWhole = all.length <= mostMessages && text.length <= maxReadLength;
@@ -133,8 +133,8 @@ function answerMessages(text: string, form: AnswerForm): AnswerMessages {
 /** Returns the beginning of the text, in at most one message. */
 function shortenAnswer(text: string, form: AnswerForm): AnswerMessages {
   // Three times the shown length is enough to read, since a long text takes time.
-  const start = safeMarkdown(text.slice(0, beginningLength * 3));
-  const [beginning = ""] = safeParts({ safe: start, maxLength: beginningLength });
+  const start = safeMarkdown(text.slice(0, shownLength * 3));
+  const [beginning = ""] = safeParts({ safe: start, maxLength: shownLength });
   if (form.type === "markdown") return { parts: [beginning].filter(hasVisibleText), isWhole: false };
   return { parts: shownMrkdwn(beginning, toMrkdwn(beginning), form).slice(0, 1), isWhole: false };
 }
@@ -158,28 +158,23 @@ function safeParts({ safe, maxLength }: { safe: string; maxLength: number }): st
   return parts.map((part) => safePart({ part, maxLength }));
 }
 
-type Known = { text: string; safe: string; markdown?: readonly string[]; mrkdwn?: string };
-let latest: Known = { text: "", safe: "" };
+type CachedAnswer = { text: string; safe: string; markdown?: readonly string[]; mrkdwn?: string };
+let latest: CachedAnswer = { text: "", safe: "" };
 
 /** Caches the latest text, because one step of a task asks for it several times. */
-function readKnownAnswer(text: string): Known {
-  if (latest.text !== text) latest = { text, safe: safeMarkdown(limitLength(text)) };
+function readCachedAnswer(text: string): CachedAnswer {
+  if (latest.text !== text) latest = { text, safe: safeMarkdown(truncate(text, maxReadLength)) };
   return latest;
 }
 
-function markdownOf(known: Known): readonly string[] {
-  known.markdown ??= safeParts({ safe: known.safe, maxLength: maxMarkdownLength });
-  return known.markdown;
+function markdownOf(cached: CachedAnswer): readonly string[] {
+  cached.markdown ??= safeParts({ safe: cached.safe, maxLength: maxMarkdownLength });
+  return cached.markdown;
 }
 
-function mrkdwnOf(known: Known): string {
-  known.mrkdwn ??= toMrkdwn(known.safe);
-  return known.mrkdwn;
-}
-
-/** Does not cut a surrogate pair. */
-function limitLength(text: string): string {
-  return text.length <= maxReadLength ? text : text.slice(0, maxReadLength).replace(/[\uD800-\uDBFF]$/, "");
+function mrkdwnOf(cached: CachedAnswer): string {
+  cached.mrkdwn ??= toMrkdwn(cached.safe);
+  return cached.mrkdwn;
 }
 
 /** `data` is any JSON. `dataBytes` serializes it when the file is uploaded. */
@@ -187,10 +182,10 @@ type OutgoingContent = { text: string } | { base64: string } | { data: unknown }
 
 export type OutgoingFile = { name: string; mimetype?: string; content: OutgoingContent };
 
-/** More files do not fit well into one Slack message. */
+/** One Slack message with more files would be hard to read. */
 const maxFiles = 20;
 
-/** Returns the files in the order of the outcome's `uploads`. The result is the same at every try. */
+/** Returns the files in the order of the outcome's `uploads`. Every try at a delivery gets the same list. */
 export function createOutgoingFiles({ outcome }: Pick<Task, "outcome">): readonly OutgoingFile[] {
   return outcome?.type === "answer" ? readList(outcome).files : [];
 }
@@ -218,14 +213,14 @@ function readList(answer: Answer): FileList {
 
 /** Artifacts above the limit are only counted. */
 function makeList({ text, artifacts = [], leftOut = 0 }: Answer): FileList {
-  const said = text.trim();
+  const answerText = text.trim();
   const files: OutgoingFile[] = isLongAnswer(text)
     ? [{ name: longAnswerName, mimetype: "text/markdown", content: { text } }]
     : [];
   let surplus = 0;
   for (const artifact of artifacts) {
     const made = readContent(artifact);
-    if (made === undefined || ("text" in made.content && made.content.text.trim() === said)) continue;
+    if (made === undefined || ("text" in made.content && made.content.text.trim() === answerText)) continue;
     if (files.length < maxFiles) {
       const taken = files.map(({ name }) => name);
       files.push({ name: chooseUniqueName({ name: chooseFileName({ artifact, ...made }), taken }), ...made });
@@ -245,11 +240,11 @@ function readContent(artifact: Artifact): Omit<OutgoingFile, "name"> | undefined
 }
 
 const maxNameLength = 120;
-/** Reads only the beginning and the end of a longer name. */
-const maxRead = 1000;
-const ending = /\.[\p{L}\p{N}]{1,10}$/u;
+/** Only the beginning and the end of a longer name are read. */
+const maxReadNameLength = 1000;
+const extension = /\.[\p{L}\p{N}]{1,10}$/u;
 
-const endings: Record<string, string> = {
+const extensions: Record<string, string> = {
   "application/gzip": ".gz",
   "application/json": ".json",
   "application/msword": ".doc",
@@ -282,24 +277,24 @@ const endings: Record<string, string> = {
 export function chooseFileName(request: Omit<OutgoingFile, "name"> & { artifact: Artifact }): string {
   const { artifact, mimetype, content } = request;
   const fromUrl = "url" in content ? lastSegment(content.url) : "";
-  const name = safe(artifact.name ?? "") || safe(fromUrl) || "file";
-  if (ending.test(name)) return name;
-  const known = endings[(mimetype ?? "").split(";")[0]?.trim().toLowerCase() ?? ""];
-  return name + (known ?? ending.exec(safe(fromUrl))?.[0] ?? ("text" in content ? ".txt" : ".bin"));
+  const name = sanitizeFileName(artifact.name ?? "") || sanitizeFileName(fromUrl) || "file";
+  if (extension.test(name)) return name;
+  const known = extensions[(mimetype ?? "").split(";")[0]?.trim().toLowerCase() ?? ""];
+  return name + (known ?? extension.exec(sanitizeFileName(fromUrl))?.[0] ?? ("text" in content ? ".txt" : ".bin"));
 }
 
 /** Adds a number to a taken name: `report (2).csv`. Compares names without case, as some file systems do. */
 function chooseUniqueName({ name, taken }: { name: string; taken: readonly string[] }): string {
-  const used = new Set(taken.map(folded));
-  const end = ending.exec(name)?.[0] ?? "";
+  const used = new Set(taken.map(foldCase));
+  const end = extension.exec(name)?.[0] ?? "";
   const stem = name.slice(0, name.length - end.length);
   let unique = name;
-  for (let count = 2; used.has(folded(unique)); count += 1) unique = `${stem} (${count})${end}`;
+  for (let count = 2; used.has(foldCase(unique)); count += 1) unique = `${stem} (${count})${end}`;
   return unique;
 }
 
 /** Removes the path, invisible characters, and characters with a meaning to a shell or a file system. */
-function safe(name: string): string {
+function sanitizeFileName(name: string): string {
   const base = beginningAndEnd(name.split(/[/\\]/).at(-1) ?? "").normalize("NFC");
   const plain = sanitizeLine(base)
     .replace(/\p{C}/gu, "")
@@ -307,7 +302,7 @@ function safe(name: string): string {
     .replace(/\s+/g, " ")
     .replace(/^[.\s]+|[.\s]+$/g, "");
   if (plain.length <= maxNameLength) return plain;
-  const end = ending.exec(plain)?.[0] ?? "";
+  const end = extension.exec(plain)?.[0] ?? "";
   return (
     plain
       .slice(0, maxNameLength - end.length)
@@ -317,7 +312,9 @@ function safe(name: string): string {
 }
 
 function beginningAndEnd(name: string): string {
-  return name.length <= maxRead ? name : name.slice(0, maxRead / 2) + name.slice(-maxRead / 2);
+  return name.length <= maxReadNameLength
+    ? name
+    : name.slice(0, maxReadNameLength / 2) + name.slice(-maxReadNameLength / 2);
 }
 
 function lastSegment(url: string): string {
@@ -329,6 +326,6 @@ function lastSegment(url: string): string {
   }
 }
 
-function folded(name: string): string {
+function foldCase(name: string): string {
   return name.normalize("NFKC").toLowerCase();
 }

@@ -1,6 +1,6 @@
 /**
- * Builds blocks and short texts within Slack's limits (https://docs.slack.dev/reference/block-kit/blocks), and encodes what identifies
- * our own messages: the values of buttons and the part numbers of posts.
+ * Builds blocks and short texts within Slack's limits (https://docs.slack.dev/reference/block-kit/blocks), and encodes the values of
+ * buttons and the part numbers of posts, by which Sekisho recognizes its own messages.
  */
 
 import { parseJson, sanitizeLine } from "../../../shared/untrusted-input.ts";

@@ -1,9 +1,9 @@
-/** The texts for a failed task: one sentence about what happened, and one about what to do. */
+/** The texts for a failed task, in English and Japanese. */
 import type { ClientReason } from "../../../../contracts/errors.ts";
 import type { Locale } from "../../task/task.ts";
 
-/** `todo` must be something that the reader can do. */
-export type Words = { happened: string; todo: string };
+/** `happened` is a sentence about what happened, `todo` one about something that the reader can do. */
+export type Notice = { happened: string; todo: string };
 
 type Situation =
   | "agent_failed"
@@ -15,7 +15,7 @@ type Situation =
   | "not_let_in"
   | "no_agent"
   | "no_budget"
-  | "no_words"
+  | "no_text"
   | "no_plan"
   | "not_permitted"
   | "task_gone"
@@ -30,7 +30,7 @@ const situations: Record<ClientReason, Situation> = {
   parse_error: "mismatch",
   invalid_request: "mismatch",
   method_not_found: "mismatch",
-  invalid_params: "no_words",
+  invalid_params: "no_text",
   internal: "wrong",
   timeout: "too_long",
   task_not_found: "task_gone",
@@ -57,7 +57,7 @@ const situations: Record<ClientReason, Situation> = {
   ambiguous: "may_have_run",
 };
 
-const words: Record<Situation, Record<Locale, Words>> = {
+const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   agent_failed: {
     en: {
       happened: "The agent worked on this, but could not finish it.",
@@ -134,7 +134,7 @@ const words: Record<Situation, Record<Locale, Words>> = {
       todo: "必要なことをもう少し詳しく書いてください。",
     },
   },
-  no_words: {
+  no_text: {
     en: {
       happened: "I found nothing in your message that the agent could work with.",
       todo: "Please write in words what it should do.",
@@ -201,7 +201,7 @@ const words: Record<Situation, Record<Locale, Words>> = {
   },
 };
 
-/** `lost` is true if the Execution zone lost the task, so that part of the work may be done. */
-export function failureText({ reason, lost, locale }: { reason: ClientReason; lost: boolean; locale: Locale }): Words {
-  return words[lost ? "lost" : situations[reason]][locale];
+/** `lost` means that the Execution zone lost the task, so that part of the work may be done. */
+export function failureText({ reason, lost, locale }: { reason: ClientReason; lost: boolean; locale: Locale }): Notice {
+  return failureTexts[lost ? "lost" : situations[reason]][locale];
 }

@@ -2,7 +2,7 @@
 import type { Locale, Task, TaskOutcome } from "../../task/task.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { shorten, slackDate, spanText } from "./blocks.ts";
-import { failureText, type Words } from "./failure-text.ts";
+import { failureText, type Notice } from "./failure-text.ts";
 
 const reference: Record<Locale, (shortId: string) => string> = {
   en: (shortId) => `Reference: ${shortId}`,
@@ -37,7 +37,7 @@ export const emptyAnswerText: Record<Locale, (files: number) => string> = {
       : `エージェントがファイル${files}件で回答しました。`,
 };
 
-const goesOn: Record<Locale, (name: string) => string> = {
+const answerStart: Record<Locale, (name: string) => string> = {
   en: (name) => `_This is how the answer begins. All of it is attached as ${name}._`,
   ja: (name) => `_回答の冒頭です。全文は添付の ${name} をご覧ください。_`,
 };
@@ -71,7 +71,7 @@ export function retriedText({ locale, retryOf }: { locale: Locale; retryOf: stri
 }
 
 export function continuedText({ locale, name }: { locale: Locale; name: string }): string {
-  return goesOn[locale](fileName(name));
+  return answerStart[locale](formatFileName(name));
 }
 
 /** Shown in place of an answer that Slack refused at every try. */
@@ -90,12 +90,12 @@ export const replacedText: Record<Locale, string> = {
 export function missingFilesText(request: { locale: Locale; failed: readonly string[]; leftOut: number }): string {
   const { locale, failed } = request;
   return [
-    ...(failed.length === 0 ? [] : [notAttached[locale](failed.map(fileName))]),
+    ...(failed.length === 0 ? [] : [notAttached[locale](failed.map(formatFileName))]),
     ...(request.leftOut === 0 ? [] : [leftOut[locale](request.leftOut)]),
   ].join("\n");
 }
 
-/** Returns the text of any outcome except an answer, in mrkdwn and without the reference. A task may also have no outcome. */
+/** Returns the text of any outcome except an answer, in mrkdwn and without the reference. Without an outcome it is an internal failure. */
 export function createOutcomeText(request: {
   task: Pick<Task, "message" | "receivedAtMs">;
   outcome: Exclude<TaskOutcome, { type: "answer" }> | undefined;
@@ -105,31 +105,31 @@ export function createOutcomeText(request: {
   const { task, outcome, locale, contact } = request;
   if (outcome?.type === "canceling") return canceling[locale](outcome.count);
   if (outcome === undefined)
-    return sentences({ words: failureText({ reason: "internal", lost: false, locale }), locale });
-  const words =
+    return joinSentences({ notice: failureText({ reason: "internal", lost: false, locale }), locale });
+  const notice =
     outcome.type === "failed"
       ? failureText({ ...outcome, locale })
       : otherOutcomeText({ outcome, locale, asked: task.message, contact, nowMs: task.receivedAtMs });
-  return sentences({ words, locale });
+  return joinSentences({ notice, locale });
 }
 
-function sentences({ words: { happened, todo }, locale }: { words: Words; locale: Locale }): string {
+function joinSentences({ notice: { happened, todo }, locale }: { notice: Notice; locale: Locale }): string {
   return `${happened}${locale === "ja" ? "" : " "}${todo}`;
 }
 
 type OtherOutcome = Exclude<TaskOutcome, { type: "answer" | "failed" | "canceling" }>;
 type Asked = { team: string; channel: string; user: string };
-/** `contact` is mrkdwn from the configuration. `nowMs` is when the task came, so that every try shows the same text. */
+/** `contact` is mrkdwn from the configuration. `nowMs` is when the message arrived, so that every try shows the same text. */
 type About = { asked: Asked; contact: string | undefined; nowMs: number };
 
-function otherOutcomeText({ outcome, locale, ...about }: About & { outcome: OtherOutcome; locale: Locale }): Words {
+function otherOutcomeText({ outcome, locale, ...about }: About & { outcome: OtherOutcome; locale: Locale }): Notice {
   switch (outcome.type) {
     case "refused":
       return refused[locale](about);
     case "limited":
       return limited[locale]({ ...outcome, ...about });
     case "file_refused":
-      return fileRefused[outcome.why][locale]({ name: fileName(outcome.name), most: outcome.most });
+      return fileRefused[outcome.why][locale]({ name: formatFileName(outcome.name), most: outcome.most });
     case "too_old":
     case "unreadable":
     case "unanswered":
@@ -138,7 +138,7 @@ function otherOutcomeText({ outcome, locale, ...about }: About & { outcome: Othe
   }
 }
 
-const fixed: Record<"too_old" | "unreadable" | "unanswered" | "not_yours", Record<Locale, Words>> = {
+const fixed: Record<"too_old" | "unreadable" | "unanswered" | "not_yours", Record<Locale, Notice>> = {
   too_old: {
     en: {
       happened: "Your message reached me more than a day late, so I did not act on it.",
@@ -181,7 +181,7 @@ const fixed: Record<"too_old" | "unreadable" | "unanswered" | "not_yours", Recor
   },
 };
 
-const refused: Record<Locale, (about: About) => Words> = {
+const refused: Record<Locale, (about: About) => Notice> = {
   en: ({ asked, contact }) => ({
     happened: "You are not on the list of those who may ask me here.",
     todo: `Please ask ${contact ?? "your administrator"} to add you with \`${addCommand(asked)}\`.`,
@@ -198,7 +198,7 @@ function addCommand({ team, channel, user }: Asked): string {
 
 type Limited = About & { by: "user" | "channel"; retryAtMs?: number | undefined };
 
-const limited: Record<Locale, (about: Limited) => Words> = {
+const limited: Record<Locale, (about: Limited) => Notice> = {
   en: ({ by, retryAtMs, nowMs }) =>
     retryAtMs === undefined
       ? {
@@ -227,16 +227,16 @@ const limited: Record<Locale, (about: Limited) => Words> = {
         },
 };
 
-type FileText = Record<Locale, (file: { name: string; most: number | undefined }) => Words>;
+type FileText = Record<Locale, (file: { name: string; most: number | undefined }) => Notice>;
 
 const fileRefused: Record<Extract<TaskOutcome, { type: "file_refused" }>["why"], FileText> = {
   too_large: {
     en: ({ name, most }) => ({
-      happened: `The file ${name} is too large for me${most === undefined ? "" : `: I take files of at most ${megabytes(most)}`}.`,
+      happened: `The file ${name} is too large for me${most === undefined ? "" : `: I take files of at most ${formatSize(most)}`}.`,
       todo: "Please send a smaller one, or only the part that matters.",
     }),
     ja: ({ name, most }) => ({
-      happened: `ファイル ${name} は大きすぎます${most === undefined ? "" : `（上限は${megabytes(most)}）`}。`,
+      happened: `ファイル ${name} は大きすぎます${most === undefined ? "" : `（上限は${formatSize(most)}）`}。`,
       todo: "小さくするか、必要な部分だけを送ってください。",
     }),
   },
@@ -269,12 +269,12 @@ const fileRefused: Record<Extract<TaskOutcome, { type: "file_refused" }>["why"],
 };
 
 /** Quotes, escapes and shortens a file name for use in a sentence. */
-function fileName(name: string): string {
+function formatFileName(name: string): string {
   return `\`${escapeMrkdwn(shorten({ text: name, maxLength: 100 }).replaceAll("`", "'"))}\``;
 }
 
 /** Formats a size and rounds down, so that the text never promises more than the limit. */
-function megabytes(bytes: number): string {
+function formatSize(bytes: number): string {
   const mega = 1024 * 1024;
   if (bytes >= mega) return `${Math.floor((bytes / mega) * 10) / 10} MB`;
   return bytes >= 1024 ? `${Math.floor(bytes / 1024)} KB` : `${bytes} bytes`;

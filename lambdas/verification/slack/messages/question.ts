@@ -19,9 +19,9 @@ import {
 import { maxMrkdwnLength } from "./split.ts";
 
 const maxPromptLength = 8000;
-const maxPlainLength = 2500;
+const maxMrkdwnPromptLength = 2500;
 const maxAnswerLength = 300;
-const maxFurther = 50;
+const maxListedChoices = 50;
 
 type ShownQuestion = { task: Task; question: AgentQuestion; locale: Locale };
 
@@ -29,26 +29,30 @@ type ShownQuestion = { task: Task; question: AgentQuestion; locale: Locale };
 export function questionContent({ task, question, locale, nowMs }: ShownQuestion & { nowMs: number }): MessageContent {
   const prompt = formatPrompt({ question, locale });
   const status = toQuestionStatus({ task, question, nowMs });
-  const plainPrompt = cut({ text: toMrkdwn(prompt), maxLength: maxPlainLength });
+  const mrkdwnPrompt = cut({ text: toMrkdwn(prompt), maxLength: maxMrkdwnPromptLength });
   const end =
-    question.answer !== undefined ? answered(question.answer) : status === "open" ? "" : closingText[status][locale];
+    question.answer !== undefined
+      ? formatAnswer(question.answer)
+      : status === "open"
+        ? ""
+        : closingText[status][locale];
   if (end !== "") {
-    const text = cut({ text: `${plainPrompt}\n\n${end}`, maxLength: maxMrkdwnLength });
-    return { text, ...unlessPlain([markdownBlock(prompt), section(end)]) };
+    const text = cut({ text: `${mrkdwnPrompt}\n\n${end}`, maxLength: maxMrkdwnLength });
+    return { text, ...blocksUnlessFallback([markdownBlock(prompt), section(end)]) };
   }
   const hint = createHint({ question, locale, isPlain: task.mrkdwnFallback === true });
   return {
-    text: cut({ text: `${plainPrompt}\n\n${hint}`, maxLength: maxMrkdwnLength }),
-    ...unlessPlain([markdownBlock(prompt), ...createButtons({ task, question }), context(hint)]),
+    text: cut({ text: `${mrkdwnPrompt}\n\n${hint}`, maxLength: maxMrkdwnLength }),
+    ...blocksUnlessFallback([markdownBlock(prompt), ...createButtons({ task, question }), context(hint)]),
   };
 
-  function answered({ option, text = "", ...given }: NonNullable<AgentQuestion["answer"]>): string {
+  function formatAnswer({ option, text = "", ...given }: NonNullable<AgentQuestion["answer"]>): string {
     const label = option === undefined ? undefined : formatLabel({ question, index: option });
-    const words = answeredText({ ...given, label, locale });
-    return text === "" ? words : `${words}\n> ${escapeMrkdwn(shorten({ text, maxLength: maxAnswerLength }))}`;
+    const answerLine = answeredText({ ...given, label, locale });
+    return text === "" ? answerLine : `${answerLine}\n> ${escapeMrkdwn(shorten({ text, maxLength: maxAnswerLength }))}`;
   }
 
-  function unlessPlain(blocks: SlackBlock[]): { blocks?: SlackBlock[] } {
+  function blocksUnlessFallback(blocks: SlackBlock[]): { blocks?: SlackBlock[] } {
     return task.mrkdwnFallback ? {} : { blocks };
   }
 }
@@ -88,11 +92,11 @@ function createHint(options: { question: AgentQuestion; locale: Locale; isPlain:
   if (question.kind === "auth") return hints.auth[locale];
   const until = untilText[locale](slackDate({ atMs: question.expiresAtMs, locale }));
   const labels = question.options.map((_, index) => escapeMrkdwn(formatLabel({ question, index })));
-  const further = (isPlain ? labels : labels.slice(maxButtons)).slice(0, maxFurther).map((label) => `• ${label}`);
-  const kind = isPlain || labels.length === 0 ? "words" : further.length > 0 ? "more" : "buttons";
+  const listed = (isPlain ? labels : labels.slice(maxButtons)).slice(0, maxListedChoices).map((label) => `• ${label}`);
+  const kind = isPlain || labels.length === 0 ? "reply" : listed.length > 0 ? "more" : "buttons";
   const hint = hints[kind][locale];
   // The choices come last, because a long list of them is cut.
-  return (further.length === 0 ? [hint, until] : [until, hint, ...further]).join("\n");
+  return (listed.length === 0 ? [hint, until] : [until, hint, ...listed]).join("\n");
 }
 
 function formatLabel({ question, index }: { question: AgentQuestion; index: number }): string {
@@ -103,16 +107,16 @@ function formatLabel({ question, index }: { question: AgentQuestion; index: numb
   return text;
 }
 
-type Words = Record<Locale, string>;
+type LocalizedText = Record<Locale, string>;
 
 type QuestionStatus = "open" | "expired" | "over";
 
-const hints: Record<"buttons" | "words" | "more" | "auth", Words> = {
+const hints: Record<"buttons" | "reply" | "more" | "auth", LocalizedText> = {
   buttons: {
     en: "Press a button, or reply in this thread in your own words.",
     ja: "ボタンを押すか、このスレッドに返信して回答してください。",
   },
-  words: { en: "Reply in this thread to answer.", ja: "このスレッドに返信して回答してください。" },
+  reply: { en: "Reply in this thread to answer.", ja: "このスレッドに返信して回答してください。" },
   more: {
     en: "Press a button, or reply in this thread; there are further choices:",
     ja: "ボタンを押すか、このスレッドに返信して回答してください。ほかの選択肢：",
@@ -123,9 +127,9 @@ const hints: Record<"buttons" | "words" | "more" | "auth", Words> = {
   },
 };
 
-const noPrompt: Words = { en: "The agent needs an answer to go on.", ja: "続けるには回答が必要です。" };
+const noPrompt: LocalizedText = { en: "The agent needs an answer to go on.", ja: "続けるには回答が必要です。" };
 
-const closingText: Record<Exclude<QuestionStatus, "open">, Words> = {
+const closingText: Record<Exclude<QuestionStatus, "open">, LocalizedText> = {
   expired: { en: "⌛ Nobody answered in time.", ja: "⌛ 期限までに回答がありませんでした。" },
   over: { en: "The task is over; this needs no answer any more.", ja: "タスクは終了しました。回答は不要です。" },
 };
@@ -135,16 +139,16 @@ const untilText: Record<Locale, (date: string) => string> = {
   ja: (date) => `回答期限：${date}`,
 };
 
-const inText: Words = { en: "in the thread", ja: "スレッドで回答" };
+const answeredByText: LocalizedText = { en: "in the thread", ja: "スレッドで回答" };
 
 /** `label` is the label of the chosen option. It is undefined if the question was answered by text. */
 function answeredText(request: { label: string | undefined; user: string; atMs: number; locale: Locale }): string {
   const { label, user, atMs, locale } = request;
-  const what = label === undefined ? inText[locale] : `*${escapeMrkdwn(label).replaceAll("*", "∗")}*`;
-  return `✔ ${what} — <@${escapeMrkdwn(user)}>, ${slackDate({ atMs, locale })}`;
+  const choice = label === undefined ? answeredByText[locale] : `*${escapeMrkdwn(label).replaceAll("*", "∗")}*`;
+  return `✔ ${choice} — <@${escapeMrkdwn(user)}>, ${slackDate({ atMs, locale })}`;
 }
 
-const refusals: Record<Exclude<ButtonClickRefusal["type"], "answered">, Words> = {
+const refusals: Record<Exclude<ButtonClickRefusal["type"], "answered">, LocalizedText> = {
   not_yours: { en: "This button is for somebody else.", ja: "このボタンはほかの方のためのものです。" },
   expired: { en: "The time to answer this is over.", ja: "この質問の回答期限は過ぎています。" },
   past: { en: "This question is answered already.", ja: "この質問にはすでに回答がありました。" },
@@ -154,14 +158,14 @@ const refusals: Record<Exclude<ButtonClickRefusal["type"], "answered">, Words> =
   },
   over: { en: "This task is over already.", ja: "このタスクはすでに終了しています。" },
 };
-const answered: Record<Locale, (by: string, date: string) => string> = {
+const alreadyAnswered: Record<Locale, (by: string, date: string) => string> = {
   en: (by, date) => `${by} answered this already (${date}).`,
   ja: (by, date) => `この質問には、すでに${by}さんが回答しています（${date}）。`,
 };
 
 export function replyRefusalText({ refusal, locale }: { refusal: ButtonClickRefusal; locale: Locale }): string {
   return refusal.type === "answered"
-    ? answered[locale](`<@${escapeMrkdwn(refusal.by)}>`, slackDate({ atMs: refusal.atMs, locale }))
+    ? alreadyAnswered[locale](`<@${escapeMrkdwn(refusal.by)}>`, slackDate({ atMs: refusal.atMs, locale }))
     : refusals[refusal.type][locale];
 }
 

@@ -12,9 +12,9 @@ export const maxMarkdownLength = 11_500;
 export const maxMrkdwnLength = 3900;
 
 /** A paragraph or list that fits into the next part is split only if this part would otherwise be emptier than this share. */
-const goodShare = 0.5;
+const minFilledShare = 0.5;
 /** A smaller share of free room stays empty. */
-const leastRoom = 0.25;
+const minRoomShare = 0.25;
 
 /**
  * Returns parts of at most `maxLength` UTF-16 units (at least 200). Prefers to split between Markdown blocks, then lines, sentences
@@ -28,27 +28,27 @@ export function splitAnswer({ text, maxLength }: { text: string; maxLength: numb
   if (whole === "") return [];
   if (whole.length <= maxLength) return [whole];
   const parts: string[] = [];
-  const waiting = scanBlocks(whole).reverse();
+  const blocksLeft = scanBlocks(whole).reverse();
   let part: TextBlock[] = [];
   let partLength = 0;
-  for (let block = waiting.pop(); block !== undefined; block = waiting.pop()) {
+  for (let block = blocksLeft.pop(); block !== undefined; block = blocksLeft.pop()) {
     const room = maxLength - partLength - jointBefore({ block, isFirst: part.length === 0 }).length;
     if (fitsInto(block, room)) {
       take(block);
       continue;
     }
-    const isShort = room > maxLength * (1 - goodShare);
+    const isShort = room > maxLength * (1 - minFilledShare);
     const fitsNext = fitsInto(block, maxLength) && !(isShort && (block.kind === "text" || block.kind === "list"));
-    if (part.length > 0 && (fitsNext || room < maxLength * leastRoom)) {
-      waiting.push(block);
+    if (part.length > 0 && (fitsNext || room < maxLength * minRoomShare)) {
+      blocksLeft.push(block);
       // A heading moves to the next part together with its content.
-      if (part.length > 1 && part.at(-1)?.kind === "heading") waiting.push(...part.splice(-1));
+      if (part.length > 1 && part.at(-1)?.kind === "heading") blocksLeft.push(...part.splice(-1));
       flush();
       continue;
     }
     const { kept, rest } = divideBlock({ block, room });
     take(kept);
-    if (hasText(rest)) waiting.push(rest);
+    if (hasText(rest)) blocksLeft.push(rest);
     flush();
   }
   flush();
@@ -71,17 +71,17 @@ function hasText({ kind, head, body }: TextBlock): boolean {
 }
 
 /** A head that takes a larger share of the room is not repeated, because the messages would show little else. */
-const mostHead = 0.25;
+const maxHeadShare = 0.25;
 
 /** `kept` has at most `room` UTF-16 units. Neither part is empty. The block is longer than `room`, which is at least 50. */
 function divideBlock({ block, room }: { block: TextBlock; room: number }): { kept: TextBlock; rest: TextBlock } {
   const { head, tail } = block;
-  if (head.length === 0) return dividedText({ block, room });
+  if (head.length === 0) return divideText({ block, room });
   const frame = blockText({ ...block, body: [] }).length + 1;
-  if (frame > room * mostHead) {
+  if (frame > room * maxHeadShare) {
     // Shows the header of a fenced table only once, but opens the fence in each message.
     if (block.kind === "fence" && head.length > 1) return divideBlock({ block: withoutHeader(block), room });
-    return dividedText({ block: toText(block), room });
+    return divideText({ block: toText(block), room });
   }
   const lines = linesThatFit({ lines: block.body, room: room - frame });
   if (lines > 0) {
@@ -95,7 +95,7 @@ function divideBlock({ block, room }: { block: TextBlock; room: number }): { kep
 }
 
 /** Joins only the lines around the cut. Joining all lines at every cut would be slow for many short lines. */
-function dividedText({ block, room }: { block: TextBlock; room: number }): { kept: TextBlock; rest: TextBlock } {
+function divideText({ block, room }: { block: TextBlock; room: number }): { kept: TextBlock; rest: TextBlock } {
   const { body } = block;
   const count = linesThatFit({ lines: body, room: room + lookAhead }) + 1;
   const text = body.slice(0, count).join("\n");
@@ -128,8 +128,8 @@ function linesThatFit({ lines, room }: { lines: readonly string[]; room: number 
 /** The part ends before `end`, and the next one starts at `next`. Between them is only white space. */
 export type Cut = { end: number; next: number };
 
-/** A better place is used only if the part keeps at least this share of its length, so that there are few parts. */
-const leastShare = 0.6;
+/** A better place is used only if the part keeps at least this share of its length. Otherwise, there would be too many parts. */
+const minCutShare = 0.6;
 
 /** How far behind the cut a link or code span may end to be recognized. Bounds the work. */
 const lookAhead = 600;
@@ -143,7 +143,7 @@ const inseparable =
  * between two graphemes. `budget` is shorter than the text.
  */
 function findCut({ text, budget }: { text: string; budget: number }): Cut {
-  const least = Math.floor(budget * leastShare);
+  const least = Math.floor(budget * minCutShare);
   // One more character shows whether the last place is at a line end or before a blank.
   const window = text.slice(0, budget + 1);
   const whole = [...text.slice(0, budget + lookAhead).matchAll(inseparable)]
@@ -155,7 +155,7 @@ function findCut({ text, budget }: { text: string; budget: number }): Cut {
     last(/(?<kept>(?<![.!?…])[.!?…]+["'”’)\]]*)[ \t]+|(?<kept>[。．！？]+[”’」』）】]*)[ \t\u3000]*/g) ??
     last(/[ \t\u3000]+/g);
   if (found !== undefined) return found;
-  const end = betweenCharacters({ text, budget, least });
+  const end = findCharacterCut({ text, budget, least });
   return { end, next: end };
 
   /** Finds the last match that does not split anything inseparable. Both lists are in text order. */
@@ -172,7 +172,7 @@ function findCut({ text, budget }: { text: string; budget: number }): Cut {
   }
 }
 
-function betweenCharacters({ text, budget, least }: { text: string; budget: number; least: number }): number {
+function findCharacterCut({ text, budget, least }: { text: string; budget: number; least: number }): number {
   // Includes one code point behind the budget. With half of it, the grapheme before it would look complete.
   const window = text.slice(0, budget + 2);
   const cutEntity = /&[a-z]{0,3}$/.exec(window.slice(0, budget));

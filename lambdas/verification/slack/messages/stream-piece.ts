@@ -45,39 +45,39 @@ function createDigest(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
 
-/** Leaves room below Slack's limit, because making a text safe lengthens it. */
-const mostLength = 6000;
+/** Below Slack's limit, because making a text safe lengthens it. */
+const maxReadLength = 6000;
 /** A longer text is cut even within a link or code, because it could otherwise wait forever. */
-const mostHeldBack = 1500;
-/** How much of a partly shown line is read again. */
+const maxHeldBack = 1500;
+/** How much of a partly shown line is read again, to find links that began in it. */
 const lookBehind = 500;
-const mostPlaces = 20;
+const maxPlaces = 20;
 
 /** A link or Slack notation whose end has not arrived yet. */
 const open = /\[[^[\]]*$|\]\([^()]*$|<[^\s<>][^<>]*$/;
 /** Table rows and fences, which must not be split. */
-const wholeLine = /^[ \t>]*(?:\||`{3}|~{3})/;
+const indivisibleLine = /^[ \t>]*(?:\||`{3}|~{3})/;
 /** Places for a cut: behind blanks, behind Japanese punctuation, or behind a full stop at the end. */
 const place = /[ \t\u3000]+|[。、！？]+|(?<![.!?])[.!?]+$/g;
 
 /** Returns `from` or more. The text up to there ends with a whole line or a whole word. Never splits a surrogate pair. */
 export function findPieceEnd({ text, from }: { text: string; from: number }): number {
-  const rest = text.slice(from, from + mostLength);
+  const rest = text.slice(from, from + maxReadLength);
   const lineEnd = from + rest.lastIndexOf("\n") + 1;
   const lineStart = Math.max(lineEnd > from ? lineEnd : text.lastIndexOf("\n", from - 1) + 1, from - lookBehind);
   const line = text.slice(lineStart, from + rest.length);
-  const within = wholeLine.test(line) ? undefined : lastPlace({ line, from: Math.max(0, from - lineStart) });
+  const within = indivisibleLine.test(line) ? undefined : findLastPlace({ line, from: Math.max(0, from - lineStart) });
   const end = within === undefined ? lineEnd : Math.max(lineEnd, lineStart + within);
-  const isHeldBack = end === from && rest.length > mostHeldBack;
-  return isHeldBack ? wholeCharacters(text, from + rest.length) : end;
+  const mustCut = end === from && rest.length > maxHeldBack;
+  return mustCut ? excludeHalfPair(text, from + rest.length) : end;
 }
 
 /** Finds the last place behind `from` that is not within a link, code or emphasis. */
-function lastPlace({ line, from }: { line: string; from: number }): number | undefined {
+function findLastPlace({ line, from }: { line: string; from: number }): number | undefined {
   const ends = [...line.matchAll(place)].map((match) => match.index + match[0].length).filter((end) => end > from);
   return ends
     .toReversed()
-    .slice(0, mostPlaces)
+    .slice(0, maxPlaces)
     .find((end) => isClosed(line.slice(0, end)));
 }
 
@@ -89,6 +89,6 @@ function count(text: string, pattern: RegExp): number {
   return text.match(pattern)?.length ?? 0;
 }
 
-function wholeCharacters(text: string, end: number): number {
+function excludeHalfPair(text: string, end: number): number {
   return /[\uD800-\uDBFF]/.test(text[end - 1] ?? "") ? end - 1 : end;
 }

@@ -1,6 +1,6 @@
 /**
- * Everything that users read about a task, in the language of the person who asked. All functions are pure functions of the task's
- * record, so that a repeated post has the same content.
+ * Creates everything that users read about a task, in the language of the person who asked. The texts depend only on the task's record,
+ * so that a repeated post has the same content.
  */
 import { hasFailedDelivery, type Locale, type Task } from "../../task/task.ts";
 import type { MessageContent, SlackBlock } from "../api/slack.ts";
@@ -31,11 +31,11 @@ export function createTaskText(options: { locale: Locale; contact?: string | und
     const locale = localeOf(task);
     const isUndelivered = hasFailedDelivery(task);
     if (outcome?.type === "answer" && !isUndelivered) return answerParts({ task, answer: outcome, locale });
-    const words =
+    const outcomeText =
       outcome?.type === "answer"
         ? undeliveredText[locale]
         : createOutcomeText({ task, outcome, locale, contact: options.contact });
-    const text = retryOf === undefined ? words : `${retriedText({ locale, retryOf })}\n${words}`;
+    const text = retryOf === undefined ? outcomeText : `${retriedText({ locale, retryOf })}\n${outcomeText}`;
     const reference = referenceText({ locale, requestId: task.id });
     const plain = plainLast({ text, reference });
     return [
@@ -90,12 +90,12 @@ const inDirect: Record<Locale, (text: string) => string> = {
   ja: (text) => `ご依頼：${text}`,
 };
 
-const nothing: Record<Locale, string> = { en: "(no text)", ja: "（テキストなし）" };
+const noText: Record<Locale, string> = { en: "(no text)", ja: "（テキストなし）" };
 
 /** In direct messages (`D…`), the reader is the person who asked. */
 function openingText({ task, locale }: { task: Task; locale: Locale }): string {
   const { message, threadRef } = task;
-  const text = escapeMrkdwn(shorten({ text: message.text, maxLength: maxOpeningLength })) || nothing[locale];
+  const text = escapeMrkdwn(shorten({ text: message.text, maxLength: maxOpeningLength })) || noText[locale];
   const isDirect = message.direct || (threadRef?.channel ?? message.channel).startsWith("D");
   return isDirect ? inDirect[locale](text) : inChannel[locale](escapeMrkdwn(message.user), text);
 }
@@ -110,27 +110,27 @@ type Request = { task: Task; locale: Locale };
 
 /** Shows the activity, the progress, and either the agent's note or the partial answer. */
 function placeholderContent({ task, locale }: Request): MessageContent {
-  const words = placeholderText({ task, locale });
-  const written = writtenSoFar(task);
+  const activity = placeholderText({ task, locale });
+  const written = readPartialAnswer(task);
   const cancel = cancelButton({ task, locale });
   if (task.mrkdwnFallback)
-    return { text: removeEmpty([words, written === undefined ? "" : cutPlainNewest(written)]).join("\n") };
-  const blocks = written === undefined ? [section(words)] : [markdownBlock(cutNewest(written)), context(words)];
-  return { text: words, blocks: [...blocks, ...cancel] };
+    return { text: removeEmpty([activity, written === undefined ? "" : cutPlainNewest(written)]).join("\n") };
+  const blocks = written === undefined ? [section(activity)] : [markdownBlock(cutNewest(written)), context(activity)];
+  return { text: activity, blocks: [...blocks, ...cancel] };
 }
 
 /** In plain text. */
 function statusText({ task, locale }: Request): string {
   const activity = toActivity(task);
-  return visibleQueuePosition(task) > 0 && !isOver(activity) ? queuedStatus[locale] : status[activity][locale];
+  return visibleQueuePosition(task) > 0 && !isEnding(activity) ? queuedStatus[locale] : status[activity][locale];
 }
 
 function placeholderText({ task, locale }: Request): string {
   const { text = "", percent } = task.progress ?? {};
-  const doing = doingText({ what: toActivity(task), ahead: visibleQueuePosition(task), locale });
+  const doing = activityText({ activity: toActivity(task), queuePosition: visibleQueuePosition(task), locale });
   const line = task.cancelReason === undefined ? shorten({ text, maxLength: maxProgressLength }) : "";
-  const said = isVisible(line) ? escapeMrkdwn(line) : "";
-  return removeEmpty([doing, said, percent === undefined ? "" : percentBar(percent)]).join("\n");
+  const note = isVisible(line) ? escapeMrkdwn(line) : "";
+  return removeEmpty([doing, note, percent === undefined ? "" : percentBar(percent)]).join("\n");
 }
 
 function toActivity({ cancelReason, question, retryOf, progress, state }: Task): TaskActivity {
@@ -140,13 +140,13 @@ function toActivity({ cancelReason, question, retryOf, progress, state }: Task):
   return retryOf === undefined ? "working" : "retrying";
 }
 
-/** How many tasks of the thread come first. 0 once the task has started. */
+/** Counts the tasks of the thread that come first. Returns 0 once the task has started. */
 function visibleQueuePosition({ queuePosition = 0, state }: Task): number {
   return state === "received" || state === "queued" || state === "announced" ? queuePosition : 0;
 }
 
 /** Returns undefined if a native stream already shows the text. */
-function writtenSoFar({ progress, stream }: Task): string | undefined {
+function readPartialAnswer({ progress, stream }: Task): string | undefined {
   const isStreamed = stream !== undefined && stream.refused === undefined && stream.messages.length > 0;
   const text = progress?.partialText ?? "";
   // The ellipsis of a cut does not count as visible text.
@@ -154,12 +154,12 @@ function writtenSoFar({ progress, stream }: Task): string | undefined {
 }
 
 function cutNewest(text: string): string {
-  const markdown = fencedTables(safeMarkdown(end(text)));
+  const markdown = fencedTables(safeMarkdown(cutToEnd(text)));
   return safePart({ part: newestText({ text: markdown, maxLength: maxMarkdownLength }), maxLength: maxMarkdownLength });
 }
 
-/** Returns at most the last `maxMarkdownLength`. Reads only the end, because an agent may send megabytes with every poll. */
-function end(text: string): string {
+/** Returns at most the last `maxMarkdownLength`. Reads only the end of the text, because an agent may send megabytes with every poll. */
+function cutToEnd(text: string): string {
   // A cut comment would become visible.
   const hasCutComment = text.length > maxMarkdownLength && text.includes("<!--");
   const read = hasCutComment ? removeComments(lastPart({ text, maxLength: maxReadLength })) : text;
@@ -167,7 +167,7 @@ function end(text: string): string {
 }
 
 function cutPlainNewest(text: string): string {
-  return newestText({ text: toMrkdwn(safeMarkdown(end(text))), maxLength: maxMrkdwnLength - aroundLength * 5 });
+  return newestText({ text: toMrkdwn(safeMarkdown(cutToEnd(text))), maxLength: maxMrkdwnLength - aroundLength * 5 });
 }
 
 function cancelButton({ task, locale }: Request): SlackBlock[] {
@@ -177,7 +177,7 @@ function cancelButton({ task, locale }: Request): SlackBlock[] {
 
 type TaskActivity = "working" | "retrying" | "writing" | "asking" | "canceling" | "ending";
 
-const doing: Record<TaskActivity, Record<Locale, string>> = {
+const activityTexts: Record<TaskActivity, Record<Locale, string>> = {
   working: { en: "Working on it …", ja: "取りかかっています…" },
   retrying: { en: "Trying again …", ja: "もう一度取りかかっています…" },
   writing: { en: "Writing …", ja: "回答を書いています…" },
@@ -206,15 +206,15 @@ const queuedStatus: Record<Locale, string> = { en: "will come to it soon…", ja
 
 const cancelLabel: Record<Locale, string> = { en: "Cancel", ja: "取り消す" };
 
-/** `ahead` tasks of the thread come first. */
-function doingText({ what, ahead, locale }: { what: TaskActivity; ahead: number; locale: Locale }): string {
-  const now = doing[what][locale];
-  if (ahead === 0 || isOver(what)) return now;
-  return what === "retrying" ? `${now} ${queued[locale](ahead)}` : queued[locale](ahead);
+function activityText(request: { activity: TaskActivity; queuePosition: number; locale: Locale }): string {
+  const { activity, queuePosition, locale } = request;
+  const text = activityTexts[activity][locale];
+  if (queuePosition === 0 || isEnding(activity)) return text;
+  return activity === "retrying" ? `${text} ${queued[locale](queuePosition)}` : queued[locale](queuePosition);
 }
 
-function isOver(what: TaskActivity): boolean {
-  return what === "canceling" || what === "ending";
+function isEnding(activity: TaskActivity): boolean {
+  return activity === "canceling" || activity === "ending";
 }
 
 const barLength = 10;
@@ -239,7 +239,7 @@ export function newestText({ text, maxLength }: { text: string; maxLength: numbe
   for (const block of blocks.toReversed()) {
     const { length } = blockText(block);
     if (length > room) {
-      const end = endOf({ block, room });
+      const end = cutBlockToEnd({ block, room });
       if (end !== undefined) kept.unshift(end);
       break;
     }
@@ -267,13 +267,13 @@ function afterComment(text: string, at: number): number {
   return closed < 0 ? text.length : Math.max(at, closed + 3);
 }
 
-function endOf({ block, room }: { block: TextBlock; room: number }): TextBlock | undefined {
+function cutBlockToEnd({ block, room }: { block: TextBlock; room: number }): TextBlock | undefined {
   const frame = blockText({ ...block, body: [] }).length + 1;
   let left = room - frame;
   const lines: string[] = [];
   for (const line of block.body.toReversed()) {
     if (line.length > left) {
-      const rest = lines.length === 0 && left > 100 ? wellFormedEnd({ text: line, length: left }) : undefined;
+      const rest = lines.length === 0 && left > 100 ? cutLineToEnd({ text: line, length: left }) : undefined;
       if (rest !== undefined) lines.unshift(rest);
       break;
     }
@@ -284,7 +284,7 @@ function endOf({ block, room }: { block: TextBlock; room: number }): TextBlock |
 }
 
 /** Starts at a word if one is near. Never starts within a character. */
-function wellFormedEnd({ text, length }: { text: string; length: number }): string {
+function cutLineToEnd({ text, length }: { text: string; length: number }): string {
   const end = text.slice(-length);
   const [blank] = /^\S{0,30}\s+/.exec(end) ?? [""];
   return end.slice(blank.length).replace(partOfCharacter, "");

@@ -2,6 +2,7 @@
 
 import { maxHistoryBytes, maxHistoryItems, maxHistoryTextLength } from "../../../../contracts/limits.ts";
 import type { ExecuteTaskParams } from "../../../../contracts/methods.ts";
+import { truncate } from "../../../shared/untrusted-input.ts";
 import type { UserMessage } from "../../task/messages.ts";
 import type { Locale } from "../../task/task.ts";
 import type { PostedMessage, PostKey } from "../api/slack.ts";
@@ -33,19 +34,27 @@ export function createThreadHistory(options: {
 function toHistoryItem({ ts, text, from, user, key }: PostedMessage, botUsers: readonly string[]): HistoryItem[] {
   if (from === "other_bot") return [];
   if (from === "self" && (key === undefined || !isAnswer(key.part))) return [];
-  const said = key === undefined ? readUserText({ text, botUsers }) : findAnswer({ text: unescapeMrkdwn(text), key });
-  if (said.trim() === "") return [];
+  const itemText =
+    key === undefined ? readUserText({ text, botUsers }) : findAnswer({ text: unescapeMrkdwn(text), key });
+  if (itemText.trim() === "") return [];
   const role = from === "self" ? "assistant" : "user";
-  return [{ role, text: cut(said), ...(from === "person" && user ? { user_id: user } : {}), ts }];
+  return [
+    {
+      role,
+      text: truncate(itemText, maxHistoryTextLength),
+      ...(from === "person" && user ? { user_id: user } : {}),
+      ts,
+    },
+  ];
 }
 
 /**
- * Returns "" for our own text, such as a failure. Such a text ends with the reference, while an answer in blocks has the reference
- * in its own block. An answer in mrkdwn also ends with it.
+ * Returns "" for our own text, such as a failure, which ends with the reference. An answer in blocks has the reference in a block of its
+ * own. An answer in mrkdwn also ends with the reference, but has another part number.
  */
 function findAnswer({ text, key: { requestId, part } }: { text: string; key: PostKey }): string {
   const references = locales.map((locale) => `_${referenceText({ locale, requestId })}_`);
-  const reference = references.find((words) => text.endsWith(words));
+  const reference = references.find((each) => text.endsWith(each));
   if (reference === undefined) return text;
   return part < plainPart ? "" : text.slice(0, -reference.length).trimEnd();
 }
@@ -53,12 +62,6 @@ function findAnswer({ text, key: { requestId, part } }: { text: string; key: Pos
 /** True for answers in blocks and in mrkdwn. */
 function isAnswer(part: number): boolean {
   return part >= answerPart && part < insteadPart;
-}
-
-/** Never splits a surrogate pair. */
-function cut(text: string): string {
-  const short = text.slice(0, maxHistoryTextLength);
-  return /[\uD800-\uDBFF]$/.test(short) ? short.slice(0, -1) : short;
 }
 
 function keepNewest(items: readonly HistoryItem[]): HistoryItem[] {

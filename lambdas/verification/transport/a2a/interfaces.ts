@@ -38,7 +38,7 @@ export function listUsableInterfaces(request: {
     })
     .toSorted((one, other) => Number(other.version) - Number(one.version));
   if (first === undefined) {
-    throw createUnusableCardError("the card's interface is at another origin than the card: set the destination's url");
+    throw createUnusableCardError("the card's interface has another origin than the card. Set the destination's url");
   }
   return [first, ...others.filter(({ tenant }) => tenant === first.tenant)];
 }

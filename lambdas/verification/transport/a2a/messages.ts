@@ -52,11 +52,14 @@ function createSendParams(
   };
 }
 
-/** Older messages are not repeated any more. */
+/** Older messages are never sent again. */
 const maxKept = 1000;
 
 export type SentMessages = {
-  /** `isUntouched`: the answer says that nothing was processed. Rejects like `post`, or with `ambiguous` instead of posting elsewhere. */
+  /**
+   * `isUntouched` is true for an answer that says that nothing was processed. Rejects like `post`. Rejects with `ambiguous` instead of
+   * posting to another interface.
+   */
   send<T>(request: {
     messageId: string;
     interfaceKey: string;

@@ -20,7 +20,7 @@ import {
 /** The reasons of a failed task, as opposed to those of a failed call. */
 const failures = ["execution_failed", "timeout", "budget_exceeded", "payload_too_large"] as const satisfies Reason[];
 
-/** The fields that a Sekisho host adds. Malformed ones are ignored. */
+/** The metadata fields that a Sekisho host adds to a task. Malformed ones are ignored. */
 const notesSchema = z
   .object({
     poll_after_ms: z.int().min(0).optional().catch(undefined),
@@ -35,7 +35,7 @@ const questionSchema = z
   .object({ options: inputRequiredResultSchema.shape.options.catch(undefined) })
   .catch({ options: undefined });
 
-/** `retryAfterMs` is the response's delay. It counts only if the task names none. */
+/** `retryAfterMs` is the delay from the HTTP response. It counts only if the task names none. */
 export function toZoneResult(request: {
   result: ReadAnswer;
   retryAfterMs: number | undefined;
@@ -96,7 +96,7 @@ export function toCancelResult({ id, status }: ReadTask): ResultOf<"cancel_task"
   return transitionError({ taskId: id, from: state, to: "canceled" });
 }
 
-/** The id of the status message that asks. The history does not count, because it may hold an earlier question. */
+/** Makes the question's id from the status message. The history does not count, because it may hold an earlier question. */
 function createQuestionId(messageId: string | undefined): string | undefined {
   const isTooLong = messageId !== undefined && messageId.length > maxQuestionIdLength;
   return isTooLong ? hash("sha256", messageId) : messageId;

@@ -21,7 +21,7 @@ const sdkErrorSchema = z.object({
     .catch(undefined),
 });
 
-/** `wasSent`: the request was handed to the network. Before that, it cannot have arrived. */
+/** `wasSent` means that the request was handed to the network. Before that, it cannot have arrived. */
 export function classify(request: { thrown: unknown; wasSent: boolean; nowMs: number }): SekishoError {
   const { thrown, wasSent, nowMs } = request;
   const { data } = sdkErrorSchema.safeParse(thrown);
@@ -34,7 +34,7 @@ export function classify(request: { thrown: unknown; wasSent: boolean; nowMs: nu
   const retryAfterMs = parseRetryAfter({ header: data.$response?.headers["retry-after"], nowMs });
   const fromBody = data.error === undefined ? undefined : platformReason(data.error);
   return new SekishoError(fromBody ?? readReason({ status, name: data.name }), {
-    // Not the SDK's error itself, which holds the body.
+    // Leaves out the SDK's error itself, because it holds the body.
     cause: { name: data.name, status, requestId: data.$metadata.requestId },
     details: retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs },
   });
@@ -69,7 +69,7 @@ function readReason({ status, name }: { status: number; name: string }): ClientR
   }
 }
 
-/** AgentCore's message for a temporary conflict; any other conflict is final. */
+/** AgentCore's message for a temporary conflict. Any other conflict is final. */
 const inProgress = /session operation in progress/i;
 const maxPlatformErrorBytes = 4096;
 const bodySchema = z.object({ error: errorObjectSchema });

@@ -3,7 +3,6 @@ import type { InvokeAgentRuntimeCommandOutput } from "@aws-sdk/client-bedrock-ag
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { sessionIdSchema } from "../../../../contracts/methods.ts";
 import type { AwsCredentialsProvider } from "../../../shared/aws/credentials.ts";
-import { defaultAwsCredentials } from "../../../shared/aws/default-credentials.ts";
 import { defaultMaxResponseBytes, isJson, readShortened } from "../read-response.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
 import { findPlatformError } from "./platform-error.ts";
@@ -19,13 +18,13 @@ export function createAgentCoreTransport(options: {
   qualifier?: string;
   region?: string;
   endpoint?: string | undefined;
-  credentials?: AwsCredentialsProvider;
+  credentials: AwsCredentialsProvider;
   maxResponseBytes?: number;
   stopAfterResult?: boolean;
   now?: () => number;
 }): Transport {
   const { runtimeArn: agentRuntimeArn, qualifier = "DEFAULT", region = agentRuntimeArn.split(":")[3] ?? "" } = options;
-  const { endpoint, credentials = defaultAwsCredentials(), maxResponseBytes = defaultMaxResponseBytes } = options;
+  const { endpoint, credentials, maxResponseBytes = defaultMaxResponseBytes } = options;
   const { stopAfterResult = false, now = Date.now } = options;
   const client = createRuntimeClient({ region, endpoint, credentials, now });
   const target = { agentRuntimeArn, qualifier };

@@ -6,7 +6,7 @@ import {
   createCachedCredential,
 } from "../../../shared/async/cached-credential.ts";
 import type { AwsCredentials } from "../../../shared/aws/credentials.ts";
-import { AwsCallError } from "../../../shared/aws/json-call.ts";
+import { AwsCallError } from "../../../shared/aws/retry.ts";
 import type { Sts } from "../../../shared/aws/sts.ts";
 import { codeOf, createCredentialError } from "./authorizer.ts";
 

@@ -1,4 +1,4 @@
-/** The authorizer of the HTTP transports: adds credentials to one outgoing request. The check of its URL and its errors are here too. */
+/** Adds credentials to one outgoing HTTP request. Also checks URLs and creates the errors of authorizers. */
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { isLoopbackHost, isSecureUrl } from "../../../../contracts/loopback.ts";
 import { parseUrl } from "../../../shared/untrusted-input.ts";
@@ -40,12 +40,12 @@ export const noAuthorizer: Authorizer = {
   },
 };
 
-/** Throws for a URL that is not https (http on loopback) or that holds credentials. The message does not repeat the URL. */
+/** Throws for a URL that is not https (http on loopback) or that contains credentials. The message does not repeat the URL. */
 export function parseCheckedUrl(address: string): URL {
   const url = parseUrl(address);
   if (url === null) throw new Error("The url must be an absolute URL.");
   if (!isSecureUrl(url)) throw new Error(`The url must be https (http only on loopback), not ${url.protocol}//.`);
-  if (url.username !== "" || url.password !== "") throw new Error("The url must not hold credentials.");
+  if (url.username !== "" || url.password !== "") throw new Error("The url must not contain credentials.");
   return url;
 }
 

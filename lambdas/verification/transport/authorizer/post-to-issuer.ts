@@ -1,8 +1,6 @@
 /** Sends one POST to a token issuer, with the limits of a call. Its failure is never `ambiguous`. */
-import { Agent as HttpAgent } from "node:http";
-import { Agent as HttpsAgent } from "node:https";
-import { urlToHttpOptions } from "node:url";
 import { SekishoError } from "../../../../contracts/errors.ts";
+import { createHttpClient } from "../../../shared/http/client.ts";
 import { isJsonObject, parseJson } from "../../../shared/untrusted-input.ts";
 import { sendOnce } from "../http/transport.ts";
 import type { TransportResponse } from "../transport.ts";
@@ -23,9 +21,11 @@ export async function postToIssuer(request: {
   const { url: address, body, headers = {}, signal } = request;
   const url = parseCheckedUrl(String(address));
   const isForm = body instanceof URLSearchParams;
-  const agent = new (url.protocol === "https:" ? HttpsAgent : HttpAgent)({ keepAlive: false });
+  const http = createHttpClient();
   const response = await sendOnce({
-    target: { ...urlToHttpOptions(url), method: "POST", agent },
+    http,
+    method: "POST",
+    url,
     headers: {
       "content-type": isForm ? "application/x-www-form-urlencoded" : "application/json",
       accept: "application/json",
@@ -36,9 +36,11 @@ export async function postToIssuer(request: {
     signal,
     maxResponseBytes,
     nowMs: Date.now(),
-  }).catch((thrown) => {
-    throw createCredentialError({ code: signal.aborted ? "TimeoutError" : readFailureCode(thrown) });
-  });
+  })
+    .catch((thrown) => {
+      throw createCredentialError({ code: signal.aborted ? "TimeoutError" : readFailureCode(thrown) });
+    })
+    .finally(() => http.close());
   return readAnswer(response);
 }
 

@@ -2,7 +2,6 @@
 
 import type { CredentialCacheOptions } from "../../../shared/async/cached-credential.ts";
 import type { AwsCredentialsProvider } from "../../../shared/aws/credentials.ts";
-import { defaultAwsCredentials } from "../../../shared/aws/default-credentials.ts";
 import { createSigner } from "../../../shared/aws/signer.ts";
 import { type AssumedRole, cacheAssumedRole } from "./assumed-role.ts";
 import type { Authorizer } from "./authorizer.ts";
@@ -15,11 +14,11 @@ export function createSigV4Authorizer(
   options: CredentialCacheOptions & {
     service: string;
     region: string;
-    credentials?: AwsCredentialsProvider;
+    credentials: AwsCredentialsProvider;
     assumeRole?: AssumedRole | undefined;
   },
 ): Authorizer {
-  const { service, region, credentials = defaultAwsCredentials(), assumeRole, ...cacheOptions } = options;
+  const { service, region, credentials, assumeRole, ...cacheOptions } = options;
   const { now = Date.now } = options;
   const role = assumeRole && cacheAssumedRole({ ...assumeRole, ...cacheOptions });
   const provider = role === undefined ? credentials : async () => role.current();

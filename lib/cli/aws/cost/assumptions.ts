@@ -1,17 +1,17 @@
-/** Assumptions of the estimate that neither a template nor the rehearsal can tell. They are printed with the result. */
+/** The assumptions of the estimate, which neither a template nor the rehearsal can measure. They are printed with the result. */
 type Assumption = { value: number; unit: string; what: string };
 
 export const assumptions = {
   syncBudgetSeconds: {
     value: 20,
     unit: "s",
-    what: "the first call waits for the result at most (`execution.syncBudgetMs`)",
+    what: "longest wait of the first call for the result (`execution.syncBudgetMs`)",
   },
-  pollAfterMs: { value: 1000, unit: "ms", what: "the host asks for before the first poll" },
-  stepMs: { value: 200, unit: "ms", what: "one message of the worker, without waiting for the agent" },
-  pollMs: { value: 50, unit: "ms", what: "one poll by the worker" },
-  ingressMs: { value: 15, unit: "ms", what: "one event at the ingress, warm" },
-  urlMs: { value: 20, unit: "ms", what: "one poll at the Function URL" },
+  pollAfterMs: { value: 1000, unit: "ms", what: "delay of the first poll, as requested by the host" },
+  stepMs: { value: 200, unit: "ms", what: "duration of one message of the worker, without waiting for the agent" },
+  pollMs: { value: 50, unit: "ms", what: "duration of one poll by the worker" },
+  ingressMs: { value: 15, unit: "ms", what: "duration of one event at the warm ingress" },
+  urlMs: { value: 20, unit: "ms", what: "duration of one poll at the Function URL" },
   ingressGb: { value: 0.5, unit: "GB", what: "memory of the ingress" },
   workerGb: { value: 0.5, unit: "GB", what: "memory of the worker" },
   urlGb: { value: 0.5, unit: "GB", what: "memory of the function behind the Function URL" },
@@ -26,21 +26,21 @@ export const assumptions = {
   indexWrites: {
     value: 8,
     unit: "writes",
-    what: "to indexes, per task: its creation and its end in both zones, its thread, its entry in the usage history",
+    what: "to indexes per task: its creation and its end in both zones, its thread, its entry in the usage history",
   },
-  renewSeconds: { value: 10, unit: "s", what: "between two renewals of the lease of a running task" },
+  renewSeconds: { value: 10, unit: "s", what: "time between two renewals of the lease of a running task" },
   tasksPerCachedRead: {
     value: 10,
     unit: "tasks",
-    what: "share one read of a secret or parameter, which is cached for a minute",
+    what: "per read of a secret or parameter, which is cached for a minute",
   },
-  kmsPerTask: { value: 0.1, unit: "requests", what: "to KMS, per task: SQS and DynamoDB cache data keys for minutes" },
+  kmsPerTask: { value: 0.1, unit: "requests", what: "to KMS per task, because SQS and DynamoDB cache data keys" },
   platformLogBytes: { value: 400, unit: "bytes", what: "START, END and REPORT lines of one Lambda invocation" },
   accessLogBytes: { value: 160, unit: "bytes", what: "one line of the API's access log" },
-  agentcoreVcpu: { value: 0.1, unit: "vCPU", what: "that a session uses on average while its agent works" },
+  agentcoreVcpu: { value: 0.1, unit: "vCPU", what: "average use of a session while its agent works" },
   agentcoreGb: { value: 0.25, unit: "GB", what: "memory of an AgentCore session" },
-  sessionLifeSeconds: { value: 28_800, unit: "s", what: "an AgentCore session lives at most" },
-  pollersPerQueue: { value: 5, unit: "pollers", what: "that Lambda keeps at a queue without messages" },
-  longPollSeconds: { value: 20, unit: "s", what: "one receive of such a poller waits" },
+  sessionLifeSeconds: { value: 28_800, unit: "s", what: "longest life of an AgentCore session" },
+  pollersPerQueue: { value: 5, unit: "pollers", what: "of Lambda at a queue without messages" },
+  longPollSeconds: { value: 20, unit: "s", what: "wait of such a poller in one receive" },
   secrets: { value: 2, unit: "secrets", what: "the signing secret and the bot token" },
 } satisfies Record<string, Assumption>;

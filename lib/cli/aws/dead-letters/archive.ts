@@ -1,4 +1,4 @@
-/** The archive queue of dead letters. A queue can only be read by receiving, so what is not removed is shown again. */
+/** Reads the archive queue of dead letters. Receiving is the only way to read a queue, so the messages are released afterwards. */
 import {
   ChangeMessageVisibilityBatchCommand,
   DeleteMessageCommand,
@@ -9,7 +9,7 @@ import {
 import { parseQueueMessage, type QueueMessage } from "../../../../lambdas/verification/task/messages.ts";
 import { type AwsCall, callAws } from "../aws-failure.ts";
 
-/** Nobody else receives a message for that long. Afterwards it is there again, whatever happens. */
+/** A received message is hidden from others for this long. Then it is visible again, even if this process died. */
 const hiddenSeconds = 300;
 const batchSize = 10;
 
@@ -17,14 +17,14 @@ export type DeadLetter = {
   messageId: string;
   receipt: string;
   body: string;
-  /** The message group, by which tenants take turns. */
+  /** The message group, by which SQS serves tenants fairly. */
   group: string | undefined;
   archivedAtMs: number;
 };
 
 /**
- * Gives all messages of the archive to `work`, with a function that removes one for good. The others can be received again
- * afterwards, even where `work` rejects.
+ * Gives all messages of the archive to `work`, with a function that deletes one. The others become visible again afterwards,
+ * even if `work` rejects.
  */
 export async function withDeadLetters(
   { queueUrl, region, signal }: AwsCall & { queueUrl: string },
@@ -92,7 +92,7 @@ function toDeadLetter({ MessageId = "", ReceiptHandle = "", Body = "", Attribute
 
 export type ParsedDeadLetter = DeadLetter & { message: QueueMessage | undefined };
 
-/** `message` is undefined where the body is none of ours. */
+/** `message` is undefined if the body is not a queue message of this version. */
 export function parseDeadLetter(deadLetter: DeadLetter): ParsedDeadLetter {
   return { ...deadLetter, message: parseQueueMessage(deadLetter.body) };
 }

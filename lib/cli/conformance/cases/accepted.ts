@@ -126,7 +126,7 @@ export const acceptedCases: readonly ConformanceCase[] = [
       const { response, came } = await peer.call({ method: "get_task", params: { task_id, wait_ms: 1000 } });
       // The contract's reader ignores a malformed text, so the raw answer is checked.
       const { partial_text: text } = Object(Object(response && "result" in response && response.result).progress);
-      if (text === undefined) throw new NotApplicable("nothing of the answer was told before its end");
+      if (text === undefined) throw new NotApplicable("no part of the answer came before its end");
       if (typeof text !== "string" || text.length > maxPartialTextLength) throw new Deviation(came);
       return came;
     },

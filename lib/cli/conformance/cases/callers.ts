@@ -35,7 +35,7 @@ const strangers: readonly [name: string, level: Level, what: string, PeerRequest
   ["before-the-body", "optional", "no credentials and a body that is no JSON", { as: "nobody", body: "{" }],
 ];
 
-/** A caller whom the peer does not know learns nothing, not even whether the body is a Request. */
+/** An unknown caller must learn nothing from the peer, not even that its body is malformed. */
 export const authenticationCases = strangers.map(([name, level, what, sent]): ConformanceCase => {
   return {
     name: `authentication/${name}`,

@@ -177,9 +177,9 @@ export const internalsCase = optional(
   "no error holds a stack trace, a path or an exception's text",
   async ({ peer: { errors } }) => {
     if (errors.length === 0) throw new NotApplicable("no error came");
-    const telling = errors.find((error) => listTexts(error).some((text) => innards.test(text)));
-    if (telling !== undefined) throw new Deviation(`error ${telling.code} tells of its cause`);
-    return `${errors.length} errors, none of which tells of its cause`;
+    const revealing = errors.find((error) => listTexts(error).some((text) => innards.test(text)));
+    if (revealing !== undefined) throw new Deviation(`error ${revealing.code} reveals its cause`);
+    return `${errors.length} errors, none of which reveals its cause`;
   },
 );
 

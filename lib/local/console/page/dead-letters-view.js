@@ -6,7 +6,7 @@ import { act, ageOf, confirmed, count, read, shortId } from "./view.js";
 export function deadLettersView({ box, say, left }) {
   let rows = [];
   const about = h("p.soft");
-  const list = h("ul.panel.letters", { "aria-label": "Dead letters" });
+  const list = h("ul.panel.dead-letters", { "aria-label": "Dead letters" });
   const problem = errorBox();
   const tools = h("div.tools");
   box.append(h("div.view-head", h("h2", "Dead letters"), tools), about, problem.box, list);
@@ -26,10 +26,10 @@ export function deadLettersView({ box, say, left }) {
       h("button.quiet", { "data-key": "look", onclick: look }, "Look again"),
       h("button.quiet", { "data-key": "all", disabled, onclick: () => redrive() }, "Redrive all"),
     ]);
-    redraw(list, rows.length === 0 ? [h("li.none", "There is none.")] : rows.map(drawLetter));
+    redraw(list, rows.length === 0 ? [h("li.none", "There is none.")] : rows.map(drawRow));
   }
 
-  function drawLetter({ key, requestId, kind, keptAtMs, task, reason }) {
+  function drawRow({ key, requestId, kind, keptAtMs, task, reason }) {
     const text = h("span.reason", reason, h("small", `task: ${task}`));
     const start = requestId === null ? h("span.soft", "unreadable") : taskLink(requestId);
     const label = { "aria-label": `Redrive ${shortId(requestId ?? "")}` };

@@ -49,7 +49,7 @@ export function destinationsView({ box, say, left }) {
     return h(
       `li.panel.card${look}`,
       h("div.view-head", h("h3", name), h(`span.chip${look}`, state), h("button.quiet", again, "Check now")),
-      h("p", health?.words ?? "Not checked yet."),
+      h("p", health?.summary ?? "Not checked yet."),
       h("p.soft", checking ? "checking …" : checked, times),
       h("p.soft", h("code", `${row.transport} ${row.address}`)),
       h("p.soft", factsOf(row)),
@@ -61,7 +61,7 @@ export function destinationsView({ box, say, left }) {
 }
 
 function factsOf({ authorizer, idempotent, deadlineMs, routes, needsDeploy }) {
-  const leading = routes.map(({ place, choice }) => `route ${place}${choice > 1 ? ` (choice ${choice})` : ""}`);
+  const leading = routes.map(({ position, choice }) => `route ${position}${choice > 1 ? ` (choice ${choice})` : ""}`);
   return [
     `authorizer ${authorizer}`,
     idempotent ? "idempotent" : "not idempotent",

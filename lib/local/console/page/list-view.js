@@ -6,10 +6,10 @@ const shows = {
   all: { label: "All", fits: () => true },
   open: { label: "Open", fits: ({ state }) => state !== "done" },
   failed: { label: "Failed", fits: ({ kind }) => kind === "bad" },
-  mine: { label: "Mine", fits: ({ user }) => user === kept.me },
+  mine: { label: "Mine", fits: ({ user }) => user === filters.me },
 };
 /** Outlives the view, so that the list comes back as it was left. */
-const kept = { show: "all", text: "", me: localStorage.getItem("sekisho.me") ?? "", current: undefined };
+const filters = { show: "all", text: "", me: localStorage.getItem("sekisho.me") ?? "", current: undefined };
 /** Older tasks that somebody asked for, by state: the rows, the number of pages, and the cursor of the next page. */
 const older = new Map();
 const nonePaged = { rows: [], pages: 0, cursor: undefined };
@@ -19,12 +19,12 @@ const olderEveryMs = 10_000;
 export function listView({ box, live, say, left }) {
   const filter = h("input.filter", {
     type: "search",
-    value: kept.text,
+    value: filters.text,
     placeholder: "Filter by id, person, channel, destination",
     "aria-label": "Filter",
     "aria-keyshortcuts": "/",
     oninput() {
-      kept.text = filter.value;
+      filters.text = filter.value;
       draw();
     },
     onkeydown(event) {
@@ -36,10 +36,10 @@ export function listView({ box, live, say, left }) {
     },
   });
   const me = h("input", {
-    ...{ value: kept.me, placeholder: "U012AB3CD", size: 12, spellcheck: false },
+    ...{ value: filters.me, placeholder: "U012AB3CD", size: 12, spellcheck: false },
     oninput() {
-      kept.me = me.value.trim().toUpperCase();
-      localStorage.setItem("sekisho.me", kept.me);
+      filters.me = me.value.trim().toUpperCase();
+      localStorage.setItem("sekisho.me", filters.me);
       draw();
     },
   });
@@ -66,16 +66,16 @@ export function listView({ box, live, say, left }) {
 
   function draw() {
     const rows = listAll();
-    const terms = kept.text.toLowerCase().split(/\s+/).filter(Boolean);
+    const terms = filters.text.toLowerCase().split(/\s+/).filter(Boolean);
     const shown = rows.filter((row) => {
-      return shows[kept.show].fits(row) && terms.every((term) => searchText(row).includes(term));
+      return shows[filters.show].fits(row) && terms.every((term) => searchText(row).includes(term));
     });
-    whose.hidden = kept.show !== "mine";
+    whose.hidden = filters.show !== "mine";
     redraw(
       choices,
       Object.keys(shows).map((show) => drawChoice(show, rows)),
     );
-    if (!shown.some(({ id }) => id === kept.current)) kept.current = shown[0]?.id;
+    if (!shown.some(({ id }) => id === filters.current)) filters.current = shown[0]?.id;
     redraw(list, shown.map(drawRow));
     redraw(foot, shown.length > 0 ? [] : h("p.none", drawNone(rows)), live.more().flatMap(drawMore));
   }
@@ -83,11 +83,11 @@ export function listView({ box, live, say, left }) {
   function drawChoice(show, rows) {
     const { label, fits } = shows[show];
     const onclick = () => {
-      kept.show = show;
+      filters.show = show;
       draw();
-      if (show === "mine" && kept.me === "") me.focus();
+      if (show === "mine" && filters.me === "") me.focus();
     };
-    const state = { "aria-pressed": String(kept.show === show), "data-key": `show/${show}` };
+    const state = { "aria-pressed": String(filters.show === show), "data-key": `show/${show}` };
     return h("button", { ...state, onclick }, label, h("small", String(rows.filter(fits).length)));
   }
 
@@ -97,9 +97,9 @@ export function listView({ box, live, say, left }) {
       {
         href: `#/tasks/${row.id}`,
         "data-key": `row/${row.id}`,
-        tabIndex: row.id === kept.current ? 0 : -1,
+        tabIndex: row.id === filters.current ? 0 : -1,
         onfocus() {
-          kept.current = row.id;
+          filters.current = row.id;
           for (const other of links()) other.tabIndex = other === link ? 0 : -1;
         },
       },
@@ -121,12 +121,13 @@ export function listView({ box, live, say, left }) {
   }
 
   function drawNone(rows) {
-    const text = kept.text.trim();
+    const text = filters.text.trim();
     if (/^[0-9a-f-]{4,36}$/i.test(text)) {
       const href = `#/tasks/${text.toLowerCase()}`;
       return ["None of these. ", h("a", { href }, `Look for ${text} among all tasks`)];
     }
-    if (kept.show === "mine" && kept.me === "") return ["Whose tasks? Your member id is in your profile in Slack."];
+    if (filters.show === "mine" && filters.me === "")
+      return ["Whose tasks? Your member id is in your profile in Slack."];
     return [rows.length === 0 ? "No task yet. It appears here as soon as somebody asks in Slack." : "None of these."];
   }
 
@@ -179,7 +180,7 @@ export function listView({ box, live, say, left }) {
   function leaveFilter() {
     if (filter.value === "") return focusCurrent();
     filter.value = "";
-    kept.text = "";
+    filters.text = "";
     draw();
   }
 

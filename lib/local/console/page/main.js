@@ -64,7 +64,7 @@ document.addEventListener("keydown", (event) => {
 const reportEveryMs = 60_000;
 let reportedAtMs = 0;
 
-/** A page that only keeps itself up to date counts as idle. This tells the server that somebody is there. */
+/** Reports activity to the server. Automatic updates of the page do not count, so the session of an idle person ends. */
 function reportActivity() {
   if (Date.now() - reportedAtMs < reportEveryMs) return;
   reportedAtMs = Date.now();

@@ -53,7 +53,7 @@ const comingText = (ms) => (ms < 1000 ? "due" : `in ${durationText(ms)}`);
 /** The clocks of two machines differ, so an age may be negative. */
 const ageText = (ms, form) => (ms < 1000 ? "now" : `${durationText(ms)} ${form}`.trim());
 
-/** Asks before something is done. Resolves to whether the person wants it; Escape means no. */
+/** Asks for confirmation. Resolves to true if the person confirms. Escape means no. */
 export function confirmed({ title, text, yes }) {
   const { promise, resolve } = Promise.withResolvers();
   const no = answer("Leave it", "quiet", "no");

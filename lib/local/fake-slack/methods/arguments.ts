@@ -63,7 +63,7 @@ export const argumentChecks = {
     return Number.isInteger(from) ? { from } : { error: "invalid_cursor" as const };
   },
 
-  /** `text` and `blocks`: neither half characters, nor a message in which nobody sees anything. */
+  /** `text` and `blocks`. Refuses half characters, and a message without anything visible. */
   content: (call: Checking) => {
     const { text = "", blocks: json } = call.args;
     const inBlocks = textsIn(readJson(json));

@@ -23,14 +23,14 @@ export const chatMethods: Methods<"chat"> = {
     if (message.user !== bot) return { error: "cant_update_message" };
     if (isStreaming(state, message)) return { error: "streaming_state_conflict" };
     if (text.length > maxUpdateLength) return { error: "msg_too_long" };
-    const kept = metadata === undefined ? {} : { metadata };
+    const withMetadata = metadata === undefined ? {} : { metadata };
     // A text without blocks replaces the blocks.
     const { channel, ts } = state.messages.change(message, {
       text,
       blocks,
       edited: true,
       ...readUnfurling(args),
-      ...kept,
+      ...withMetadata,
     });
     return { channel, ts, text };
   },

@@ -10,7 +10,7 @@ export const callsPerMinute = { tier2: 20, tier3: 50, tier4: 100, special: 300 }
 /** Names in one string are separated by spaces. */
 type Row = {
   tier: keyof typeof callsPerMinute;
-  /** One of them is enough. Undefined: no scope is needed, or the app's credentials stand in for a token. */
+  /** One of these scopes is enough. Undefined if no scope is needed, or if the app's credentials replace a token. */
   scopes?: string;
   needsNoToken?: true;
   /** The arguments that are checked before the method runs, in this order. `?` marks an optional one. */
@@ -82,9 +82,9 @@ const methodTable = {
 export type SlackMethod = keyof typeof methodTable;
 export const methodRows: ReadonlyMap<string, Row> = new Map(Object.entries(methodTable));
 
-type Words<S> = S extends `${infer First} ${infer Rest}` ? First | Words<Rest> : S;
-type Args<R> = R extends { args: infer A } ? Words<A> : never;
-type Errors<R> = R extends { errors: infer E } ? Words<E> : never;
+type Names<S> = S extends `${infer First} ${infer Rest}` ? First | Names<Rest> : S;
+type Args<R> = R extends { args: infer A } ? Names<A> : never;
+type Errors<R> = R extends { errors: infer E } ? Names<E> : never;
 
 /** A reply without an error holds what Slack answers beside `ok: true`. */
 type Reply<E> = { error: E } | { error?: undefined; [field: string]: unknown };

@@ -128,7 +128,7 @@ function channelsOf(who) {
 
 function drawChannels() {
   const drawn = channelsOf(person).map(({ id, name, direct }) => {
-    const state = { "aria-pressed": String(id === channel), "data-key": `place/${id}` };
+    const state = { "aria-pressed": String(id === channel), "data-key": `channel/${id}` };
     return h("button", { ...state, onclick: () => goTo(id) }, direct ? "Direct" : `# ${name}`);
   });
   redraw($("channels"), drawn);

@@ -2,14 +2,22 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, describe, it } from "@jest/globals";
-import { dynamoDbSettings, sqsSettings } from "../../../../lambdas/shared/engine/aws/client.ts";
+import { createJsonClient } from "../../../../lambdas/shared/aws/json-call.ts";
+import { type DynamoDb, openDynamoDb, type Sqs } from "../../../../lambdas/shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../../../lambdas/shared/engine/aws/task-store.ts";
+import { openSdkDynamoDb, openSdkSqs } from "../../../../lib/cli/aws/sdk-clients.ts";
 import { createVirtualClock } from "../../../conformance/clock.ts";
 import { maxReceiveCount, type QueueCase, taskQueueCases } from "../../../conformance/task-queue.ts";
 import { taskStoreCases } from "../../../conformance/task-store.ts";
 import type { SampleItem, StoreCase } from "../../../conformance/task-store-case.ts";
-import { type Emulator, emulatorAccess, startDynamoDbEmulator, whyNoDynamoDb } from "../../../doubles/aws/emulators.ts";
+import {
+  type Emulator,
+  emulatedAws,
+  emulatorAccess,
+  startDynamoDbEmulator,
+  whyNoDynamoDb,
+} from "../../../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../../../doubles/aws/emulators-resources.ts";
 import { patientHandler } from "../../../doubles/aws/patient-handler.ts";
 import { startStaleReads } from "../../../doubles/aws/stale-reads.ts";
@@ -18,62 +26,76 @@ import { type StillSqs, startStillSqs } from "../../../doubles/aws/still-sqs.ts"
 const describeWithDynamoDb = whyNoDynamoDb === undefined ? describe : describe.skip;
 const leftOut = whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`;
 
-describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
+const stores: [who: string, open: (endpoint: string) => DynamoDb & { destroy?(): void }][] = [
+  ["the client of the functions", (endpoint) => openDynamoDb(emulatedAws(endpoint))],
+  ["the SDK's client of the commands", (endpoint) => openSdkDynamoDb({ ...emulatorAccess, endpoint })],
+];
+
+/** On a busy machine the emulator may answer late, and a retry would put a message in the queue twice. */
+const patience = { timeoutMs: 120_000, attemptTimeoutMs: 60_000 };
+const queues: [who: string, open: (endpoint: string) => Sqs & { destroy?(): void }][] = [
+  [
+    "the client of the functions",
+    (endpoint) => createJsonClient({ ...emulatedAws(endpoint), ...patience, service: "sqs" }),
+  ],
+  [
+    "the SDK's client of the commands",
+    (endpoint) => openSdkSqs({ ...emulatorAccess, endpoint, requestHandler: patientHandler() }),
+  ],
+];
+
+describeWithDynamoDb.each(stores)(`the DynamoDB task store${leftOut}, by %s`, (_who, openClient) => {
   let emulator: Emulator;
   /** A read that does not ask to be consistent is not. */
   let rough: Emulator;
-  const clients: DynamoDBClient[] = [];
-  const newClient = () => {
-    const client = new DynamoDBClient({ ...dynamoDbSettings, ...emulatorAccess, endpoint: rough.endpoint });
-    clients.push(client);
-    return client;
-  };
+  let admin: DynamoDBClient;
+  const clients: { destroy?(): void }[] = [];
   const parse = (json: unknown) => json as SampleItem;
 
   beforeAll(async () => {
     emulator = await startDynamoDbEmulator();
     rough = await startStaleReads(emulator);
+    admin = new DynamoDBClient({ ...emulatorAccess, endpoint: rough.endpoint });
   });
   afterAll(async () => {
-    for (const client of clients) client.destroy();
+    for (const client of [admin, ...clients]) client.destroy?.();
     await rough.close();
     await emulator.close();
   });
 
   it.each<StoreCase>(taskStoreCases)("$name", async ({ run }) => {
     const clock = createVirtualClock();
-    const table = await createTaskTable({ client: newClient() });
-    const open = () =>
-      createDynamoTaskStore({ client: newClient(), table, parse, hasPrincipals: true, now: clock.nowMs });
+    const table = await createTaskTable({ client: admin });
+    const open = () => {
+      const client = openClient(rough.endpoint);
+      clients.push(client);
+      return createDynamoTaskStore({ client, table, parse, hasPrincipals: true, now: clock.nowMs });
+    };
     await run({ store: open(), openAgain: async () => open(), clock });
   });
 });
 
-describe("the SQS task queue", () => {
+describe.each(queues)("the SQS task queue, by %s", (_who, openClient) => {
   let sqs: StillSqs;
-  const clients: SQSClient[] = [];
-  const newClient = () => {
-    const client = new SQSClient({
-      ...sqsSettings,
-      ...emulatorAccess,
-      endpoint: sqs.endpoint,
-      requestHandler: patientHandler(),
-    });
-    clients.push(client);
-    return client;
-  };
+  let admin: SQSClient;
+  const clients: { destroy?(): void }[] = [];
 
   beforeAll(async () => {
     sqs = await startStillSqs();
+    admin = new SQSClient({ ...emulatorAccess, endpoint: sqs.endpoint });
   });
   afterAll(async () => {
-    for (const client of clients) client.destroy();
+    for (const client of [admin, ...clients]) client.destroy?.();
     await sqs.close();
   });
 
   it.each<QueueCase>(taskQueueCases)("$name", async ({ run }) => {
-    const { queueUrl, deadLettersUrl } = await createQueuePair({ client: newClient(), maxReceiveCount });
-    const open = (url: string) => sqs.watch(createSqsQueue({ client: newClient(), queueUrl: url, now: sqs.nowMs }));
+    const { queueUrl, deadLettersUrl } = await createQueuePair({ client: admin, maxReceiveCount });
+    const open = (url: string) => {
+      const client = openClient(sqs.endpoint);
+      clients.push(client);
+      return sqs.watch(createSqsQueue({ client, queueUrl: url, now: sqs.nowMs }));
+    };
     await run({
       queue: open(queueUrl),
       deadLetters: open(deadLettersUrl),

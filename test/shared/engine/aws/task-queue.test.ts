@@ -1,10 +1,8 @@
 /** What the emulator does not show of SQS: chains of delays, groups, receipts, and a service that does not answer. */
-import { createHash } from "node:crypto";
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { dynamoDbSettings, sqsSettings } from "../../../../lambdas/shared/engine/aws/client.ts";
+import { openDynamoDb, openSqs } from "../../../../lambdas/shared/engine/aws/client.ts";
 import {
   createDelayFields,
   escapeSqsText,
@@ -13,7 +11,7 @@ import {
 import { createSqsQueue } from "../../../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../../../lambdas/shared/engine/aws/task-store.ts";
 import type { TaskItem } from "../../../../lambdas/shared/engine/ports.ts";
-import { emulatorAccess, startSqsEmulator } from "../../../doubles/aws/emulators.ts";
+import { emulatedAws, emulatorAccess, startSqsEmulator } from "../../../doubles/aws/emulators.ts";
 import { createQueuePair } from "../../../doubles/aws/emulators-resources.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 import { closeAfterTest, serve } from "../../../doubles/serving.ts";
@@ -21,11 +19,7 @@ import { closeAfterTest, serve } from "../../../doubles/serving.ts";
 type Call = { operation: string; input: Record<string, unknown> };
 const queueUrl = "https://sqs.eu-central-1.amazonaws.com/123456789012/tasks";
 
-function sqsClient(endpoint: string): SQSClient {
-  const client = new SQSClient({ ...sqsSettings, ...emulatorAccess, endpoint });
-  closeAfterTest({ close: () => client.destroy() });
-  return client;
-}
+const sqsClient = (endpoint: string) => openSqs(emulatedAws(endpoint));
 
 /** SQS as it answers one test: `answer` gives a response's fields. Calls are written down. */
 async function startStub({ answer = () => ({}) }: { answer?: (call: Call) => Record<string, unknown> } = {}) {
@@ -34,17 +28,9 @@ async function startStub({ answer = () => ({}) }: { answer?: (call: Call) => Rec
     const operation = request.headers.get("x-amz-target")?.split(".")[1] ?? "";
     const call = { operation, input: JSON.parse(Buffer.from(body).toString("utf8")) };
     calls.push(call);
-    const checksum = operation === "SendMessage" ? { MD5OfMessageBody: md5(String(call.input.MessageBody)) } : {};
-    return Response.json(
-      { ...checksum, ...answer(call) },
-      { headers: { "content-type": "application/x-amz-json-1.0" } },
-    );
+    return Response.json(answer(call), { headers: { "content-type": "application/x-amz-json-1.0" } });
   });
   return { calls, url };
-}
-
-function md5(text: string): string {
-  return createHash("md5").update(text).digest("hex");
 }
 
 /** A message as ReceiveMessage gives it. */
@@ -53,7 +39,6 @@ function message({ body, dueAtMs, group }: { body: string; dueAtMs?: number; gro
     MessageId: "1",
     ReceiptHandle: `handle of ${body}`,
     Body: body,
-    MD5OfBody: md5(body),
     Attributes: {
       ApproximateReceiveCount: "1",
       SentTimestamp: "1762750300000",
@@ -68,10 +53,11 @@ const receiveOnce = { max: 10, visibilityTimeoutMs: 2000, waitMs: 0 };
 describe("the SQS task queue", () => {
   it("chains a delay that is longer than the queue knows, over a real queue", async () => {
     const emulator = closeAfterTest(await startSqsEmulator());
-    const client = sqsClient(emulator.endpoint);
+    const admin = new SQSClient({ ...emulatorAccess, endpoint: emulator.endpoint });
+    closeAfterTest({ close: () => admin.destroy() });
     const queue = createSqsQueue({
-      client,
-      queueUrl: (await createQueuePair({ client, maxReceiveCount: 2 })).queueUrl,
+      client: sqsClient(emulator.endpoint),
+      queueUrl: (await createQueuePair({ client: admin, maxReceiveCount: 2 })).queueUrl,
       maxDelayMs: 1000,
     });
     const sentAtMs = Date.now();
@@ -172,9 +158,11 @@ describe("a service that never answers, or that starts an answer and never ends 
 
   async function callsToSilence(handle: () => Promise<Response>): Promise<string[]> {
     const { url } = await serve(handle);
-    const tables = new DynamoDBClient({ ...dynamoDbSettings, ...emulatorAccess, endpoint: url });
-    closeAfterTest({ close: () => tables.destroy() });
-    const store = createDynamoTaskStore({ client: tables, table: "tasks", parse: (json) => json as TaskItem });
+    const store = createDynamoTaskStore({
+      client: openDynamoDb(emulatedAws(url)),
+      table: "tasks",
+      parse: (json) => json as TaskItem,
+    });
     const queue = createSqsQueue({ client: sqsClient(url), queueUrl });
     const item = { id: "a", revision: 1, state: "new", expiresAtMs: 4_000_000_000_000 };
     const settled = await Promise.allSettled([

@@ -1,4 +1,4 @@
-import { describe, expect, it, jest } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { createBotTokens } from "../../../../lambdas/verification/installations/installations.ts";
 import { type BotTokens, SlackError } from "../../../../lambdas/verification/slack/api/slack.ts";
 import { workspace } from "../../../../lib/local/fake-slack/workspace.ts";
@@ -7,23 +7,6 @@ import { appId, botToken, failure, requestId, slackClient, text } from "./slack-
 
 const organizationToken = "xoxb-organization";
 const client = slackClient({ otherTokens: { organization: organizationToken } });
-
-// It is the first test of the file, so that it sees the package load.
-it("gives the first call its whole time, however long the load of the package takes", async () => {
-  const order: string[] = [];
-  jest.doMock("@slack/web-api", () => {
-    order.push("loaded");
-    return jest.requireActual("@slack/web-api");
-  });
-  const begin = AbortSignal.timeout.bind(AbortSignal);
-  jest.spyOn(AbortSignal, "timeout").mockImplementation((ms) => {
-    order.push("time begins");
-    return begin(ms);
-  });
-  await client().post();
-  expect(order[0]).toBe("loaded");
-  expect(order).toContain("time begins");
-});
 
 const key = { requestId, part: 1 };
 const content = { text: "Done." };

@@ -86,12 +86,13 @@ describe("a question", () => {
     expect(shown.blocks?.[0]?.text).toMatch(/https:\/\/bank\.example \(https:\/\/evil\.example\)/);
   });
 
-  it("without choices, or for credentials, has no buttons; for credentials it asks for no reply", () => {
+  it("without choices, or for credentials, has no buttons; for credentials it asks for no reply, but warns", () => {
     expect(buttonsOf(show({ options: [] }))).toEqual([]);
     for (const locale of ["en", "ja"] as const) {
       const shown = show({ kind: "auth" }, {}, askedAtMs, locale);
       expect(buttonsOf(shown)).toEqual([]);
       expect(shown.text).not.toMatch(/reply|返信/);
+      expect(shown.text).toMatch(/never write a password|パスワードやトークンはここに書かない/);
     }
   });
 

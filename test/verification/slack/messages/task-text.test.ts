@@ -31,7 +31,9 @@ describe("the placeholder", () => {
       { queuePosition: 3, retryOf },
       { state: "asking" },
     ];
-    expect(new Set(states.map((changes) => show(changes, locale).text)).size).toBe(states.length);
+    const texts = states.map((changes) => show(changes, locale).text);
+    expect(new Set(texts).size).toBe(states.length);
+    for (const text of texts) expect(/[ぁ-ん]/.test(text)).toBe(locale === "ja");
     expect(show({ state: "queued", queuePosition: 3 }, locale).text).toContain("3");
     expect(show({ state: "waiting", queuePosition: 3 }, locale)).toEqual(show({ state: "waiting" }, locale));
   });
@@ -130,7 +132,9 @@ describe("the assistant's status", () => {
       { cancelReason: "asked" },
       { cancelReason: "deadline" },
     ];
-    expect(new Set(states.map((changes) => status(sampleTask(changes)))).size).toBe(states.length);
+    const texts = states.map((changes) => status(sampleTask(changes)));
+    expect(new Set(texts).size).toBe(states.length);
+    for (const text of texts) expect(/[ぁ-ん]/.test(text)).toBe(locale === "ja");
   });
 });
 

@@ -28,7 +28,12 @@ type World = { sts: ReturnType<typeof createSts>; issuer: URL };
 const authorizers: Record<string, (world: World) => Authorizer> = {
   "web-identity": ({ sts }) => createWebIdentityAuthorizer({ sts, audience: "a" }),
   sigv4: ({ sts }) =>
-    createSigV4Authorizer({ service: "lambda", region: "eu-central-1", assumeRole: { sts, roleArn: "arn:role" } }),
+    createSigV4Authorizer({
+      service: "lambda",
+      region: "eu-central-1",
+      credentials: async () => credentials,
+      assumeRole: { sts, roleArn: "arn:role" },
+    }),
   google: ({ issuer }) =>
     createGoogleAuthorizer({
       sts: { getWebIdentityToken: async () => token },

@@ -102,6 +102,7 @@ describe("the sigv4 authorizer with another role", () => {
     const authorizer = createSigV4Authorizer({
       service: "execute-api",
       region: agent.region,
+      credentials: async () => credentials,
       assumeRole,
       ...cacheOptions,
     });

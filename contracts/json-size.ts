@@ -1,0 +1,26 @@
+/** Tells whether a value fits into a limit as JSON. Most values are far below it, so they need not be written to find out. */
+
+/** The most bytes of one UTF-16 unit: `\u001f`, or half a surrogate pair. */
+const maxUnitBytes = 6;
+/** More than the longest number, `-2.2250738585072014e-308`, or a date takes, with a comma. */
+const maxPlainBytes = 32;
+
+/** `value` must be JSON that is not deeply nested. Exact: near the limit, the JSON is written and counted in bytes of UTF-8. */
+export function isJsonWithin({ value, maxBytes }: { value: unknown; maxBytes: number }): boolean {
+  return takeBytes(value, maxBytes) >= 0 || new TextEncoder().encode(JSON.stringify(value)).byteLength <= maxBytes;
+}
+
+/** What is left of `bytes` after at least as many as the value takes; negative if that may be too many. */
+function takeBytes(value: unknown, bytes: number): number {
+  if (typeof value === "string") return bytes - maxUnitBytes * value.length - 3;
+  let left = bytes - maxPlainBytes;
+  if (typeof value !== "object" || value === null || left < 0) return left;
+  if (Array.isArray(value)) {
+    for (const item of value) left = takeBytes(item, left);
+    return left;
+  }
+  // An object may write itself in its own way.
+  if ("toJSON" in value) return -1;
+  for (const name in value) left = takeBytes(value[name as keyof typeof value], left - maxUnitBytes * name.length - 4);
+  return left;
+}

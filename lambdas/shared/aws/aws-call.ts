@@ -1,0 +1,119 @@
+/** One signed call of AWS: retries, the clock's correction, time limits and trace headers, whatever the protocol. */
+import { parseRetryAfter } from "../async/waiting.ts";
+import { readTraceHeaders } from "../config/aws-environment.ts";
+import type { AwsDependencies } from "./credentials.ts";
+import { AwsCallError, createRetries } from "./retry.ts";
+import { type Answer, createSend } from "./send.ts";
+import { createSigner } from "./signer.ts";
+
+export type CallLimits = {
+  signal?: AbortSignal | undefined;
+  /** How long the service may wait before it answers, as in a long poll. It is added to the other limits. */
+  waitMs?: number;
+};
+
+/** `timeoutMs` limits a call with all its attempts. */
+export type AwsCallOptions = AwsDependencies & {
+  /** The endpoint prefix and signing name, such as `sqs`. */
+  service: string;
+  timeoutMs: number;
+  attemptTimeoutMs?: number;
+  connectTimeoutMs?: number;
+  maxAttempts?: number;
+  /** The longest first pause before a retry. */
+  retryBaseMs?: number;
+  maxResponseBytes?: number;
+  now?: () => number;
+  random?: () => number;
+};
+
+/** What a protocol makes of a failed answer. The fields are those of an AwsCallError. */
+export type Failure = { name: string; isTransient?: boolean; item?: unknown; cancellationReasons?: unknown };
+
+export type AwsCall = <T>(request: {
+  headers: Record<string, string>;
+  body: string;
+  /** Returns undefined if the answer is none of a success. */
+  parse: (answer: Answer) => { result: T } | undefined;
+  explain: (answer: Answer) => Failure;
+  limits?: CallLimits | undefined;
+}) => Promise<T>;
+
+/**
+ * Rejects with an AwsCallError, with a `TimeoutError`, with the signal's reason, or as node:https does. Repeats a call that may have had an
+ * effect, so the operation must tolerate that.
+ */
+export function createAwsCall(options: AwsCallOptions): AwsCall {
+  const { service, region, credentials, endpointOf, timeoutMs, now = Date.now } = options;
+  const { attemptTimeoutMs = 3000, connectTimeoutMs = 1000, maxResponseBytes: maxBytes = 1024 * 1024 } = options;
+  const { maxAttempts, retryBaseMs: baseMs, random } = options;
+  const url = endpointOf(service);
+  const sign = createSigner({ service, region, credentials });
+  const send = createSend(url);
+  const clock = createServerClock({ now });
+  const retries = createRetries({
+    ...(maxAttempts !== undefined && { maxAttempts }),
+    ...(baseMs !== undefined && { baseMs }),
+    ...(random !== undefined && { random }),
+  });
+
+  return ({ headers: given, body, parse, explain, limits: { signal, waitMs = 0 } = {} }) => {
+    const endsAtMs = performance.now() + timeoutMs + waitMs;
+    const leftMs = () => endsAtMs - performance.now();
+
+    async function attempt() {
+      const headers = { ...given, "content-length": String(Buffer.byteLength(body)), ...readTraceHeaders() };
+      const sent = clock.begin();
+      const signed = await sign({ method: "POST", url, headers, body, atMs: sent.atMs });
+      const limitMs = Math.max(0, Math.min(attemptTimeoutMs + waitMs, leftMs()));
+      const answer = await send({ headers: signed, body, timeoutMs: limitMs, connectTimeoutMs, maxBytes, signal });
+      const { wasWrong } = sent.end(answer);
+      const parsed = parse(answer);
+      if (parsed !== undefined) return parsed.result;
+      const failure = explain(answer);
+      throw new AwsCallError({
+        ...failure,
+        isTransient: wasWrong || failure.isTransient === true,
+        status: answer.status,
+        ...readRetryAfter(answer, now()),
+      });
+    }
+    return retries.run({ attempt, leftMs, signal });
+  };
+}
+
+/** AWS refuses a signature whose time is wrong by five minutes. The SDK corrects its clock from this difference on. */
+const largestSkewMs = 240_000;
+/** An answer after a longer time tells nothing: the process may have been frozen. */
+const longestCallMs = 900_000;
+
+/**
+ * The clock of AWS, by the `Date` of its last answer. If this machine's clock was so wrong that the signature could not be valid, the call
+ * is repeated by that clock. Later calls use it from the beginning.
+ */
+function createServerClock({ now }: { now: () => number }) {
+  let offsetMs = 0;
+  return {
+    begin() {
+      const sentAtMs = now();
+      const usedMs = offsetMs;
+      return {
+        atMs: sentAtMs + usedMs,
+        end({ headers }: Answer): { wasWrong: boolean } {
+          const nowMs = now();
+          // A cache in between repeats an old date.
+          const dateMs = headers.age === undefined ? Date.parse(headers.date ?? "") : Number.NaN;
+          if (Number.isNaN(dateMs) || nowMs - sentAtMs > longestCallMs) return { wasWrong: false };
+          offsetMs = dateMs - nowMs;
+          return { wasWrong: Math.abs(offsetMs - usedMs) >= largestSkewMs };
+        },
+      };
+    },
+  };
+}
+
+function readRetryAfter({ headers }: Answer, nowMs: number): { retryAfterMs?: number } {
+  const { "x-amz-retry-after": ms } = headers;
+  const retryAfterMs = typeof ms === "string" ? Number(ms) : parseRetryAfter({ header: headers["retry-after"], nowMs });
+  return retryAfterMs === undefined || Number.isNaN(retryAfterMs) ? {} : { retryAfterMs };
+}

@@ -1,0 +1,136 @@
+/**
+ * Repeats calls of AWS as the SDK's retry mode `standard` does: which failures, after which pauses, and from a quota of retries, so that an
+ * outage is not made worse (https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html).
+ */
+import { backoffMs } from "../async/waiting.ts";
+
+/** AWS refused the call, or its answer was invalid. `name` is the service's error name, which contains no values. */
+export class AwsCallError extends Error {
+  readonly status: number;
+  /** How long AWS wants to be left alone. */
+  readonly retryAfterMs: number | undefined;
+  /** The call may be repeated although the error itself does not say so. */
+  readonly isTransient: boolean;
+  readonly #item: unknown;
+  /** Why each write of a canceled transaction of DynamoDB failed or not. It holds codes, and no items. */
+  readonly CancellationReasons: unknown;
+
+  constructor(options: {
+    name: string;
+    status: number;
+    retryAfterMs?: number;
+    isTransient?: boolean;
+    item?: unknown;
+    cancellationReasons?: unknown;
+  }) {
+    const { name, status, retryAfterMs, isTransient = false, item, cancellationReasons } = options;
+    super(`AWS answered ${name} (${status}).`);
+    this.name = name;
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+    this.isTransient = isTransient;
+    this.#item = item;
+    this.CancellationReasons = cancellationReasons;
+  }
+
+  /** The stored item, where a conditional write of DynamoDB failed and asked for it. No log shows it. */
+  get Item(): unknown {
+    return this.#item;
+  }
+}
+
+const throttlingNames: ReadonlySet<string> = new Set([
+  ...["BandwidthLimitExceeded", "EC2ThrottledException", "LimitExceededException", "PriorRequestNotComplete"],
+  ...["ProvisionedThroughputExceededException", "RequestLimitExceeded", "RequestThrottled"],
+  ...["RequestThrottledException", "SlowDown", "ThrottledException", "Throttling", "ThrottlingException"],
+  ...["TooManyRequestsException", "TransactionInProgressException"],
+]);
+/** The last one has the trait `retryable` in the model of DynamoDB. */
+const transientNames: ReadonlySet<string> = new Set([
+  ...["TimeoutError", "RequestTimeout", "RequestTimeoutException", "ReplicatedWriteConflictException"],
+]);
+const transientStatuses: ReadonlySet<number> = new Set([500, 502, 503, 504]);
+const transientCodes: ReadonlySet<string> = new Set([
+  ...["ECONNRESET", "ECONNREFUSED", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "ENOTFOUND", "EAI_AGAIN"],
+]);
+
+type Kind = "throttling" | "transient";
+
+/** Returns undefined if a repeated call would fail too. */
+function retryKind(thrown: unknown): Kind | undefined {
+  if (thrown instanceof AwsCallError) {
+    const { name, status, isTransient } = thrown;
+    if (status === 429 || throttlingNames.has(name)) return "throttling";
+    return isTransient || transientStatuses.has(status) || transientNames.has(name) ? "transient" : undefined;
+  }
+  const { name, code }: { name?: unknown; code?: unknown } = Object(thrown);
+  return transientNames.has(String(name)) || transientCodes.has(String(code)) ? "transient" : undefined;
+}
+
+/** The quota of one client, and what a retry takes from it. A call that succeeds gives back what its last retry took, or else 1. */
+const fullQuota = 500;
+const costs: Record<Kind, number> = { throttling: 5, transient: 14 };
+const throttlingBaseMs = 1000;
+const longestPauseMs = 20_000;
+/** AWS may ask for a pause that is longer than ours by this much. */
+const longestExtraMs = 5000;
+
+export type Retries = {
+  /**
+   * Rejects with the last failure. `leftMs` is the time that the call still has: a pause that is longer is not begun. A repeated call may
+   * have had an effect before.
+   */
+  run<T>(request: { attempt: () => Promise<T>; leftMs: () => number; signal?: AbortSignal | undefined }): Promise<T>;
+};
+
+/** `baseMs` is the longest first pause after a failure other than throttling. */
+export function createRetries(options: { maxAttempts?: number; baseMs?: number; random?: () => number } = {}): Retries {
+  const { maxAttempts = 3, baseMs = 50, random = Math.random } = options;
+  let quota = fullQuota;
+
+  function pauseMs({ kind, attempt, error }: { kind: Kind; attempt: number; error: unknown }): number {
+    const ownMs = backoffMs({
+      attempt,
+      baseMs: kind === "throttling" ? throttlingBaseMs : baseMs,
+      capMs: longestPauseMs,
+      random,
+    });
+    const askedMs = error instanceof AwsCallError ? (error.retryAfterMs ?? 0) : 0;
+    return Math.max(ownMs, Math.min(askedMs, ownMs + longestExtraMs));
+  }
+
+  return {
+    async run({ attempt: act, leftMs, signal }) {
+      let refund = 1;
+      for (let attempt = 0; ; attempt += 1) {
+        try {
+          const result = await act();
+          quota = Math.min(fullQuota, quota + refund);
+          return result;
+        } catch (error) {
+          const kind = signal?.aborted ? undefined : retryKind(error);
+          if (kind === undefined || attempt + 1 >= maxAttempts || quota < costs[kind]) throw error;
+          const ms = pauseMs({ kind, attempt, error });
+          if (ms >= leftMs()) throw error;
+          refund = costs[kind];
+          quota -= refund;
+          await pause(ms, signal);
+        }
+      }
+    },
+  };
+}
+
+/** Rejects with the signal's reason as soon as it aborts. */
+async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  const abort = () => reject(signal?.reason);
+  signal?.addEventListener("abort", abort, { once: true });
+  try {
+    await promise;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", abort);
+  }
+}

@@ -1,0 +1,101 @@
+/** Keeps connections to peers. Each is an undici client that carries one request at a time, so that its state is always known. */
+import type { Socket } from "node:net";
+import buildConnector from "undici/lib/core/connect.js";
+import Client from "undici/lib/dispatcher/client.js";
+
+/** A client certificate in PEM. `ca` replaces the default certificate authorities. */
+export type ClientCertificate = { readonly cert?: string; readonly key?: string; readonly ca?: string };
+
+export type Connection = {
+  /** Sends one request. */
+  dispatch: Client["dispatch"];
+  /** The first error of the socket. Undici may report a later one, such as the end of the connection after a TLS alert. */
+  firstError(): Error | undefined;
+  /** Makes the connection available to the next request. */
+  release(): void;
+  /** Closes the connection at once, also one that is being opened. */
+  destroy(): void;
+};
+
+export type Connections = {
+  /** Takes an idle connection, or a new one, which opens with its first request. */
+  take(peer: { origin: string; certificate: ClientCertificate | undefined }): Connection;
+  /** Closes all connections. */
+  close(): void;
+};
+
+type Peer = {
+  certificate: ClientCertificate | undefined;
+  connector: ReturnType<typeof buildConnector>;
+  idle: Connection[];
+};
+
+/** `connectTimeoutMs` limits DNS, the connection and TLS together. */
+export function createConnections({ connectTimeoutMs }: { connectTimeoutMs: number }): Connections {
+  const peers = new Map<string, Peer>();
+  const open = new Set<Connection>();
+
+  /** A connection belongs to the certificate that it was opened with, so another certificate makes another peer. */
+  function findPeer(origin: string, certificate: ClientCertificate | undefined): Peer {
+    const known = peers.get(origin);
+    if (known !== undefined && isSameCertificate(known.certificate, certificate)) return known;
+    // All connections to the peer share it, because it keeps the TLS sessions.
+    const connector = buildConnector({ allowH2: false, timeout: connectTimeoutMs, ...certificate });
+    const peer = { certificate, connector, idle: [] };
+    peers.set(origin, peer);
+    for (const connection of known?.idle ?? []) connection.destroy();
+    return peer;
+  }
+
+  function createConnection(origin: string, peer: Peer): Connection {
+    let socket: Socket | undefined;
+    let firstError: Error | undefined;
+    const connect: Client.Options["connect"] = (options, callback) => {
+      firstError = undefined;
+      socket = peer.connector(options, callback).once("error", (error) => {
+        firstError = error;
+      });
+    };
+    const client = new Client(origin, { ...clientOptions, connect });
+    const connection: Connection = {
+      dispatch: (request, handler) => client.dispatch(request, handler),
+      firstError: () => firstError,
+      release() {
+        if (peers.get(origin) === peer) peer.idle.push(connection);
+        else connection.destroy();
+      },
+      destroy() {
+        open.delete(connection);
+        socket?.destroy(new Error("The connection was closed on this side."));
+      },
+    };
+    open.add(connection);
+    return connection;
+  }
+
+  return {
+    take({ origin, certificate }) {
+      const peer = findPeer(origin, certificate);
+      return peer.idle.pop() ?? createConnection(origin, peer);
+    },
+    close() {
+      peers.clear();
+      for (const connection of open) connection.destroy();
+    },
+  };
+}
+
+const clientOptions: Client.Options = {
+  // Shorter than the idle time of common peers (node:http: 5 s), because a write into a closing connection is ambiguous.
+  keepAliveTimeout: 4000,
+  // The peer's `Keep-Alive` header can only shorten it, to a second less than it says.
+  keepAliveMaxTimeout: 4000,
+  keepAliveTimeoutThreshold: 1000,
+  // The signal of each request limits its time.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+};
+
+function isSameCertificate(a: ClientCertificate | undefined, b: ClientCertificate | undefined): boolean {
+  return a === b || (a?.cert === b?.cert && a?.key === b?.key && a?.ca === b?.ca);
+}

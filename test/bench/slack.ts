@@ -1,0 +1,92 @@
+/** Bench of a post to Slack over loopback: our call and that of Slack's own client, beside the same form sent by a bare undici client. */
+import { type Logger, WebClient } from "@slack/web-api";
+import { Pool } from "undici";
+import { silentLog } from "../../lambdas/shared/log.ts";
+import type { SlackCall } from "../../lambdas/verification/slack/api/call.ts";
+import { createPosts } from "../../lambdas/verification/slack/api/posts.ts";
+import { createSlackApi } from "../../lambdas/verification/slack/api/web-api.ts";
+import { encodeForm } from "../../lambdas/verification/slack/api/web-call.ts";
+import type { BenchRow } from "./bench-row.ts";
+import { type Caller, connections, measureBoth, startServer } from "./measure.ts";
+
+const token = "xoxb-bench-token";
+const { signal } = new AbortController();
+const text = "A *sekisho* was a checkpoint on the roads of Japan. ".repeat(20);
+const post: Parameters<ReturnType<typeof createSlackApi>["post"]>[0] = {
+  ...{ installation: { team: "T012AB3CD" }, channel: "C012AB3CD", threadTs: "1700000000.000100", signal },
+  content: { text, blocks: [{ type: "markdown", text }] },
+  key: { requestId: "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d", part: 1 },
+};
+
+const cases: readonly { name: string; caller: (url: string) => Caller; note: string }[] = [
+  { name: "a post", caller: ourCaller, note: "with token, retries, spans and the check of the answer" },
+  { name: "a post by Slack's own client", caller: sdkCaller, note: "one client for all calls" },
+];
+
+/** The server answers at once and always the same, in a process of its own. */
+export async function benchSlack(): Promise<BenchRow[]> {
+  const server = await startServer({ file: "transport-server.ts", words: ["slack"] });
+  const args = await readArgs();
+  const rows: BenchRow[] = [];
+  try {
+    for (const { name, caller, note } of cases) {
+      const callers = { baseline: undiciCaller(server.url, args), ours: caller(server.url) };
+      const { ours, baseline } = await measureBoth(callers);
+      await Promise.all([callers.baseline.close(), callers.ours.close()]);
+      rows.push(
+        {
+          ...{ name: `one at a time, p50, ${name}`, ours: ours.p50Ms, baseline: baseline.p50Ms, unit: "ms", note },
+          ratio: ours.p50Ms / baseline.p50Ms,
+        },
+        {
+          ...{ name: `${connections} at a time, ${name}`, ours: ours.perSecond, baseline: baseline.perSecond, note },
+          ...{ unit: "calls/s", ratio: ours.perSecond / baseline.perSecond },
+        },
+      );
+    }
+    return rows;
+  } finally {
+    await server.stop();
+  }
+}
+
+function ourCaller(url: string): Caller {
+  const tokens = { tokenOf: async () => token, newerThan: async () => undefined };
+  const slack = createSlackApi({ tokens, apiUrl: `${url}/api/`, log: silentLog });
+  return { call: () => slack.post(post), close: async () => {} };
+}
+
+function sdkCaller(url: string): Caller {
+  const nothing = () => {};
+  const logger = {
+    ...{ debug: nothing, info: nothing, warn: nothing, error: nothing, setLevel: nothing, setName: nothing },
+    getLevel: () => "error",
+  } as Logger;
+  const client = new WebClient(token, { slackApiUrl: `${url}/api/`, retryConfig: { retries: 0 }, logger });
+  const args = readArgs();
+  return { call: async () => client.apiCall("chat.postMessage", await args), close: async () => {} };
+}
+
+function undiciCaller(url: string, args: Record<string, unknown>): Caller {
+  const pool = new Pool(url, { connections });
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/x-www-form-urlencoded" };
+  const path = "/api/chat.postMessage";
+  return {
+    async call() {
+      const response = await pool.request({ method: "POST", path, headers, body: encodeForm(args) });
+      return response.body.json();
+    },
+    close: () => pool.close(),
+  };
+}
+
+/** The arguments of the post. */
+async function readArgs(): Promise<Record<string, unknown>> {
+  const made = Promise.withResolvers<Record<string, unknown>>();
+  const call: SlackCall = async ({ args }) => {
+    made.resolve(args);
+    return { ok: true, ts: "1.000001" };
+  };
+  await createPosts(call).post(post);
+  return made.promise;
+}

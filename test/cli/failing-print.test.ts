@@ -1,0 +1,49 @@
+/** The commands that listen until Ctrl-C: a failure after they began to listen closes the listener. */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
+import { execution } from "../../bin/commands/execution.ts";
+import { operate } from "../../bin/commands/operate.ts";
+import { verification } from "../../bin/commands/verification.ts";
+import { openSqliteEngine } from "../../lib/local/engine.ts";
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "sekisho-print-"));
+  mkdirSync(join(folder, ".sekisho"));
+  await openSqliteEngine({ file: join(folder, ".sekisho", "verification.db") }).close();
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe.each([
+  ["verification", verification],
+  ["execution", execution],
+  ["operate", operate],
+])("sekisho %s", (_name, command) => {
+  it("closes its listener where it cannot print the address", async () => {
+    const secrets = { SLACK_SIGNING_SECRET: "0123456789abcdef0123456789abcdef", SLACK_BOT_TOKEN: "xoxb-1" };
+    const environment = jest.replaceProperty(process, "env", { ...secrets, SEKISHO_LOG_LEVEL: "error" });
+    let address: string | undefined;
+    try {
+      const run = command.run({
+        args: ["--port", "0"],
+        directory: folder,
+        signal: new AbortController().signal,
+        print(text) {
+          address ??= /http:\S+/.exec(text)?.[0];
+          throw new Error("nobody reads this");
+        },
+        printStyled: () => {},
+        note: () => {},
+      });
+      await expect(run).rejects.toThrow("nobody reads this");
+    } finally {
+      environment.restore();
+    }
+    expect(address).toBeDefined();
+    await expect(fetch(String(address))).rejects.toThrow("fetch failed");
+  });
+});

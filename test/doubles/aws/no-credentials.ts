@@ -1,0 +1,4 @@
+/** Credentials for destinations that sign nothing. */
+import type { AwsCredentialsProvider } from "../../../lambdas/shared/aws/credentials.ts";
+
+export const noCredentials: AwsCredentialsProvider = () => Promise.reject(new Error("No destination signs."));
