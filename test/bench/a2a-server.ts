@@ -13,15 +13,14 @@ import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-s
 import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/engine.ts";
 import { startListening } from "../../lambdas/shared/http/server.ts";
+import { serveParent } from "./measure.ts";
 
 const [, , kind, file = ""] = process.argv;
 const parse = (json: unknown) => json as ExecutionTask;
 
 const starts: Record<string, () => Promise<string>> = { sdk: startSdk, bare: startBare };
 
-// A parent that fails leaves no server behind.
-process.once("disconnect", () => process.exit());
-process.send?.(await (starts[kind ?? ""] ?? startOurs)());
+await serveParent(starts[kind ?? ""] ?? startOurs);
 
 /** The minimal server on node:http: takes the bytes, and returns those of an answer. */
 async function startBare(): Promise<string> {

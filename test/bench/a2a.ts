@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Pool } from "undici";
 import type { BenchRow } from "./bench-row.ts";
-import { type Caller, connections, measureBoth, startServer } from "./measure.ts";
+import { type Caller, connections, measureSides } from "./measure.ts";
 
 /** Each beside the official SDK's server in express, whose tasks are in memory. */
 const cases = [
@@ -16,45 +16,22 @@ const cases = [
   },
   { kind: "memory", name: "memory store", note: "our host" },
   { kind: "sqlite", name: "sqlite store", note: "our host, each task on disk" },
-] as const;
+];
 
 export async function benchA2a(): Promise<BenchRow[]> {
   const directory = await mkdtemp(join(tmpdir(), "sekisho-bench-"));
+  const side = (kind: string) => ({
+    file: "a2a-server.ts",
+    words: [kind, join(directory, `${kind}.db`)],
+    caller: sender,
+  });
   try {
-    const rows: BenchRow[] = [];
-    for (const each of cases) rows.push(...(await compare({ ...each, directory })));
-    return rows;
+    return await measureSides({
+      baseline: side("sdk"),
+      cases: cases.map(({ kind, name, note }) => ({ name, note, ...side(kind) })),
+    });
   } finally {
     await rm(directory, { recursive: true });
-  }
-}
-
-async function compare({ kind, name, note, directory }: Record<"kind" | "name" | "note" | "directory", string>) {
-  const start = (words: string[]) => startServer({ file: "a2a-server.ts", words });
-  const [sdk, host] = [await start(["sdk"]), await start([kind, join(directory, `${kind}.db`)])];
-  const callers = { baseline: sender(sdk), ours: sender(host) };
-  try {
-    const { ours, baseline } = await measureBoth(callers);
-    const p50: BenchRow = {
-      name: `one at a time, p50, ${name}`,
-      ours: ours.p50Ms,
-      baseline: baseline.p50Ms,
-      unit: "ms",
-      ratio: ours.p50Ms / baseline.p50Ms,
-      note,
-    };
-    const together: BenchRow = {
-      name: `${connections} at a time, ${name}`,
-      ours: ours.perSecond,
-      baseline: baseline.perSecond,
-      unit: "calls/s",
-      ratio: ours.perSecond / baseline.perSecond,
-      note,
-    };
-    return [p50, together];
-  } finally {
-    await Promise.all([callers.baseline.close(), callers.ours.close()]);
-    await Promise.all([sdk.stop(), host.stop()]);
   }
 }
 

@@ -10,13 +10,12 @@ import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-s
 import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/engine.ts";
+import { serveParent } from "./measure.ts";
 
 const [, , kind, file = ""] = process.argv;
 const parse = (json: unknown) => json as ExecutionTask;
 
-// A parent that fails leaves no server behind.
-process.once("disconnect", () => process.exit());
-process.send?.(await start());
+await serveParent(start);
 
 async function start(): Promise<string> {
   if (kind === "echo") return startBare((body) => body);

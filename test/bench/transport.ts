@@ -13,7 +13,7 @@ import { noAuthorizer } from "../../lambdas/verification/transport/authorizer/au
 import { createHttpsTransport } from "../../lambdas/verification/transport/http/transport.ts";
 import { createClient } from "../../lambdas/verification/transport/runner.ts";
 import type { BenchRow } from "./bench-row.ts";
-import { type Caller, connections, measureBoth, startServer } from "./measure.ts";
+import { type Caller, connections, measureSides } from "./measure.ts";
 
 /** Which of our servers is called by which client; the other side of each row is undici and an echo. */
 type Case = {
@@ -24,6 +24,7 @@ type Case = {
 };
 
 const ours = "runner, https transport and host; beside undici and an echo";
+const hostAlone = "undici and our host; beside undici and an echo";
 const cases: readonly Case[] = [
   {
     name: "node:http alone",
@@ -44,10 +45,22 @@ const cases: readonly Case[] = [
     note: `get_task, one read of the store: ${ours}`,
   },
   {
+    name: "host alone, no task",
+    server: "memory",
+    caller: ({ url }) => bareCaller({ url, method: "get_task" }),
+    note: `get_task: ${hostAlone}`,
+  },
+  {
     name: "memory store",
     server: "memory",
     caller: ({ url }) => ourCaller({ url, method: "execute_task" }),
     note: ours,
+  },
+  {
+    name: "host alone, memory store",
+    server: "memory",
+    caller: ({ url }) => bareCaller({ url, method: "execute_task" }),
+    note: hostAlone,
   },
   {
     name: "sqlite store",
@@ -59,43 +72,15 @@ const cases: readonly Case[] = [
 
 export async function benchTransport(): Promise<BenchRow[]> {
   const directory = await mkdtemp(join(tmpdir(), "sekisho-bench-"));
+  const words = (server: Case["server"]) => [server, join(directory, "execution.db")];
+  const file = "transport-server.ts";
   try {
-    const rows: BenchRow[] = [];
-    for (const each of cases) rows.push(...(await compare({ ...each, file: join(directory, "execution.db") })));
-    return rows;
+    return await measureSides({
+      baseline: { file, words: words("echo"), caller: ({ url }) => undiciCaller({ url, newBody }) },
+      cases: cases.map(({ server, ...each }) => ({ ...each, file, words: words(server) })),
+    });
   } finally {
     await rm(directory, { recursive: true });
-  }
-}
-
-/** Every server is a process of its own. */
-async function compare({ name, server, caller, note, file }: Case & { file: string }): Promise<BenchRow[]> {
-  const start = (words: string[]) => startServer({ file: "transport-server.ts", words });
-  const [echo, peer] = [await start(["echo"]), await start([server, file])];
-  const callers = { baseline: undiciCaller({ url: echo.url, connections }), ours: await caller({ url: peer.url }) };
-  try {
-    const { ours, baseline } = await measureBoth(callers);
-    return [
-      {
-        name: `one at a time, p50, ${name}`,
-        ours: ours.p50Ms,
-        baseline: baseline.p50Ms,
-        unit: "ms",
-        ratio: ours.p50Ms / baseline.p50Ms,
-        note,
-      },
-      {
-        name: `${connections} at a time, ${name}`,
-        ours: ours.perSecond,
-        baseline: baseline.perSecond,
-        unit: "calls/s",
-        ratio: ours.perSecond / baseline.perSecond,
-        note,
-      },
-    ];
-  } finally {
-    await Promise.all([callers.baseline.close(), callers.ours.close()]);
-    await Promise.all([echo.stop(), peer.stop()]);
   }
 }
 
@@ -106,12 +91,14 @@ const headers = {
   traceparent: createTrace().traceparent,
 };
 
-function newBody(): string {
-  return JSON.stringify({ jsonrpc: "2.0", id: randomUUID(), method: "execute_task", params });
+type Method = "execute_task" | "get_task";
+
+function newBody({ id = randomUUID(), method = "execute_task" as Method, body = params as object } = {}): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, method, params: body });
 }
 
 /** The same request and headers of the same length; the answer is read and parsed, and nothing else is done. */
-export function undiciCaller({ url, connections }: { url: string; connections: number }): Caller {
+function undiciCaller({ url, newBody }: { url: string; newBody: () => string }): Caller {
   const pool = new Pool(url, { connections });
   return {
     async call() {
@@ -120,6 +107,16 @@ export function undiciCaller({ url, connections }: { url: string; connections: n
     },
     close: () => pool.close(),
   };
+}
+
+/** The same calls as those of `ourCaller`. */
+async function bareCaller({ url, method }: { url: string; method: Method }): Promise<Caller> {
+  const taskOver = randomUUID();
+  const first = undiciCaller({ url, newBody: () => newBody({ id: taskOver }) });
+  await first.call();
+  await first.close();
+  const body = method === "execute_task" ? params : { request_id: taskOver };
+  return undiciCaller({ url, newBody: () => newBody({ method, body }) });
 }
 
 /** A bare client of node:http. */
@@ -144,13 +141,7 @@ export function nodeHttpCaller({ url }: { url: string }): Caller {
 }
 
 /** `execute_task` makes a new task of each call; `get_task` reads one that is over. */
-export async function ourCaller({
-  url,
-  method,
-}: {
-  url: string;
-  method: "execute_task" | "get_task";
-}): Promise<Caller> {
+async function ourCaller({ url, method }: { url: string; method: Method }): Promise<Caller> {
   const client = createClient({
     transport: createHttpsTransport({ url, authorizer: noAuthorizer }),
     destination: { name: "bench", dialect: "zone", idempotent: true, callTimeoutMs: 30_000 },

@@ -181,8 +181,12 @@ export function deriveId(names: readonly string[]): string {
  * the zone has no secret in most deployments. So someone who sees an id can confirm a guess of the principal. The id gives no access.
  */
 export function deriveCallerId(principal: string): string {
-  return deriveId(["caller", principal]);
+  if (latestCaller?.principal !== principal) latestCaller = { principal, id: deriveId(["caller", principal]) };
+  return latestCaller.id;
 }
+
+/** Kept because most tasks of a process come from one caller. */
+let latestCaller: { principal: string; id: string } | undefined;
 
 /**
  * Derives the id of a conversation that an agent sees. `conversation` is the caller's own id for it. The principal goes into the hash, so

@@ -203,8 +203,9 @@ export function createTasks(settings: TaskSettings): Tasks {
     async wait({ task: asked, until, timeoutMs }) {
       if (timeoutMs <= 0 || !mayWait(asked.principal)) return asked;
       const isDone = (seen: ExecutionTask) => isOver(seen) || until(seen);
-      // The run may have changed the record while nobody listened.
-      const task = runs.latest(asked.id) ?? asked;
+      // The run may have changed the record while nobody listened, and another process may have changed it since the run did.
+      const here = runs.latest(asked.id);
+      const task = here !== undefined && here.revision > asked.revision ? here : asked;
       if (isDone(task)) return task;
       const release = callerLimits.calls.take({ principal: task.principal, id: `wait ${waits++}` });
       if (release === undefined) return task;

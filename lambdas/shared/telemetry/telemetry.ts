@@ -3,7 +3,7 @@
  * 3.2 and 3.3). Names and labels have few values and contain no free text.
  */
 
-import { randomFillSync } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { LabelsOf, MetricName } from "./metric-table.ts";
 
 export type Metrics = {
@@ -101,17 +101,16 @@ export type Trace = { traceparent: string; tracestate?: string | undefined };
 
 const pattern = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** Starts a trace and decides whether its spans are kept. `random` returns random bytes. */
+/** Starts a trace and decides whether its spans are kept. `random` returns random hexadecimal digits. */
 export function createTrace({
   sampleRatio = 1,
-  random = pooledBytes,
+  random = drawDigits,
 }: {
   sampleRatio?: number;
-  random?: (bytes: number) => Buffer;
+  random?: (digits: number) => string;
 } = {}): Trace {
-  const ids = random(24).toString("hex");
-  const traceId = ids.slice(0, 32);
-  return { traceparent: `00-${traceId}-${ids.slice(32)}-${isTraceSampled({ traceId, sampleRatio }) ? "01" : "00"}` };
+  const traceId = random(32);
+  return { traceparent: `00-${traceId}-${random(16)}-${isTraceSampled({ traceId, sampleRatio }) ? "01" : "00"}` };
 }
 
 /**
@@ -123,11 +122,11 @@ export function isTraceSampled({ traceId, sampleRatio }: { traceId: string; samp
 }
 
 /** The same trace with a new span id. */
-export function createChildTrace(trace: Trace, random: (bytes: number) => Buffer = pooledBytes): Trace {
+export function createChildTrace(trace: Trace, random: (digits: number) => string = drawDigits): Trace {
   const { traceparent } = trace;
   if (!pattern.test(traceparent)) return createTrace({ random });
   const [start, end] = [traceparent.slice(0, 36), traceparent.slice(52)];
-  return { ...trace, traceparent: `${start}${random(8).toString("hex")}${end}` };
+  return { ...trace, traceparent: `${start}${random(16)}${end}` };
 }
 
 /** Parses a caller's trace. Undefined if the header is absent or malformed; then a new trace starts (section 3.2.2.5). */
@@ -149,15 +148,15 @@ export function readTraceId(trace: Trace): string {
   return trace.traceparent.slice(3, 35);
 }
 
-const pool = Buffer.alloc(4096);
-let used = pool.byteLength;
+let pool = "";
+let used = 0;
 
-/** Fills a pool for many ids at once, because each draw from the system takes microseconds. No two calls get the same bytes. */
-function pooledBytes(bytes: number): Buffer {
-  if (used + bytes > pool.byteLength) {
-    randomFillSync(pool);
+/** Draws digits for many ids at once, because each draw from the system takes microseconds. No two calls get the same digits. */
+function drawDigits(digits: number): string {
+  if (used + digits > pool.length) {
+    pool = randomBytes(4096).toString("hex");
     used = 0;
   }
-  used += bytes;
-  return pool.subarray(used - bytes, used);
+  used += digits;
+  return pool.slice(used - digits, used);
 }

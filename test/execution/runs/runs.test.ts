@@ -60,6 +60,20 @@ describe("two hosts on one store", () => {
     gate.letGo();
     expect((await second.call("get_task", { ...name, wait_ms: 10_000 })).result?.response_text).toBe("done");
   });
+
+  it("tell at once of a cancel through the other one, although the agent still works", async () => {
+    const store = memoryStore();
+    const gate = createGate({ heedsSignal: false });
+    const first = createTestHost({ store, agent: gate.agent, syncBudgetMs: 0 });
+    const second = createTestHost({ store });
+    const { result } = await first.call("execute_task", hello);
+    const name = { task_id: result?.task_id };
+    await gate.firstStart;
+    await second.call("cancel_task", name);
+    const { error } = await first.call("get_task", { ...name, wait_ms: 1000 });
+    expect(error?.data.reason).toBe("canceled");
+    gate.letGo();
+  });
 });
 
 describe("a host that does not hear that it got the lease", () => {
