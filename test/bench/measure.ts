@@ -86,7 +86,8 @@ function toRows(request: { name: string; note: string; ours: Measured; baseline:
   ];
 }
 
-async function startServer({ file, words }: { file: string; words: string[] }) {
+/** Starts a file of this directory as a process. */
+export async function startServer({ file, words }: { file: string; words: string[] }) {
   const child = fork(join(import.meta.dirname, file), words);
   const ended = Promise.withResolvers<void>();
   child.once("exit", () => ended.resolve());

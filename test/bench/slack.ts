@@ -7,7 +7,7 @@ import { createPosts } from "../../lambdas/verification/slack/api/posts.ts";
 import { createSlackApi } from "../../lambdas/verification/slack/api/web-api.ts";
 import { encodeForm } from "../../lambdas/verification/slack/api/web-call.ts";
 import type { BenchRow } from "./bench-row.ts";
-import { type Caller, connections, measureBoth, startServer } from "./measure.ts";
+import { type Caller, connections, measureSides } from "./measure.ts";
 
 const token = "xoxb-bench-token";
 const { signal } = new AbortController();
@@ -23,31 +23,14 @@ const cases: readonly { name: string; caller: (url: string) => Caller; note: str
   { name: "a post by Slack's own client", caller: sdkCaller, note: "one client for all calls" },
 ];
 
-/** The server answers at once and always the same, in a process of its own. */
+/** The server answers at once and always the same, in a process of its own for each side. */
 export async function benchSlack(): Promise<BenchRow[]> {
-  const server = await startServer({ file: "transport-server.ts", words: ["slack"] });
+  const server = { file: "transport-server.ts", words: ["slack"] };
   const args = await readArgs();
-  const rows: BenchRow[] = [];
-  try {
-    for (const { name, caller, note } of cases) {
-      const callers = { baseline: undiciCaller(server.url, args), ours: caller(server.url) };
-      const { ours, baseline } = await measureBoth(callers);
-      await Promise.all([callers.baseline.close(), callers.ours.close()]);
-      rows.push(
-        {
-          ...{ name: `one at a time, p50, ${name}`, ours: ours.p50Ms, baseline: baseline.p50Ms, unit: "ms", note },
-          ratio: ours.p50Ms / baseline.p50Ms,
-        },
-        {
-          ...{ name: `${connections} at a time, ${name}`, ours: ours.perSecond, baseline: baseline.perSecond, note },
-          ...{ unit: "calls/s", ratio: ours.perSecond / baseline.perSecond },
-        },
-      );
-    }
-    return rows;
-  } finally {
-    await server.stop();
-  }
+  return measureSides({
+    baseline: { ...server, caller: ({ url }) => undiciCaller(url, args) },
+    cases: cases.map(({ caller, ...each }) => ({ ...server, ...each, caller: ({ url }) => caller(url) })),
+  });
 }
 
 function ourCaller(url: string): Caller {
