@@ -65,14 +65,27 @@ function isSameCall(before: Task, after: Task): boolean {
   return !hasFailed && before.call?.taskId === after.call?.taskId && before.call?.isSessionNew === undefined;
 }
 
-/** Every so many polls the record is stored all the same. Then a wake-up that came twice, and polls twice since, is dropped. */
 const storedEveryPolls = 10;
+const storedGapMs = 15_000;
+
+/**
+ * True if the record is stored although the poll brought nothing. A wake-up that came twice polls twice as often until then, so that is done
+ * after ten polls, and before a longer gap, which a host may have asked for.
+ */
+export function isPollStored({ polls, gapMs }: { polls: number; gapMs: number }): boolean {
+  return polls % storedEveryPolls === 0 || gapMs > storedGapMs;
+}
 
 /** Lets the wake-up carry the number of polls, because the record need not change. */
 function withCarriedPolls({ task, effects }: Transition): Transition {
   const { polls } = waitOf(task);
-  if (polls % storedEveryPolls === 0) return { task, effects };
-  return { task, effects: effects.map((effect) => (effect.type === "wake" ? { ...effect, polls } : effect)) };
+  return {
+    task,
+    effects: effects.map((effect) => {
+      if (effect.type !== "wake" || isPollStored({ polls, gapMs: effect.delayMs })) return effect;
+      return { ...effect, polls };
+    }),
+  };
 }
 
 /** No slot was free for the poll. */

@@ -42,7 +42,8 @@ export const services = [
 ] as const;
 type Service = (typeof services)[number];
 
-type TaskUse = { kind: MeasuredKind; polls: number; taskMs: number; idleSeconds: number };
+/** `storedPolls` are those after which the worker writes the record, although they brought nothing. */
+type TaskUse = { kind: MeasuredKind; polls: number; storedPolls: number; taskMs: number; idleSeconds: number };
 
 export function estimateTask(
   measured: MeasuredCalls,
@@ -89,7 +90,7 @@ function estimateCalls({ sync, perPoll }: MeasuredCalls["kinds"][MeasuredKind], 
   for (const [name, count] of Object.entries(perPoll)) calls[name] = (calls[name] ?? 0) + count * use.polls;
   const messages = calls["sqs:SendMessage"] ?? 0;
   const renewals = use.kind === "external" ? 0 : Math.floor(use.taskMs / (a.renewSeconds.value * 1000));
-  calls["dynamodb:UpdateItem"] = (calls["dynamodb:UpdateItem"] ?? 0) + renewals;
+  calls["dynamodb:UpdateItem"] = (calls["dynamodb:UpdateItem"] ?? 0) + renewals + use.storedPolls;
   // Lambda receives and deletes each message for us, and both cost as much as our own calls.
   calls["sqs:ReceiveMessage"] = messages;
   calls["sqs:DeleteMessage"] = messages;
