@@ -10,7 +10,7 @@ export function isJsonWithin({ value, maxBytes }: { value: unknown; maxBytes: nu
   return takeBytes(value, maxBytes) >= 0 || new TextEncoder().encode(JSON.stringify(value)).byteLength <= maxBytes;
 }
 
-/** What is left of `bytes` after at least as many as the value takes; negative if that may be too many. */
+/** Subtracts the most bytes that the value can take. The result is negative if the value may not fit. */
 function takeBytes(value: unknown, bytes: number): number {
   if (typeof value === "string") return bytes - maxUnitBytes * value.length - 3;
   let left = bytes - maxPlainBytes;

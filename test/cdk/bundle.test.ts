@@ -20,7 +20,7 @@ writeFileSync(
 
 afterAll(stop);
 type Made = {
-  /** What a cold start loads. */
+  /** Loaded at a cold start. */
   kilobytes: number;
   kilobytesOf(fileName: string): number;
   text: string;
@@ -230,7 +230,7 @@ const tracing = [
 /** Only for processes that keep running. */
 const prometheus = ["prom-client", "tdigest", "bintrees"];
 
-/** What a cold start loads. */
+/** Loaded at a cold start. */
 const budgets: Record<BundleName, readonly string[]> = {
   ingress: ["zod"],
   worker: ["zod", "undici", ...tracing, "jose"],

@@ -1,9 +1,10 @@
-/** A log that keeps its lines as text. */
+/** A log that keeps its lines, as they are written and parsed. */
 import { createLog, type Log } from "../../lambdas/shared/log.ts";
 
-type Options = Partial<Parameters<typeof createLog>[0]>;
+export type CollectedLog = { log: Log; lines: string[]; entries(): Record<string, unknown>[] };
 
-export function collectLog(options: Options = {}): { lines: string[]; log: Log } {
+export function collectLog(options: Partial<Parameters<typeof createLog>[0]> = {}): CollectedLog {
   const lines: string[] = [];
-  return { lines, log: createLog({ service: "execution", write: (line) => void lines.push(line), ...options }) };
+  const log = createLog({ service: "verification", write: (line) => void lines.push(line), ...options });
+  return { log, lines, entries: () => lines.map((line) => JSON.parse(line)) };
 }

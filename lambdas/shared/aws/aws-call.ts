@@ -27,7 +27,7 @@ export type AwsCallOptions = AwsDependencies & {
   random?: () => number;
 };
 
-/** What a protocol makes of a failed answer. `item` and `isTransient` are those of an AwsCallError. */
+/** The error that a protocol reads from a failed answer. `item` and `isTransient` are those of an AwsCallError. */
 export type Failure = { name: string; isTransient?: boolean; item?: unknown };
 
 export type AwsCall = <T>(request: {

@@ -1,4 +1,4 @@
-/** What is wrong with a configuration, in lines for a person. Knows no schema, so that a small bundle gets none. */
+/** The problems of a configuration, in lines for a person. This file imports no schema, so that small bundles contain none. */
 import type * as z from "zod";
 
 export const configFileName = "sekisho.config.json";

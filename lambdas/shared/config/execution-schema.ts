@@ -123,7 +123,7 @@ export const executionSchema = z
 
 export type AgentConfig = z.infer<typeof agentSchema>;
 
-/** What the bundles of the Execution zone hold of a configuration. */
+/** The two sections of a configuration that the bundles of the Execution zone contain. */
 const sectionsSchema = z.object({
   execution: executionSchema.prefault({}),
   telemetry: telemetrySchema.prefault({}),

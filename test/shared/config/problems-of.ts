@@ -1,4 +1,4 @@
-/** What is wrong with a configuration; nothing where it is taken. */
+/** Returns the problems of a configuration, or an empty list if it is valid. */
 import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 

@@ -19,7 +19,7 @@ import type { Installation, UserFile } from "../../../lambdas/verification/task/
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { openFileStore } from "../../../lib/local/file-store.ts";
-import { keptLog } from "../../doubles/kept-log.ts";
+import { collectLog } from "../../doubles/collect-log.ts";
 import { closeAfterTest, serve } from "../../doubles/serving.ts";
 import type { Received } from "../../doubles/web-server.ts";
 import { sampleCall, sampleTask } from "../task/sample.ts";
@@ -31,7 +31,7 @@ const tokens: Record<string, string> = { T1: "xoxb-of-t1", E1: "xoxb-of-e1" };
 let slack: Awaited<ReturnType<typeof serve>>;
 let answer: (received: Received) => Response | Promise<Response>;
 let stored: Parameters<FileStore["put"]>[0][] = [];
-const { log, lines } = keptLog();
+const { log, lines } = collectLog();
 const authorizations = () => slack.received.map(({ request }) => request.headers.get("authorization"));
 
 beforeEach(async () => {

@@ -10,7 +10,7 @@ import { findRoute, noStoredRules, parseStoredRules } from "../../../lambdas/ver
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { isTooOld, maxAgeMs } from "../../../lambdas/verification/task/step.ts";
-import { keptLog } from "../../doubles/kept-log.ts";
+import { collectLog } from "../../doubles/collect-log.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 
 const { signal } = new AbortController();
@@ -20,7 +20,7 @@ let nowMs = 1_760_000_000_000;
 let groups: Record<string, string[] | SlackError>;
 let calls: { group?: string; user?: string; team: string; enterprise: string | undefined }[];
 let locale: () => Promise<{ locale: string | undefined }>;
-const { log, lines } = keptLog();
+const { log, lines } = collectLog();
 
 beforeEach(() => {
   groups = {};

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import type { HeaderPairs } from "../../../lambdas/verification/ingress/authenticate.ts";
 import type { Ingress, IngressRequest } from "../../../lambdas/verification/ingress/ingress.ts";
 import { startVerificationServer, type VerificationServer } from "../../../lambdas/verification/ingress/server.ts";
+import { collectLog } from "../../doubles/collect-log.ts";
 import { forAll } from "../../doubles/for-all.ts";
-import { keptLog } from "../../doubles/kept-log.ts";
 import { emptyAnswer, setUp } from "./setup.ts";
 import { bytesOf, fixture, formOf, nowMs, secret, send, signed } from "./slack-request.ts";
 
@@ -282,7 +282,7 @@ describe("hostile bodies", () => {
   });
 
   describe("over a real socket", () => {
-    const { log, lines } = keptLog({ level: "debug" });
+    const { log, lines } = collectLog({ level: "debug" });
     let server: VerificationServer;
     beforeAll(async () => {
       const ingress: Ingress = setUp().ingress;

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { describe, expect, it } from "@jest/globals";
 import type { Ingress } from "../../../lambdas/verification/ingress/ingress.ts";
 import { type Page, startVerificationServer } from "../../../lambdas/verification/ingress/server.ts";
-import { keptLog } from "../../doubles/kept-log.ts";
+import { collectLog } from "../../doubles/collect-log.ts";
 import { closeAfterTest } from "../../doubles/serving.ts";
 import { setUp } from "./setup.ts";
 import { bytesOf, fixture, secret, send, signed } from "./slack-request.ts";
@@ -324,7 +324,7 @@ describe("the server's end and its limits", () => {
   });
 
   it("outlives a caller who hangs up in the middle of the body, and calls that no error", async () => {
-    const { log, lines } = keptLog();
+    const { log, lines } = collectLog();
     const server = await startWith({ ingress: setUp({ now: Date.now }).ingress, log });
     const { port, url } = server;
     const socket = connect(port, "127.0.0.1");

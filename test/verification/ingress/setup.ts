@@ -5,7 +5,7 @@ import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import { createMinuteLimiter } from "../../../lambdas/shared/minute-limiter.ts";
 import { createIngress, type Ingress } from "../../../lambdas/verification/ingress/ingress.ts";
 import { type AskMessage, type QueueMessage, queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
-import { keptLog } from "../../doubles/kept-log.ts";
+import { collectLog } from "../../doubles/collect-log.ts";
 import { nowMs, secret } from "./slack-request.ts";
 
 /** An answer that says nothing but its status. */
@@ -27,7 +27,7 @@ export function setUp({
 } = {}): Setup {
   const asks: AskMessage[] = [];
   const sent: QueueMessage[] = [];
-  const { log, lines } = keptLog({ level: "debug" });
+  const { log, lines } = collectLog({ level: "debug" });
   const remember: TaskQueue["send"] = async ({ body }) => {
     const message = queueMessageSchema.parse(JSON.parse(body));
     sent.push(message);

@@ -3,20 +3,20 @@ import { createBotTokens, type StoredInstallation } from "../../../lambdas/verif
 import { createMemoryLedger } from "../../../lambdas/verification/oauth/ledger.ts";
 import { createOauth } from "../../../lambdas/verification/oauth/oauth.ts";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
-import { type KeptLog, keptLog } from "../../doubles/kept-log.ts";
+import { type CollectedLog, collectLog } from "../../doubles/collect-log.ts";
 import { closeAfterTest, serve } from "../../doubles/serving.ts";
 import { createBrowser } from "./browser.ts";
 
 const install = { clientId: "12.34", clientSecret: "0123456789abcdef0123456789abcdef" };
 const startMs = 1_790_000_000_000;
 let fakeSlack: FakeSlack;
-let kept: KeptLog;
+let kept: CollectedLog;
 let stored: Map<string, StoredInstallation>;
 let nowMs: number;
 
 beforeEach(async () => {
   fakeSlack = closeAfterTest(await startFakeSlack({ signingSecret: "s", botToken: "xoxb-fake-slack", install }));
-  kept = keptLog({ level: "debug" });
+  kept = collectLog({ level: "debug" });
   stored = new Map();
   nowMs = startMs;
 });

@@ -4,7 +4,7 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { createTrace, noSpans, noTelemetry, type Spans } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { compose, type RunningCall, type Wrapper } from "../../../lambdas/verification/transport/transport.ts";
-import { keptLog } from "../../doubles/kept-log.ts";
+import { collectLog } from "../../doubles/collect-log.ts";
 import { recordedMetrics } from "../../shared/telemetry/recorded.ts";
 import { clientOver, done, execute, type Scripted, virtualTime } from "./sample.ts";
 
@@ -107,7 +107,7 @@ describe("a client", () => {
   });
 
   it("logs ids, kinds and durations, and neither texts nor tokens nor what an exception says", async () => {
-    const { log, lines, entries } = keptLog({ level: "debug" });
+    const { log, lines, entries } = collectLog({ level: "debug" });
     let count = 0;
     const client = clientOver(
       (request) => {
@@ -140,7 +140,7 @@ describe("a client", () => {
   });
 
   it("logs every call under its task's request id, also where the call itself names only the task id", async () => {
-    const { log, entries } = keptLog();
+    const { log, entries } = collectLog();
     const requestId = "0e984725-c51c-4bf4-9960-e1c80e27aba0";
     const common = { requestId, sessionId: "s".repeat(33), timeoutMs: 1000, trace: createTrace() };
     const client = clientOver(done, { log });
@@ -160,7 +160,7 @@ describe("a client", () => {
   });
 
   it("logs the task id that only the failure names", async () => {
-    const { log, entries } = keptLog();
+    const { log, entries } = collectLog();
     const client = clientOver(
       () => {
         throw new SekishoError("execution_failed", { details: { task_id: "t-1" } });

@@ -7,7 +7,7 @@ import { createBearerAuthorizer } from "../../../lambdas/verification/transport/
 import { createHttpsTransport } from "../../../lambdas/verification/transport/http/transport.ts";
 import { type TapEntry, tapTransport } from "../../../lambdas/verification/transport/tap.ts";
 import { raw } from "../../doubles/answers.ts";
-import { keptLog } from "../../doubles/kept-log.ts";
+import { collectLog } from "../../doubles/collect-log.ts";
 import { serve } from "../../doubles/serving.ts";
 import { connectionReset } from "../../doubles/web-server.ts";
 import { credentials, runtimeArn } from "./agentcore/sample.ts";
@@ -47,7 +47,7 @@ describe.each(Object.keys(transports) as (keyof typeof transports)[])(
   (name) => {
     it.each(Object.keys(peers))("when the peer %s", async (behaviour) => {
       const { url } = await serve(({ request }) => peers[behaviour]?.(request) ?? raw(""));
-      const { log, lines } = keptLog({ level: "debug" });
+      const { log, lines } = collectLog({ level: "debug" });
       const entries: TapEntry[] = [];
       const transport = tapTransport({ transport: transports[name](url), tap: (entry) => entries.push(entry) });
       const call = execute(clientOver((request) => transport.send(request), { log }));

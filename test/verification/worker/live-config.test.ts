@@ -2,14 +2,14 @@
 import { describe, expect, it } from "@jest/globals";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { createLiveConfig } from "../../../lambdas/verification/worker/live-config.ts";
-import { keptLog } from "../../doubles/kept-log.ts";
+import { collectLog } from "../../doubles/collect-log.ts";
 
 const deployed = parseConfig({ json: {} });
 const routesTo = (team: string) => JSON.stringify({ routes: [{ team, destination: "local" }] });
 
 function setUp(first: string | Error = "{}") {
   const state = { stored: first, nowMs: 1000, reads: 0 };
-  const { log, lines } = keptLog();
+  const { log, lines } = collectLog();
   const live = createLiveConfig({
     deployed,
     read: async () => {

@@ -11,7 +11,7 @@ import { silentLog } from "../../../lambdas/shared/log.ts";
 import { salvageTask } from "../../../lambdas/verification/task/recovery.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { InterruptedStep, isDataFailure, pureStep } from "../../../lambdas/verification/worker/run-step.ts";
-import { keptLog } from "../../doubles/kept-log.ts";
+import { collectLog } from "../../doubles/collect-log.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 import { createWorld, runWorld } from "./world.ts";
 import { worldText } from "./world-people.ts";
@@ -26,7 +26,7 @@ function failOn(text: string | undefined): void {
 }
 
 async function run(options: Parameters<typeof createWorld>[0]) {
-  const { log, lines, entries } = keptLog();
+  const { log, lines, entries } = collectLog();
   const world = createWorld({ log, ...options });
   const startMs = world.now();
   await world
@@ -268,7 +268,7 @@ it("what is too long for a stack or a text is the data's fault, and memory that 
 });
 
 async function linesOf({ fate, story }: Parameters<typeof createWorld>[0] = {}) {
-  const { log, lines, entries } = keptLog();
+  const { log, lines, entries } = collectLog();
   await runWorld({ log, pollsUntilDone: 2, ...(fate && { fate }), ...(story && { story }) });
   expect(lines.join("")).not.toContain(ask.message.text);
   return entries();
@@ -301,7 +301,7 @@ describe("the log of the worker", () => {
   });
 
   it("says of a message that is none of ours why it was refused, and nothing that is in it", async () => {
-    const { log, lines, entries } = keptLog();
+    const { log, lines, entries } = collectLog();
     const world = createWorld({ log });
     world.queueRaw("the text of nobody");
     await world.buryAll();

@@ -15,8 +15,8 @@ import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import type { RunAct } from "../../../lambdas/verification/worker/run-step.ts";
 import { createWorker } from "../../../lambdas/verification/worker/worker.ts";
+import { collectLog } from "../../doubles/collect-log.ts";
 import { forAll } from "../../doubles/for-all.ts";
-import { keptLog } from "../../doubles/kept-log.ts";
 import { askedAtMs, sampleAsk, sampleCall, samplePolicy, sampleTask } from "../task/sample.ts";
 import { createWorld, type Fate, runWorld } from "./world.ts";
 import { deaths, nthFate, plannedFates, troubles } from "./world-fates.ts";
@@ -372,7 +372,7 @@ it("two workers on one queue share the work without waiting for each other's lea
   const file = join(folder, "verification.db");
   const stop = new AbortController();
   const acts: string[] = [];
-  const { log, entries } = keptLog({ level: "debug" });
+  const { log, entries } = collectLog({ level: "debug" });
   const over = Promise.withResolvers<void>();
   let left = 0;
   const zones = [1, 2].map(() => {

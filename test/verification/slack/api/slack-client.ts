@@ -5,7 +5,7 @@ import { type SlackApi, SlackError } from "../../../../lambdas/verification/slac
 import { createSlackApi } from "../../../../lambdas/verification/slack/api/web-api.ts";
 import { type FakeSlack, startFakeSlack } from "../../../../lib/local/fake-slack/fake-slack.ts";
 import { workspace } from "../../../../lib/local/fake-slack/workspace.ts";
-import { keptLog } from "../../../doubles/kept-log.ts";
+import { collectLog } from "../../../doubles/collect-log.ts";
 
 export const botToken = "xoxb-fake-slack-token";
 export const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
@@ -50,7 +50,7 @@ async function open(options: Partial<Parameters<typeof startFakeSlack>[0]>): Pro
   const asked = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "What is a sekisho?" }).message;
   const calls: string[] = [];
   fakeSlack.onCall(({ method }) => calls.push(method));
-  const { log, lines } = keptLog({ level: "debug" });
+  const { log, lines } = collectLog({ level: "debug" });
   const waits: number[] = [];
   const installation = { team: workspace.team };
   const common = { installation, channel, requestId, signal: new AbortController().signal };

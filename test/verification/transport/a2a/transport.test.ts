@@ -11,7 +11,7 @@ import { type TapEntry, tapTransport } from "../../../../lambdas/verification/tr
 import { describeTransport } from "../../../conformance/transport.ts";
 import { startA2aPeer } from "../../../doubles/a2a-peer.ts";
 import { json, raw } from "../../../doubles/answers.ts";
-import { keptLog } from "../../../doubles/kept-log.ts";
+import { collectLog } from "../../../doubles/collect-log.ts";
 import { connectionReset } from "../../../doubles/web-server.ts";
 import { clientOver, execute } from "../sample.ts";
 import { agentOf, hello, said, sessionId } from "./sample.ts";
@@ -275,7 +275,7 @@ const agents: Record<string, Parameters<typeof agentOf>[0]> = {
 describe("no secret is in an error, a log or a tap of A2A", () => {
   it.each(Object.keys(agents))("when the agent %s", async (behaviour) => {
     const agent = await agentOf(agents[behaviour] ?? {});
-    const { log, lines } = keptLog({ level: "debug" });
+    const { log, lines } = collectLog({ level: "debug" });
     const entries: TapEntry[] = [];
     const transport = tapTransport({
       transport: createA2aTransport({

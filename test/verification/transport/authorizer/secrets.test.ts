@@ -12,9 +12,9 @@ import { createSigV4Authorizer } from "../../../../lambdas/verification/transpor
 import { createWebIdentityAuthorizer } from "../../../../lambdas/verification/transport/authorizer/web-identity.ts";
 import { createHttpsTransport } from "../../../../lambdas/verification/transport/http/transport.ts";
 import { raw, silence } from "../../../doubles/answers.ts";
+import { collectLog } from "../../../doubles/collect-log.ts";
 import { apiError } from "../../../doubles/issuers/google.ts";
 import { type Answer, type Asked, oauthError, startIssuer } from "../../../doubles/issuers/issuer.ts";
-import { keptLog } from "../../../doubles/kept-log.ts";
 import { closeAfterTest } from "../../../doubles/serving.ts";
 import { connectionReset, startWebServer } from "../../../doubles/web-server.ts";
 import { credentials } from "../agentcore/sample.ts";
@@ -96,7 +96,7 @@ async function callThrough(
   const sts = createSts({ region: "eu-central-1", credentials: async () => credentials, endpoint: issuer.url });
   const transport = createHttpsTransport({ url: peer.url, authorizer: authorizer({ sts, issuer: issuer.url }) });
   closeAfterTest(transport);
-  const { log, lines } = keptLog({ level: "debug" });
+  const { log, lines } = collectLog({ level: "debug" });
   const error = await execute(clientOver((request) => transport.send(request), { log })).catch(
     (thrown: SekishoError) => thrown,
   );
