@@ -42,7 +42,7 @@ export function memoryStore(now?: () => number): TaskStore<ExecutionTask> {
 }
 
 export function createTestHost(options: Partial<HostOptions> = {}): TestHost {
-  const { lines, log } = collectLog({ level: "debug" });
+  const { lines, log } = collectLog({ service: "execution", level: "debug" });
   const store = options.store ?? memoryStore();
   const host = createHost({
     agent: answering("done"),

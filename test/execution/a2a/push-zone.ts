@@ -99,7 +99,7 @@ export function createPushZone({
   post?: PublicPost;
   timeoutMs?: number;
 }) {
-  const { lines, log } = collectLog({ level: "debug" });
+  const { lines, log } = collectLog({ service: "execution", level: "debug" });
   const changeSignal = createTaskSignal();
   const clock = { now: Date.now, newId: randomUUID, random: Math.random };
   const times = {

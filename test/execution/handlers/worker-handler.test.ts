@@ -23,7 +23,7 @@ async function submitted({ texts, agent }: { texts: string[]; agent: Agent }) {
   const store = memoryStore();
   const host = createQueuedHost({ store, syncBudgetMs: 0 });
   for (const text of texts) await host.call("execute_task", { ...hello, text });
-  const { lines, log } = collectLog();
+  const { lines, log } = collectLog({ service: "execution" });
   const worker = createExecutionWorker({ store, agent, log });
   const stateOf = async (body: string) => (await store.get({ id: JSON.parse(body).taskId }))?.state;
   return { bodies: host.sent, handler: handleExecutionBatches({ worker, log }), store, lines, stateOf };
@@ -43,7 +43,7 @@ describe("a batch", () => {
       },
       look: async () => {},
     };
-    const { lines, log } = collectLog();
+    const { lines, log } = collectLog({ service: "execution" });
     const event = createSqsEvent([taskOf("good"), taskOf("bad"), "hunter2 is no JSON", '{"taskId":7}', taskOf("good")]);
     expect(await handleExecutionBatches({ worker, log })(event, context)).toEqual({
       batchItemFailures: ["m1", "m2", "m3"].map((itemIdentifier) => ({ itemIdentifier })),
@@ -154,7 +154,7 @@ async function startWorker({ answers, delivers = true }: { answers?: number[]; d
   const receiver = await startReceiver(answers && { answers });
   const { queue, sent } = memoryQueue();
   const { store, tasks, begin, delivery } = createPushZone({ queue });
-  const { lines, log } = collectLog();
+  const { lines, log } = collectLog({ service: "execution" });
   const worker = createExecutionWorker({ agent: answering("done"), store, notifications: queue, log });
   const handler = handleExecutionBatches({ worker, ...(delivers && { delivery }), log });
   const handleAll = async () => handler(createSqsEvent(sent.splice(0).map(({ body }) => body)), context);

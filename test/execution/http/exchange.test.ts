@@ -11,7 +11,7 @@ const right = "the-right-token-of-this-test";
 
 function start(authenticator: Authenticator = createBearerAuthenticator({ readTokens: async () => [right] })) {
   let nowMs = 0;
-  const { lines, log } = collectLog();
+  const { lines, log } = collectLog({ service: "execution" });
   const admit = createAdmitCaller({ authenticator, now: () => nowMs, log });
   return {
     /** Message, reason and address of each line. */

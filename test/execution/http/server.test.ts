@@ -209,7 +209,7 @@ describe("a server process", () => {
 type Answering = (exchange: Exchange) => ExchangeResponse;
 
 async function serveAnswer({ answer, stallMs = 10_000 }: { answer: Answering; stallMs?: number }) {
-  const { lines, log } = collectLog();
+  const { lines, log } = collectLog({ service: "execution" });
   const host = { exchange: async (exchange: Exchange) => answer(exchange), authenticatorKind: "none" as const };
   const server = await startExecutionServer({ host, port: 0, stallMs, log });
   afterTest(server.close);
