@@ -3,7 +3,14 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { QueueConsumer, QueueDepth, TaskItem, TaskQueue, TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import type {
+  ItemWriter,
+  QueueConsumer,
+  QueueDepth,
+  TaskItem,
+  TaskQueue,
+  TaskStore,
+} from "../../lambdas/shared/engine/ports.ts";
 import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
 import {
   createQueueDepths,
@@ -14,7 +21,7 @@ import {
 type Queue = TaskQueue & QueueConsumer;
 
 export type Engine = {
-  taskStore<T extends TaskItem>(request: { parse: (json: unknown) => T }): TaskStore<T>;
+  taskStore<T extends TaskItem>(request: { parse: (json: unknown) => T }): TaskStore<T> & ItemWriter;
   /** A message moves to `deadLetters` after `maxReceiveCount` receives. */
   taskQueue(request: { maxReceiveCount: number }): { queue: Queue; deadLetters: Queue };
   /** The Execution zone pushes completions here for the Verification zone. Without it, tasks are only polled. */

@@ -1,13 +1,13 @@
 /** The environment of a task store's case, and its first item. */
-import type { ErasableStore, StoreIndex, TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import type { ErasableStore, ItemWriter, StoreIndex, TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import type { Clock } from "./clock.ts";
 
 export type SampleItem = TaskItem & { text: string; count: number };
 
 export type StoreWorld = {
-  store: ErasableStore<SampleItem>;
+  store: ErasableStore<SampleItem> & ItemWriter;
   /** Opens a second client of the same data, as another process would. */
-  openAgain(): Promise<TaskStore<SampleItem>>;
+  openAgain(): Promise<TaskStore<SampleItem> & ItemWriter>;
   clock: Clock;
 };
 

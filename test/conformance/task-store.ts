@@ -179,6 +179,84 @@ const removalCases: readonly StoreCase[] = [
   },
 ];
 
+const togetherCases: readonly StoreCase[] = [
+  {
+    name: "what is written together is there as if each had been written by itself",
+    run: async ({ store, openAgain, clock }) => {
+      const first = await createdIn(store, sample(clock));
+      const made = { ...sample(clock), id: "b", revision: 5, thread: "u", state: "made" };
+      const changed: SampleItem = { ...first, text: "new", state: "done", thread: undefined };
+      const isWritten = await store.writeTogether({
+        writes: [
+          { type: "create", item: made },
+          { type: "replace", item: changed },
+        ],
+      });
+      expect(isWritten).toBe(true);
+      const { thread, ...rest } = first;
+      const other = await openAgain();
+      expect(await other.get({ id: "a" })).toEqual({ ...rest, text: "new", state: "done", revision: 2 });
+      expect(await other.get({ id: "b" })).toEqual({ ...made, revision: 1 });
+      expect(await idsOf(store, "state", "new")).toEqual([]);
+      expect(await idsOf(store, "state", "made")).toEqual(["b"]);
+      expect(await idsOf(store, "thread", "t")).toEqual([]);
+      expect(await store.replace({ item: { ...made, revision: 1 } })).toMatchObject({ revision: 2 });
+    },
+  },
+  {
+    name: "what is written together keeps each one's condition, and says so where one does not hold",
+    run: async ({ store, clock }) => {
+      const created = await createdIn(store, sample(clock));
+      const replaced = await store.replace({ item: created });
+      const second: SampleItem = { ...sample(clock), text: "second" };
+      for (const refused of [
+        { type: "create", item: second },
+        { type: "replace", item: created },
+        { type: "replace", item: { ...second, id: "nobody" } },
+      ] as const) {
+        const another = { ...second, id: "b" };
+        expect(await store.writeTogether({ writes: [refused, { type: "create", item: another }] })).toBe(false);
+        expect(await store.get({ id: "a" })).toEqual(replaced);
+        expect(await store.get({ id: "nobody" })).toBeUndefined();
+      }
+    },
+  },
+  {
+    name: "an expired item counts as absent where several are written",
+    run: async ({ store, clock }) => {
+      const short = { ...sample(clock), expiresAtMs: clock.nowMs() + 1000 };
+      const [gone, renewed] = [await createdIn(store, { ...short, id: "c" }), await createdIn(store, short)];
+      await clock.advance({ ms: 2000 });
+      const prolonged = { ...gone, expiresAtMs: clock.nowMs() + hourMs };
+      expect(await store.writeTogether({ writes: [{ type: "replace", item: prolonged }] })).toBe(false);
+      const anew = { ...renewed, expiresAtMs: clock.nowMs() + hourMs, text: "new" };
+      expect(await store.writeTogether({ writes: [{ type: "create", item: anew }] })).toBe(true);
+      expect(await store.get({ id: "a" })).toMatchObject({ text: "new", revision: 1 });
+    },
+  },
+  {
+    name: "of twenty callers that write the same item together with others one wins",
+    run: async ({ store, openAgain, clock }) => {
+      const other = await openAgain();
+      const created = await createdIn(store, sample(clock));
+      const tries = Array.from({ length: 20 }, (_, count) => {
+        const changed: SampleItem = { ...created, count };
+        const made: SampleItem = { ...sample(clock), id: `made by ${count}` };
+        return (count % 2 === 0 ? store : other).writeTogether({
+          writes: [
+            { type: "replace", item: changed },
+            { type: "create", item: made },
+          ],
+        });
+      });
+      const won = (await Promise.all(tries)).flatMap((isWritten, count) => (isWritten ? [count] : []));
+      expect(won).toHaveLength(1);
+      expect(await store.get({ id: "a" })).toMatchObject({ revision: 2, count: won[0] });
+      expect(await store.get({ id: `made by ${won[0]}` })).toBeDefined();
+    },
+  },
+];
+
 export const taskStoreCases: readonly StoreCase[] = [
   {
     name: "nothing is found under an id that was never stored",
@@ -325,6 +403,7 @@ export const taskStoreCases: readonly StoreCase[] = [
   },
   ...listingCases,
   ...removalCases,
+  ...togetherCases,
 ];
 
 async function increment(store: TaskStore<SampleItem>): Promise<void> {

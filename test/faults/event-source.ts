@@ -20,6 +20,7 @@ export type Handler = (request: {
 export type Source = { queue: SimQueue; name: "queue" | "push" | "work"; arn: string };
 
 /** A message that is delivered again or later comes that much later. */
+const meanwhileMs = 500;
 const againMs = 10_000;
 const laterMs = 30_000;
 
@@ -60,6 +61,7 @@ export function consume({
       about: () => queue.describe(delivery.message),
     });
     if (fate === "repeated") queue.put({ body, group, attributes });
+    if (fate === "again") queue.put({ body, group, attributes, delayMs: meanwhileMs });
     if (fate === "overtaken") queue.hideFor({ delivery, ms: laterMs });
     return fate !== "overtaken";
   }

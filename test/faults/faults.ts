@@ -11,6 +11,8 @@ export const kinds = [
   "slow",
   /** Done twice. */
   "repeated",
+  /** Delivered a second time while the first delivery is handled. */
+  "again",
   /** Delayed, so that others come first. */
   "overtaken",
   /** The response of another call comes back. */
@@ -141,7 +143,7 @@ const remoteWrite = ["lost", "answer_lost", "slow", "dies_before", "dies_after"]
 export const remoteFaults: FaultTable = {
   ...everywhere,
   "queue.send": [...remoteWrite, "repeated"],
-  "queue.deliver": ["repeated", "overtaken"],
+  "queue.deliver": ["repeated", "again", "overtaken"],
   "queue.finish": ["lost", "repeated"],
   "store.get": remoteRead,
   "store.create": remoteWrite,
@@ -151,7 +153,7 @@ export const remoteFaults: FaultTable = {
   "tasks.create": remoteWrite,
   "tasks.replace": remoteWrite,
   "push.send": [...remoteWrite, "repeated"],
-  "push.deliver": ["repeated", "overtaken"],
+  "push.deliver": ["repeated", "again", "overtaken"],
   "push.finish": ["lost", "repeated"],
   "work.send": [...remoteWrite, "repeated"],
   "work.deliver": ["repeated", "overtaken"],

@@ -33,9 +33,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: "worker-lease",
     file: "lambdas/verification/worker/worker.ts",
-    find: "if (task.lease !== undefined && task.lease.untilMs > nowMs) {",
-    replace: "if (task.lease !== undefined && task.lease.untilMs > nowMs + 1e9) {",
-    story: "thread",
+    find: "task.lease !== undefined && task.lease.untilMs > nowMs) {",
+    replace: "task.lease !== undefined && task.lease.untilMs > nowMs + 1e9) {",
+    story: "foreign",
     engine: "aws",
   },
   {
@@ -65,8 +65,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "usage-history",
     file: "lambdas/verification/worker/acts.ts",
-    find: "        await usageHistory.note({ task });",
-    replace: "        void usageHistory.note({ task }).catch(() => {});",
+    find: "    else join({ writes, stored: () => leaving?.stored(), alone });",
+    replace: "    else void alone().catch(() => {});",
     story: "sync",
     engine: "aws",
   },
@@ -97,14 +97,38 @@ export const mutants: readonly Mutant[] = [
   {
     name: "wake-before-save",
     file: "lambdas/verification/worker/run-step.ts",
-    find: `    await queue.send({ ...next, delayMs });
+    find: `    await queue.send({ ...next, delayMs: toDelayMs(options, effects) });
   }`,
     replace: `    const { lease: _held, ...free } = task;
-    const savedFirst = await store.replace({ item: { ...free, wakeSeq: seq + 1 } });
-    await queue.send({ ...next, delayMs });
+    const savedFirst = await replaceWith(store, hold, { ...free, wakeSeq: seq + 1 });
+    await queue.send({ ...next, delayMs: toDelayMs(options, effects) });
     return savedFirst;
   }`,
     story: "sync",
+    engine: "sqlite",
+  },
+  {
+    name: "record-before-act",
+    file: "lambdas/verification/worker/run-step.ts",
+    find: "const isRepeatable = next.effects.every((effect) => !isAct(effect) || repeatableActs.has(effect.type));",
+    replace: "const isRepeatable = true as boolean;",
+    story: "foreign",
+    engine: "sqlite",
+  },
+  {
+    name: "refused-writes-alone",
+    file: "lambdas/verification/worker/run-step.ts",
+    find: "    await joint.alone();",
+    replace: "",
+    story: "thread",
+    engine: "aws",
+  },
+  {
+    name: "claim-after-look",
+    file: "lambdas/verification/worker/run-step.ts",
+    find: "} else if (hold.lease === undefined && !looks.has(act.type)) {",
+    replace: "} else if (hold.lease === undefined && looks.size === 0) {",
+    story: "told",
     engine: "sqlite",
   },
   {

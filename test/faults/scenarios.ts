@@ -28,8 +28,8 @@ export const scenarios: readonly Scenario[] = [
     story: "told",
     engine: "sqlite",
     faults: [
-      { point: "queue.send", about: "wake 5 of #1", kind: "lost" },
-      { point: "store.get", about: "task #1 waiting with lease", times: 4, kind: "lost" },
+      { point: "queue.send", about: "wake 2 of #1", kind: "lost" },
+      { point: "store.get", about: "task #1 waiting with lease", times: 13, kind: "lost" },
     ],
   },
   {
@@ -75,14 +75,14 @@ export const scenarios: readonly Scenario[] = [
     what: "the first message of a thread is delayed by a minute and a half, and a follow-up without a mention comes meanwhile",
     story: "followed",
     engine: "sqlite",
-    faults: [{ point: "store.get", about: "task #1 absent", kind: "lost" }],
+    faults: [{ point: "store.create", about: "task #1 received with lease", kind: "lost" }],
   },
   {
     name: "cancel-overtakes-first-message",
     what: "the first message of a thread is delayed by minutes, and the word to cancel comes meanwhile",
     story: "canceled",
     engine: "aws",
-    faults: [{ point: "store.get", about: "task #1 absent", kind: "dies_before" }],
+    faults: [{ point: "store.create", about: "task #1 received with lease", kind: "dies_before" }],
   },
   {
     name: "placeholder-blocks-refused",
@@ -165,10 +165,8 @@ export const scenarios: readonly Scenario[] = [
     engine: "sqlite",
     seed: 1826093810,
     faults: [
-      { point: "store.get", about: "task #1 sent with lease", kind: "dies_before" },
-      { point: "slack.event", about: "#2", kind: "answer_lost" },
-      { point: "queue.deliver", about: "wake 3 of #2", kind: "dies_before" },
-      { point: "transport.response", about: "execute_task of #1", nth: 3, kind: "stale" },
+      { point: "transport.request", about: "execute_task of #1", kind: "dies_before" },
+      { point: "transport.response", about: "execute_task of #1", nth: 2, kind: "stale" },
     ],
     outages: [{ parties: ["tasks"], fromSeconds: 4, seconds: 153, manner: "limited" }],
   },
@@ -179,13 +177,10 @@ export const scenarios: readonly Scenario[] = [
     engine: "aws",
     seed: 1827057420,
     faults: [
-      { point: "queue.deliver", about: "wake 1 of #1", nth: 2, kind: "overtaken" },
       { point: "tasks.get", about: "task #1 submitted", kind: "lost" },
       { point: "tasks.get", about: "task #1 submitted", nth: 2, kind: "dies_before" },
-      { point: "queue.send", about: "wake 2 of #1", kind: "dies_before" },
+      { point: "queue.send", about: "wake 1 of #1", kind: "dies_before" },
       { point: "work.deliver", about: "task of #1", nth: 2, times: 2, kind: "overtaken" },
-      { point: "store.get", about: "task #1 sent with lease", kind: "dies_before" },
-      { point: "queue.deliver", about: "wake 1 of #1", nth: 5, kind: "repeated" },
       { point: "tasks.replace", about: "task #1 submitted", kind: "lost" },
       { point: "tasks.replace", about: "task #1 submitted", nth: 2, kind: "answer_lost" },
     ],
@@ -197,7 +192,7 @@ export const scenarios: readonly Scenario[] = [
     story: "aged",
     engine: "aws",
     faults: [
-      { point: "store.get", about: "task #1 absent", kind: "lost" },
+      { point: "store.create", about: "task #1 received with lease", kind: "lost" },
       { point: "tasks.replace", about: "task #2 working with lease", kind: "slow" },
     ],
     outages: [{ parties: ["tasks"], fromSeconds: 6, seconds: 143, manner: "limited" }],
@@ -234,7 +229,7 @@ export const scenarios: readonly Scenario[] = [
       { point: "slack.event", about: "#3", kind: "lost" },
       { point: "queue.deliver", about: "ask of #1", nth: 2, kind: "overtaken" },
       { point: "queue.deliver", about: "ask of #3", kind: "overtaken" },
-      { point: "store.get", about: "thread of #1: #1 begun, #3", kind: "lost" },
+      { point: "store.replace", about: "thread of #1: #1 begun", nth: 2, kind: "lost" },
     ],
   },
   {

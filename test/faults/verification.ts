@@ -24,6 +24,7 @@ import { createVerificationWorker } from "../../lambdas/verification/worker/veri
 import type { Worker } from "../../lambdas/verification/worker/worker.ts";
 import { parseZoneSecret } from "../../lambdas/verification/zone-secret.ts";
 import { noCredentials } from "../doubles/aws/no-credentials.ts";
+import { oneByOne } from "../doubles/one-by-one.ts";
 import { consume, type Handler, type Source } from "./event-source.ts";
 import type { Execution } from "./execution.ts";
 import { operate } from "./operate.ts";
@@ -83,6 +84,7 @@ export function createVerification({
   const refusalStore = createSimStore({ world, party: "store", parse: parseRefusalRecord });
   const usageStore = createSimStore({ world, party: "store", parse: parseUsage });
   const secretStore = createSimStore({ world, party: "store", parse: parseZoneSecret });
+  const kinds = { "thread:": threadStore.store, "history:": historyStore.store };
   const deadLetters = createSimQueue({ world, point: "queue.send", label: "dead " });
   const queue = createSimQueue({ world, point: "queue.send", deadLetters, maxReceiveCount });
   const { log } = world.leaks;
@@ -109,7 +111,7 @@ export function createVerification({
       });
       return createVerificationWorker({
         engine: {
-          store,
+          store: { ...store, ...oneByOne({ kinds, rest: store }) },
           threadStore: threadStore.store,
           historyStore: historyStore.store,
           secretStore: secretStore.store,

@@ -1,5 +1,5 @@
 /** Counts what a task costs: the operations of the engines, and the calls of Slack and of the Execution zone. */
-import type { QueueConsumer, TaskItem, TaskQueue, TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import type { ItemWriter, QueueConsumer, TaskItem, TaskQueue, TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import type { Engine } from "../../lib/local/engine.ts";
 
 /**
@@ -7,7 +7,7 @@ import type { Engine } from "../../lib/local/engine.ts";
  * was saved). A receive counts once per message that it returned.
  */
 export type Operation = {
-  kind: "get" | "create" | "replace" | "list" | "send" | "received" | "finish";
+  kind: "get" | "create" | "replace" | "together" | "list" | "send" | "received" | "finish";
   about: string;
 };
 
@@ -24,8 +24,12 @@ export function countingEngine({ engine, count }: { engine: Engine; count: Count
   };
 }
 
-function countingStore<T extends TaskItem>(store: TaskStore<T>, count: Count): TaskStore<T> {
+function countingStore<T extends TaskItem>(store: TaskStore<T> & ItemWriter, count: Count): TaskStore<T> & ItemWriter {
   return {
+    writeTogether(request) {
+      count({ kind: "together", about: request.writes.at(-1)?.item.state ?? "no" });
+      return store.writeTogether(request);
+    },
     async get({ id }) {
       const item = await store.get({ id });
       count({ kind: "get", about: item?.state ?? "no" });

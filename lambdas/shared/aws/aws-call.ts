@@ -27,8 +27,8 @@ export type AwsCallOptions = AwsDependencies & {
   random?: () => number;
 };
 
-/** The error that a protocol reads from a failed answer. `item` and `isTransient` are those of an AwsCallError. */
-export type Failure = { name: string; isTransient?: boolean; item?: unknown };
+/** The error that a protocol reads from a failed answer. The fields are those of an AwsCallError. */
+export type Failure = { name: string; isTransient?: boolean; item?: unknown; cancellationReasons?: unknown };
 
 export type AwsCall = <T>(request: {
   headers: Record<string, string>;

@@ -12,15 +12,25 @@ export class AwsCallError extends Error {
   /** The call may be repeated although the error itself does not say so. */
   readonly isTransient: boolean;
   readonly #item: unknown;
+  /** Why each write of a canceled transaction of DynamoDB failed or not. It holds codes, and no items. */
+  readonly CancellationReasons: unknown;
 
-  constructor(options: { name: string; status: number; retryAfterMs?: number; isTransient?: boolean; item?: unknown }) {
-    const { name, status, retryAfterMs, isTransient = false, item } = options;
+  constructor(options: {
+    name: string;
+    status: number;
+    retryAfterMs?: number;
+    isTransient?: boolean;
+    item?: unknown;
+    cancellationReasons?: unknown;
+  }) {
+    const { name, status, retryAfterMs, isTransient = false, item, cancellationReasons } = options;
     super(`AWS answered ${name} (${status}).`);
     this.name = name;
     this.status = status;
     this.retryAfterMs = retryAfterMs;
     this.isTransient = isTransient;
     this.#item = item;
+    this.CancellationReasons = cancellationReasons;
   }
 
   /** The stored item, where a conditional write of DynamoDB failed and asked for it. No log shows it. */

@@ -37,6 +37,18 @@ export type TaskStore<T extends TaskItem> = {
   }): Promise<{ items: T[]; cursor?: string }>;
 };
 
+/** A write of one item, under the condition of the store's method of that name. */
+export type ItemWrite = { type: "create" | "replace"; item: TaskItem };
+
+/** Writes items of any kind, for a step that ends with several of them. */
+export type ItemWriter = {
+  /**
+   * Does the writes, of different items, in one call, as if one after the other. Resolves to true if every condition held and all items are
+   * stored. Otherwise the first ones may be stored, so the caller repeats each by itself: nothing may depend on all being stored together.
+   */
+  writeTogether(request: { writes: readonly ItemWrite[] }): Promise<boolean>;
+};
+
 /** A task store for commands that erase data. The zones themselves only let items expire. */
 export type ErasableStore<T extends TaskItem> = TaskStore<T> & {
   /** Removes the item if `revision` is current. Resolves to true if the item is gone, even if it did not exist before. */

@@ -6,28 +6,35 @@ const maxAttempts = 50;
 
 /**
  * Changes or creates one record. `decide` gets the record, or the result of `none`, and runs again after each conflict. It returns the same
- * object to change nothing. Rejects if the store is unavailable or every attempt had a conflict.
+ * object to change nothing. `guess` is what the record may be, so that it need not be read: only a write under its revision proves it.
+ * Rejects if the store is unavailable or every attempt had a conflict.
  */
 export function changeRecord<Item extends TaskItem, Result>(request: {
   store: Pick<TaskStore<Item>, "get" | "create" | "replace">;
   id: string;
   none: () => Item;
+  guess?: Guess<Item> | undefined;
   decide: (item: Item) => Decision<Item, Result> | Promise<Decision<Item, Result>>;
   exhausted?: () => Error;
 }): Promise<Result> {
-  const { store, id, none, decide, exhausted } = request;
+  const { store, id, none, guess, decide, exhausted } = request;
   return retryOnConflict({
-    async attempt() {
-      const known = await store.get({ id });
+    async attempt(count) {
+      const guessed = count === 0 ? guess : undefined;
+      const known = guessed === undefined ? await store.get({ id }) : guessed === absent ? undefined : guessed;
       const before = known ?? none();
       const { item, result } = await decide(before);
-      if (item === before) return result;
+      if (item === before) return guessed === undefined ? result : conflict;
       const stored = await (known === undefined ? store.create({ item }) : store.replace({ item }));
       return stored === undefined ? conflict : result;
     },
     ...(exhausted && { exhausted }),
   });
 }
+
+/** The guess that there is no record yet. */
+export const absent = Symbol("absent");
+export type Guess<Item> = Item | typeof absent;
 
 type Decision<Item, Result> = { item: Item; result: Result };
 
@@ -48,6 +55,45 @@ export async function retryOnConflict<Result>(request: {
     if (result !== conflict) return result;
   }
   throw exhausted();
+}
+
+/** The records that this process has seen last, as guesses for `changeRecord`. */
+export type RecordMemory<Item extends TaskItem> = {
+  recall(id: string): Item | undefined;
+  note(item: Item): void;
+};
+
+const maxRemembered = 1000;
+
+/** Keeps the latest thousand. */
+export function createRecordMemory<Item extends TaskItem>(): RecordMemory<Item> {
+  const items = new Map<string, Item>();
+  return {
+    recall: (id) => items.get(id),
+    note(item) {
+      items.delete(item.id);
+      items.set(item.id, item);
+      const [oldest] = items.keys();
+      if (oldest !== undefined && items.size > maxRemembered) items.delete(oldest);
+    },
+  };
+}
+
+/** Notes what is read and written. */
+export function withMemory<Item extends TaskItem>(
+  store: Pick<TaskStore<Item>, "get" | "create" | "replace">,
+  memory: RecordMemory<Item>,
+): Pick<TaskStore<Item>, "get" | "create" | "replace"> {
+  const noted = async (reading: Promise<Item | undefined>) => {
+    const item = await reading;
+    if (item !== undefined) memory.note(item);
+    return item;
+  };
+  return {
+    get: (request) => noted(store.get(request)),
+    create: (request) => noted(store.create(request)),
+    replace: (request) => noted(store.replace(request)),
+  };
 }
 
 /** An item cannot be written or read. The item is invalid and not the store unavailable, so a retry does not help. */

@@ -164,7 +164,11 @@ export function onWokenDone(task: Task, { nowMs }: EventOf<"woken">, { sweepAfte
   if (task.cleanupDone) return { task, effects: [] };
   const doneAtMs = task.history.findLast(({ state }) => state === "done")?.atMs ?? 0;
   const restMs = doneAtMs + sweepAfterMs - nowMs;
-  return { task, effects: restMs > clockErrorMs ? [wake(restMs)] : [{ type: "clean_up" }] };
+  return { task, effects: restMs > clockErrorMs ? [wake(restMs)] : [{ type: "check_thread" }] };
+}
+
+export function onLeftoversFound(task: Task): Transition {
+  return { task, effects: [{ type: "clean_up" }] };
 }
 
 export function onCleanedUp(task: Task): Transition {

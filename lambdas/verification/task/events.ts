@@ -24,8 +24,11 @@ export type Delay = { delayMs: number; jitterMs?: number };
 export type CallAct = "send" | "poll" | "cancel" | "answer";
 
 export type TaskEvent =
-  /** A wake-up arrived and this worker holds the lease. `resumed`: the former worker died during an act. */
-  | { type: "woken"; nowMs: number; resumed: boolean }
+  /**
+   * A wake-up arrived. `resumed`: the former worker died during an act. `polls`: the number of polls so far, where the wake-up says more of
+   * them than the record.
+   */
+  | { type: "woken"; nowMs: number; resumed: boolean; polls?: number | undefined }
   /** `allowed`: the person may ask. `locale` is the language of texts to them. */
   | { type: "permitted"; nowMs: number; allowed: boolean; locale: Locale }
   /** The refusal was shown to the person, or was left out because of the limit on refusals. */
@@ -66,7 +69,10 @@ export type TaskEvent =
   /** Slack does not let the files into the thread. The answer's text may be there already. */
   | { type: "share_refused" }
   | { type: "thread_left" }
+  /** The thread shows the outcome, and nothing of the task that does not belong there. */
   | { type: "cleaned_up" }
+  /** The thread shows something of the task that does not belong there. */
+  | { type: "leftovers_found" }
   | { type: "slack_failed"; nowMs: number; act: Act["type"]; kind: SlackErrorKind; retryAfterMs?: number | undefined }
   /** Sekisho's own code failed on the task's data. `causeKind` is the class of the error. */
   | { type: "step_failed"; nowMs: number; causeKind: string }
@@ -107,7 +113,8 @@ export type CallFailure = {
 
 /**
  * The task machine returns at most one act at a time, and at most one `wake`. `reconcile`: an earlier try may have posted, so look first.
- * Each act ends in exactly one event. `stop_session` and `wake` end in none.
+ * Each act ends in exactly one event. `stop_session` and `wake` end in none. A `wake` with `polls` may carry that number instead of the
+ * record, because nothing else has changed.
  */
 export type TaskEffect =
   | { type: "permit" }
@@ -132,9 +139,10 @@ export type TaskEffect =
   | { type: "cancel" }
   | { type: "upload"; index: number }
   | { type: "deliver"; reconcile: boolean }
+  | { type: "check_thread" }
   | { type: "clean_up" }
   | { type: "stop_session" }
-  | ({ type: "wake" } & Delay);
+  | ({ type: "wake"; polls?: number } & Delay);
 
 /** The effects that end in an event. */
 export type Act = Exclude<TaskEffect, { type: "wake" | "stop_session" }>;

@@ -17,6 +17,7 @@ import {
   onDelivered,
   onDeliveryFailed,
   onGivenUpNotCanceled,
+  onLeftoversFound,
   onShareRefused,
   onThreadLeft,
   onThreadOpened,
@@ -51,7 +52,7 @@ import {
   onWokenQueued,
   onWokenReceived,
 } from "./unsent.ts";
-import { onAnsweredWaiting, onPollFailed, onProgressShown, onWokenWaiting } from "./waiting.ts";
+import { onAnsweredWaiting, onBusyWaiting, onPollFailed, onProgressShown, onWokenWaiting } from "./waiting.ts";
 
 type Handlers = {
   readonly [E in TaskEvent["type"]]?: (task: Task, event: EventOf<E>, policy: Policy) => Transition;
@@ -106,7 +107,7 @@ const handlersOf: { readonly [P in Phase]: Handlers } = {
     answered: onAnsweredWaiting,
     progress_shown: onProgressShown,
     call_failed: onPollFailed,
-    busy: onBusy,
+    busy: onBusyWaiting,
   },
   asking: {
     woken: onWokenAsking,
@@ -141,6 +142,7 @@ const handlersOf: { readonly [P in Phase]: Handlers } = {
     woken: onWokenDone,
     thread_left: onThreadLeft,
     cleaned_up: onCleanedUp,
+    leftovers_found: onLeftoversFound,
     slack_failed: onCleanupFailed,
     redriven: onRedrivenDone,
     canceled: onCallOverDone,

@@ -78,6 +78,8 @@ const wakeSchema = z.object({
   seq: z.int().min(1),
   /** How often it arrived before the record was saved. A wake-up of a completion push starts higher (`worker/completion.ts`). */
   early: z.int().optional(),
+  /** The number of polls so far, of which the record knows only some (`worker/run-step.ts`). */
+  polls: z.int().optional(),
 });
 
 /** An operator redrives a task: it goes on from its present state, even if its wake-ups are lost. */

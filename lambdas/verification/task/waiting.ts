@@ -13,6 +13,7 @@ import {
   isEndOfTask,
   isPastDeadline,
   maxAttempts,
+  onBusy,
   requestCancel,
   resetFailures,
   retryUnread,
@@ -36,11 +37,15 @@ const maxTextLength = 1000;
 /** The longest gap before the next poll of a task whose last poll brought news. */
 const newsGapMs = 30_000;
 
-export function onWokenWaiting(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
+export function onWokenWaiting(
+  task: Task,
+  { nowMs, resumed, polls: carried = 0 }: EventOf<"woken">,
+  policy: Policy,
+): Transition {
   // A worker that died may have begun a stream.
   const known = resumed ? markStreamInDoubt(task, policy) : task;
   if (isPastDeadline(task, nowMs - graceMs)) return requestCancel(known, "deadline");
-  const wait = { ...waitOf(task), polls: waitOf(task).polls + 1, polledAtMs: nowMs };
+  const wait = { ...waitOf(task), polls: Math.max(waitOf(task).polls, carried) + 1, polledAtMs: nowMs };
   return { task: { ...known, wait }, effects: [{ type: "poll", by: "task_id" }] };
 }
 
@@ -49,7 +54,43 @@ export function onAnsweredWaiting(entered: Task, { nowMs, result }: EventOf<"ans
   if (result.status === "success") return setAnswer(task, result);
   if (result.status === "input_required") return startAsking(task, { result, nowMs, policy });
   const accepted = withCall(resetFailures(task), { taskId: result.task_id });
-  return goOnWaiting(accepted, { result, nowMs, policy });
+  const step = goOnWaiting(accepted, { result, nowMs, policy });
+  const isNothingNew = isSameCall(entered, accepted) && step.task.progress === entered.progress;
+  return isNothingNew ? withCarriedPolls(step) : step;
+}
+
+/** True if the poll says of the call what the record says. */
+function isSameCall(before: Task, after: Task): boolean {
+  const hasFailed = before.attempts > 0 || (before.nonTransientFailures ?? 0) > 0;
+  return !hasFailed && before.call?.taskId === after.call?.taskId && before.call?.isSessionNew === undefined;
+}
+
+const storedEveryPolls = 10;
+const storedGapMs = 15_000;
+
+/**
+ * True if the record is stored although the poll brought nothing. A wake-up that came twice polls twice as often until then, so that is done
+ * after ten polls, and before a longer gap, which a host may have asked for.
+ */
+export function isPollStored({ polls, gapMs }: { polls: number; gapMs: number }): boolean {
+  return polls % storedEveryPolls === 0 || gapMs > storedGapMs;
+}
+
+/** Lets the wake-up carry the number of polls, because the record need not change. */
+function withCarriedPolls({ task, effects }: Transition): Transition {
+  const { polls } = waitOf(task);
+  return {
+    task,
+    effects: effects.map((effect) => {
+      if (effect.type !== "wake" || isPollStored({ polls, gapMs: effect.delayMs })) return effect;
+      return { ...effect, polls };
+    }),
+  };
+}
+
+/** No slot was free for the poll. */
+export function onBusyWaiting(task: Task, event: EventOf<"busy">): Transition {
+  return withCarriedPolls(onBusy(task, event));
 }
 
 /** Shows new progress if the last edit is long enough ago, and schedules the next poll. */

@@ -72,6 +72,8 @@ export function formatPersonKey({ team, user }: { team: string; user: string }):
 export type UsageHistory = {
   /** Idempotent. Rejects if the store is unavailable. */
   note(request: { task: Task }): Promise<void>;
+  /** Returns what `note` creates, or undefined if it creates nothing. */
+  entryOf(request: { task: Task }): HistoryEntry | undefined;
 };
 
 /** Writes nothing if `retentionDays` is 0. */
@@ -81,15 +83,21 @@ export function createUsageHistory(options: {
   now: () => number;
 }): UsageHistory {
   const { store, settings, now } = options;
+
+  function entryOf({ task }: { task: Task }): HistoryEntry | undefined {
+    if (settings.retentionDays === 0) return undefined;
+    try {
+      return createHistoryEntry({ task, settings, nowMs: now() });
+    } catch {
+      // A broken record must not prevent its task from ending, so its entry is left out.
+      return undefined;
+    }
+  }
+
   return {
+    entryOf,
     async note({ task }) {
-      if (settings.retentionDays === 0) return;
-      let item: HistoryEntry | undefined;
-      try {
-        item = createHistoryEntry({ task, settings, nowMs: now() });
-      } catch {
-        // A broken record must not prevent its task from ending, so its entry is left out.
-      }
+      const item = entryOf({ task });
       if (item !== undefined) await store.create({ item });
     },
   };

@@ -1,6 +1,7 @@
 /** Runs the acts that the task machine returns. Each act calls one service and returns one event. */
 
 import { abortable } from "../../shared/async/waiting.ts";
+import type { ItemWrite } from "../../shared/engine/ports.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import { createConcurrencyLimit } from "../files/concurrency-limit.ts";
 import { FileRefused, type Files } from "../files/files.ts";
@@ -15,11 +16,12 @@ import { installationOf, type Task, type TaskOutcome, threadRefOf } from "../tas
 import { maxContextTries } from "../task/unsent.ts";
 import type { UsageHistory } from "../usage/entry.ts";
 import { createCallRunner, type ExecutionCall } from "./calls.ts";
-import { cleanUpThread, deliver, openThread } from "./deliver.ts";
+import { causeKindOf, isDataFailure, pureStep } from "./data-failures.ts";
+import { cleanUpThread, deliver, hasLeftovers, openThread } from "./deliver.ts";
 import { type Indicators, isSlackError, markReceived, messagesFromTask, ownPostsOrKnown } from "./own-posts.ts";
 import type { Notify } from "./questions.ts";
 import { askQuestion, type Questions, showQuestion } from "./questions.ts";
-import { type ActRequest, causeKindOf, isDataFailure, pureStep, type RunAct } from "./run-step.ts";
+import type { ActRequest, RunAct } from "./run-step.ts";
 import { showProgress } from "./show-progress.ts";
 import type { Threads } from "./threads.ts";
 
@@ -47,7 +49,7 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
   const { questions, indicators, streaming, destinations, newId } = options;
   const calls = createCallRunner({ destinations, newId, now });
 
-  async function perform({ act, task, signal }: ActRequest): Promise<TaskEvent> {
+  async function perform({ act, task, signal, join }: ActRequest): Promise<TaskEvent> {
     if (isCall(act)) return calls.run({ act, task, signal });
     const request = { slack, task, text, indicators, signal };
     switch (act.type) {
@@ -71,9 +73,7 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
         return position === undefined ? { type: "thread_full" } : { type: "thread_joined", nowMs: now(), ...position };
       }
       case "leave_thread":
-        await gate.release({ task });
-        await threads.leave({ task });
-        await usageHistory.note({ task });
+        await leaveThread({ task, join });
         return { type: "thread_left" };
       case "cancel_thread":
         return { type: "thread_canceled", ...(await cancelThread({ task, signal })) };
@@ -99,10 +99,31 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
         return { type: "uploaded", index: act.index, ...(await files.upload({ task, index: act.index, signal })) };
       case "deliver":
         return { type: await deliver({ ...request, reconcile: act.reconcile, nowMs: now() }) };
+      case "check_thread":
+        return { type: (await hasLeftovers({ ...request, nowMs: now() })) ? "leftovers_found" : "cleaned_up" };
       case "clean_up":
         await cleanUpThread({ ...request, nowMs: now() });
         return { type: "cleaned_up" };
     }
+  }
+
+  /** Leaves the thread and notes the task in the usage history, together with the task's record if that is possible. */
+  async function leaveThread({ task, join }: { task: Task; join: ActRequest["join"] }): Promise<void> {
+    await gate.release({ task });
+    const leaving = threads.leaving({ task });
+    const entry = usageHistory.entryOf({ task });
+    if (leaving === undefined) await threads.leave({ task });
+    const writes: ItemWrite[] = [
+      ...(leaving === undefined ? [] : [leaving.write]),
+      ...(entry === undefined ? [] : [{ type: "create", item: entry } as const]),
+    ];
+    if (writes.length === 0) return;
+    async function alone(): Promise<void> {
+      if (leaving !== undefined) await threads.leave({ task });
+      await usageHistory.note({ task });
+    }
+    if (join === undefined) await alone();
+    else join({ writes, stored: () => leaving?.stored(), alone });
   }
 
   /** Cancels only those tasks of the thread that the person may cancel. */

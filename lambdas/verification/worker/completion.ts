@@ -38,7 +38,7 @@ async function handleCompletion(
   if (push === undefined) return log.warn("completion_refused", { bytes: body.length });
   const task = await store.get({ id: push.request_id });
   const nowMs = now();
-  const isMeant = task?.state === "waiting" && task.call?.taskId === push.task_id;
+  const isMeant = task?.call?.taskId === push.task_id && (task.state === "waiting" || isAbandoned(task, nowMs));
   // After a failure the planned delay stays, and a task that is being canceled needs no poll.
   const isEnding = task?.cancelReason !== undefined || (task?.attempts ?? 0) > 0;
   if (!isMeant || isEnding || isPolledSoon(task, nowMs)) return log.debug("completion_dropped", { ...push });
@@ -47,10 +47,16 @@ async function handleCompletion(
   await runStep(options, { task, event, seq: task.wakeSeq, nowMs, signal });
 }
 
-/** True if the planned poll comes no later than one for this push could. */
+/** True if a worker died in the delivery. If it handled a push, that push comes again, and the next wake-up may be minutes away. */
+function isAbandoned(task: Task, nowMs: number): boolean {
+  return task.state === "delivering" && task.lease !== undefined && !isHeld(task, nowMs);
+}
+
+/** True if the planned poll comes no later than one for this push could. One whose time has passed may have found no slot. */
 function isPolledSoon(task: Task, nowMs: number): boolean {
   const { nextPollAtMs = Number.POSITIVE_INFINITY } = task.wait ?? {};
-  return !isHeld(task, nowMs) && isRecent(task, nowMs) && nextPollAtMs - nowMs <= pollGapMs;
+  const restMs = nextPollAtMs - nowMs;
+  return !isHeld(task, nowMs) && isRecent(task, nowMs) && restMs > 0 && restMs <= pollGapMs;
 }
 
 /** True if a worker acts on the task. */

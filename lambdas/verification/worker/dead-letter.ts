@@ -6,7 +6,9 @@ import { type AskMessage, parseQueueMessage, type QueueMessage, toWakeSeq } from
 import { salvageTask } from "../task/recovery.ts";
 import { afterDeadLetterMs, maxAgeMs } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
-import { type ActlessOptions, causeKindOf, deferUntilLeaseEnds, runStep, soonAgainMs } from "./run-step.ts";
+import { causeKindOf } from "./data-failures.ts";
+import { deferUntilLeaseEnds, soonAgainMs } from "./held-lease.ts";
+import { type ActlessOptions, runStep } from "./run-step.ts";
 
 type DeadLetter = { message: QueueMessage; signal: AbortSignal | undefined; keep: () => Promise<void> };
 

@@ -86,12 +86,19 @@ async function share({ slack, task, signal }: Request): Promise<boolean> {
   }
 }
 
+/** True if `cleanUpThread` has something to do. Only reads. */
+export async function hasLeftovers(request: Request): Promise<boolean> {
+  const found = await ownPosts(request);
+  const isSurplus = planRequest(request, { found, asNew: true }).some(({ type }) => type === "remove");
+  if (isSurplus || found.some(({ buttons }) => buttons !== undefined)) return true;
+  return (await findSurplusOpenings(request)).length > 0;
+}
+
 /**
  * Deletes duplicates that arrived late, and removes the buttons of questions. It posts nothing, because a confirmed post that is missing
  * was deleted by a person.
  */
 export async function cleanUpThread(request: Request): Promise<void> {
-  const { task } = request;
   const found = await ownPosts(request);
   const removed = new Set<string>();
   for (const action of planRequest(request, { found, asNew: true })) {
@@ -100,7 +107,7 @@ export async function cleanUpThread(request: Request): Promise<void> {
     removed.add(action.ts);
   }
   for (const post of found) if (!removed.has(post.ts)) await closeButtons(request, post);
-  if (task.message.command) await removeOpenings(request);
+  for (const opening of await findSurplusOpenings(request)) await removeIn(request, opening);
 }
 
 /** Removes a question's buttons. The record has the latest question only, so an earlier one keeps its text from Slack. */
@@ -142,15 +149,18 @@ async function showOneOf(
   });
 }
 
-/** Deletes all openings of a slash command's thread except the recorded one. A post that arrived late may have opened a second one. */
-async function removeOpenings(request: Request): Promise<void> {
+/** Finds all openings of a slash command's thread except the recorded one. A post that arrived late may have opened a second one. */
+async function findSurplusOpenings(request: Request): Promise<{ channel: string; ts: string }[]> {
   const { message, threadRef } = request.task;
+  if (!message.command) return [];
+  const surplus: { channel: string; ts: string }[] = [];
   for (const channel of new Set([message.channel, threadRef?.channel ?? message.channel])) {
     for (const ts of await findOpenings(request, channel)) {
       const isOwn = channel === threadRef?.channel && ts === threadRef.threadTs;
-      if (!isOwn) await removeIn(request, { channel, ts });
+      if (!isOwn) surplus.push({ channel, ts });
     }
   }
+  return surplus;
 }
 
 function planRequest({ task, text, nowMs }: Request, { found, asNew }: { found: readonly OwnPost[]; asNew: boolean }) {

@@ -1,30 +1,40 @@
 /**
- * Runs one step of a task: claims its lease, runs the acts, sends the next wake-up and saves the record. The order survives a crash at any
- * point. The errors and fallback texts that keep a task's broken data from blocking the queue are here too.
+ * Runs one step of a task: claims its lease, runs the acts, sends the next wake-up and saves the record. A step that would follow at once
+ * is run under the same lease, without a wake-up. The order survives a crash at any point.
  */
 
-import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
+import { createDeadline } from "../../shared/async/deadline.ts";
+import type { ItemWrite, ItemWriter, TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { ItemError } from "../../shared/engine/records.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Telemetry } from "../../shared/telemetry/telemetry.ts";
-import { noMetrics, noSpans, readTraceId, type SpanStart, type Spans } from "../../shared/telemetry/telemetry.ts";
+import { noMetrics, noSpans, readTraceId, type Spans } from "../../shared/telemetry/telemetry.ts";
 import type { Gate } from "../gate/gate.ts";
-import type { TaskText } from "../slack/messages/task-text.ts";
 import type { Act, TaskEffect, TaskEvent } from "../task/events.ts";
 import { next } from "../task/machine.ts";
-import type { TaskMessage } from "../task/messages.ts";
 import type { Policy } from "../task/routing.ts";
 import { type Transition, wake, withHistory } from "../task/step.ts";
-import { type AgentQuestion, queueGroupOf, type Task } from "../task/task.ts";
+import { queueGroupOf, type Task } from "../task/task.ts";
+import { causeKindOf } from "./data-failures.ts";
 import type { HandleButtonClick, HandleConversationOpened } from "./interactions.ts";
 import { countStep, createDeliverySpan, giveUpReason, recordTaskSpan } from "./step-metrics.ts";
+import { createStepSpan, type QueueSystem } from "./step-span.ts";
 import type { Threads } from "./threads.ts";
 
 /** One event of a step and its result, for the local page. */
 export type Observation = { requestId: string; event: TaskEvent; task: Task; effects: TaskEffect[] };
 
-export type ActRequest = { act: Act; task: Task; signal: AbortSignal };
+/** Writes that an act leaves to the step's last write, so that one call does them all. */
+export type JointWrites = {
+  writes: readonly ItemWrite[];
+  /** Called when they are stored. */
+  stored(): void;
+  /** Does the same without the record. It may be stored already. */
+  alone(): Promise<void>;
+};
+
+/** `join` takes writes that can be done with the record. Without it, the act does them itself. */
+export type ActRequest = { act: Act; task: Task; signal: AbortSignal; join?: (joint: JointWrites) => void };
 
 /** Rejects if the store, the queue or the gate is unavailable. The message is then delivered again. */
 export type RunAct = {
@@ -34,7 +44,7 @@ export type RunAct = {
 };
 
 export type WorkerOptions = {
-  store: TaskStore<Task>;
+  store: TaskStore<Task> & ItemWriter;
   queue: TaskQueue;
   policy: Policy;
   runAct: RunAct;
@@ -66,42 +76,79 @@ export type ActlessOptions = Omit<
 
 type StepOptions = ActlessOptions & { runAct?: RunAct };
 
-type Claimed = {
-  /** The task as it was read. */
+type Lease = NonNullable<Task["lease"]>;
+
+type Begun = {
+  /** The task as it was read, or as it was created. */
   task: Task;
+  /** The lease with which the task was created. The step needs no claim then. */
+  lease?: Lease | undefined;
   event: TaskEvent;
   seq: number;
+  /** True if the step may begin with an act that only reads, before it claims the lease. */
+  mayLook?: boolean;
   nowMs: number;
   signal: AbortSignal | undefined;
 };
+
+/** The lease of a step, once it has claimed it, and what is left to its last write. */
+type Hold = { lease: Lease | undefined; joint?: JointWrites | undefined };
 
 /**
  * Resolves to false if another worker was first. After the lease is claimed, every rejection is an InterruptedStep. Without `runAct` the
  * record notes the step's act (`owed`) for the worker that handles the next wake-up.
  */
-export async function runStep(options: StepOptions, { task, event, seq, nowMs, signal }: Claimed): Promise<boolean> {
-  const { store, leaseMs, newId } = options;
-  const lease = { owner: newId(), untilMs: nowMs + leaseMs };
-  const claim = ({ task: item }: Taken) => store.replace({ item: { ...item, lease } });
-  const owedIf = (taken: Taken) => (options.runAct === undefined ? owe(taken) : taken);
-  let first = owedIf(takeStep(options, { task, event, atMs: nowMs }));
-  const claimed = await claim(first).catch((thrown: unknown) => {
-    first = owedIf(takeFailedStep(options, { task, atMs: nowMs, thrown: itemErrorIn(thrown) }));
-    return claim(first);
-  });
-  if (claimed === undefined) return false;
-  reportStep(options, { ...first, before: task, task: claimed, operation: "save" });
+export async function runStep(options: StepOptions, begun: Begun): Promise<boolean> {
+  const { task, event, seq, nowMs } = begun;
+  const hold: Hold = { lease: begun.lease };
+  const step = takeStep(options, { task, event, atMs: nowMs });
+  // The record of a new task says already what a worker that finds it must know.
+  const isSaved = hold.lease !== undefined && step.task === task;
+  const isLook = begun.mayLook === true && looks.has(step.effects.find(isAct)?.type ?? "send");
+  const first = isSaved || isLook ? step : await saveStep(options, hold, { before: task, step });
+  if (first === undefined) return false;
+  reportStep(options, { ...first, before: task, operation: "save" });
   const spans = spansOf(options);
   try {
-    await spans.within(createStepSpan(task, event, options.queueSystem), async () => {
-      const last = await runEffects(options, { task: claimed, effects: first.effects }, signal);
-      const saved = await finishStep(options, last, seq);
+    return await spans.within(createStepSpan(task, event, options.queueSystem), async () => {
+      const last = await runEffects(options, hold, { first, begun });
+      const polls = hold.lease === undefined ? last?.effects.find(isWake)?.polls : undefined;
+      if (last !== undefined && polls !== undefined) return sendAgain(options, last, { seq, polls });
+      const saved = last && (await finishStep(options, hold, { last, seq }));
       if (saved !== undefined) recordTaskSpan({ spans, before: task, task: saved });
+      else if (hold.lease !== undefined) options.log.warn("lease_lost", { ...idsOf(task), seq });
+      return saved !== undefined || hold.lease !== undefined;
     });
   } catch (cause) {
-    throw new InterruptedStep({ leaseUntilMs: lease.untilMs, cause });
+    throw hold.lease === undefined ? cause : new InterruptedStep({ leaseUntilMs: hold.lease.untilMs, cause });
   }
-  return true;
+}
+
+export function createLease({ newId, leaseMs }: Pick<ActlessOptions, "newId" | "leaseMs">, nowMs: number): Lease {
+  return { owner: newId(), untilMs: nowMs + leaseMs };
+}
+
+/**
+ * Stores a step before its act, and claims the lease with that. If the record cannot be written, the task fails, and that is stored.
+ * Resolves to undefined if another worker has changed the record.
+ */
+async function saveStep(
+  options: StepOptions,
+  hold: Hold,
+  { before, step }: { before: Task; step: Taken },
+): Promise<Taken | undefined> {
+  const { store, runAct, now = Date.now } = options;
+  const { lease = createLease(options, now()) } = hold;
+  const owedIf = (taken: Taken) => (runAct === undefined ? owe(taken) : taken);
+  const save = ({ task }: Taken) => store.replace({ item: { ...task, lease } });
+  let taken = owedIf(step);
+  const saved = await save(taken).catch((thrown: unknown) => {
+    taken = owedIf(takeFailedStep(options, { task: before, atMs: now(), thrown: itemErrorIn(thrown) }));
+    return save(taken);
+  });
+  if (saved === undefined) return undefined;
+  hold.lease = lease;
+  return { ...taken, task: saved };
 }
 
 type Taken = Transition & { event: TaskEvent };
@@ -145,24 +192,92 @@ function itemErrorIn(thrown: unknown): ItemError {
   throw thrown;
 }
 
-/** Runs acts until the machine returns none. Each act's signal aborts before the lease ends. */
-async function runEffects(options: StepOptions, first: Transition, stop: AbortSignal | undefined): Promise<Transition> {
+/** The share of the lease after which no further step follows, so that each act has at least half of the lease. */
+const followShare = 0.4;
+/** The limit of steps that follow, in case a state leads to itself at once. */
+const maxFollowing = 12;
+
+/** Acts that only read, so that two workers may run them at once. */
+const looks: ReadonlySet<Act["type"]> = new Set(["poll", "check_thread"]);
+/** Acts that can be repeated by a worker that finds the record from before the step, so that it need not be stored before them. */
+const repeatableActs: ReadonlySet<Act["type"]> = new Set(["prepare", "join_thread"]);
+
+/**
+ * Runs acts until the machine returns none, and goes on with the step that a wake-up without a delay would begin, while there is time.
+ * Claims the lease before the first act that does not only read. Resolves to undefined if another worker has changed the record.
+ */
+async function runEffects(
+  options: StepOptions,
+  hold: Hold,
+  { first, begun }: { first: Taken; begun: Begun },
+): Promise<Transition | undefined> {
   const { runAct, leaseMs, now = Date.now } = options;
   if (runAct === undefined) return first;
   const spans = spansOf(options);
-  const deadline = AbortSignal.timeout(Math.floor(leaseMs * 0.9));
-  const signal = stop === undefined ? deadline : AbortSignal.any([stop, deadline]);
-  let { task, effects } = first;
-  for (let act = effects.find(isAct); act !== undefined; act = effects.find(isAct)) {
-    const request = { act, task, signal };
-    const result = await (act.type === "deliver" ? runDelivery(spans, runAct, request) : runAct(request));
-    const before = task;
-    const step = takeStep(options, { task, event: result, atMs: now() });
-    ({ task, effects } = step);
-    reportStep(options, { ...step, before, operation: act.type });
+  const deliverInSpan = (request: ActRequest) => runDelivery(spans, runAct, request);
+  const join = (joint: JointWrites) => {
+    hold.joint = joint;
+  };
+  const hasTime = () => begun.signal?.aborted !== true && now() - begun.nowMs <= leaseMs * followShare;
+
+  /** Ends the work a tenth of the lease before its end, which leaves time for the wake-up and the record. */
+  function withinLease<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const endsAtMs = (hold.lease?.untilMs ?? begun.nowMs + leaseMs) - leaseMs / 10;
+    const { signal, end } = createDeadline({ timeoutMs: endsAtMs - now(), signal: begun.signal });
+    return work(signal).finally(end);
   }
-  if (effects.some((effect) => effect.type === "stop_session")) await runAct.stopSession({ task, signal });
-  return { task, effects };
+
+  let before = begun.task;
+  let step = first;
+  for (let following = 0; ; ) {
+    const { task, effects } = step;
+    const act = effects.find(isAct);
+    if (act === undefined && !(isAtOnce(effects) && hasTime() && following < maxFollowing)) {
+      if (effects.some(({ type }) => type === "stop_session"))
+        await withinLease((signal) => runAct.stopSession({ task, signal }));
+      return step;
+    }
+    await hold.joint?.alone();
+    hold.joint = undefined;
+    if (act === undefined) {
+      following += 1;
+      before = task;
+      const event: TaskEvent = { type: "woken", nowMs: now(), resumed: false };
+      const next = takeStep(options, { task, event, atMs: event.nowMs });
+      const isRepeatable = next.effects.every((effect) => !isAct(effect) || repeatableActs.has(effect.type));
+      const saved = isRepeatable ? next : await saveStep(options, hold, { before, step: next });
+      if (saved === undefined) return undefined;
+      step = saved;
+      reportStep(options, { ...step, before, operation: "save" });
+    } else if (hold.lease === undefined && !looks.has(act.type)) {
+      const claimed = await saveStep(options, hold, { before, step });
+      if (claimed === undefined) return undefined;
+      step = claimed;
+    } else {
+      before = task;
+      const run = act.type === "deliver" ? deliverInSpan : runAct;
+      const event = await withinLease((signal) => run({ act, task, signal, join }));
+      step = takeStep(options, { task, event, atMs: now() });
+      reportStep(options, { ...step, before, operation: act.type });
+    }
+  }
+}
+
+/** Sends the wake-up again as it is, because nothing but the number of polls has changed. */
+async function sendAgain(
+  options: ActlessOptions,
+  { task, effects }: Transition,
+  { seq, polls }: { seq: number; polls: number },
+): Promise<boolean> {
+  const body = JSON.stringify({ type: "wake", requestId: task.id, seq, polls });
+  await options.queue.send({ body, group: queueGroupOf(task), delayMs: toDelayMs(options, effects) });
+  return true;
+}
+
+/** True if nothing has to wait before the next step. */
+function isAtOnce(effects: readonly TaskEffect[]): boolean {
+  const [only] = effects;
+  return effects.length === 1 && only?.type === "wake" && only.delayMs === 0 && !only.jitterMs;
 }
 
 function runDelivery(spans: Spans, runAct: RunAct, request: ActRequest): Promise<TaskEvent> {
@@ -180,18 +295,16 @@ function runDelivery(spans: Spans, runAct: RunAct, request: ActRequest): Promise
  */
 async function finishStep(
   options: ActlessOptions,
-  { task, effects }: Transition,
-  seq: number,
+  hold: Hold,
+  { last: { task, effects }, seq }: { last: Transition; seq: number },
 ): Promise<Task | undefined> {
-  const { store, queue, log, now = Date.now, random = Math.random } = options;
+  const { store, queue, now = Date.now } = options;
   const next = { body: JSON.stringify({ type: "wake", requestId: task.id, seq: seq + 1 }), group: queueGroupOf(task) };
-  const wake = effects.find((effect) => effect.type === "wake");
-  if (wake !== undefined) {
-    const delayMs = wake.delayMs + Math.floor(random() * (wake.jitterMs ?? 0));
-    await queue.send({ ...next, delayMs });
+  if (effects.some(isWake)) {
+    await queue.send({ ...next, delayMs: toDelayMs(options, effects) });
   }
   const { lease: _lease, ...rest } = task;
-  const save = (item: Task) => store.replace({ item: { ...item, wakeSeq: seq + 1 } });
+  const save = (item: Task) => replaceWith(store, hold, { ...item, wakeSeq: seq + 1 });
   const saved = await save(rest).catch(async (thrown: unknown) => {
     const failed = owe(takeFailedStep(options, { task: rest, atMs: now(), thrown: itemErrorIn(thrown) }));
     await queue.send(next);
@@ -199,8 +312,25 @@ async function finishStep(
     if (kept !== undefined) reportStep(options, { ...failed, before: rest, operation: "save" });
     return kept;
   });
-  if (saved === undefined) log.warn("lease_lost", { ...idsOf(task), seq });
   return saved;
+}
+
+/** Saves the record together with what acts have left to this write; or, where a condition fails, that first and then the record. */
+async function replaceWith(store: ActlessOptions["store"], hold: Hold, item: Task): Promise<Task | undefined> {
+  const { joint } = hold;
+  hold.joint = undefined;
+  if (joint === undefined) return store.replace({ item });
+  const writes = [...joint.writes, { type: "replace", item } as const];
+  const isWritten = await store.writeTogether({ writes }).catch((thrown: unknown) => {
+    itemErrorIn(thrown);
+    return false;
+  });
+  if (!isWritten) {
+    await joint.alone();
+    return store.replace({ item });
+  }
+  joint.stored();
+  return { ...item, revision: item.revision + 1 };
 }
 
 /** Logs and counts a step. `operation` is the step's last act, for the log line of an answer that cannot be delivered. */
@@ -234,92 +364,14 @@ function isAct(effect: TaskEffect): effect is Act {
   return effect.type !== "wake" && effect.type !== "stop_session";
 }
 
-/** The queue's kind as in OpenTelemetry's semantic conventions (`messaging.system`). */
-export type QueueSystem = "aws_sqs" | "sqlite";
-
-/** The span of one step, by OpenTelemetry's conventions for messaging. */
-function createStepSpan(task: Task, event: TaskEvent, system: QueueSystem | undefined): SpanStart {
-  return {
-    name: "process tasks",
-    kind: "consumer",
-    trace: task.trace,
-    attributes: {
-      "messaging.system": system,
-      "messaging.destination.name": "tasks",
-      "messaging.operation.name": "process",
-      "messaging.operation.type": "process",
-      "messaging.message.conversation_id": task.id,
-      "sekisho.request_id": task.id,
-      "sekisho.event": event.type,
-      "sekisho.state": task.state,
-    },
-  };
+function isWake(effect: TaskEffect): effect is Extract<TaskEffect, { type: "wake" }> {
+  return effect.type === "wake";
 }
 
-/** Sekisho's own pure code failed on a task's data. Unlike a failure of a service, every retry would fail too. */
-class PureStepError extends Error {
-  constructor(cause: unknown) {
-    super("Pure code failed on the data of a task.", { cause });
-    this.name = "PureStepError";
-  }
-}
-
-/** Turns every error of `run` into a PureStepError. */
-export function pureStep<T>(run: () => T): T {
-  try {
-    return run();
-  } catch (cause) {
-    throw new PureStepError(cause);
-  }
-}
-
-/**
- * True if the task's data caused the error, so that every retry would fail. A stack or a text that grew too long counts too; the message is
- * checked because V8 also throws a RangeError for a shortage of memory, which is temporary. An ItemError of an act does not count, because
- * it belongs to another record, such as the allowlist, which may be repaired.
- */
-export function isDataFailure(thrown: unknown): boolean {
-  if (thrown instanceof PureStepError) return true;
-  return thrown instanceof RangeError && /call stack|string length|array length/i.test(thrown.message);
-}
-
-/** The class of the underlying error for the log, never its message. */
-export function causeKindOf(thrown: unknown): string {
-  const cause = thrown instanceof PureStepError || thrown instanceof ItemError ? thrown.cause : thrown;
-  return errorKind(cause);
-}
-
-/**
- * Wraps the texts for people so that broken data cannot make them fail. A placeholder, question, opening or status that cannot be shown
- * with the task's texts is shown without them. An outcome has no such fallback: it throws a PureStepError, and the task machine
- * replaces it.
- */
-export function createSafeText(text: TaskText): TaskText {
-  return {
-    placeholder: (task) => withFallback(text.placeholder, task, withoutTexts(task)),
-    question: ({ task, nowMs }) => withFallback(text.question, { task, nowMs }, { task: withoutTexts(task), nowMs }),
-    opening: (task) => withFallback(text.opening, task, withoutTexts(task)),
-    status: (task) => withFallback(text.status, task, withoutTexts(task)),
-    parts: (task) => pureStep(() => text.parts(task)),
-    replaced: text.replaced,
-    buttonClickRefused: text.buttonClickRefused,
-  };
-}
-
-function withFallback<A, R>(show: (about: A) => R, about: A, fallback: A): R {
-  try {
-    return show(about);
-  } catch {
-    return pureStep(() => show(fallback));
-  }
-}
-
-function withoutTexts({ progress: _, question, message, ...task }: Task): Task {
-  return { ...task, message: { ...message, text: "" }, ...(question && { question: withoutText(question) }) };
-}
-
-function withoutText({ answer, ...question }: AgentQuestion): AgentQuestion {
-  return { ...question, prompt: "", options: [], ...(answer && { answer: { ...answer, text: undefined } }) };
+/** The delay of the step's wake-up, with its jitter. */
+function toDelayMs({ random = Math.random }: ActlessOptions, effects: readonly TaskEffect[]): number {
+  const { delayMs = 0, jitterMs = 0 } = effects.find(isWake) ?? {};
+  return delayMs + Math.floor(random() * jitterMs);
 }
 
 /** A step failed after it had claimed the lease. No worker can go on before the lease ends, so its message need not come earlier. */
@@ -332,33 +384,4 @@ export class InterruptedStep extends Error {
     this.name = cause instanceof Error ? cause.name : "InterruptedStep";
     this.leaseUntilMs = leaseUntilMs;
   }
-}
-
-/** How long a message waits after another worker's lease ends, or after another worker was first. */
-export const soonAgainMs = 250;
-
-/**
- * Copies a message that met a held lease, to be delivered when the lease ends. Some copies come sooner, with a doubling delay: a wake-up
- * whose number is above the record's, because its worker is about to save, and `cancel`, which should not wait for a long call.
- * `thread_free` comes after at most a second for the same reason.
- */
-export function deferUntilLeaseEnds(request: {
-  message: TaskMessage;
-  task: Pick<Task, "wakeSeq">;
-  lease: NonNullable<Task["lease"]>;
-  nowMs: number;
-}): { body: string; delayMs: number } {
-  const { message, lease, nowMs } = request;
-  const { wakeSeq } = request.task;
-  const restMs = lease.untilMs - nowMs + soonAgainMs;
-  if (message.type === "thread_free") return { body: JSON.stringify(message), delayMs: Math.min(restMs, 1000) };
-  if (message.type === "cancel") return laterCopy(message, 500, restMs);
-  if (message.type !== "wake" || message.seq <= wakeSeq) return { body: JSON.stringify(message), delayMs: restMs };
-  return laterCopy(message, 50, restMs);
-}
-
-/** Copies a message with a delay that doubles each time. */
-function laterCopy(message: Extract<TaskMessage, { type: "wake" | "cancel" }>, firstMs: number, mostMs: number) {
-  const early = (message.early ?? 0) + 1;
-  return { body: JSON.stringify({ ...message, early }), delayMs: Math.min(mostMs, firstMs * 2 ** Math.min(early, 20)) };
 }

@@ -1,7 +1,7 @@
 /** The acts on a thread's queue of tasks (`task/thread.ts`): join it, leave it and wake the next task, hold it, cancel its tasks. */
 
-import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
-import { changeRecord } from "../../shared/engine/records.ts";
+import type { ItemWrite, TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
+import { absent, changeRecord, createRecordMemory, type Guess, withMemory } from "../../shared/engine/records.ts";
 import type { ThreadPosition } from "../task/events.ts";
 import type { UserMessage } from "../task/messages.ts";
 import { requestIdOf } from "../task/routing.ts";
@@ -24,6 +24,11 @@ export type Threads = {
   /** Resolves to the task's position, or to undefined if the thread is full. A repetition returns the current position. */
   joinThread(request: { task: Task; turnMs: number; parallel: boolean }): Promise<ThreadPosition | undefined>;
   leave(request: { task: Task }): Promise<void>;
+  /**
+   * Returns the write that leaves the thread, if no task waits there as far as this process knows. `stored` notes that it is done. If its
+   * condition fails, `leave` is due.
+   */
+  leaving(request: { task: Task }): { write: ItemWrite; stored: () => void } | undefined;
   /** Keeps the thread for a task that asks a person until `untilMs`. Until then messages in the thread may be the reply. */
   hold(request: { task: Task; untilMs: number }): Promise<void>;
   /** Finds the tasks of the thread whose question this task's message may answer. */
@@ -51,15 +56,23 @@ export function createThreads(options: {
   queue: TaskQueue;
   now: () => number;
 }): Threads {
-  const { store, taskOf, queue, now } = options;
+  const { taskOf, queue, now } = options;
+  // A task mostly leaves its thread as this process saw it last, so that the record need not be read again.
+  const memory = createRecordMemory<Thread>();
+  const store = withMemory(options.store, memory);
   type Change<T> = { thread: Thread; result: T };
 
-  function change<T>(task: Task, decide: (thread: Thread) => Change<T> | Promise<Change<T>>): Promise<T> {
+  function change<T>(
+    task: Task,
+    decide: (thread: Thread) => Change<T> | Promise<Change<T>>,
+    guess?: Guess<Thread>,
+  ): Promise<T> {
     const id = threadIdOf(task);
     return changeRecord<Thread, T>({
       store,
       id,
       none: () => emptyThread({ id }),
+      guess: memory.recall(id) ?? guess,
       async decide(before) {
         const { thread: item, result } = await decide(before);
         return { item, result };
@@ -83,12 +96,14 @@ export function createThreads(options: {
   }
 
   return {
-    joinThread: ({ task, turnMs, parallel }) =>
-      change<ThreadPosition | undefined>(task, async (thread) => {
+    joinThread({ task, turnMs, parallel }) {
+      async function join(thread: Thread): Promise<Change<ThreadPosition | undefined>> {
         const releasedAtMs = parallel ? new Map<string, number>() : await releaseTimes(thread, task);
         const added = addToThread({ thread, task, parallel, turnMs, nowMs: now(), releasedAtMs });
         return added === undefined ? { thread, result: undefined } : { thread: added.thread, result: added.position };
-      }),
+      }
+      return change(task, join, beginsThread(task) ? absent : undefined);
+    },
     async leave({ task }) {
       const next = await change(task, (thread) => {
         const left = removeFromThread({ thread, id: task.id, nowMs: now() });
@@ -96,6 +111,14 @@ export function createThreads(options: {
       });
       if (next === undefined) return;
       await queue.send({ body: JSON.stringify({ type: "thread_free", requestId: next }), group: queueGroupOf(task) });
+    },
+    leaving({ task }) {
+      const thread = memory.recall(threadIdOf(task));
+      if (thread === undefined) return undefined;
+      const left = removeFromThread({ thread, id: task.id, nowMs: now() });
+      if (left.thread === thread || left.next !== undefined) return undefined;
+      const stored = () => memory.note({ ...left.thread, revision: thread.revision + 1 });
+      return { write: { type: "replace", item: left.thread }, stored };
     },
     async hold({ task, untilMs }) {
       await change(task, (thread) => ({ thread: holdThread({ thread, id: task.id, untilMs }), result: undefined }));
@@ -137,6 +160,11 @@ export function createThreads(options: {
       return { count: ids.length, isRepeated };
     },
   };
+}
+
+/** True if the task's message is likely the first one of its thread. */
+function beginsThread({ message: { threadTs, command }, reconcile, retryOf }: Task): boolean {
+  return (threadTs === undefined || command === true) && !reconcile && retryOf === undefined;
 }
 
 /** Returns when the task releases its thread, or undefined before its outcome is known. */

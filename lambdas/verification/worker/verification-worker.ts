@@ -2,32 +2,34 @@
 
 import { randomUUID } from "node:crypto";
 import type { AllowlistRule, Config } from "../../shared/config/schema.ts";
-import type { TaskItem, TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
+import type { ItemWriter, TaskItem, TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import { ItemError } from "../../shared/engine/records.ts";
 import type { Log } from "../../shared/log.ts";
 import { noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import type { Files } from "../files/files.ts";
-import { createGate, type Gate, parseUsage } from "../gate/gate.ts";
-import { parseRefusalRecord } from "../gate/refusals.ts";
+import { createGate, type Gate, parseUsage, type Usage } from "../gate/gate.ts";
+import { parseRefusalRecord, type RefusalRecord } from "../gate/refusals.ts";
 import { createPolicy, parseReadableRules, toDefaultLocale } from "../gate/rules.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import { createTaskText, type TaskText } from "../slack/messages/task-text.ts";
 import type { Policy } from "../task/routing.ts";
 import { taskSchema } from "../task/task.ts";
-import { threadSchema } from "../task/thread.ts";
+import { type Thread, threadSchema } from "../task/thread.ts";
 import { createUsageHistory, parseHistoryEntry } from "../usage/entry.ts";
-import { createZoneSecret, parseZoneSecret } from "../zone-secret.ts";
+import { createZoneSecret, parseZoneSecret, type ZoneSecret } from "../zone-secret.ts";
 import { createNotify, createRunAct } from "./acts.ts";
+import { createSafeText } from "./data-failures.ts";
 import { createHandleButtonClick, createHandleConversationOpened } from "./interactions.ts";
 
 import { createQuestions } from "./questions.ts";
-import { createSafeText, type Observation, type QueueSystem } from "./run-step.ts";
+import type { Observation } from "./run-step.ts";
+import type { QueueSystem } from "./step-span.ts";
 import { createThreads } from "./threads.ts";
 import { createWorker, type Worker } from "./worker.ts";
 
 /** `open` opens a store of the engine for items of one kind. */
-export function openWorkerStores(open: <T extends TaskItem>(parse: (json: unknown) => T) => TaskStore<T>) {
+export function openWorkerStores(open: <T extends TaskItem>(parse: (json: unknown) => T) => TaskStore<T> & ItemWriter) {
   return {
     store: open((json) => taskSchema.parse(json)),
     threadStore: open((json) => threadSchema.parse(json)),
@@ -41,10 +43,12 @@ export function openWorkerStores(open: <T extends TaskItem>(parse: (json: unknow
 
 type WorkerStores = ReturnType<typeof openWorkerStores>;
 
-export type WorkerEngine = Pick<
-  WorkerStores,
-  "store" | "threadStore" | "secretStore" | "usageStore" | "refusalStore"
-> & {
+export type WorkerEngine = {
+  store: WorkerStores["store"];
+  threadStore: TaskStore<Thread>;
+  secretStore: TaskStore<ZoneSecret>;
+  usageStore: TaskStore<Usage>;
+  refusalStore: TaskStore<RefusalRecord>;
   historyStore: Pick<WorkerStores["historyStore"], "create">;
   ruleStore: Pick<WorkerStores["ruleStore"], "get">;
   queue: TaskQueue;

@@ -6,7 +6,8 @@ import { type AskMessage, parseQueueMessage, type TaskMessage, toWakeSeq } from 
 import { queueGroupOf, receivedTask, type Task } from "../task/task.ts";
 import { createHandleCompletion } from "./completion.ts";
 import { createHandleDeadLetter } from "./dead-letter.ts";
-import { deferUntilLeaseEnds, type RunAct, runStep, soonAgainMs, type WorkerOptions } from "./run-step.ts";
+import { deferUntilLeaseEnds, soonAgainMs } from "./held-lease.ts";
+import { createLease, type RunAct, runStep, type WorkerOptions } from "./run-step.ts";
 
 type Incoming = { body: string; signal?: AbortSignal };
 
@@ -59,44 +60,72 @@ async function handleMessage(
     const isEarly = message.message.perhapsAddressed === true && message.looks === undefined;
     if (known !== "known" || isEarly) return lookAgain(options, { message, isUndecided: known === "undecided" });
   }
-  const stored = await store.get({ id: message.requestId });
-  if (stored === undefined && message.type === "ask" && (await isIgnored(options, message, signal))) return;
-  const task = stored ?? (message.type === "ask" ? await claimMessage(options, message) : undefined);
-  if (task === undefined) {
-    return options.log.warn("message_without_task", { request_id: message.requestId, event: message.type });
-  }
+  const isIgnored = message.type === "ask" && (await isFromIgnored(options, message, signal));
+  const created = message.type === "ask" && !isIgnored ? await createTask(options, message) : undefined;
+  // A message whose worker died after it had created the record is found, whoever wrote it.
+  const task = created ?? (await store.get({ id: message.requestId }));
+  if (task === undefined) return reportNoTask(options, { message, isIgnored });
   const log = options.log.with({ request_id: task.id, trace_id: readTraceId(task.trace) });
   const seq = toWakeSeq({ message, task });
   if (seq < task.wakeSeq || isIdle({ message, task })) return log.debug("wake_up_dropped", { seq });
 
   const nowMs = now();
   const group = queueGroupOf(task);
-  if (task.lease !== undefined && task.lease.untilMs > nowMs) {
+  if (created === undefined && task.lease !== undefined && task.lease.untilMs > nowMs) {
     const stop = signal ?? AbortSignal.timeout(options.leaseMs);
     if (message.type === "cancel" && (await cancelUnderWay(runAct, task, stop))) return;
     const copy = deferUntilLeaseEnds({ message, task, lease: task.lease, nowMs });
     await queue.send({ ...copy, group });
     return log.debug("lease_held", { seq, delay_ms: copy.delayMs });
   }
-  const event: TaskEvent = { type: eventTypes[message.type], nowMs, resumed: task.lease !== undefined };
+  const resumed = created === undefined && task.lease !== undefined;
+  const isWake = message.type === "wake";
+  const event: TaskEvent = { type: eventTypes[message.type], nowMs, resumed, ...(isWake && { polls: message.polls }) };
+  // A copy of a wake-up, and one of a completion push, claim the lease first, so that of many with one number one is worked at.
+  const mayLook = isWake && message.early === undefined && !resumed;
   const policy = { ...options.policy, zoneSecret: await options.zoneSecret() };
-  if (await runStep({ ...options, policy }, { task, event, seq, nowMs, signal })) return;
+  const begun = { task, lease: created?.lease, event, seq, mayLook, nowMs, signal };
+  if (await runStep({ ...options, policy }, begun)) return;
   // Another worker was first. The message is handled again with the record that the other one saved.
   await queue.send({ body: JSON.stringify(message), delayMs: soonAgainMs, group });
   log.debug("claim_lost", { seq });
 }
 
-/** Drops messages of people who may not ask before a record is created, so that each message costs one read. */
-async function isIgnored(
-  { isIgnored: isIgnoredBy, leaseMs, log, telemetry }: WorkerOptions,
+function isFromIgnored(
+  { isIgnored, leaseMs }: WorkerOptions,
   { requestId, message }: AskMessage,
   signal = AbortSignal.timeout(leaseMs),
 ): Promise<boolean> {
-  if (!(await isIgnoredBy({ message, requestId, signal }))) return false;
-  if (message.unaddressed) return true;
-  log.info("message_ignored", { request_id: requestId, team: message.team, user: message.user, reason: "not_allowed" });
-  telemetry?.metrics.add("sekisho_refusals_total", { kind: "not_allowed" });
-  return true;
+  return isIgnored({ message, requestId, signal });
+}
+
+/**
+ * Creates the record with this worker's lease, so that a new task needs no claim. The create is conditional, so one delivery of the message
+ * wins. Resolves to undefined if there is a record already.
+ */
+async function createTask(options: WorkerOptions, message: AskMessage): Promise<Task | undefined> {
+  const { store, log, zoneSecret, now = Date.now } = options;
+  // Read before the lease begins, because a step without it would hold the lease in vain.
+  await zoneSecret();
+  const created = await store.create({ item: { ...receivedTask(message), lease: createLease(options, now()) } });
+  if (created === undefined) return undefined;
+  log.info("task_created", { request_id: created.id, trace_id: readTraceId(created.trace) });
+  return created;
+}
+
+/** A message of somebody who may not ask is dropped before a record is created, so that it costs one read. */
+function reportNoTask(
+  { log, telemetry }: WorkerOptions,
+  { message, isIgnored }: { message: TaskMessage; isIgnored: boolean },
+): void {
+  const { requestId, type } = message;
+  if (type !== "ask" || !isIgnored) {
+    log.warn("message_without_task", { request_id: requestId, event: type });
+  } else if (!message.message.unaddressed) {
+    const { team, user } = message.message;
+    log.info("message_ignored", { request_id: requestId, team, user, reason: "not_allowed" });
+    telemetry?.metrics.add("sekisho_refusals_total", { kind: "not_allowed" });
+  }
 }
 
 /**
@@ -130,14 +159,6 @@ const eventTypes = {
 function isIdle({ message, task }: { message: TaskMessage; task: Task }): boolean {
   if (message.type === "thread_free") return task.state !== "queued" && task.state !== "received";
   return message.type === "cancel" && (task.state === "delivering" || task.state === "done");
-}
-
-/** Creates the record, or reads the one that another delivery of the message created. The create is conditional, so one delivery wins. */
-async function claimMessage({ store, log }: WorkerOptions, message: AskMessage) {
-  const created = await store.create({ item: receivedTask(message) });
-  if (created !== undefined)
-    log.info("task_created", { request_id: message.requestId, trace_id: readTraceId(message.trace) });
-  return created ?? (await store.get({ id: message.requestId }));
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   PutItemCommand,
   QueryCommand,
   ScanCommand,
+  TransactWriteItemsCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import {
@@ -42,6 +43,7 @@ const dynamoDbCommands = {
   GetItem: GetItemCommand,
   PutItem: PutItemCommand,
   UpdateItem: UpdateItemCommand,
+  TransactWriteItems: TransactWriteItemsCommand,
   DeleteItem: DeleteItemCommand,
   Query: QueryCommand,
   Scan: ScanCommand,

@@ -50,6 +50,7 @@ const names: Record<EventName | "asked", string> = {
   share_refused: "files cannot be shared in the thread",
   delivered: "answer is in the thread",
   cleaned_up: "thread is checked once more",
+  leftovers_found: "thread has posts that do not belong there",
   step_failed: "our own code failed on its data",
   dead_lettered: "queue gave up on the wake-up",
   redriven: "operator redrives it",

@@ -4,7 +4,7 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { defaultIdleSeconds } from "../../../lambdas/shared/config/stage-schema.ts";
 import { assumptions } from "../../../lib/cli/aws/cost/assumptions.ts";
-import { countPolls, type Estimate, estimate, type Scenario } from "../../../lib/cli/aws/cost/estimate.ts";
+import { countPolls, type Estimate, estimate, planPolls, type Scenario } from "../../../lib/cli/aws/cost/estimate.ts";
 import { costTable, withSection } from "../../../lib/cli/aws/cost/table.ts";
 import { type MeasuredKind, readMeasuredCalls } from "../../../lib/cli/aws/cost/task-cost.ts";
 import { commandsInFolder } from "../commands-in-folder.ts";
@@ -42,7 +42,17 @@ describe("the polls of a task", () => {
 
   it("are about 30 in ten minutes, 40 in an hour and 90 in eight hours", () => {
     const counts = [10, 60, 480].map((minutes) => countPolls(minutes * 60_000));
-    expect(counts).toEqual([27, 39, 95]);
+    expect(counts).toEqual([27, 40, 96]);
+  });
+});
+
+describe("the polls that also write the record", () => {
+  it("are few while polls are frequent, and all of those that come seldom", () => {
+    const plans = [30, 120, 8 * 3600].map((seconds) => planPolls(seconds * 1000));
+    for (const { polls, stored } of plans) expect(stored).toBeLessThan(polls);
+    expect(plans[0]?.stored).toBe(0);
+    const [, short, long] = plans;
+    expect((long?.stored ?? 0) / (long?.polls ?? 1)).toBeGreaterThan((short?.stored ?? 0) / (short?.polls ?? 1));
   });
 });
 
@@ -64,7 +74,9 @@ describe("the estimate", () => {
     for (const kind of ["agentcore", "external"] as const) {
       const { sync, perPoll, logBytes } = measured.kinds[kind];
       const renewals = kind === "external" ? 0 : taskSeconds / assumptions.renewSeconds.value;
-      const writes = (sync["dynamodb:UpdateItem"] ?? 0) + times * (perPoll["dynamodb:UpdateItem"] ?? 0) + renewals;
+      const { stored } = planPolls(taskSeconds * 1000);
+      const writes =
+        (sync["dynamodb:UpdateItem"] ?? 0) + times * (perPoll["dynamodb:UpdateItem"] ?? 0) + renewals + stored;
       expect(monthOf(long, kind).callsPerTask["dynamodb:UpdateItem"]).toBeCloseTo(writes);
       expect(monthOf(long, kind).logBytesPerTask).toBe(logBytes.sync + times * logBytes.perPoll);
     }
@@ -90,6 +102,15 @@ describe("the estimate", () => {
     expect(after.DynamoDB - before.DynamoDB).toBeCloseTo(8 * 0.125);
     // Two gigabytes at $0.50.
     expect(after["CloudWatch Logs"] - before["CloudWatch Logs"]).toBeCloseTo(1);
+  });
+
+  it("knows that a transaction costs twice the write units of what it writes", () => {
+    const dearer = structuredClone(measured);
+    const { sync } = dearer.kinds.external;
+    sync["dynamodb:TransactWriteItems"] = (sync["dynamodb:TransactWriteItems"] ?? 0) + 1;
+    const after = monthOf(estimateOf({ tasks: 1e6 }, dearer), "external").taskDollars;
+    const before = monthOf(estimateOf({ tasks: 1e6 }), "external").taskDollars;
+    expect(after.DynamoDB - before.DynamoDB).toBeCloseTo(2 * assumptions.transactionKb.value * 0.625);
   });
 
   it("counts the time that an AgentCore session idles, as far as it lives that long", () => {

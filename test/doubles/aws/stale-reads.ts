@@ -7,9 +7,14 @@ import { startWebServer } from "../web-server.ts";
 import type { Emulator } from "./emulators.ts";
 
 type Attributes = Record<string, unknown>;
-type Input = { TableName: string; IndexName?: string; ConsistentRead?: boolean; Key?: Attributes; Item?: Attributes };
+type Write = { TableName: string; Key?: Attributes; Item?: Attributes };
+type Input = Write & {
+  IndexName?: string;
+  ConsistentRead?: boolean;
+  TransactItems?: { Put?: Write; Update?: Write; Delete?: Write }[];
+};
 
-const writes = ["PutItem", "UpdateItem", "DeleteItem"];
+const writes = ["PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"];
 const reads = ["Query", "Scan", "BatchGetItem", "TransactGetItems", "ExecuteStatement"];
 
 /** `close` leaves the emulator running. */
@@ -27,17 +32,25 @@ export async function startStaleReads({ endpoint }: Pick<Emulator, "endpoint">):
   async function handle({ request, body }: Received): Promise<Response> {
     const [version = "", operation = ""] = request.headers.get("x-amz-target")?.split(".") ?? [];
     const input = JSON.parse(Buffer.from(body).toString()) as Input;
-    const key = `${input.TableName}/${JSON.stringify(input.Key?.id ?? input.Item?.id)}`;
     if (writes.includes(operation)) {
-      const look = { TableName: input.TableName, Key: { id: input.Key?.id ?? input.Item?.id }, ConsistentRead: true };
-      const lookedUp = { request, body: Buffer.from(JSON.stringify(look)) };
-      const { Item = null } = (await (await forward(lookedUp, `${version}.GetItem`)).json()) as { Item?: Attributes };
+      const written = input.TransactItems?.flatMap(({ Put, Update, Delete }) => Put ?? Update ?? Delete ?? []) ?? [
+        input,
+      ];
+      const items = await Promise.all(
+        written.map(async (write) => {
+          const look = { TableName: write.TableName, Key: { id: idOf(write) }, ConsistentRead: true };
+          const lookedUp = { request, body: Buffer.from(JSON.stringify(look)) };
+          const response = await forward(lookedUp, `${version}.GetItem`);
+          const { Item = null } = (await response.json()) as { Item?: Attributes };
+          return [keyOf(write), Item] as const;
+        }),
+      );
       const response = await forward({ request, body });
-      if (response.ok) before.set(key, Item);
+      if (response.ok) for (const [key, item] of items) before.set(key, item);
       return response;
     }
     if (operation === "GetItem" && input.ConsistentRead !== true) {
-      const stale = before.get(key) ?? null;
+      const stale = before.get(keyOf(input)) ?? null;
       return Response.json(stale === null ? {} : { Item: stale });
     }
     const isRefused = reads.includes(operation) && input.ConsistentRead !== true && input.IndexName === undefined;
@@ -47,4 +60,12 @@ export async function startStaleReads({ endpoint }: Pick<Emulator, "endpoint">):
 
   const { url, close } = await startWebServer({ handle });
   return { endpoint: url, close };
+}
+
+function idOf({ Key, Item }: Write): unknown {
+  return Key?.id ?? Item?.id;
+}
+
+function keyOf(write: Write): string {
+  return `${write.TableName}/${JSON.stringify(idOf(write))}`;
 }

@@ -61,7 +61,7 @@ export async function startGateway({
     });
     if (call === undefined)
       return refuse("", "UnknownOperationException", `${caller.name} called ${request.method} ${target}, not AWS.`);
-    const { service, action, resources, context = {} } = call;
+    const { service, action, resources, permissions = [action], context = {} } = call;
     const { credentials } = caller;
     const bad = isPresigned
       ? presignedProblem({ received, credentials, region, nowMs: Date.now() })
@@ -71,7 +71,8 @@ export async function startGateway({
     const wrongRegion = resources.find((arn) => ![region, ""].includes(arn.split(":")[3] ?? region));
     if (wrongRegion !== undefined)
       return refuse(service, "ResourceNotFoundException", `${caller.name} looked for ${wrongRegion} in ${region}.`);
-    const needed = [...resources.map((resource) => ({ action, resource, context })), ...implied(call)];
+    const own = resources.flatMap((resource) => permissions.map((action) => ({ action, resource, context })));
+    const needed = [...own, ...implied(call)];
     for (const need of needed) {
       const principal = { type: "role", arn: caller.roleArn, account: caller.account } as const;
       const decision = authority.check({ principal, ...need });

@@ -10,6 +10,8 @@ export type AwsCall = {
   action: string;
   /** ARNs. The caller needs the permission for each. */
   resources: string[];
+  /** The permissions that it needs instead of one with the name of its action. */
+  permissions?: string[];
   input: Record<string, unknown>;
   /** The condition keys of the call. */
   context?: Context;
@@ -54,12 +56,9 @@ export function readCall({
   const named = servicesByTarget[prefix];
   if (named !== undefined) {
     const input = JSON.parse(Buffer.from(body).toString("utf8")) as Record<string, unknown>;
-    return {
-      service: named,
-      action: `${prefixes[named] ?? named}:${operation}`,
-      resources: resourcesOf({ service: named, input, place }),
-      input,
-    };
+    const action = `${prefixes[named] ?? named}:${operation}`;
+    if (operation === "TransactWriteItems") return readTransaction({ service: named, action, input, place });
+    return { service: named, action, resources: resourcesOf({ service: named, input, place }), input };
   }
   const [path = "", query] = target.split("?");
   if (path === "/") return readQueryCall({ received, place });
@@ -85,6 +84,21 @@ export function readCall({
     resources: [runtimeArn, endpointArn({ runtimeArn, qualifier })],
     input: { runtimeArn, qualifier },
   };
+}
+
+/**
+ * A transaction needs the permissions of its writes:
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis-iam.html
+ */
+function readTransaction({
+  place,
+  ...call
+}: Pick<AwsCall, "service" | "action" | "input"> & { place: Place }): AwsCall {
+  const items = call.input.TransactItems as Record<string, Record<string, unknown>>[];
+  const writes = items.flatMap((item) => Object.entries(item));
+  const resources = writes.flatMap(([, input]) => resourcesOf({ service: call.service, input, place }));
+  const permissions = writes.map(([kind]) => `dynamodb:${kind}Item`);
+  return { ...call, resources: [...new Set(resources)], permissions: [...new Set(permissions)] };
 }
 
 /** Reads a request with the bucket in its path. The actions are named in https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html and its like. */

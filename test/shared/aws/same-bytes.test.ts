@@ -139,6 +139,16 @@ const calls: Record<string, { operations: string[]; act: (aws: AwsDependencies) 
     operations: ["UpdateItem"],
     act: (aws) => storeOf(aws).replace({ item: { id: "a", revision: 1, state: "done", expiresAtMs: 1.5 } }),
   },
+  "the store writes several items": {
+    operations: ["TransactWriteItems"],
+    act: (aws) =>
+      storeOf(aws).writeTogether({
+        writes: [
+          { type: "replace", item },
+          { type: "create", item: { ...item, id: `other ${odd}` } },
+        ],
+      }),
+  },
   "the store removes": { operations: ["DeleteItem"], act: (aws) => storeOf(aws).remove(item) },
   "the store lists by state": {
     operations: Array(8).fill("Query"),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
-import { changeRecord } from "../../../lambdas/shared/engine/records.ts";
+import { absent, changeRecord, createRecordMemory, withMemory } from "../../../lambdas/shared/engine/records.ts";
 import { createVirtualClock } from "../../conformance/clock.ts";
 import { taskStoreCases } from "../../conformance/task-store.ts";
 import type { SampleItem } from "../../conformance/task-store-case.ts";
@@ -38,6 +38,71 @@ describe("a change of a record", () => {
     const exhausted = () => new Error("exhausted");
     await expect(changeRecord({ store, id, none, decide: increment, exhausted })).rejects.toThrow("exhausted");
     expect(writes).toBe(50);
+  });
+});
+
+/** A store that notes which of its methods are called. */
+function watchedStore() {
+  const store = createStore();
+  const calls: string[] = [];
+  const watch =
+    <R, T>(name: string, method: (request: R) => Promise<T>) =>
+    (request: R) => {
+      calls.push(name);
+      return method(request);
+    };
+  const watched = {
+    get: watch("get", store.get),
+    create: watch("create", store.create),
+    replace: watch("replace", store.replace),
+  };
+  return { store, watched, calls };
+}
+
+describe("a guess of what the record is", () => {
+  it("spares the read where it is right", async () => {
+    const { store, watched, calls } = watchedStore();
+    await changeRecord({ store: watched, id, none, guess: absent, decide: increment });
+    const guess = await store.get({ id });
+    await changeRecord({ store: watched, id, none, guess, decide: increment });
+    expect(calls).toEqual(["create", "replace"]);
+    expect(await store.get({ id })).toMatchObject({ count: 2, revision: 2 });
+  });
+
+  it("costs a write where it is wrong, and changes what there is", async () => {
+    const { store, watched, calls } = watchedStore();
+    const stale = await store.create({ item: none() });
+    await changeRecord({ store, id, none, decide: increment });
+    expect(await changeRecord({ store: watched, id, none, guess: absent, decide: increment })).toBe(2);
+    expect(await changeRecord({ store: watched, id, none, guess: stale, decide: increment })).toBe(3);
+    expect(calls).toEqual(["create", "get", "replace", "replace", "get", "replace"]);
+    expect(await store.get({ id })).toMatchObject({ count: 3 });
+  });
+
+  it("is not trusted where nothing is to be written", async () => {
+    const { store, watched, calls } = watchedStore();
+    const stale = await store.create({ item: none() });
+    await changeRecord({ store, id, none, decide: increment });
+    const decide = (item: Counter) => ({ item, result: item.count });
+    expect(await changeRecord({ store: watched, id, none, guess: stale, decide })).toBe(1);
+    expect(calls).toEqual(["get"]);
+  });
+});
+
+describe("the memory of records", () => {
+  it("has what was read or written last, of the latest thousand", async () => {
+    const memory = createRecordMemory<Counter>();
+    const store = withMemory(createStore(), memory);
+    expect(memory.recall(id)).toBeUndefined();
+    const created = await store.create({ item: none() });
+    expect(memory.recall(id)).toEqual(created);
+    await store.replace({ item: { ...none(), count: 7 } });
+    await store.replace({ item: { ...none(), count: 8 } });
+    expect(memory.recall(id)).toMatchObject({ count: 7, revision: 2 });
+    for (let n = 0; n < 1000; n++) memory.note({ ...none(), id: `other ${n}` });
+    expect(memory.recall(id)).toBeUndefined();
+    await store.get({ id });
+    expect(memory.recall(id)).toMatchObject({ count: 7, revision: 2 });
   });
 });
 

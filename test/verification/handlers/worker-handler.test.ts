@@ -319,6 +319,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   it("turn a dead letter into words in the thread, and keep it in the archive; also what is none of ours", async () => {
     const handle = createVerificationWorkerHandler({ config });
     const bury = createDeadLetterHandler({ config });
+    slack.inject({ method: "chat.postMessage", type: "status", status: 503 });
     const { message, requestId } = await ask();
     await work(handle);
     const bodies = [JSON.stringify({ type: "wake", requestId, seq: 1 }), "nonsense"];

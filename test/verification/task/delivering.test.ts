@@ -67,7 +67,12 @@ describe("the record of a task", () => {
     expect(task.textsErased).toBeUndefined();
     expect(task.message.text).not.toBe("");
     expect(last).toMatchObject([{ type: "wake" }]);
-    expect(play([woken], { task }).last).toEqual([{ type: "clean_up" }]);
+    const checked = play([woken], { task });
+    expect(checked.last).toEqual([{ type: "check_thread" }]);
+    expect(play([{ type: "leftovers_found" }], { task: checked.task })).toMatchObject({
+      last: [{ type: "clean_up" }],
+      task: { cleanupDone: false },
+    });
   });
 
   it("is not cleaned up by a copy of an earlier wake-up, before late posts have arrived", () => {
@@ -76,7 +81,7 @@ describe("the record of a task", () => {
     const wokenAfter = (ms: number) => play([{ ...woken, nowMs: nowMs + ms }], { task: done }).last;
     expect(wokenAfter(3000)).toEqual([{ type: "wake", delayMs: 117_000 }]);
     // The clock of another worker may be behind.
-    for (const ms of [95_000, 120_000, 10_000_000]) expect(wokenAfter(ms)).toEqual([{ type: "clean_up" }]);
+    for (const ms of [95_000, 120_000, 10_000_000]) expect(wokenAfter(ms)).toEqual([{ type: "check_thread" }]);
   });
 
   it("forgets an answer that was delivered and swept, and keeps the reason of a failure", () => {

@@ -119,6 +119,11 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
     slackFailure("upload"),
   ),
   deliver: fc.oneof(always({ type: "delivered" }), slackFailure("deliver")),
+  check_thread: fc.oneof(
+    always({ type: "cleaned_up" }),
+    always({ type: "leftovers_found" }),
+    slackFailure("check_thread"),
+  ),
   clean_up: fc.oneof(always({ type: "cleaned_up" }), slackFailure("clean_up")),
 };
 
@@ -225,7 +230,7 @@ function calm(act: TaskEffect, task: Task): TaskEvent {
     cancel: { type: "canceled", nowMs },
     upload: { type: "uploaded", index: 0, fileId: "F1" },
     deliver: { type: "delivered" },
-    clean_up: { type: "cleaned_up" },
+    check_thread: { type: "cleaned_up" },
   };
   const asks = task.state === "asking" && task.question?.answer === undefined;
   if (act.type === "poll" && asks) return asking({ question_id: task.question?.id, kind: "auth" });

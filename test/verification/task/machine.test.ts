@@ -37,7 +37,7 @@ describe("the stories of a task", () => {
       ["wake"],
       ["deliver"],
       ["wake"],
-      ["clean_up"],
+      ["check_thread"],
       [],
     ]);
     expect(task).toMatchObject({ state: "done", cleanupDone: true });

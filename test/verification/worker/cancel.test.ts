@@ -162,7 +162,7 @@ describe("canceling", () => {
         return "ok";
       },
     });
-    await world.deliver(ask).run({ maxSteps: 2 });
+    world.deliver(ask);
     const sending = world.handleDue();
     await started.promise;
     world.cancel(ask.requestId);

@@ -9,7 +9,7 @@ const ask = sampleAsk();
 const pushOf = (requestId: string, taskId = "t-1") => JSON.stringify({ request_id: requestId, task_id: taskId });
 
 async function waitingWorld(pollsUntilDone: number) {
-  const world = await runWorld({ pollsUntilDone }, { maxSteps: 2 });
+  const world = await runWorld({ pollsUntilDone }, { maxSteps: 1 });
   expect(world.records.get(ask.requestId)?.state).toBe("waiting");
   world.pass(5000);
   return world;
@@ -19,9 +19,33 @@ describe("a completion push", () => {
   it("brings the answer before the next poll is due, and leaves one chain of wake-ups", async () => {
     const world = await waitingWorld(1);
     expect(await world.push(pushOf(ask.requestId))).toBe(1);
-    expect(world.records.get(ask.requestId)?.state).toBe("delivering");
-    await world.run();
     expect(world.answers()).toEqual(["A checkpoint."]);
+    const calls = world.calls();
+    await world.run();
+    expect(world.calls()).toBe(calls);
+    expect(world.posts).toHaveLength(1);
+    expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", cleanupDone: true });
+  });
+
+  it("is handled again where its worker died in the delivery", async () => {
+    let dies = false;
+    const world = await runWorld(
+      { pollsUntilDone: 1, fate: ({ name }) => (dies && name === "update" ? "dies_before" : "ok") },
+      { maxSteps: 1 },
+    );
+    world.pass(5000);
+    world.loseMessages();
+    dies = true;
+    await expect(world.push(pushOf(ask.requestId))).rejects.toThrow("interrupted");
+    dies = false;
+    expect(world.records.get(ask.requestId)?.state).toBe("delivering");
+    // As its queue has it: not before the lease is over.
+    world.pass(90_000);
+    expect(await world.push(pushOf(ask.requestId, "t-2"))).toBe(0);
+    expect(world.answers()).toEqual([]);
+    await world.push(pushOf(ask.requestId));
+    expect(world.answers()).toEqual(["A checkpoint."]);
+    expect(world.posts).toHaveLength(1);
   });
 
   it("is dropped for an unknown task, another task id, what is none, and a task that is over", async () => {
@@ -45,7 +69,7 @@ describe("a completion push", () => {
     let isAway = false;
     const world = await runWorld(
       { pollsUntilDone: 1000, fate: ({ party }) => (isAway && party === "host" ? "refused" : "ok") },
-      { maxSteps: 2 },
+      { maxSteps: 1 },
     );
     isAway = true;
     await world.run({ maxSteps: 1 });
@@ -75,32 +99,23 @@ describe("a completion push", () => {
   });
 });
 
+const hoursMs = 3600_000;
+
 /** A task that has just been polled, and so old that the next poll is minutes away; that one finds it done. */
-async function oldWorld({ isPushedMeanwhile }: { isPushedMeanwhile: boolean }) {
+async function oldWorld() {
   const polls = 50;
-  const push = pushOf(ask.requestId);
   const recordOf = () => world.records.get(ask.requestId);
   const isAfter = (times: number) => recordOf()?.wait?.polls === times && recordOf()?.lease === undefined;
-  let pushedAfterMs: number | undefined;
-  const world = createWorld({
-    pollsUntilDone: polls + 1,
-    deadlineMs: 8 * 3600_000,
-    async fate({ party }): Promise<Fate> {
-      const isLast = party === "host" && recordOf()?.wait?.polls === polls;
-      if (isLast && isPushedMeanwhile && pushedAfterMs === undefined) pushedAfterMs = await world.push(push);
-      return "ok";
-    },
-  });
+  const world = createWorld({ pollsUntilDone: polls + 1, deadlineMs: 8 * hoursMs });
   await world.deliver(ask).run({ until: () => isAfter(polls) });
-  expect(pushedAfterMs).toBe(isPushedMeanwhile ? 0 : undefined);
   expect((recordOf()?.wait?.nextPollAtMs ?? 0) - world.now()).toBeGreaterThan(60_000);
-  return { world, push, polledAtMs: world.now(), calls: world.calls() };
+  return { world, polledAtMs: world.now(), calls: world.calls() };
 }
 
 describe("a completion push that comes before what it tells of can have been seen", () => {
   it("brings the answer a second after the last poll, though the next one is minutes away", async () => {
-    const { world, push, polledAtMs, calls } = await oldWorld({ isPushedMeanwhile: false });
-    for (const _ of [1, 2, 3]) expect(await world.push(push)).toBe(0);
+    const { world, polledAtMs, calls } = await oldWorld();
+    for (const _ of [1, 2, 3]) expect(await world.push(pushOf(ask.requestId))).toBe(0);
     await world.run({ until: () => world.answers().length > 0 });
     expect(world.now() - polledAtMs).toBeLessThan(5000);
     await world.run();
@@ -108,12 +123,24 @@ describe("a completion push that comes before what it tells of can have been see
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
 
-  it("does so too where it comes while a worker polls", async () => {
-    const { world, polledAtMs, calls } = await oldWorld({ isPushedMeanwhile: true });
-    await world.run({ until: () => world.answers().length > 0 });
-    expect(world.now() - polledAtMs).toBeLessThan(5000);
+  it("brings the answer at once where it comes while a worker polls", async () => {
+    const polls = 50;
+    let gets = 0;
+    let pushed: number | undefined;
+    const world = createWorld({
+      pollsUntilDone: polls,
+      deadlineMs: 8 * hoursMs,
+      async fate({ name }): Promise<Fate> {
+        if (name === "get_task" && ++gets === polls) pushed = await world.push(pushOf(ask.requestId));
+        return "ok";
+      },
+    });
+    await world.deliver(ask).run({ until: () => pushed !== undefined });
+    expect(pushed).toBe(1);
+    expect(world.answers()).toEqual(["A checkpoint."]);
     await world.run();
-    expect(world.calls() - calls).toBe(1);
+    expect(world.posts).toHaveLength(1);
+    expect(world.doubled()).toBe(0);
   });
 });
 
@@ -147,7 +174,7 @@ describe("completion pushes to a task that a worker holds", () => {
       fate: ({ party, name }) => (isAway && party === "queue" && name === "send" ? "refused" : "ok"),
     });
     isAway = false;
-    await world.deliver(ask).run({ maxSteps: 2 });
+    await world.deliver(ask).run({ maxSteps: 1 });
     const record = world.records.get(ask.requestId);
     if (record === undefined) throw new Error("the task has no record");
     record.lease = { owner: "another", untilMs: world.now() + 60_000 };

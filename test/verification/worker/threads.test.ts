@@ -102,6 +102,7 @@ describe("messages of one thread", () => {
   it("wait for one whose answer Slack does not take for 75 seconds, not longer", async () => {
     let isAway = false;
     const { world } = watchedWorld({
+      pollsUntilDone: 1,
       story: () => {
         isAway = true;
         return { status: "success", response_text: "Done." };
@@ -143,13 +144,14 @@ describe("messages of one thread", () => {
 
   it("say how many go before them, and are refused when there are too many", async () => {
     const world = createWorld({ pollsUntilDone: 2 });
+    const recordOf = (n: number) => world.records.get(askOf(n).requestId);
     world.deliver(askOf(1));
-    await world.deliver(askOf(2)).run({ maxSteps: 6 });
-    const second = world.records.get(askOf(2).requestId);
-    expect(second).toMatchObject({ state: "queued", queuePosition: 1 });
+    await world.deliver(askOf(2)).run({ until: () => recordOf(2)?.state === "queued" });
+    const second = recordOf(2);
+    expect(second).toMatchObject({ queuePosition: 1 });
     expect(second?.call?.deadlineAtMs).toBeUndefined();
     await world.run();
-    const states = world.records.get(askOf(2).requestId)?.history.map(({ state }) => state);
+    const states = recordOf(2)?.history.map(({ state }) => state);
     expect(states).toEqual(["received", "queued", "announced", "sent", "waiting", "delivering", "done"]);
   });
 });

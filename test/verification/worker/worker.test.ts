@@ -32,6 +32,128 @@ describe("the worker", () => {
     expect(world.records.get(ask.requestId)?.lease).toBeUndefined();
   });
 
+  it("goes on with the next step under the same lease while nothing has to wait: only the cleanup gets a message", async () => {
+    const leases = new Set<string | undefined>();
+    const world = createWorld({
+      fate({ party }) {
+        if (party === "slack" || party === "host") leases.add(world.records.get(ask.requestId)?.lease?.owner);
+        return "ok";
+      },
+    });
+    await world.deliver(ask).run({ maxSteps: 1 });
+    expect(world.answers()).toEqual(["A checkpoint."]);
+    expect(world.sends()).toBe(1);
+    expect([...leases]).toEqual([expect.stringMatching(/./)]);
+    expect(world.records.get(ask.requestId)?.lease).toBeUndefined();
+  });
+
+  it("costs as few calls as this where the first call brings the answer", async () => {
+    const operations: string[] = [];
+    const world = createWorld({
+      fate({ party, name }) {
+        if (party !== "slack" && party !== "gate") operations.push(name);
+        return "ok";
+      },
+    });
+    await world.deliver(ask).run();
+    expect(operations).toEqual([
+      // The task with a lease, and its thread.
+      ...["create", "create"],
+      // The task is sent, and its outcome is known.
+      ...["replace", "execute_task", "replace"],
+      "send",
+      // In one call: the thread, the entry of the usage history, and the task.
+      ...["replace", "create", "replace"],
+      // The cleanup.
+      ...["get", "replace"],
+    ]);
+  });
+
+  it.each([
+    { passed: 0.3, sends: 0 },
+    { passed: 0.5, sends: 1 },
+  ])(
+    "ends a step with a wake-up once too little of the lease is left: after $passed of it",
+    async ({ passed, sends }) => {
+      let before: number | undefined;
+      const world = createWorld({
+        fate({ name }) {
+          if (name === "post") world.pass(passed * 60_000);
+          if (name === "execute_task") before ??= world.sends();
+          return "ok";
+        },
+      });
+      await world.deliver(ask).run();
+      expect(before).toBe(sends);
+      expect(world.answers()).toEqual(["A checkpoint."]);
+      expect(world.starts).toHaveLength(1);
+    },
+  );
+
+  it("writes nothing for a poll that brings nothing, but for every tenth", async () => {
+    const operations: string[] = [];
+    const world = await runWorld(
+      {
+        pollsUntilDone: 25,
+        fate({ name }) {
+          operations.push(name);
+          return "ok";
+        },
+      },
+      { maxSteps: 1 },
+    );
+    for (const [polls, more] of [
+      [9, []],
+      [1, ["replace"]],
+      [9, []],
+      [1, ["replace"]],
+      [4, []],
+    ] as const) {
+      operations.length = 0;
+      await world.run({ maxSteps: polls });
+      const expected = Array.from({ length: polls }, () => ["get", "get_task", "send"]).flat();
+      expect(operations).toEqual([...expected, ...more]);
+      expect(world.records.get(ask.requestId)?.lease).toBeUndefined();
+    }
+    await world.run();
+    expect(world.answers()).toEqual(["A checkpoint."]);
+    expect(world.records.get(ask.requestId)?.wait?.polls).toBe(25);
+  });
+
+  it("polls twice for a wake-up that came twice, but not for long", async () => {
+    const world = await runWorld({ pollsUntilDone: 60 }, { maxSteps: 1 });
+    const wakeUp = { type: "wake", requestId: ask.requestId, seq: 1 };
+    for (let copies = 0; copies < 3; copies++) world.queueRaw(JSON.stringify(wakeUp));
+    const before = world.calls();
+    await world.run({ until: () => (world.records.get(ask.requestId)?.wait?.polls ?? 0) >= 10 });
+    await world.run({ until: () => (world.records.get(ask.requestId)?.wait?.polls ?? 0) >= 20 });
+    expect(world.calls() - before).toBeLessThanOrEqual(4 * 10 + 10);
+    await world.run();
+    expect(world.answers()).toEqual(["A checkpoint."]);
+    expect(world.doubled()).toBe(0);
+  });
+
+  it("looks at the thread before it claims the lease for the cleanup, and claims none where nothing is to be done", async () => {
+    for (const isDoubled of [false, true]) {
+      const operations: string[] = [];
+      const world = createWorld({
+        fate({ name }) {
+          operations.push(name);
+          return "ok";
+        },
+      });
+      await world.deliver(ask).run({ maxSteps: 1 });
+      const [post] = world.posts;
+      if (isDoubled && post !== undefined) world.posts.push({ ...post, ts: `${Number(post.ts) + 1}` });
+      operations.length = 0;
+      await world.run();
+      expect(operations).toEqual(
+        isDoubled ? ["get", "replies", "replace", "replies", "remove", "replace"] : ["get", "replies", "replace"],
+      );
+      expect(world.posts).toHaveLength(1);
+    }
+  });
+
   it("answers ten deliveries of the same message once", async () => {
     const world = createWorld({ pollsUntilDone: 3 });
     for (let i = 0; i < 10; i++) world.deliver({ ...ask, receivedAtMs: ask.receivedAtMs + i });
@@ -161,9 +283,9 @@ describe("the worker", () => {
   });
 
   it("drops a wake-up of an earlier step: nothing is asked or posted for it", async () => {
-    const world = await runWorld({ pollsUntilDone: 5 }, { maxSteps: 4 });
+    const world = await runWorld({ pollsUntilDone: 15 }, { maxSteps: 12 });
     const [before, calls] = [world.records.get(ask.requestId), world.calls()];
-    expect(before?.state).toBe("waiting");
+    expect(before).toMatchObject({ state: "waiting", wakeSeq: 2 });
     await world.worker().handle({ body: JSON.stringify({ type: "wake", requestId: ask.requestId, seq: 1 }) });
     expect([world.records.get(ask.requestId), world.calls()]).toEqual([before, calls]);
   });
@@ -174,7 +296,7 @@ describe("the worker", () => {
     expect(world.posts).toEqual([]);
   });
 
-  it("turns a dead letter into a failure in words, and never replaces an outcome that is known", async () => {
+  it("never lets a dead letter replace an outcome that is known, or may yet come", async () => {
     const buriedAt = async (maxSteps: number) => {
       const world = await runWorld({ pollsUntilDone: 5 }, { maxSteps });
       await world.buryAll();
@@ -183,9 +305,18 @@ describe("the worker", () => {
       expect(world.starts.length).toBeLessThanOrEqual(1);
       return world.answers()[0];
     };
-    expect(await buriedAt(0)).toBe("A checkpoint.");
-    expect(await buriedAt(1)).toContain('"reason":"internal"');
-    for (const steps of [2, 3, 5, 7, 8]) expect(await buriedAt(steps)).toBe("A checkpoint.");
+    for (const steps of [0, 1, 2, 3, 5, 6, 7]) expect(await buriedAt(steps)).toBe("A checkpoint.");
+  });
+
+  it("turns the dead letter of a task that cannot be announced into a failure in words", async () => {
+    let isAway = true;
+    const world = createWorld({ fate: ({ party }) => (isAway && party === "slack" ? "refused" : "ok") });
+    await world.deliver(ask).run({ maxSteps: 2 });
+    await world.buryAll();
+    isAway = false;
+    await world.run();
+    expect(world.answers()).toEqual([expect.stringContaining('"reason":"internal"')]);
+    expect(world.starts).toEqual([]);
   });
 
   it("sends its messages in the turn of the task's workspace and destination", async () => {
@@ -296,17 +427,12 @@ describe("a worker that is told to stop", () => {
   });
 });
 
-afterEach(() => void jest.restoreAllMocks());
+afterEach(() => void jest.useRealTimers());
 
 it("ends an act by its signal a good while before the lease is over, and not much earlier than it must", async () => {
-  const limits: { ms: number; controller: AbortController }[] = [];
-  jest.spyOn(AbortSignal, "timeout").mockImplementation((ms) => {
-    const controller = new AbortController();
-    limits.push({ ms, controller });
-    return controller.signal;
-  });
   const store = createMemoryTaskStore<Task>({ parse: (json) => taskSchema.parse(json), now });
   await store.create({ item: sampleTask({ state: "sent", call: sampleCall({ arrival: "in_doubt" }), wakeSeq: 2 }) });
+  jest.useFakeTimers({ doNotFake: ["setImmediate", "queueMicrotask", "nextTick"] });
   const started = Promise.withResolvers<void>();
   let ended = false;
   const hangs: RunAct = Object.assign(
@@ -322,16 +448,14 @@ it("ends an act by its signal a good while before the lease is over, and not muc
   const worker = workerWith({ store, runAct: hangs, now, queue: { send: async () => {} } });
   const handled = worker.handle({ body: JSON.stringify({ type: "wake", requestId: sampleTask().id, seq: 2 }) });
   await started.promise;
-  const passUntil = async (ms: number) => {
-    for (const limit of limits) if (limit.ms <= ms) limit.controller.abort();
-    await setImmediate();
-  };
-  await passUntil(0.8 * leaseMs);
+  await jest.advanceTimersByTimeAsync(0.8 * leaseMs);
   expect(ended).toBe(false);
   // A tenth of the lease is left for the wake-up and the record.
-  await passUntil(0.9 * leaseMs);
+  await jest.advanceTimersByTimeAsync(0.1 * leaseMs);
   expect(ended).toBe(true);
   await handled;
+  // No timer is left behind.
+  expect(jest.getTimerCount()).toBe(0);
   expect((await store.get({ id: sampleTask().id }))?.lease).toBeUndefined();
 });
 

@@ -19,6 +19,7 @@ import {
   openWorkerStores,
 } from "../../../lambdas/verification/worker/verification-worker.ts";
 import { parseZoneSecret } from "../../../lambdas/verification/zone-secret.ts";
+import { oneByOne } from "../../doubles/one-by-one.ts";
 import { askedAtMs, sampleAsk, samplePolicy } from "../task/sample.ts";
 import { type QueuedMessage, worldQueue, worldStore } from "./world-engine.ts";
 import { type Alive, createFates, type Fate, type Operation } from "./world-fates.ts";
@@ -142,11 +143,15 @@ export function createWorld({
         sends += 1;
       },
     };
+    const store = worldStore({ operate, alive, records, unwritable, unreadable });
+    const threadStore = worldStore({ operate, alive, records: threads });
+    const historyStore = worldStore({ operate, alive, records: usageHistory });
+    const writer = oneByOne({ kinds: { "thread:": threadStore, "history:": historyStore }, rest: store });
     return createVerificationWorker({
       engine: {
-        store: worldStore({ operate, alive, records, unwritable, unreadable }),
-        threadStore: worldStore({ operate, alive, records: threads }),
-        historyStore: worldStore({ operate, alive, records: usageHistory }),
+        store: { ...store, ...writer },
+        threadStore,
+        historyStore,
         secretStore,
         ...gateStores,
         queue,

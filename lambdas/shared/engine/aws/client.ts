@@ -9,6 +9,7 @@ import type {
   QueryOutput,
   ScanInput,
   ScanOutput,
+  TransactWriteItemsInput,
   UpdateItemInput,
 } from "@aws-sdk/client-dynamodb";
 import type {
@@ -31,6 +32,7 @@ export type DynamoDb = AwsClient<{
   GetItem: { input: GetItemInput; output: GetItemOutput };
   PutItem: { input: PutItemInput; output: object };
   UpdateItem: { input: UpdateItemInput; output: object };
+  TransactWriteItems: { input: TransactWriteItemsInput; output: object };
   DeleteItem: { input: DeleteItemInput; output: object };
   Query: { input: QueryInput; output: QueryOutput };
   Scan: { input: ScanInput; output: ScanOutput };
@@ -79,4 +81,19 @@ export async function* readPages(
 export function readConditionFailure(error: unknown): { Item?: RecordAttributes | undefined } | undefined {
   const failure: { name?: unknown; Item?: RecordAttributes | undefined } = Object(error);
   return failure.name === "ConditionalCheckFailedException" ? failure : undefined;
+}
+
+/** Why an item can refuse a write of a transaction: its condition failed, or another write of it was under way. */
+const itemRefusals: ReadonlySet<unknown> = new Set(["None", "ConditionalCheckFailed", "TransactionConflict"]);
+
+/** True if items refused the transaction, and the service did not fail. */
+export function isTransactionRefused(error: unknown): boolean {
+  const { name, CancellationReasons: reasons }: { name?: unknown; CancellationReasons?: unknown } = Object(error);
+  if (name !== "TransactionCanceledException" || !Array.isArray(reasons) || reasons.length === 0) return false;
+  return reasons.every((reason: unknown) => itemRefusals.has(Object(reason).Code ?? "None"));
+}
+
+/** True if a write was refused because a transaction on its item is under way. */
+export function isInTransaction(error: unknown): boolean {
+  return Object(error).name === "TransactionConflictException";
 }

@@ -1,9 +1,17 @@
-/** The task store in a DynamoDB table: conditional writes of single items, consistent reads, and listings by index. */
+/** The task store in a DynamoDB table: conditional writes, consistent reads, and listings by index. */
 import { randomUUID } from "node:crypto";
-import type { PutItemInput, UpdateItemInput } from "@aws-sdk/client-dynamodb";
-import type { ErasableStore, StoreIndex, TaskItem } from "../ports.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs } from "../../async/waiting.ts";
+import type { ErasableStore, ItemWriter, StoreIndex, TaskItem } from "../ports.ts";
 import { readItem, writeItem } from "../records.ts";
-import { type DynamoDb, type RecordAttributes, readConditionFailure, readPages } from "./client.ts";
+import {
+  type DynamoDb,
+  isInTransaction,
+  isTransactionRefused,
+  type RecordAttributes,
+  readConditionFailure,
+  readPages,
+} from "./client.ts";
 import { type EntryPage, type IndexEntry, queryShards } from "./shard-query.ts";
 import { taskTable, toShardKey } from "./table.ts";
 
@@ -19,7 +27,7 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
   hasPrincipals?: boolean;
   signal?: AbortSignal;
   now?: () => number;
-}): ErasableStore<T> {
+}): ErasableStore<T> & ItemWriter {
   const { client, table, parse, hasPrincipals = false, signal, now = Date.now } = options;
   let created = 0;
 
@@ -31,6 +39,40 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
   function live(record: RecordAttributes | undefined): T | undefined {
     const data = readLiveData({ record, nowMs: now() });
     return data === undefined ? undefined : readItem({ text: data, parse });
+  }
+
+  function creationOf<Item extends TaskItem>(item: Item) {
+    const stored = { ...item, revision: 1 };
+    const writer = randomUUID();
+    created += 1;
+    const position = formatPosition({ nowMs: now(), count: created, id: writer });
+    const content = {
+      Item: { id: { S: item.id }, position: { S: position }, ...toRecordAttributes({ item: stored, writer }) },
+    };
+    const condition = {
+      ConditionExpression: "attribute_not_exists(id) OR expiresAtMs <= :now",
+      ExpressionAttributeValues: { ":now": { N: String(now()) } },
+    };
+    return { content, condition, stored, writer };
+  }
+
+  function replacementOf<Item extends TaskItem>(item: Item) {
+    const stored = { ...item, revision: item.revision + 1 };
+    const writer = randomUUID();
+    const { UpdateExpression, ExpressionAttributeNames, ExpressionAttributeValues } = updateTo(
+      toRecordAttributes({ item: stored, writer }),
+    );
+    const content = { Key: { id: { S: item.id } }, UpdateExpression };
+    const condition = {
+      ConditionExpression: "#revision = :stored AND #expiresAtMs > :now",
+      ExpressionAttributeNames,
+      ExpressionAttributeValues: {
+        ...ExpressionAttributeValues,
+        ":stored": { N: String(item.revision) },
+        ":now": { N: String(now()) },
+      },
+    };
+    return { content, condition, stored, writer };
   }
 
   /** Newest first. */
@@ -91,42 +133,37 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
     },
 
     async create({ item }) {
-      const stored = { ...item, revision: 1 };
-      const writer = randomUUID();
-      created += 1;
-      const position = formatPosition({ nowMs: now(), count: created, id: writer });
-      const input: PutItemInput = {
-        TableName: table,
-        Item: { id: { S: item.id }, position: { S: position }, ...toRecordAttributes({ item: stored, writer }) },
-        ConditionExpression: "attribute_not_exists(id) OR expiresAtMs <= :now",
-        ExpressionAttributeValues: { ":now": { N: String(now()) } },
-        ReturnValuesOnConditionCheckFailure: "ALL_OLD",
-      };
+      const { content, condition, stored, writer } = creationOf(item);
+      const input = { TableName: table, ...content, ...condition, ...returnsOld };
       return (await isWritten({ writer, write: () => client.call("PutItem", input, { signal }) })) ? stored : undefined;
     },
 
     async replace({ item }) {
-      const stored = { ...item, revision: item.revision + 1 };
-      const writer = randomUUID();
-      const { UpdateExpression, ExpressionAttributeNames, ExpressionAttributeValues } = updateTo(
-        toRecordAttributes({ item: stored, writer }),
-      );
-      const input: UpdateItemInput = {
-        TableName: table,
-        Key: { id: { S: item.id } },
-        UpdateExpression,
-        ConditionExpression: "#revision = :stored AND #expiresAtMs > :now",
-        ExpressionAttributeNames,
-        ExpressionAttributeValues: {
-          ...ExpressionAttributeValues,
-          ":stored": { N: String(item.revision) },
-          ":now": { N: String(now()) },
-        },
-        ReturnValuesOnConditionCheckFailure: "ALL_OLD",
-      };
+      const { content, condition, stored, writer } = replacementOf(item);
+      const input = { TableName: table, ...content, ...condition, ...returnsOld };
       return (await isWritten({ writer, write: () => client.call("UpdateItem", input, { signal }) }))
         ? stored
         : undefined;
+    },
+
+    async writeTogether({ writes }) {
+      const TransactItems = writes.map(({ type, item }) => {
+        if (type === "create") {
+          const { content, condition } = creationOf(item);
+          return { Put: { ...content, TableName: table, ...condition } };
+        }
+        const { content, condition } = replacementOf(item);
+        return { Update: { ...content, TableName: table, ...condition } };
+      });
+      // DynamoDB recognizes the repetition of a call whose answer was lost by the token.
+      const input = { TransactItems, ClientRequestToken: randomUUID() };
+      try {
+        await client.call("TransactWriteItems", input, { signal });
+        return true;
+      } catch (error) {
+        if (isTransactionRefused(error)) return false;
+        throw error;
+      }
     },
 
     async remove({ id, revision }) {
@@ -198,15 +235,25 @@ function updateTo(attributes: RecordAttributes) {
  * has our token and counts as written.
  */
 async function isWritten({ writer, write }: { writer: string; write: () => Promise<unknown> }): Promise<boolean> {
-  try {
-    await write();
-    return true;
-  } catch (error) {
-    const failure = readConditionFailure(error);
-    if (failure === undefined) throw error;
-    return failure.Item?.writer?.S === writer;
+  for (let attempt = 0; ; attempt++) {
+    try {
+      await write();
+      return true;
+    } catch (error) {
+      const failure = readConditionFailure(error);
+      if (failure !== undefined) return failure.Item?.writer?.S === writer;
+      if (!isInTransaction(error) || attempt === maxConflicts) throw error;
+      await sleep(conflictPause.baseMs + backoffMs({ ...conflictPause, attempt, random: Math.random }));
+    }
   }
 }
+
+/** A condition that fails returns the stored item, which names its writer. */
+const returnsOld = { ReturnValuesOnConditionCheckFailure: "ALL_OLD" } as const;
+
+/** A transaction ends within milliseconds, so a write that meets one on its item is repeated. */
+const maxConflicts = 5;
+const conflictPause = { baseMs: 10, capMs: 200 };
 
 /** The keys of listings. A replace removes those that the item no longer has. */
 const listingAttributes = ["thread", "principal", "state"] as const satisfies readonly StoreIndex[];

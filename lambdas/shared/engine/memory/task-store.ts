@@ -1,13 +1,13 @@
 /** A task store in memory, for tests and benchmarks. */
 
-import type { ErasableStore, StoreIndex, TaskItem } from "../ports.ts";
+import type { ErasableStore, ItemWriter, StoreIndex, TaskItem } from "../ports.ts";
 import { readItem, writeItem } from "../records.ts";
 
 /** Stores JSON text, so that callers share no object with the store, as in the other engines. */
 export function createMemoryTaskStore<T extends TaskItem>(options: {
   parse: (json: unknown) => T;
   now?: () => number;
-}): ErasableStore<T> {
+}): ErasableStore<T> & ItemWriter {
   const { parse, now = Date.now } = options;
   type Row = Omit<TaskItem, "id"> & { json: string; position: number };
   const rows = new Map<string, Row>();
@@ -20,10 +20,20 @@ export function createMemoryTaskStore<T extends TaskItem>(options: {
     return undefined;
   }
 
-  function write({ item, position }: { item: T; position: number }): T {
+  function write<Item extends TaskItem>({ item, position }: { item: Item; position: number }): Item {
     const { id, revision, expiresAtMs, listedAtMs, thread, principal, state } = item;
     rows.set(id, { json: writeItem(item), revision, expiresAtMs, position, listedAtMs, thread, principal, state });
     return item;
+  }
+
+  function create<Item extends TaskItem>(item: Item): Item | undefined {
+    return live(item.id) ? undefined : write({ item: { ...item, revision: 1 }, position: ++positions });
+  }
+
+  function replace<Item extends TaskItem>(item: Item): Item | undefined {
+    const row = live(item.id);
+    if (row?.revision !== item.revision) return undefined;
+    return write({ item: { ...item, revision: item.revision + 1 }, position: row.position });
   }
 
   return {
@@ -31,14 +41,10 @@ export function createMemoryTaskStore<T extends TaskItem>(options: {
       const row = live(id);
       return row && readItem({ text: row.json, parse });
     },
-    async create({ item }) {
-      return live(item.id) ? undefined : write({ item: { ...item, revision: 1 }, position: ++positions });
-    },
-    async replace({ item }) {
-      const row = live(item.id);
-      if (row?.revision !== item.revision) return undefined;
-      return write({ item: { ...item, revision: item.revision + 1 }, position: row.position });
-    },
+    create: async ({ item }) => create(item),
+    replace: async ({ item }) => replace(item),
+    writeTogether: async ({ writes }) =>
+      writes.every(({ type, item }) => (type === "create" ? create(item) : replace(item)) !== undefined),
     async remove({ id, revision }) {
       const row = live(id);
       return row === undefined || (row.revision === revision && rows.delete(id));

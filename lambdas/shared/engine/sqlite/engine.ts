@@ -3,6 +3,7 @@
 import { SekishoError } from "../../../../contracts/errors.ts";
 import type {
   ErasableStore,
+  ItemWriter,
   QueueConsumer,
   QueueDepth,
   ReceivedMessage,
@@ -21,7 +22,7 @@ export function createSqliteTaskStore<T extends TaskItem>(options: {
   database: Database;
   parse: (json: unknown) => T;
   now?: () => number;
-}): ErasableStore<T> {
+}): ErasableStore<T> & ItemWriter {
   const { database, parse, now = Date.now } = options;
   const read = database.prepare("SELECT item FROM tasks WHERE id = ? AND expires_at_ms > ?");
   const insert = database.prepare(
@@ -44,6 +45,17 @@ export function createSqliteTaskStore<T extends TaskItem>(options: {
     state: oldestFirst({ database, index: "state" }),
   };
 
+  /** Must run inside a write, as the functions below. The item is the one to store, with its revision. */
+  function insertItem({ id, columns }: StoredItem): boolean {
+    const nowMs = now();
+    const isInserted = () => insert.run(id, ...columns).changes === 1;
+    return isInserted() || (removeIfExpired.run(id, nowMs).changes === 1 && isInserted());
+  }
+
+  function updateItem({ id, revision, columns }: StoredItem): boolean {
+    return update.run(...columns, id, revision - 1, now()).changes === 1;
+  }
+
   return {
     async get({ id }) {
       const row = read.get(id, now()) as { item: string } | undefined;
@@ -52,23 +64,28 @@ export function createSqliteTaskStore<T extends TaskItem>(options: {
 
     async create({ item }) {
       const stored = { ...item, revision: 1 };
-      const columns = columnsOf(stored);
+      const row = storedItem(stored);
       const isCreated = await database.write(() => {
-        const nowMs = now();
-        removeSomeExpired.run(nowMs);
-        const isInserted = () => insert.run(item.id, ...columns).changes === 1;
-        return isInserted() || (removeIfExpired.run(item.id, nowMs).changes === 1 && isInserted());
+        removeSomeExpired.run(now());
+        return insertItem(row);
       });
       return isCreated ? stored : undefined;
     },
 
     async replace({ item }) {
       const stored = { ...item, revision: item.revision + 1 };
-      const columns = columnsOf(stored);
-      const isReplaced = await database.write(
-        () => update.run(...columns, item.id, item.revision, now()).changes === 1,
+      const row = storedItem(stored);
+      return (await database.write(() => updateItem(row))) ? stored : undefined;
+    },
+
+    writeTogether({ writes }) {
+      const rows = writes.map(({ type, item }) => {
+        const revision = type === "create" ? 1 : item.revision + 1;
+        return { type, row: storedItem({ ...item, revision }) };
+      });
+      return database.write(() =>
+        rows.every(({ type, row }) => (type === "create" ? insertItem(row) : updateItem(row))),
       );
-      return isReplaced ? stored : undefined;
     },
 
     remove: ({ id, revision }) =>
@@ -88,10 +105,12 @@ export function createSqliteTaskStore<T extends TaskItem>(options: {
   };
 }
 
+type StoredItem = { id: string; revision: number; columns: (string | number | null)[] };
+
 /** Converts to text at once, so that later changes of the object are not stored. */
-function columnsOf(item: TaskItem): (string | number | null)[] {
-  const { state, thread = null, principal = null, listedAtMs = null, expiresAtMs } = item;
-  return [state, thread, principal, listedAtMs, expiresAtMs, writeItem(item)];
+function storedItem(item: TaskItem): StoredItem {
+  const { id, revision, state, thread = null, principal = null, listedAtMs = null, expiresAtMs } = item;
+  return { id, revision, columns: [state, thread, principal, listedAtMs, expiresAtMs, writeItem(item)] };
 }
 
 /** `position` is the cursor that continues after this row. */

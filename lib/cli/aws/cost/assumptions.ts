@@ -8,7 +8,8 @@ export const assumptions = {
     what: "longest wait of the first call for the result (`execution.syncBudgetMs`)",
   },
   pollAfterMs: { value: 1000, unit: "ms", what: "delay of the first poll, as requested by the host" },
-  stepMs: { value: 100, unit: "ms", what: "duration of one step of the worker, without waiting for the agent" },
+  stepMs: { value: 200, unit: "ms", what: "duration of one message of the worker, without waiting for the agent" },
+  pollMs: { value: 50, unit: "ms", what: "duration of one poll by the worker" },
   ingressMs: { value: 15, unit: "ms", what: "duration of one event at the warm ingress" },
   urlMs: { value: 20, unit: "ms", what: "duration of one poll at the Function URL" },
   ingressGb: { value: 0.5, unit: "GB", what: "memory of the ingress" },
@@ -17,6 +18,11 @@ export const assumptions = {
   agentGb: { value: 1, unit: "GB", what: "memory of the function that runs agents" },
   messageChunks: { value: 1, unit: "chunk of 64 KB", what: "size of a queue message" },
   recordKb: { value: 2, unit: "KB", what: "size of a task's record, kept for 30 days" },
+  transactionKb: {
+    value: 4,
+    unit: "KB",
+    what: "size of what a task's end writes in one transaction, where each KB costs twice: record, thread, usage history",
+  },
   indexWrites: {
     value: 8,
     unit: "writes",

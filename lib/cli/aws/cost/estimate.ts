@@ -1,5 +1,6 @@
 /** The estimate as data: a month of tasks for every kind of Execution zone, and one task by its length. */
 import { pollDelay } from "../../../../lambdas/verification/task/step.ts";
+import { isPollStored } from "../../../../lambdas/verification/task/waiting.ts";
 import { assumptions } from "./assumptions.ts";
 import { priceList, toDollars } from "./prices.ts";
 import {
@@ -52,7 +53,8 @@ export function estimate({ measured, ...scenario }: Scenario & { measured: Measu
   const kinds = Object.keys(measured.kinds) as MeasuredKind[];
   const costOf = (kind: MeasuredKind, seconds: number) => {
     const taskMs = seconds * 1000;
-    return estimateTask(measured, { kind, polls: countPolls(taskMs), taskMs, idleSeconds });
+    const { polls, stored } = planPolls(taskMs);
+    return estimateTask(measured, { kind, polls, storedPolls: stored, taskMs, idleSeconds });
   };
   const able = (seconds: number) => kinds.filter((kind) => seconds <= maxSeconds[kind]);
   const months = able(taskSeconds).map((kind): Month => {
@@ -107,13 +109,21 @@ function formatDollars(usd: number): string {
 
 /** Counts the polls by the schedule that the worker keeps. The first call may bring the result; else the last poll does. */
 export function countPolls(taskMs: number): number {
-  const { syncBudgetSeconds, pollAfterMs, stepMs } = assumptions;
+  return planPolls(taskMs).polls;
+}
+
+/** `stored`: the polls that also write the record. */
+export function planPolls(taskMs: number): { polls: number; stored: number } {
+  const { syncBudgetSeconds, pollAfterMs, pollMs } = assumptions;
   let polls = 0;
+  let stored = 0;
   for (let atMs = syncBudgetSeconds.value * 1000; atMs < taskMs; polls++) {
     const { delayMs, jitterMs } = pollDelay({ polls, ageMs: atMs, pollAfterMs: pollAfterMs.value });
-    atMs += delayMs + jitterMs / 2 + stepMs.value;
+    const gapMs = delayMs + jitterMs / 2;
+    if (polls > 0 && isPollStored({ polls, gapMs })) stored += 1;
+    atMs += gapMs + pollMs.value;
   }
-  return polls;
+  return { polls, stored };
 }
 
 /**

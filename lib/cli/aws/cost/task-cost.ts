@@ -42,7 +42,8 @@ export const services = [
 ] as const;
 type Service = (typeof services)[number];
 
-type TaskUse = { kind: MeasuredKind; polls: number; taskMs: number; idleSeconds: number };
+/** `storedPolls` are those after which the worker writes the record, although they brought nothing. */
+type TaskUse = { kind: MeasuredKind; polls: number; storedPolls: number; taskMs: number; idleSeconds: number };
 
 export function estimateTask(
   measured: MeasuredCalls,
@@ -57,7 +58,10 @@ export function estimateTask(
   const invocations = sum(functions.map((each) => each.invocations));
   const gbSeconds = sum(functions.map(({ seconds, gb }) => seconds * gb));
   const messages = count(/^sqs:/) * a.messageChunks.value;
-  const writes = count(/^dynamodb:(Put|Update|Delete)Item$/) * Math.ceil(a.recordKb.value) + a.indexWrites.value;
+  const writes =
+    count(/^dynamodb:(Put|Update|Delete)Item$/) * Math.ceil(a.recordKb.value) +
+    count(/^dynamodb:TransactWriteItems$/) * 2 * Math.ceil(a.transactionKb.value) +
+    a.indexWrites.value;
   const reads = count(/^dynamodb:(GetItem|Query)$/) * Math.ceil(a.recordKb.value / 4);
   const recordGb = a.recordKb.value / 1e6;
   const allLogBytes = logBytes + invocations * a.platformLogBytes.value + a.accessLogBytes.value;
@@ -86,7 +90,7 @@ function estimateCalls({ sync, perPoll }: MeasuredCalls["kinds"][MeasuredKind], 
   for (const [name, count] of Object.entries(perPoll)) calls[name] = (calls[name] ?? 0) + count * use.polls;
   const messages = calls["sqs:SendMessage"] ?? 0;
   const renewals = use.kind === "external" ? 0 : Math.floor(use.taskMs / (a.renewSeconds.value * 1000));
-  calls["dynamodb:UpdateItem"] = (calls["dynamodb:UpdateItem"] ?? 0) + renewals;
+  calls["dynamodb:UpdateItem"] = (calls["dynamodb:UpdateItem"] ?? 0) + renewals + use.storedPolls;
   // Lambda receives and deletes each message for us, and both cost as much as our own calls.
   calls["sqs:ReceiveMessage"] = messages;
   calls["sqs:DeleteMessage"] = messages;
@@ -101,9 +105,10 @@ function estimateFunctions(
   const waitSeconds = Math.min(taskMs / 1000, a.syncBudgetSeconds.value);
   const runs = kind === "lambda" ? 1 : 0;
   const steps = messages - runs;
+  const stepsMs = (steps - polls) * a.stepMs.value + polls * a.pollMs.value;
   const uses = [
     { invocations: 1, seconds: a.ingressMs.value / 1000, gb: a.ingressGb.value },
-    { invocations: steps, seconds: (steps * a.stepMs.value) / 1000 + waitSeconds, gb: a.workerGb.value },
+    { invocations: steps, seconds: stepsMs / 1000 + waitSeconds, gb: a.workerGb.value },
   ];
   if (kind !== "lambda") return uses;
   return [

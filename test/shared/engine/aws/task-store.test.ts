@@ -100,6 +100,50 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     expect(await open({ through: direct }).get({ id: "a" })).toMatchObject({ revision: 3 });
   });
 
+  it("recognises what it wrote together when the answer was lost", async () => {
+    const tries = await loseAnAnswer({ of: "TransactWriteItems" });
+    await open({ through: direct }).create({ item });
+    const writes = [
+      { type: "replace", item },
+      { type: "create", item: { ...item, id: "b" } },
+    ] as const;
+    expect(await open({ through: client }).writeTogether({ writes })).toBe(true);
+    expect(tries.count).toBe(2);
+    expect(await open({ through: direct }).get({ id: "a" })).toEqual({ ...item, revision: 2 });
+  });
+
+  it("writes again where a transaction of somebody else is under way, and gives up where that does not end", async () => {
+    table = await createTaskTable({ client: admin });
+    const store = open({ through: client });
+    let refusals = 3;
+    onTheWay = async (received) => {
+      if (received.operation === "GetItem" || refusals === 0) return forward(received);
+      refusals -= 1;
+      const type = "com.amazonaws.dynamodb.v20120810#TransactionConflictException";
+      return Response.json({ __type: type, message: "Transaction is ongoing for the item" }, { status: 400 });
+    };
+    expect(await store.create({ item })).toEqual(item);
+    refusals = Number.POSITIVE_INFINITY;
+    await expect(store.replace({ item })).rejects.toThrow("TransactionConflict");
+  });
+
+  it.each([
+    { codes: ["None", "ConditionalCheckFailed"], isRefused: true },
+    { codes: ["TransactionConflict", "None"], isRefused: true },
+    { codes: ["None", "ThrottlingError"], isRefused: false },
+  ])("takes a transaction that was canceled with %j for a refusal only where the items refused it", async (given) => {
+    table = await createTaskTable({ client: admin });
+    onTheWay = async () => {
+      const type = "com.amazonaws.dynamodb.v20120810#TransactionCanceledException";
+      const reasons = given.codes.map((Code) => ({ Code }));
+      return Response.json({ __type: type, message: "canceled", CancellationReasons: reasons }, { status: 400 });
+    };
+    const written = open({ through: client }).writeTogether({ writes: [{ type: "create", item }] });
+    await (given.isRefused
+      ? expect(written).resolves.toBe(false)
+      : expect(written).rejects.toThrow("TransactionCanceled"));
+  });
+
   it("returns what is current from an index that lags behind", async () => {
     table = await createTaskTable({ client: admin });
     const store = open({ through: direct });
