@@ -47,9 +47,9 @@ async function handleCompletion(
   await runStep(options, { task, event, seq: task.wakeSeq, nowMs, signal });
 }
 
-/** True if a worker died in the delivery. If it handled a push, that push comes again, and the next wake-up may be minutes away. */
+/** True if a worker died. If it handled a push, that push comes again, and the next wake-up may be minutes away. */
 function isAbandoned(task: Task, nowMs: number): boolean {
-  return task.state === "delivering" && task.lease !== undefined && !isHeld(task, nowMs);
+  return task.lease !== undefined && !isHeld(task, nowMs);
 }
 
 /** True if the planned poll comes no later than one for this push could. One whose time has passed may have found no slot. */

@@ -55,7 +55,7 @@ async function handleDeadLetter(options: ActlessOptions, { message, signal, keep
   const nowMs = now();
   const group = queueGroupOf(task);
   if (task.lease !== undefined && task.lease.untilMs > nowMs) {
-    return queue.send({ ...deferUntilLeaseEnds({ message, task, lease: task.lease, nowMs }), group });
+    return queue.send({ ...deferUntilLeaseEnds({ message, task, lease: task.lease, isLate: false, nowMs }), group });
   }
   await keep();
   const event: TaskEvent =

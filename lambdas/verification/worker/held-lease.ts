@@ -8,17 +8,19 @@ export const soonAgainMs = 250;
 /**
  * Copies a message that met a held lease, to be delivered when the lease ends. Some copies come sooner, with a doubling delay: a wake-up
  * whose number is above the record's, because its worker is about to save, and `cancel`, which should not wait for a long call.
- * `thread_free` comes after at most a second for the same reason.
+ * `thread_free` comes after at most a second for the same reason. A message that is too late to change anything waits for the end.
  */
 export function deferUntilLeaseEnds(request: {
   message: TaskMessage;
   task: Pick<Task, "wakeSeq">;
   lease: NonNullable<Task["lease"]>;
+  isLate: boolean;
   nowMs: number;
 }): { body: string; delayMs: number } {
-  const { message, lease, nowMs } = request;
+  const { message, lease, isLate, nowMs } = request;
   const { wakeSeq } = request.task;
   const restMs = lease.untilMs - nowMs + soonAgainMs;
+  if (isLate) return { body: JSON.stringify(message), delayMs: restMs };
   if (message.type === "thread_free") return { body: JSON.stringify(message), delayMs: Math.min(restMs, 1000) };
   if (message.type === "cancel") return laterCopy(message, 500, restMs);
   if (message.type !== "wake" || message.seq <= wakeSeq) return { body: JSON.stringify(message), delayMs: restMs };

@@ -67,20 +67,23 @@ async function handleMessage(
   if (task === undefined) return reportNoTask(options, { message, isIgnored });
   const log = options.log.with({ request_id: task.id, trace_id: readTraceId(task.trace) });
   const seq = toWakeSeq({ message, task });
-  if (seq < task.wakeSeq || isIdle({ message, task })) return log.debug("wake_up_dropped", { seq });
+  // With the lease of a worker that died, this may be the message that it handled, and the only wake-up for a long time.
+  const isLate = isTooLate({ message, task });
+  if (seq < task.wakeSeq || (isLate && task.lease === undefined)) return log.debug("wake_up_dropped", { seq });
 
   const nowMs = now();
   const group = queueGroupOf(task);
   if (created === undefined && task.lease !== undefined && task.lease.untilMs > nowMs) {
     const stop = signal ?? AbortSignal.timeout(options.leaseMs);
     if (message.type === "cancel" && (await cancelUnderWay(runAct, task, stop))) return;
-    const copy = deferUntilLeaseEnds({ message, task, lease: task.lease, nowMs });
+    const copy = deferUntilLeaseEnds({ message, task, lease: task.lease, isLate, nowMs });
     await queue.send({ ...copy, group });
     return log.debug("lease_held", { seq, delay_ms: copy.delayMs });
   }
   const resumed = created === undefined && task.lease !== undefined;
   const isWake = message.type === "wake";
-  const event: TaskEvent = { type: eventTypes[message.type], nowMs, resumed, ...(isWake && { polls: message.polls }) };
+  const type = isLate ? "woken" : eventTypes[message.type];
+  const event: TaskEvent = { type, nowMs, resumed, ...(isWake && { polls: message.polls }) };
   // A copy of a wake-up, and one of a completion push, claim the lease first, so that of many with one number one is worked at.
   const mayLook = isWake && message.early === undefined && !resumed;
   const policy = { ...options.policy, zoneSecret: await options.zoneSecret() };
@@ -155,8 +158,8 @@ const eventTypes = {
   cancel: "cancel_asked",
 } as const satisfies Record<TaskMessage["type"], TaskEvent["type"]>;
 
-/** True if the message comes too late to change anything. */
-function isIdle({ message, task }: { message: TaskMessage; task: Task }): boolean {
+/** True if the message comes too late to change anything by itself. */
+function isTooLate({ message, task }: { message: TaskMessage; task: Task }): boolean {
   if (message.type === "thread_free") return task.state !== "queued" && task.state !== "received";
   return message.type === "cancel" && (task.state === "delivering" || task.state === "done");
 }

@@ -55,6 +55,28 @@ describe("the word to cancel, alone in a thread", () => {
     expect(world.posts).toHaveLength(2);
   });
 
+  it("ends a task that asks at once, although the worker died that was telling so", async () => {
+    let hasDied = false;
+    const world = createWorld({
+      cancelable: true,
+      questions: [{ prompt: "Shall I?", options: [{ id: "yes", label: "Yes" }] }],
+      fate: ({ name }) => {
+        if (hasDied || name !== "post" || world.cancels.length === 0) return "ok";
+        hasDied = true;
+        return "dies_before";
+      },
+    });
+    const record = () => world.records.get(ask.requestId);
+    await world
+      .deliver(ask)
+      .run({ until: () => record()?.question?.ts !== undefined && record()?.lease === undefined });
+    await world.deliver(wish).run();
+    expect(hasDied).toBe(true);
+    expect(record()?.outcome).toMatchObject({ type: "failed", reason: "canceled" });
+    const atMs = (state: string) => record()?.history.find((step) => step.state === state)?.atMs ?? 0;
+    expect(atMs("done") - atMs("asking")).toBeLessThan(95_000);
+  });
+
   it("ends nobody else's task, said by whoever may ask", async () => {
     const world = createWorld({ pollsUntilDone: 3, cancelable: true });
     await world.deliver(ask).run({ maxSteps: 5 });

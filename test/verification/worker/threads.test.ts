@@ -142,6 +142,18 @@ describe("messages of one thread", () => {
     }
   });
 
+  it("go on where the worker died that the end of the one before had woken", async () => {
+    const world = createWorld({ fate: ({ name }) => (name === "execute_task" && isDying ? "dies_before" : "ok") });
+    let isDying = true;
+    const record = () => world.records.get(askOf(1).requestId);
+    await world.deliver(askOf(1)).run({ until: () => record()?.state === "sent" });
+    isDying = false;
+    world.loseMessages();
+    world.queueRaw(JSON.stringify({ type: "thread_free", requestId: askOf(1).requestId }));
+    await world.run();
+    expect(world.answers()).toEqual(["A checkpoint."]);
+  });
+
   it("say how many go before them, and are refused when there are too many", async () => {
     const world = createWorld({ pollsUntilDone: 2 });
     const recordOf = (n: number) => world.records.get(askOf(n).requestId);
