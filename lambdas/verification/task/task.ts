@@ -73,6 +73,8 @@ const shownProgressSchema = z.object({
   partialText: z.string().optional(),
   /** When the thread was last changed for it. */
   shownAtMs: z.int(),
+  /** Slack asked for no further edit before that time. */
+  notBeforeMs: z.int().optional(),
   /** An edit may arrive late, so the answer must be a new message. */
   inDoubt: z.literal(true).optional(),
 });

@@ -103,12 +103,17 @@ function goOnWaiting(
   if (progress === undefined || !isNews(task, progress)) {
     return schedulePoll(polled, { nowMs, policy, ceilingMs: writingGapMs(polled, nowMs) });
   }
-  const isTime = nowMs - (task.progress?.shownAtMs ?? Number.NEGATIVE_INFINITY) >= leastGapMs;
-  if (!isTime) return pollAfterNews(polled, { nowMs, policy });
+  if (nowMs < nextEditAtMs(task)) return pollAfterNews(polled, { nowMs, policy });
   const { percent, partial_text: partialText } = progress;
   const text = progress.text?.slice(0, maxTextLength);
   const next = { text, percent, partialText, shownAtMs: nowMs, inDoubt: task.progress?.inDoubt };
   return { task: { ...polled, progress: next }, effects: [{ type: "show_progress" }] };
+}
+
+/** When the thread may be changed again. */
+function nextEditAtMs({ progress }: Task): number {
+  if (progress === undefined) return Number.NEGATIVE_INFINITY;
+  return Math.max(progress.shownAtMs + leastGapMs, progress.notBeforeMs ?? Number.NEGATIVE_INFINITY);
 }
 
 function isNews({ progress }: Task, news: NonNullable<AcceptedResult["progress"]>): boolean {
@@ -124,11 +129,16 @@ export function onProgressShown(task: Task, event: EventOf<"progress_shown">, po
 }
 
 export function withShownProgress(task: Task, { shown, nowMs }: EventOf<"progress_shown">): Task {
-  const { stream = task.stream, inDoubt = false, delayMs = 0 } = shown;
+  const { stream = task.stream, inDoubt = false, delayMs } = shown;
   return {
     ...task,
     ...(stream === undefined ? {} : { stream }),
-    progress: { ...task.progress, shownAtMs: nowMs + delayMs, ...(inDoubt ? { inDoubt: true as const } : {}) },
+    progress: {
+      ...task.progress,
+      shownAtMs: nowMs,
+      ...(delayMs !== undefined && { notBeforeMs: nowMs + delayMs }),
+      ...(inDoubt && { inDoubt: true as const }),
+    },
   };
 }
 

@@ -62,6 +62,24 @@ describe("the agent's progress", () => {
     await world.deliver(ask).run();
     expect(world.posts.map(({ text }) => text)).toEqual([full]);
   });
+
+  it("holds no answer back although Slack takes no edit for minutes, and asks Slack once in that time", async () => {
+    let isDone = false;
+    let edits = 0;
+    const limited = new SlackError("rate_limited", { retryAfterMs: 300_000 });
+    const { world } = watched({
+      story() {
+        isDone = true;
+        return story();
+      },
+      fate: failing(limited, ({ name }) => name === "update" && !isDone && ++edits > 0),
+    });
+    await world.deliver(ask).run();
+    expect(edits).toBe(1);
+    const history = world.records.get(ask.requestId)?.history ?? [];
+    const atMs = (state: string) => history.find((step) => step.state === state)?.atMs ?? Number.NaN;
+    expect(atMs("done") - atMs("delivering")).toBeLessThan(5000);
+  });
 });
 
 describe("a stream of Slack", () => {
