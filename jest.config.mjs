@@ -18,8 +18,10 @@ export default {
   modulePathIgnorePatterns: ["<rootDir>/cdk.out", "<rootDir>/.sekisho"],
   reporters: ["default", "<rootDir>/test/tooling/summary-reporter.cjs"],
   testSequencer: "<rootDir>/test/tooling/longest-first.cjs",
-  // Two processors, and one worker that mostly waits for the processes of the simulation.
-  maxWorkers: 3,
+  // Two processors, and workers that mostly wait for the processes that their tests start.
+  maxWorkers: 4,
+  // Suites leave memory behind, and a worker of two gigabytes needs so long to exit that Jest takes it for one that hangs.
+  workerIdleMemoryLimit: "800MB",
   // It only ends a test that hangs: how fast a machine is decides no test.
   testTimeout: 120_000,
 };

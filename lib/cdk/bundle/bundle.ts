@@ -29,15 +29,10 @@ type BundleSource = { name: BundleName; config: Config; configDirectory: string 
  * The same input gives the same bytes. Throws a ConfigError if the agent cannot be bundled.
  */
 export function bundle({ name, config, configDirectory }: BundleSource): Bundle {
-  const { source, fileName, target, cutConfig, runsAgent, lazy = [], leaveOut = {} } = entries[name];
-  const handler = build({ ...ownEntry(source), ...besideHandler({ lazy, leaveOut }), target, outfile: fileName });
-  const files = new Map([[fileName, handler.code]]);
-  const metafiles = [handler.metafile];
-  for (const each of lazy) {
-    const { code, metafile } = buildPackage({ ...each, target });
-    files.set(each.fileName, code);
-    metafiles.push(metafile);
-  }
+  const { target, cutConfig, runsAgent } = entries[name];
+  const own = buildOwn(name);
+  const files = new Map(own.map(({ fileName, code }) => [fileName, code]));
+  const metafiles = own.map(({ metafile }) => metafile);
   if (cutConfig !== undefined) files.set(configFileName, new TextEncoder().encode(JSON.stringify(cutConfig(config))));
   if (runsAgent) {
     const agent = buildAgent({ agent: config.execution.agent, configDirectory, target });
@@ -51,6 +46,21 @@ export function bundle({ name, config, configDirectory }: BundleSource): Bundle 
       outputs: Object.assign({}, ...metafiles.map(({ outputs }) => outputs)),
     },
   };
+}
+
+/** Each is built once in a process, because Sekisho's own code does not change meanwhile. */
+const ownBuilds = new Map<BundleName, (Built & { fileName: string })[]>();
+
+/** Builds what does not depend on the configuration: the handler, and the packages beside it. */
+function buildOwn(name: BundleName): (Built & { fileName: string })[] {
+  const known = ownBuilds.get(name);
+  if (known !== undefined) return known;
+  const { source, fileName, target, lazy = [], leaveOut = {} } = entries[name];
+  const handler = build({ ...ownEntry(source), ...besideHandler({ lazy, leaveOut }), target, outfile: fileName });
+  const packages = lazy.map((each) => ({ fileName: each.fileName, ...buildPackage({ ...each, target }) }));
+  const built = [{ fileName, ...handler }, ...packages];
+  ownBuilds.set(name, built);
+  return built;
 }
 
 /** Returns the total size of a bundle's files. */
