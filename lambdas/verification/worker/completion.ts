@@ -38,13 +38,19 @@ async function handleCompletion(
   if (push === undefined) return log.warn("completion_refused", { bytes: body.length });
   const task = await store.get({ id: push.request_id });
   const nowMs = now();
-  const isMeant = task?.call?.taskId === push.task_id && (task.state === "waiting" || isAbandoned(task, nowMs));
-  // After a failure the planned delay stays, and a task that is being canceled needs no poll.
-  const isEnding = task?.cancelReason !== undefined || (task?.attempts ?? 0) > 0;
-  if (!isMeant || isEnding || isPolledSoon(task, nowMs)) return log.debug("completion_dropped", { ...push });
+  if (task?.call?.taskId !== push.task_id || !isOfUse(task, nowMs) || isPolledSoon(task, nowMs)) {
+    return log.debug("completion_dropped", { ...push });
+  }
   if (isHeld(task, nowMs) || isRecent(task, nowMs)) return pollSoon(options, sentLinks, { task, nowMs });
   const event: TaskEvent = { type: "woken", nowMs, resumed: task.lease !== undefined };
   await runStep(options, { task, event, seq: task.wakeSeq, nowMs, signal });
+}
+
+/** True if the task waits, or if it goes on where a worker died. */
+function isOfUse(task: Task, nowMs: number): boolean {
+  if (isAbandoned(task, nowMs)) return true;
+  // After a failure the planned delay stays, and a task that is being canceled needs no poll.
+  return task.state === "waiting" && task.cancelReason === undefined && task.attempts === 0;
 }
 
 /** True if a worker died. If it handled a push, that push comes again, and the next wake-up may be minutes away. */

@@ -48,6 +48,29 @@ describe("a completion push", () => {
     expect(world.posts).toHaveLength(1);
   });
 
+  it("is handled again where its worker died after Slack had refused the blocks of the answer", async () => {
+    let dies = false;
+    const world = await runWorld(
+      {
+        pollsUntilDone: 1,
+        refuses: ({ text, blocks }) => text === "A checkpoint." && blocks !== undefined,
+        // The second try, under the same lease, looks at the thread first.
+        fate: ({ name }) => (dies && name === "replies" ? "dies_before" : "ok"),
+      },
+      { maxSteps: 1 },
+    );
+    world.pass(5000);
+    world.loseMessages();
+    dies = true;
+    await expect(world.push(pushOf(ask.requestId))).rejects.toThrow("interrupted");
+    dies = false;
+    expect(world.records.get(ask.requestId)).toMatchObject({ state: "delivering", attempts: 1 });
+    world.pass(90_000);
+    await world.push(pushOf(ask.requestId));
+    expect(world.answers()).toEqual(["A checkpoint."]);
+    expect(world.posts).toHaveLength(1);
+  });
+
   it("is dropped for an unknown task, another task id, what is none, and a task that is over", async () => {
     const world = await waitingWorld(1);
     const other = "00000000-0000-5000-8000-00000000000f";
