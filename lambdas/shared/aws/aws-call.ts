@@ -28,7 +28,7 @@ export type AwsCallOptions = AwsDependencies & {
 };
 
 /** The error that a protocol reads from a failed answer. The fields are those of an AwsCallError. */
-export type Failure = { name: string; isTransient?: boolean; item?: unknown; cancellationReasons?: unknown };
+export type Failure = { name: string; isTransient?: boolean; item?: unknown };
 
 export type AwsCall = <T>(request: {
   headers: Record<string, string>;
