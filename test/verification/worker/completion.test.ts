@@ -1,6 +1,7 @@
 /** The completion push: wakes the task it means, and can do nothing else. */
 import { describe, expect, it } from "@jest/globals";
 import { waitOf } from "../../../lambdas/verification/task/step.ts";
+import { collectLog } from "../../doubles/collect-log.ts";
 import { play, woken } from "../task/play.ts";
 import { sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate, runWorld } from "./world.ts";
@@ -150,7 +151,9 @@ describe("a completion push that comes before what it tells of can have been see
     const polls = 50;
     let gets = 0;
     let pushed: number | undefined;
+    const { log, entries } = collectLog();
     const world = createWorld({
+      log,
       pollsUntilDone: polls,
       deadlineMs: 8 * hoursMs,
       async fate({ name }): Promise<Fate> {
@@ -164,6 +167,9 @@ describe("a completion push that comes before what it tells of can have been see
     await world.run();
     expect(world.posts).toHaveLength(1);
     expect(world.doubled()).toBe(0);
+    // Both workers have seen the answer, and one of them has taken it.
+    const taken = entries().filter(({ event, state }) => event === "answered" && state === "delivering");
+    expect(taken).toHaveLength(1);
   });
 });
 
