@@ -3,7 +3,8 @@ import { completionSchema } from "../../../contracts/completion.ts";
 import { parseJson } from "../../shared/untrusted-input.ts";
 import type { TaskEvent } from "../task/events.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
-import { runStep, type WorkerOptions } from "./run-step.ts";
+import { soonAgainMs } from "./held-lease.ts";
+import { InterruptedStep, runStep, type WorkerOptions } from "./run-step.ts";
 
 /** The shortest time between two polls of a task that pushes can cause. */
 const pollGapMs = 1000;
@@ -43,7 +44,20 @@ async function handleCompletion(
   }
   if (isHeld(task, nowMs) || isRecent(task, nowMs)) return pollSoon(options, sentLinks, { task, nowMs });
   const event: TaskEvent = { type: "woken", nowMs, resumed: task.lease !== undefined };
-  await runStep(options, { task, event, seq: task.wakeSeq, nowMs, signal });
+  await runStep(options, { task, event, seq: task.wakeSeq, nowMs, signal }).catch(async (thrown: unknown) => {
+    if (thrown instanceof InterruptedStep) await wakeAfterLease(options, task, thrown).catch(() => {});
+    throw thrown;
+  });
+}
+
+/** Its queue delivers a failed push again after minutes, and only twice. What the step had found should not wait for that. */
+async function wakeAfterLease(
+  { queue, now = Date.now }: WorkerOptions,
+  task: Task,
+  { leaseUntilMs }: InterruptedStep,
+): Promise<void> {
+  const body = JSON.stringify({ type: "wake", requestId: task.id, seq: task.wakeSeq });
+  await queue.send({ body, delayMs: Math.max(0, leaseUntilMs - now()) + soonAgainMs, group: queueGroupOf(task) });
 }
 
 /** True if the task waits, or if it goes on where a worker died. */

@@ -72,6 +72,26 @@ describe("a completion push", () => {
     expect(world.posts).toHaveLength(1);
   });
 
+  it("whose step failed leaves a wake-up for the end of the lease, since the push itself comes again much later", async () => {
+    let writes = Number.NEGATIVE_INFINITY;
+    const world = await runWorld(
+      // The store can be reached until the delivery is to begin.
+      { pollsUntilDone: 1, fate: ({ name }) => (name === "replace" && writes++ === 1 ? "refused" : "ok") },
+      { maxSteps: 1 },
+    );
+    world.pass(5000);
+    world.loseMessages();
+    writes = 0;
+    const pushedAtMs = world.now();
+    await expect(world.push(pushOf(ask.requestId))).rejects.toThrow("interrupted");
+    await world.run({ until: () => world.answers().length > 0 });
+    expect(world.answers()).toEqual(["A checkpoint."]);
+    expect(world.now() - pushedAtMs).toBeLessThan(61_000);
+    await world.run();
+    expect(world.starts).toHaveLength(1);
+    expect(world.posts).toHaveLength(1);
+  });
+
   it("is dropped for an unknown task, another task id, what is none, and a task that is over", async () => {
     const world = await waitingWorld(1);
     const other = "00000000-0000-5000-8000-00000000000f";
