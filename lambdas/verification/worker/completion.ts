@@ -3,8 +3,8 @@ import { completionSchema } from "../../../contracts/completion.ts";
 import { parseJson } from "../../shared/untrusted-input.ts";
 import type { TaskEvent } from "../task/events.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
-import { soonAgainMs } from "./held-lease.ts";
-import { InterruptedStep, runStep, type WorkerOptions } from "./run-step.ts";
+import { InterruptedStep, soonAgainMs } from "./held-lease.ts";
+import { runStep, type WorkerOptions } from "./run-step.ts";
 
 /** The shortest time between two polls of a task that pushes can cause. */
 const pollGapMs = 1000;

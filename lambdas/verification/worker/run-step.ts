@@ -16,6 +16,7 @@ import type { Policy } from "../task/routing.ts";
 import { type Transition, wake, withHistory } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
 import { causeKindOf } from "./data-failures.ts";
+import { InterruptedStep } from "./held-lease.ts";
 import type { HandleButtonClick, HandleConversationOpened } from "./interactions.ts";
 import { countStep, createDeliverySpan, giveUpReason, recordTaskSpan } from "./step-metrics.ts";
 import { createStepSpan, type QueueSystem } from "./step-span.ts";
@@ -389,16 +390,4 @@ function isWake(effect: TaskEffect): effect is Extract<TaskEffect, { type: "wake
 function toDelayMs({ random = Math.random }: ActlessOptions, effects: readonly TaskEffect[]): number {
   const { delayMs = 0, jitterMs = 0 } = effects.find(isWake) ?? {};
   return delayMs + Math.floor(random() * jitterMs);
-}
-
-/** A step failed after it had claimed the lease. No worker can go on before the lease ends, so its message need not come earlier. */
-export class InterruptedStep extends Error {
-  readonly leaseUntilMs: number;
-
-  constructor({ leaseUntilMs, cause }: { leaseUntilMs: number; cause: unknown }) {
-    super("The step was interrupted.", { cause });
-    // The log shows the name, so it is the cause's.
-    this.name = cause instanceof Error ? cause.name : "InterruptedStep";
-    this.leaseUntilMs = leaseUntilMs;
-  }
 }
