@@ -235,6 +235,18 @@ const togetherCases: readonly StoreCase[] = [
     },
   },
   {
+    name: "what cannot be written rejects as an ItemError, also among several",
+    run: async ({ store, clock }) => {
+      const item: SampleItem = { ...sample(clock) };
+      Object.assign(item, { text: item });
+      const rejections = [
+        store.create({ item }).catch((thrown: unknown) => thrown),
+        store.writeTogether({ writes: [{ type: "create", item }] }).catch((thrown: unknown) => thrown),
+      ];
+      for (const thrown of rejections) expect(await thrown).toMatchObject({ name: "ItemError" });
+    },
+  },
+  {
     name: "of twenty callers that write the same item together with others one wins",
     run: async ({ store, openAgain, clock }) => {
       const other = await openAgain();

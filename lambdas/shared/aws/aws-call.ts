@@ -1,5 +1,6 @@
 /** One signed call of AWS: retries, the clock's correction, time limits and trace headers, whatever the protocol. */
-import { parseRetryAfter } from "../async/waiting.ts";
+import { withinDeadline } from "../async/deadline.ts";
+import { abortable, parseRetryAfter } from "../async/waiting.ts";
 import { readTraceHeaders } from "../config/aws-environment.ts";
 import type { AwsDependencies } from "./credentials.ts";
 import { AwsCallError, createRetries } from "./retry.ts";
@@ -28,7 +29,7 @@ export type AwsCallOptions = AwsDependencies & {
 };
 
 /** The error that a protocol reads from a failed answer. The fields are those of an AwsCallError. */
-export type Failure = { name: string; isTransient?: boolean; item?: unknown; cancellationReasons?: unknown };
+export type Failure = { name: string; isTransient?: boolean; item?: unknown };
 
 export type AwsCall = <T>(request: {
   headers: Record<string, string>;
@@ -60,13 +61,19 @@ export function createAwsCall(options: AwsCallOptions): AwsCall {
   return ({ headers: given, body, parse, explain, limits: { signal, waitMs = 0 } = {} }) => {
     const endsAtMs = performance.now() + timeoutMs + waitMs;
     const leftMs = () => endsAtMs - performance.now();
+    const limitMs = (ms: number) => Math.max(0, Math.min(ms, leftMs()));
 
     async function attempt() {
       const headers = { ...given, "content-length": String(Buffer.byteLength(body)), ...readTraceHeaders() };
       const sent = clock.begin();
-      const signed = await sign({ method: "POST", url, headers, body, atMs: sent.atMs });
-      const limitMs = Math.max(0, Math.min(attemptTimeoutMs + waitMs, leftMs()));
-      const answer = await send({ headers: signed, body, timeoutMs: limitMs, connectTimeoutMs, maxBytes, signal });
+      // Some credentials come from another service or process, which may not answer.
+      const signing = withinDeadline({
+        work: sign({ method: "POST", url, headers, body, atMs: sent.atMs }),
+        timeoutMs: limitMs(attemptTimeoutMs),
+      });
+      const signed = await (signal === undefined ? signing : abortable({ promise: signing, signal }));
+      const timeoutMs = limitMs(attemptTimeoutMs + waitMs);
+      const answer = await send({ headers: signed, body, timeoutMs, connectTimeoutMs, maxBytes, signal });
       const { wasWrong } = sent.end(answer);
       const parsed = parse(answer);
       if (parsed !== undefined) return parsed.result;

@@ -63,7 +63,7 @@ function explainFailure({ headers, body }: Pick<Answer, "headers" | "body">): Fa
   const name = errorName({ answer, headers });
   const message = answer.message ?? answer.Message;
   const isExpired = name === "InvalidSignatureException" && String(message).includes("Signature expired");
-  return { name, isTransient: isExpired, item: answer.Item, cancellationReasons: answer.CancellationReasons };
+  return { name, isTransient: isExpired, item: answer.Item };
 }
 
 /**

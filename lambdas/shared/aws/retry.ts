@@ -12,8 +12,6 @@ export class AwsCallError extends Error {
   /** The call may be repeated although the error itself does not say so. */
   readonly isTransient: boolean;
   readonly #item: unknown;
-  /** Why each write of a canceled transaction of DynamoDB failed or not. It holds codes, and no items. */
-  readonly CancellationReasons: unknown;
 
   constructor(options: {
     name: string;
@@ -21,16 +19,14 @@ export class AwsCallError extends Error {
     retryAfterMs?: number;
     isTransient?: boolean;
     item?: unknown;
-    cancellationReasons?: unknown;
   }) {
-    const { name, status, retryAfterMs, isTransient = false, item, cancellationReasons } = options;
+    const { name, status, retryAfterMs, isTransient = false, item } = options;
     super(`AWS answered ${name} (${status}).`);
     this.name = name;
     this.status = status;
     this.retryAfterMs = retryAfterMs;
     this.isTransient = isTransient;
     this.#item = item;
-    this.CancellationReasons = cancellationReasons;
   }
 
   /** The stored item, where a conditional write of DynamoDB failed and asked for it. No log shows it. */

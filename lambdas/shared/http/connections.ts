@@ -11,7 +11,7 @@ export type Connection = {
   dispatch: Client["dispatch"];
   /** The first error of the socket. Undici may report a later one, such as the end of the connection after a TLS alert. */
   firstError(): Error | undefined;
-  /** Makes the connection available to the next request. */
+  /** Makes the connection available to the next request, or closes it. */
   release(): void;
   /** Closes the connection at once, also one that is being opened. */
   destroy(): void;
@@ -61,7 +61,9 @@ export function createConnections({ connectTimeoutMs }: { connectTimeoutMs: numb
       dispatch: (request, handler) => client.dispatch(request, handler),
       firstError: () => firstError,
       release() {
-        if (peers.get(origin) === peer) peer.idle.push(connection);
+        // A peer that answered before it had read the whole request may never read the rest.
+        const isWritten = socket?.writableLength === 0;
+        if (isWritten && peers.get(origin) === peer) peer.idle.push(connection);
         else connection.destroy();
       },
       destroy() {

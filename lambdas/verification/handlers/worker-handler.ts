@@ -32,8 +32,8 @@ import { createFindTeam } from "../installations/find-team.ts";
 import { createStageTokens } from "../installations/managed-installations.ts";
 import { createSlackApi } from "../slack/api/web-api.ts";
 import { installationOf, type Task } from "../task/task.ts";
+import { InterruptedStep } from "../worker/held-lease.ts";
 import { createLiveConfig, fetchParameter } from "../worker/live-config.ts";
-import { InterruptedStep } from "../worker/run-step.ts";
 import { createVerificationWorker, openWorkerStores } from "../worker/verification-worker.ts";
 import type { Worker } from "../worker/worker.ts";
 

@@ -3,6 +3,7 @@ import { completionSchema } from "../../../contracts/completion.ts";
 import { parseJson } from "../../shared/untrusted-input.ts";
 import type { TaskEvent } from "../task/events.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
+import { InterruptedStep, soonAgainMs } from "./held-lease.ts";
 import { runStep, type WorkerOptions } from "./run-step.ts";
 
 /** The shortest time between two polls of a task that pushes can cause. */
@@ -38,13 +39,32 @@ async function handleCompletion(
   if (push === undefined) return log.warn("completion_refused", { bytes: body.length });
   const task = await store.get({ id: push.request_id });
   const nowMs = now();
-  const isMeant = task?.call?.taskId === push.task_id && (task.state === "waiting" || isAbandoned(task, nowMs));
-  // After a failure the planned delay stays, and a task that is being canceled needs no poll.
-  const isEnding = task?.cancelReason !== undefined || (task?.attempts ?? 0) > 0;
-  if (!isMeant || isEnding || isPolledSoon(task, nowMs)) return log.debug("completion_dropped", { ...push });
+  if (task?.call?.taskId !== push.task_id || !isOfUse(task, nowMs) || isPolledSoon(task, nowMs)) {
+    return log.debug("completion_dropped", { ...push });
+  }
   if (isHeld(task, nowMs) || isRecent(task, nowMs)) return pollSoon(options, sentLinks, { task, nowMs });
   const event: TaskEvent = { type: "woken", nowMs, resumed: task.lease !== undefined };
-  await runStep(options, { task, event, seq: task.wakeSeq, nowMs, signal });
+  await runStep(options, { task, event, seq: task.wakeSeq, nowMs, signal }).catch(async (thrown: unknown) => {
+    if (thrown instanceof InterruptedStep) await wakeAfterLease(options, task, thrown).catch(() => {});
+    throw thrown;
+  });
+}
+
+/** Its queue delivers a failed push again after minutes, and only twice. What the step had found should not wait for that. */
+async function wakeAfterLease(
+  { queue, now = Date.now }: WorkerOptions,
+  task: Task,
+  { leaseUntilMs }: InterruptedStep,
+): Promise<void> {
+  const body = JSON.stringify({ type: "wake", requestId: task.id, seq: task.wakeSeq });
+  await queue.send({ body, delayMs: Math.max(0, leaseUntilMs - now()) + soonAgainMs, group: queueGroupOf(task) });
+}
+
+/** True if the task waits, or if it goes on where a worker died. */
+function isOfUse(task: Task, nowMs: number): boolean {
+  if (isAbandoned(task, nowMs)) return true;
+  // After a failure the planned delay stays, and a task that is being canceled needs no poll.
+  return task.state === "waiting" && task.cancelReason === undefined && task.attempts === 0;
 }
 
 /** True if a worker died. If it handled a push, that push comes again, and the next wake-up may be minutes away. */

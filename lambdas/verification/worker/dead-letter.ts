@@ -36,7 +36,7 @@ export function createHandleDeadLetter(options: ActlessOptions): HandleDeadLette
  * - an `ask` whose task could not be recorded, once. It is also retried automatically for a week;
  * - a `wake`. If its task has failed, a redrive only repeats the delivery;
  * - a `button_click`;
- * - a `redrive` or a `cancel`. The task does not change. A `cancel` is also retried automatically.
+ * - a `redrive` or a `cancel`. The task does not change. The message is also retried automatically if there is something left to do.
  * It does not store messages whose task goes on elsewhere (the wake-up is done, or a worker holds the task) or that have no task.
  */
 async function handleDeadLetter(options: ActlessOptions, { message, signal, keep }: DeadLetter): Promise<void> {
@@ -44,9 +44,9 @@ async function handleDeadLetter(options: ActlessOptions, { message, signal, keep
   // A queued task also checks its thread by itself.
   if (message.type === "thread_free") return;
   // The person sees that the click had no effect, and may click again.
-  if (message.type === "redrive" || message.type === "button_click") return keep();
+  if (message.type === "button_click") return keep();
   if (message.type === "conversation_opened") return;
-  if (message.type === "cancel") return retryCancel(options, { message, keep });
+  if (message.type === "redrive" || message.type === "cancel") return retryRequest(options, { message, keep });
   const { task, unreadable } = await readTask(options, message.requestId);
   if (task === undefined && unreadable !== undefined) return keep();
   if (task === undefined) return message.type === "ask" ? handleUnclaimed(options, { ask: message, keep }) : undefined;
@@ -82,14 +82,19 @@ async function readTask(
   }
 }
 
-/** Retries a `cancel` as long as the task has no outcome, because Slack already shows that the task is being canceled. */
-async function retryCancel(
+/**
+ * Retries a `cancel` as long as the task has no outcome, because Slack already shows that the task is being canceled. Retries it, or a
+ * `redrive`, also if its worker died in a later step of the task, because the next wake-up may be an hour away, or there may be none.
+ */
+async function retryRequest(
   options: ActlessOptions,
   { message, keep }: { message: QueueMessage; keep: () => Promise<void> },
 ): Promise<void> {
   await keep();
   const { task } = await readTask(options, message.requestId);
-  if (task === undefined || task.outcome !== undefined || task.state === "done") return;
+  if (task === undefined) return;
+  const isOpen = message.type === "cancel" && task.outcome === undefined && task.state !== "done";
+  if (!isOpen && task.lease === undefined) return;
   const group = queueGroupOf(task);
   await options.queue.send({ body: JSON.stringify(message), delayMs: afterDeadLetterMs, group });
 }

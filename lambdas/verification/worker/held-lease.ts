@@ -1,4 +1,4 @@
-/** When a message is delivered again that meets another worker's lease. */
+/** When a message is delivered again that meets a lease: another worker's, or that of its own failed step. */
 import type { TaskMessage } from "../task/messages.ts";
 import type { Task } from "../task/task.ts";
 
@@ -31,4 +31,16 @@ export function deferUntilLeaseEnds(request: {
 function laterCopy(message: Extract<TaskMessage, { type: "wake" | "cancel" }>, firstMs: number, mostMs: number) {
   const early = (message.early ?? 0) + 1;
   return { body: JSON.stringify({ ...message, early }), delayMs: Math.min(mostMs, firstMs * 2 ** Math.min(early, 20)) };
+}
+
+/** A step failed after it had claimed the lease. No worker can go on before the lease ends, so its message need not come earlier. */
+export class InterruptedStep extends Error {
+  readonly leaseUntilMs: number;
+
+  constructor({ leaseUntilMs, cause }: { leaseUntilMs: number; cause: unknown }) {
+    super("The step was interrupted.", { cause });
+    // The log shows the name, so it is the cause's.
+    this.name = cause instanceof Error ? cause.name : "InterruptedStep";
+    this.leaseUntilMs = leaseUntilMs;
+  }
 }

@@ -16,6 +16,7 @@ import type { Policy } from "../task/routing.ts";
 import { type Transition, wake, withHistory } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
 import { causeKindOf } from "./data-failures.ts";
+import { InterruptedStep } from "./held-lease.ts";
 import type { HandleButtonClick, HandleConversationOpened } from "./interactions.ts";
 import { countStep, createDeliverySpan, giveUpReason, recordTaskSpan } from "./step-metrics.ts";
 import { createStepSpan, type QueueSystem } from "./step-span.ts";
@@ -91,8 +92,11 @@ type Begun = {
   signal: AbortSignal | undefined;
 };
 
-/** The lease of a step, once it has claimed it, and what is left to its last write. */
-type Hold = { lease: Lease | undefined; joint?: JointWrites | undefined };
+/**
+ * The lease of a step, once it has claimed it, what is left to its last write, and what it has seen without a lease. Another worker may
+ * have seen the same, so that is reported once a write under the revision that was read has succeeded.
+ */
+type Hold = { lease: Lease | undefined; joint?: JointWrites | undefined; unreported: Report[] };
 
 /**
  * Resolves to false if another worker was first. After the lease is claimed, every rejection is an InterruptedStep. Without `runAct` the
@@ -100,7 +104,7 @@ type Hold = { lease: Lease | undefined; joint?: JointWrites | undefined };
  */
 export async function runStep(options: StepOptions, begun: Begun): Promise<boolean> {
   const { task, event, seq, nowMs } = begun;
-  const hold: Hold = { lease: begun.lease };
+  const hold: Hold = { lease: begun.lease, unreported: [] };
   const step = takeStep(options, { task, event, atMs: nowMs });
   // The record of a new task says already what a worker that finds it must know.
   const isSaved = hold.lease !== undefined && step.task === task;
@@ -113,10 +117,12 @@ export async function runStep(options: StepOptions, begun: Begun): Promise<boole
     return await spans.within(createStepSpan(task, event, options.queueSystem), async () => {
       const last = await runEffects(options, hold, { first, begun });
       const polls = hold.lease === undefined ? last?.effects.find(isWake)?.polls : undefined;
-      if (last !== undefined && polls !== undefined) return sendAgain(options, last, { seq, polls });
+      if (last !== undefined && polls !== undefined) return sendAgain(options, hold, { last, seq, polls });
       const saved = last && (await finishStep(options, hold, { last, seq }));
-      if (saved !== undefined) recordTaskSpan({ spans, before: task, task: saved });
-      else if (hold.lease !== undefined) options.log.warn("lease_lost", { ...idsOf(task), seq });
+      if (saved !== undefined) {
+        reportSeen(options, hold);
+        recordTaskSpan({ spans, before: task, task: saved });
+      } else if (hold.lease !== undefined) options.log.warn("lease_lost", { ...idsOf(task), seq });
       return saved !== undefined || hold.lease !== undefined;
     });
   } catch (cause) {
@@ -148,6 +154,7 @@ async function saveStep(
   });
   if (saved === undefined) return undefined;
   hold.lease = lease;
+  reportSeen(options, hold);
   return { ...taken, task: saved };
 }
 
@@ -248,7 +255,7 @@ async function runEffects(
       const saved = isRepeatable ? next : await saveStep(options, hold, { before, step: next });
       if (saved === undefined) return undefined;
       step = saved;
-      reportStep(options, { ...step, before, operation: "save" });
+      reportHeld(options, hold, { ...step, before, operation: "save" });
     } else if (hold.lease === undefined && !looks.has(act.type)) {
       const claimed = await saveStep(options, hold, { before, step });
       if (claimed === undefined) return undefined;
@@ -258,7 +265,7 @@ async function runEffects(
       const run = act.type === "deliver" ? deliverInSpan : runAct;
       const event = await withinLease((signal) => run({ act, task, signal, join }));
       step = takeStep(options, { task, event, atMs: now() });
-      reportStep(options, { ...step, before, operation: act.type });
+      reportHeld(options, hold, { ...step, before, operation: act.type });
     }
   }
 }
@@ -266,11 +273,12 @@ async function runEffects(
 /** Sends the wake-up again as it is, because nothing but the number of polls has changed. */
 async function sendAgain(
   options: ActlessOptions,
-  { task, effects }: Transition,
-  { seq, polls }: { seq: number; polls: number },
+  hold: Hold,
+  { last: { task, effects }, seq, polls }: { last: Transition; seq: number; polls: number },
 ): Promise<boolean> {
   const body = JSON.stringify({ type: "wake", requestId: task.id, seq, polls });
   await options.queue.send({ body, group: queueGroupOf(task), delayMs: toDelayMs(options, effects) });
+  reportSeen(options, hold);
   return true;
 }
 
@@ -333,11 +341,21 @@ async function replaceWith(store: ActlessOptions["store"], hold: Hold, item: Tas
   return { ...item, revision: item.revision + 1 };
 }
 
-/** Logs and counts a step. `operation` is the step's last act, for the log line of an answer that cannot be delivered. */
-function reportStep(
-  options: ActlessOptions,
-  { before, task, effects, event, operation }: Taken & { before: Task; operation: string },
-): void {
+/** `operation` is the step's last act, for the log line of an answer that cannot be delivered. */
+type Report = Taken & { before: Task; operation: string };
+
+/** Reports a step at once under a lease, and otherwise after the next write. */
+function reportHeld(options: ActlessOptions, hold: Hold, report: Report): void {
+  if (hold.lease === undefined) hold.unreported.push(report);
+  else reportStep(options, report);
+}
+
+function reportSeen(options: ActlessOptions, { unreported }: Hold): void {
+  for (const report of unreported.splice(0)) reportStep(options, report);
+}
+
+/** Logs and counts a step. */
+function reportStep(options: ActlessOptions, { before, task, effects, event, operation }: Report): void {
   const reason = giveUpReason({ before, event, task });
   if (reason !== undefined) options.log.error("answer_not_delivered", { ...idsOf(task), operation, reason });
   options.log.info("task_step", {
@@ -372,16 +390,4 @@ function isWake(effect: TaskEffect): effect is Extract<TaskEffect, { type: "wake
 function toDelayMs({ random = Math.random }: ActlessOptions, effects: readonly TaskEffect[]): number {
   const { delayMs = 0, jitterMs = 0 } = effects.find(isWake) ?? {};
   return delayMs + Math.floor(random() * jitterMs);
-}
-
-/** A step failed after it had claimed the lease. No worker can go on before the lease ends, so its message need not come earlier. */
-export class InterruptedStep extends Error {
-  readonly leaseUntilMs: number;
-
-  constructor({ leaseUntilMs, cause }: { leaseUntilMs: number; cause: unknown }) {
-    super("The step was interrupted.", { cause });
-    // The log shows the name, so it is the cause's.
-    this.name = cause instanceof Error ? cause.name : "InterruptedStep";
-    this.leaseUntilMs = leaseUntilMs;
-  }
 }

@@ -75,7 +75,7 @@ async function handleMessage(
   const group = queueGroupOf(task);
   if (created === undefined && task.lease !== undefined && task.lease.untilMs > nowMs) {
     const stop = signal ?? AbortSignal.timeout(options.leaseMs);
-    if (message.type === "cancel" && (await cancelUnderWay(runAct, task, stop))) return;
+    if (message.type === "cancel") await cancelUnderWay(runAct, task, stop);
     const copy = deferUntilLeaseEnds({ message, task, lease: task.lease, isLate, nowMs });
     await queue.send({ ...copy, group });
     return log.debug("lease_held", { seq, delay_ms: copy.delayMs });
@@ -165,11 +165,10 @@ function isTooLate({ message, task }: { message: TaskMessage; task: Task }): boo
 }
 
 /**
- * Asks the host at once to cancel a task that another worker acts on. That worker's call then returns early. Resolves to whether the host
- * accepted the request: false if nothing was sent yet or the host cannot be reached.
+ * Asks the host at once to cancel a task that another worker acts on. That worker's call then returns early. The message comes again all
+ * the same, because the call may have been answered before, and the next one may be minutes away.
  */
-async function cancelUnderWay(runAct: RunAct, task: Task, signal: AbortSignal): Promise<boolean> {
-  if (task.state !== "sent" && task.state !== "waiting") return false;
-  const event = await runAct({ act: { type: "cancel" }, task: { ...task, cancelReason: "asked" }, signal });
-  return event.type === "canceled" || (event.type === "call_failed" && event.error.reason === "invalid_state");
+async function cancelUnderWay(runAct: RunAct, task: Task, signal: AbortSignal): Promise<void> {
+  if (task.state !== "sent" && task.state !== "waiting") return;
+  await runAct({ act: { type: "cancel" }, task: { ...task, cancelReason: "asked" }, signal });
 }

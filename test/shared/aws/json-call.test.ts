@@ -98,6 +98,22 @@ describe("a call of an AWS service that speaks JSON", () => {
     }
   });
 
+  it("ends at its time limit and with its signal also while it waits for credentials", async () => {
+    const { dependencies, requests } = await service(() => Response.json({}));
+    const client = createJsonClient({
+      ...dependencies,
+      credentials: () => new Promise(() => {}),
+      service: "sqs",
+      timeoutMs: 100,
+    });
+    await expect(client.call("SendMessage", {})).rejects.toMatchObject({ name: "TimeoutError" });
+    const [reason, ended] = [new Error("no longer wanted"), new AbortController()];
+    const call = client.call("SendMessage", {}, { signal: ended.signal });
+    ended.abort(reason);
+    await expect(call).rejects.toBe(reason);
+    expect(requests).toEqual([]);
+  });
+
   it("does not begin a pause that is longer than the time that is left", async () => {
     const headers = { "x-amz-retry-after": "4000" };
     const throttled = () => Response.json({ __type: "ThrottlingException" }, { status: 400, headers });

@@ -349,6 +349,17 @@ describe("a connection", () => {
     expect(sockets).toHaveLength(2);
   });
 
+  it("is not used again where the peer answered before it read the request, since the next one would wait behind it", async () => {
+    const { url, sockets } = await socketPeer((socket, count) => {
+      if (sockets.length === 1 && count === 1) socket.pause();
+      socket.write(answer);
+    });
+    const { send } = clientOf();
+    await send(url, { body: Buffer.alloc(32 * 1024 * 1024) });
+    expect(await outcome(send(url))).toBe(200);
+    expect(sockets).toHaveLength(2);
+  });
+
   it("that the peer closed while this process was frozen is replaced, and the request arrives once", async () => {
     const { url, close, connections } = await peerInThread();
     const { send } = clientOf();

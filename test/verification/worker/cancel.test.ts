@@ -193,3 +193,34 @@ describe("canceling", () => {
     expect(world.cancels).toMatchObject([{ params: { request_id: ask.requestId, reason: "asked" } }]);
   });
 });
+
+describe("a wish to cancel that comes while a worker holds a task that waits", () => {
+  it("ends the task soon, although that worker's poll was answered before", async () => {
+    let isLast = false;
+    const world = createWorld({
+      pollsUntilDone: 1000,
+      cancelable: true,
+      deadlineMs: 8 * 3600_000,
+      async fate({ party, name }): Promise<Fate> {
+        // The worker has its answer, and sends the next wake-up, which is minutes away.
+        if (!isLast || party !== "queue" || name !== "send") return "ok";
+        isLast = false;
+        world.cancel(ask.requestId);
+        await world.handleDue();
+        return "ok";
+      },
+    });
+    const record = () => world.records.get(ask.requestId);
+    await world.deliver(ask).run({ until: () => record()?.wait?.polls === 50 && record()?.lease === undefined });
+    world.pass(5000);
+    isLast = true;
+    await world.push(JSON.stringify({ request_id: ask.requestId, task_id: "t-1" }));
+    expect(isLast).toBe(false);
+    const canceledAtMs = world.now();
+    await world.run({ until: () => record()?.outcome !== undefined });
+    expect(record()?.outcome).toMatchObject({ reason: "canceled" });
+    expect(world.now() - canceledAtMs).toBeLessThan(60_000);
+    await world.run();
+    expect(world.answers()).toEqual(['{"type":"failed","reason":"canceled","lost":false}']);
+  });
+});

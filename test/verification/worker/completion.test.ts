@@ -1,6 +1,7 @@
 /** The completion push: wakes the task it means, and can do nothing else. */
 import { describe, expect, it } from "@jest/globals";
 import { waitOf } from "../../../lambdas/verification/task/step.ts";
+import { collectLog } from "../../doubles/collect-log.ts";
 import { play, woken } from "../task/play.ts";
 import { sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate, runWorld } from "./world.ts";
@@ -45,6 +46,49 @@ describe("a completion push", () => {
     expect(world.answers()).toEqual([]);
     await world.push(pushOf(ask.requestId));
     expect(world.answers()).toEqual(["A checkpoint."]);
+    expect(world.posts).toHaveLength(1);
+  });
+
+  it("is handled again where its worker died after Slack had refused the blocks of the answer", async () => {
+    let dies = false;
+    const world = await runWorld(
+      {
+        pollsUntilDone: 1,
+        refuses: ({ text, blocks }) => text === "A checkpoint." && blocks !== undefined,
+        // The second try, under the same lease, looks at the thread first.
+        fate: ({ name }) => (dies && name === "replies" ? "dies_before" : "ok"),
+      },
+      { maxSteps: 1 },
+    );
+    world.pass(5000);
+    world.loseMessages();
+    dies = true;
+    await expect(world.push(pushOf(ask.requestId))).rejects.toThrow("interrupted");
+    dies = false;
+    expect(world.records.get(ask.requestId)).toMatchObject({ state: "delivering", attempts: 1 });
+    world.pass(90_000);
+    await world.push(pushOf(ask.requestId));
+    expect(world.answers()).toEqual(["A checkpoint."]);
+    expect(world.posts).toHaveLength(1);
+  });
+
+  it("whose step failed leaves a wake-up for the end of the lease, since the push itself comes again much later", async () => {
+    let writes = Number.NEGATIVE_INFINITY;
+    const world = await runWorld(
+      // The store can be reached until the delivery is to begin.
+      { pollsUntilDone: 1, fate: ({ name }) => (name === "replace" && writes++ === 1 ? "refused" : "ok") },
+      { maxSteps: 1 },
+    );
+    world.pass(5000);
+    world.loseMessages();
+    writes = 0;
+    const pushedAtMs = world.now();
+    await expect(world.push(pushOf(ask.requestId))).rejects.toThrow("interrupted");
+    await world.run({ until: () => world.answers().length > 0 });
+    expect(world.answers()).toEqual(["A checkpoint."]);
+    expect(world.now() - pushedAtMs).toBeLessThan(61_000);
+    await world.run();
+    expect(world.starts).toHaveLength(1);
     expect(world.posts).toHaveLength(1);
   });
 
@@ -127,7 +171,9 @@ describe("a completion push that comes before what it tells of can have been see
     const polls = 50;
     let gets = 0;
     let pushed: number | undefined;
+    const { log, entries } = collectLog();
     const world = createWorld({
+      log,
       pollsUntilDone: polls,
       deadlineMs: 8 * hoursMs,
       async fate({ name }): Promise<Fate> {
@@ -141,6 +187,9 @@ describe("a completion push that comes before what it tells of can have been see
     await world.run();
     expect(world.posts).toHaveLength(1);
     expect(world.doubled()).toBe(0);
+    // Both workers have seen the answer, and one of them has taken it.
+    const taken = entries().filter(({ event, state }) => event === "answered" && state === "delivering");
+    expect(taken).toHaveLength(1);
   });
 });
 

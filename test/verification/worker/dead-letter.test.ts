@@ -179,6 +179,30 @@ describe("a dead letter", () => {
     expect(world.answers()).toEqual(['{"type":"failed","reason":"canceled","lost":false}']);
   });
 
+  it("of a wish to cancel whose workers died in the delivery is kept, and goes on with it long before the next wake-up", async () => {
+    let dies = false;
+    const world = createWorld({
+      cancelable: true,
+      questions: [{ prompt: "Shall I?", options: [{ id: "yes", label: "Yes" }] }],
+      fate: ({ name }) => (dies && world.cancels.length > 0 && name === "update" ? "dies_before" : "ok"),
+    });
+    const record = () => world.records.get(ask.requestId);
+    await world
+      .deliver(ask)
+      .run({ until: () => record()?.question?.ts !== undefined && record()?.lease === undefined });
+    // The next wake-up is due when the question expires.
+    expect(world.loseMessages()).toBe(1);
+    dies = true;
+    await world.cancel(ask.requestId).run({ maxSteps: 5 });
+    expect(record()).toMatchObject({ state: "delivering", outcome: { reason: "canceled" } });
+    await world.buryAll();
+    dies = false;
+    await world.run();
+    expect(world.archive.map((body) => JSON.parse(body).type)).toEqual(["cancel"]);
+    expect(world.answers()).toEqual(['{"type":"failed","reason":"canceled","lost":false}']);
+    expect(record()).toMatchObject({ state: "done", cleanupDone: true });
+  });
+
   it("that is none of ours is kept", async () => {
     const world = createWorld();
     world.deliver({ nonsense: true } as never);
@@ -312,6 +336,27 @@ describe("a redrive", () => {
     await world.buryAll();
     expect(world.archive).toHaveLength(1);
     expect(world.records.get(ask.requestId)).toEqual(before);
+  });
+
+  it("whose workers died in the delivery goes on after it was a dead letter, as the task has no other wake-up", async () => {
+    let dies = false;
+    const world = createWorld({
+      pollsUntilDone: 5,
+      fate: ({ name }) => (dies && name === "post" ? "dies_before" : "ok"),
+    });
+    await world.deliver(ask).run({ maxSteps: 3 });
+    world.pass(16 * 60_000);
+    await world.buryAll();
+    await world.run();
+    expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", cleanupDone: true });
+    world.deletePosts();
+    dies = true;
+    await world.redrive(ask.requestId).run({ maxSteps: 5 });
+    await world.buryAll();
+    dies = false;
+    await world.run();
+    expect(world.answers()).toEqual([failure]);
+    expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", cleanupDone: true });
   });
 
   it("of an answer that Slack cannot be given keeps its promise of one answer", async () => {

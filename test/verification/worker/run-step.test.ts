@@ -11,7 +11,7 @@ import { silentLog } from "../../../lambdas/shared/log.ts";
 import { salvageTask } from "../../../lambdas/verification/task/recovery.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { isDataFailure, pureStep } from "../../../lambdas/verification/worker/data-failures.ts";
-import { InterruptedStep } from "../../../lambdas/verification/worker/run-step.ts";
+import { InterruptedStep } from "../../../lambdas/verification/worker/held-lease.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 import { createWorld, runWorld } from "./world.ts";

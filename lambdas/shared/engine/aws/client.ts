@@ -83,14 +83,9 @@ export function readConditionFailure(error: unknown): { Item?: RecordAttributes 
   return failure.name === "ConditionalCheckFailedException" ? failure : undefined;
 }
 
-/** Why an item can refuse a write of a transaction: its condition failed, or another write of it was under way. */
-const itemRefusals: ReadonlySet<unknown> = new Set(["None", "ConditionalCheckFailed", "TransactionConflict"]);
-
-/** True if items refused the transaction, and the service did not fail. */
-export function isTransactionRefused(error: unknown): boolean {
-  const { name, CancellationReasons: reasons }: { name?: unknown; CancellationReasons?: unknown } = Object(error);
-  if (name !== "TransactionCanceledException" || !Array.isArray(reasons) || reasons.length === 0) return false;
-  return reasons.every((reason: unknown) => itemRefusals.has(Object(reason).Code ?? "None"));
+/** True if DynamoDB did none of a transaction's writes. It also says so where it throttles one of them, which the client does not repeat. */
+export function isTransactionCanceled(error: unknown): boolean {
+  return Object(error).name === "TransactionCanceledException";
 }
 
 /** True if a write was refused because a transaction on its item is under way. */

@@ -7,7 +7,7 @@ import { readItem, writeItem } from "../records.ts";
 import {
   type DynamoDb,
   isInTransaction,
-  isTransactionRefused,
+  isTransactionCanceled,
   type RecordAttributes,
   readConditionFailure,
   readPages,
@@ -161,7 +161,7 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
         await client.call("TransactWriteItems", input, { signal });
         return true;
       } catch (error) {
-        if (isTransactionRefused(error)) return false;
+        if (isTransactionCanceled(error)) return false;
         throw error;
       }
     },

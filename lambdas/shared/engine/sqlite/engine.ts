@@ -78,7 +78,7 @@ export function createSqliteTaskStore<T extends TaskItem>(options: {
       return (await database.write(() => updateItem(row))) ? stored : undefined;
     },
 
-    writeTogether({ writes }) {
+    async writeTogether({ writes }) {
       const rows = writes.map(({ type, item }) => {
         const revision = type === "create" ? 1 : item.revision + 1;
         return { type, row: storedItem({ ...item, revision }) };
