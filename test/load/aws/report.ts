@@ -67,7 +67,7 @@ export function reportLines({ few, many }: { few: AwsLoadReport; many: AwsLoadRe
     );
   const [unitsBefore, unitsNow] = [unitsOf(few), unitsOf(many)];
   return [
-    "calls a task (Slack, the Execution zone and SQS's receives are not DynamoDB's; a poll is in all of them):",
+    "calls a task, those of its polls included:",
     row("", waiting),
     ...Object.keys(now).map((name) =>
       row(

@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, it } from "@jest/globals";
+import { assumptions } from "../../../lib/cli/aws/cost/assumptions.ts";
+import { readMeasuredCalls } from "../../../lib/cli/aws/cost/task-cost.ts";
 import type { HotKey } from "./capacity.ts";
 import { callsPerTask, growthProblems, reportLines, tasksPerSecond } from "./report.ts";
 import { type AwsLoadReport, runAwsLoad } from "./run-aws.ts";
@@ -25,6 +27,21 @@ describe("the aws engine with ten times as many tasks that wait", () => {
     expect(calls["host:execute_task"]).toBe(1);
     expect(calls.polls).toBeGreaterThan(5);
     expect(Object.keys(calls).filter((name) => /Query|Scan/.test(name))).toEqual([]);
+  });
+
+  it("uses no more write units than the estimate of costs counts with, and as many of the index", () => {
+    const units = (place: string) =>
+      many.hotKeys
+        .filter((key) => key.place === place && key.direction === "writes" && !key.family.startsWith("usage"))
+        .reduce((sum, { familyUnits }) => sum + familyUnits / many.tasks, 0);
+    const { recordKb, transactionKb, indexWrites } = assumptions;
+    const { sync } = readMeasuredCalls().kinds.external;
+    const writes = (sync["dynamodb:PutItem"] ?? 0) + (sync["dynamodb:UpdateItem"] ?? 0);
+    // Every tenth poll stores the record.
+    const estimated = (writes + many.polls / many.tasks / 10) * recordKb.value + 2 * transactionKb.value;
+    expect(units("table")).toBeGreaterThan(0.7 * estimated);
+    expect(units("table")).toBeLessThanOrEqual(estimated);
+    expect(units("by-shard")).toBeCloseTo(indexWrites.value, 1);
   });
 
   it("has no partition key whose share stays and which takes less than 10,000 tasks a second", () => {
