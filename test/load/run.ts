@@ -1,5 +1,5 @@
 /** `npm run load`: a load run with failing calls, what a task costs, and whether that grows with the tasks that wait. */
-import { parseArgs } from "node:util";
+import { readWholeNumbers } from "./arguments.ts";
 import { measureCost } from "./cost.ts";
 import { engineTasksPerSecond, measureEngineTimes } from "./engine-times.ts";
 import { runLoad } from "./load.ts";
@@ -22,39 +22,13 @@ Then counts what a task costs with 100 and with all tasks waiting at the same ti
 Exit code: 0 the promise was kept, 1 it was not, 2 bad usage, 130 interrupted.
 `;
 
-type Numbers = { tasks: number; "at-once": number; failing: number; seed: number };
-
-/** Returns undefined after it has printed what is wrong with the arguments. */
-function readNumbers(words: string[]): Numbers | "help" | undefined {
-  try {
-    const { values } = parseArgs({
-      args: words,
-      options: {
-        tasks: { type: "string", default: "10000" },
-        "at-once": { type: "string", default: "1000" },
-        failing: { type: "string", default: "10" },
-        seed: { type: "string", default: "1" },
-        help: { type: "boolean", default: false },
-      },
-    });
-    if (values.help) return "help";
-    return {
-      tasks: wholeNumber("tasks", values.tasks, { min: 1 }),
-      "at-once": wholeNumber("at-once", values["at-once"], { min: 1 }),
-      failing: wholeNumber("failing", values.failing, { min: 0, max: 50 }),
-      seed: wholeNumber("seed", values.seed, { min: 0 }),
-    };
-  } catch (thrown) {
-    process.stderr.write(`${thrown instanceof Error ? thrown.message : thrown}\n${usage}`);
-    return undefined;
-  }
-}
-
-function wholeNumber(name: string, text: string, { min, max = 1_000_000 }: { min: number; max?: number }): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-  throw new Error(`--${name} must be a whole number from ${min} to ${max}, not "${text}".`);
-}
+const bounds = {
+  tasks: { standard: 10_000, min: 1 },
+  "at-once": { standard: 1000, min: 1 },
+  failing: { standard: 10, min: 0, max: 50 },
+  seed: { standard: 1, min: 0 },
+};
+type Numbers = Record<keyof typeof bounds, number>;
 
 /** Long enough that a busy machine can start the next task, so that all tasks wait at the same time. */
 const quietMs = 10_000;
@@ -62,12 +36,8 @@ const quietMs = 10_000;
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(words: string[]): Promise<number> {
-  const numbers = readNumbers(words);
-  if (numbers === "help") {
-    print(usage);
-    return 0;
-  }
-  if (numbers === undefined) return 2;
+  const numbers = readWholeNumbers({ words, usage, bounds });
+  if (typeof numbers === "number") return numbers;
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());
   try {

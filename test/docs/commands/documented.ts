@@ -51,7 +51,7 @@ export function sectionOf(text: string, heading: string): string {
 
 /** The rows of each table: their cells without the spaces around them. */
 export function tablesIn(text: string): string[][][] {
-  const tables = text.match(/^\|.*\n\|[-| ]+\n(?:\|.*\n)+/gm) ?? [];
+  const tables = text.match(/^\|.*\n\|[-:| ]+\n(?:\|.*\n)+/gm) ?? [];
   return tables.map((table) => {
     const [, , ...rows] = table.trim().split("\n");
     return rows.map((row) =>

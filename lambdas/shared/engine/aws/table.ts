@@ -16,7 +16,7 @@ export const taskTable = {
 export const installKeyPrefix = "install#";
 
 /** The number of keys that share the items of one kind, so that no key takes all writes. */
-export const shardCount = 8;
+export const shardCount = 32;
 
 /** The states of tasks that are not over, in both zones. Tasks change between them often, but few tasks are open at a time. */
 const openStates: ReadonlySet<string> = new Set([

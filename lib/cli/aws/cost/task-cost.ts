@@ -61,7 +61,8 @@ export function estimateTask(
   const writes =
     count(/^dynamodb:(Put|Update|Delete)Item$/) * Math.ceil(a.recordKb.value) +
     count(/^dynamodb:TransactWriteItems$/) * 2 * Math.ceil(a.transactionKb.value) +
-    a.indexWrites.value;
+    a.indexWrites.value +
+    (use.kind === "external" ? 0 : a.executionIndexWrites.value);
   const reads = count(/^dynamodb:(GetItem|Query)$/) * Math.ceil(a.recordKb.value / 4);
   const recordGb = a.recordKb.value / 1e6;
   const allLogBytes = logBytes + invocations * a.platformLogBytes.value + a.accessLogBytes.value;

@@ -1,0 +1,84 @@
+/** The fake Slack of a load run of the aws engine, in process. The posts are in sqlite, outside the heap. */
+import { DatabaseSync } from "node:sqlite";
+import { type PostedMessage, type SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+
+/** `answered` counts the tasks whose only post is their answer. */
+export type LoadSlack = { api: SlackApi; answered(): number; posts(): number; close(): void };
+
+export function openLoadSlack({
+  newTs,
+  onCall,
+}: {
+  newTs: () => string;
+  /** Gets the name of the method of the Web API. */
+  onCall: (method: string) => void;
+}): LoadSlack {
+  const database = new DatabaseSync(":memory:");
+  database.exec(`
+    CREATE TABLE posts (ts TEXT PRIMARY KEY, thread TEXT, text TEXT, requestId TEXT, part INTEGER) WITHOUT ROWID;
+    CREATE INDEX threads ON posts (thread);
+  `);
+  const insert = database.prepare("INSERT INTO posts VALUES (?, ?, ?, ?, ?)");
+  const update = database.prepare("UPDATE posts SET text = ?, requestId = ?, part = ? WHERE ts = ?");
+  const remove = database.prepare("DELETE FROM posts WHERE ts = ?");
+  const inThread = database.prepare("SELECT * FROM posts WHERE thread = ? ORDER BY ts");
+  const count = (condition: string) =>
+    Number(database.prepare(`SELECT COUNT(*) AS count FROM posts WHERE ${condition}`).get()?.count);
+
+  const unexpected = async () => Promise.reject(new SlackError("refused"));
+  const api: SlackApi = {
+    async post({ channel, threadTs, content: { text }, key }) {
+      onCall("chat.postMessage");
+      const ts = newTs();
+      insert.run(ts, `${channel}/${threadTs ?? ts}`, text, key.requestId, key.part);
+      return { ts };
+    },
+    async update({ ts, content: { text }, key }) {
+      onCall("chat.update");
+      if (update.run(text, key.requestId, key.part, ts).changes !== 1) throw new SlackError("no_such_message");
+    },
+    async remove({ ts }) {
+      onCall("chat.delete");
+      remove.run(ts);
+    },
+    async react({ present }) {
+      onCall(present ? "reactions.add" : "reactions.remove");
+    },
+    async replies({ channel, threadTs }) {
+      onCall("conversations.replies");
+      const rows = inThread.all(`${channel}/${threadTs}`);
+      return rows.map(
+        ({ ts, text, requestId, part }): PostedMessage => ({
+          ts: String(ts),
+          text: String(text),
+          key: { requestId: String(requestId), part: Number(part) },
+          from: "self",
+          user: undefined,
+          fileIds: [],
+        }),
+      );
+    },
+    async person() {
+      onCall("users.info");
+      return { locale: "en-US" };
+    },
+    posts: unexpected,
+    postEphemeral: unexpected,
+    openDirect: unexpected,
+    groupMembers: unexpected,
+    startStream: unexpected,
+    appendStream: unexpected,
+    stopStream: unexpected,
+    startUpload: unexpected,
+    sendUpload: unexpected,
+    shareUploads: unexpected,
+    setStatus: unexpected,
+    suggestPrompts: unexpected,
+  };
+  return {
+    api,
+    answered: () => count("part = 1"),
+    posts: () => count("TRUE"),
+    close: () => database.close(),
+  };
+}

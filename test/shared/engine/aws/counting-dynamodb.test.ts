@@ -1,0 +1,76 @@
+/** The double of the load run keeps what DynamoDB promises, and counts capacity as DynamoDB documents it. */
+import { describe, expect, it } from "@jest/globals";
+import { createDynamoTaskStore } from "../../../../lambdas/shared/engine/aws/task-store.ts";
+import { createVirtualClock } from "../../../conformance/clock.ts";
+import { taskStoreCases } from "../../../conformance/task-store.ts";
+import { type SampleItem, type StoreCase, sample } from "../../../conformance/task-store-case.ts";
+import { type CapacityUse, openCountingDynamoDb } from "../../../doubles/aws/counting-dynamodb.ts";
+
+const parse = (json: unknown) => json as SampleItem;
+
+describe("DynamoDB in memory", () => {
+  it.each<StoreCase>(taskStoreCases)("$name", async ({ run }) => {
+    const clock = createVirtualClock();
+    const { client, close } = openCountingDynamoDb({ hasPrincipals: true });
+    const open = () => createDynamoTaskStore({ client, table: "t", parse, hasPrincipals: true, now: clock.nowMs });
+    await run({ store: open(), openAgain: async () => open(), clock });
+    close();
+  });
+});
+
+describe("the capacity that a call uses", () => {
+  const clock = createVirtualClock();
+
+  async function usesOf(act: (store: ReturnType<typeof createDynamoTaskStore<SampleItem>>) => Promise<unknown>) {
+    const uses: CapacityUse[] = [];
+    const { client, close } = openCountingDynamoDb({ hasPrincipals: true, onUse: (use) => void uses.push(use) });
+    await act(createDynamoTaskStore({ client, table: "t", parse, now: clock.nowMs }));
+    close();
+    return uses;
+  }
+
+  it("is one unit for each KB of a write, and one for each index that gets an entry", async () => {
+    const text = "x".repeat(2000);
+    const uses = await usesOf((store) => store.create({ item: { ...sample(clock), listedAtMs: 1, text } }));
+    expect(uses).toEqual([
+      { place: "table", key: "a", writes: 3, reads: 0 },
+      { place: "by-shard", key: expect.stringMatching(/^new#\d+$/), writes: 1, reads: 0 },
+      { place: "by-principal", key: "p", writes: 1, reads: 0 },
+    ]);
+  });
+
+  it("is two writes of an index where an entry moves, and none where it stays", async () => {
+    const uses = await usesOf(async (store) => {
+      const item = await store.create({ item: sample(clock) });
+      const same = item && (await store.replace({ item: { ...item, count: 1 } }));
+      if (same !== undefined) await store.replace({ item: { ...same, state: "done" } });
+    });
+    const places = uses.map(({ place, key }) => `${place} ${key.split("#")[0]}`);
+    const [created, replaced, moved] = [
+      ["table a", "by-shard new"],
+      ["table a"],
+      ["table a", "by-shard new", "by-shard done"],
+    ];
+    expect(places).toEqual([created, replaced, moved].flat());
+  });
+
+  it("is double for the items of a transaction, and is used by a write that is refused", async () => {
+    const item = { ...sample(clock), listedAtMs: undefined };
+    const together = await usesOf((store) => store.writeTogether({ writes: [{ type: "create", item }] }));
+    expect(together[0]).toEqual({ place: "table", key: "a", writes: 2, reads: 0 });
+    const refused = await usesOf((store) => store.replace({ item }));
+    expect(refused).toEqual([{ place: "table", key: "a", writes: 1, reads: 0 }]);
+  });
+
+  it("of a read is one unit for each 4 KB", async () => {
+    const uses = await usesOf(async (store) => {
+      await store.create({ item: { ...sample(clock), text: "x".repeat(5000) } });
+      await store.get({ id: "a" });
+      await store.get({ id: "b" });
+    });
+    expect(uses.filter(({ reads }) => reads > 0).map(({ key, reads }) => [key, reads])).toEqual([
+      ["a", 2],
+      ["b", 1],
+    ]);
+  });
+});
