@@ -8,7 +8,7 @@ const table = {
   invalid_params: { retryable: false, message: "The params do not fit the method." },
   internal: { retryable: false, message: "Something unexpected went wrong." },
   timeout: { retryable: false, message: "The task took longer than it was given." },
-  task_not_found: { retryable: false, message: "The task was never known, or has expired." },
+  task_not_found: { retryable: false, message: "The task was not found. It was never known, or has expired." },
   agent_not_found: { retryable: false, message: "There is no such agent." },
   invalid_state: { retryable: false, message: "The task's state does not allow that." },
   execution_failed: { retryable: false, message: "The agent ran and failed." },

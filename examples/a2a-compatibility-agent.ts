@@ -22,10 +22,7 @@ const scenarios: Record<string, (task: AgentTask, context: AgentContext) => read
   "tck-message-response": () => [{ type: "answer", text: "Direct message response", direct: true }],
   "tck-input-required": () => [{ type: "question", prompt: "What else is there to know?" }],
   "tck-auth-required": () => [{ type: "question", prompt: "Please sign in.", kind: "auth" }],
-  "tck-multi-turn": ({ answers }) =>
-    /^\s*done\b/i.test(answers.at(-1)?.text ?? "")
-      ? [answer("Nothing more is needed")]
-      : [{ type: "question", prompt: "More, or done?" }],
+  "tck-multi-turn": untilDone,
   "tck-reject-task": () => [{ type: "failure", reason: "plan_error" }],
   "tck-task-failure": () => [{ type: "failure", reason: "execution_failed" }],
   "tck-cancel": () => [{ type: "wait", ms: aDayMs }],
@@ -42,6 +39,12 @@ const scenarios: Record<string, (task: AgentTask, context: AgentContext) => read
   // Returns what the agent sees of the message.
   "sekisho-seen": ({ parts }, { messageId, contextId }) => making({ data: { messageId, contextId, parts } }),
   "test-resubscribe-message-id": () => [{ type: "wait", ms: 4000 }, answer("Still here")],
+  // The kit for 0.3 goes on with these, or cancels them.
+  "text-message-id": untilDone,
+  "test-message-id": untilDone,
+  "test-history-create-message-id": untilDone,
+  "cancel-test-message-id": untilDone,
+  "mapping-test-message-id": untilDone,
 };
 const names = Object.keys(scenarios).sort((a, b) => b.length - a.length);
 
@@ -56,7 +59,7 @@ export function createCompatibilityAgent({
     const { messageId, requestId, signal } = context;
     const told = scenarioOf(messageId);
     const begun = scenarioOf(requestId) ?? scenarioOf(task.text);
-    const isAnswered = task.answers.length > 0 && told === undefined && begun !== "tck-multi-turn";
+    const isAnswered = task.answers.length > 0 && told === undefined && scenarios[begun ?? ""] !== untilDone;
     const steps = isAnswered ? undefined : scenarios[told ?? begun ?? ""]?.(task, context);
     for (const step of steps ?? [answer(echoOf(task))]) {
       if (step.type === "wait") await sleep({ ms: step.ms, signal });
@@ -73,6 +76,11 @@ function scenarioOf(text: string): string | undefined {
 
 function echoOf({ text, answers }: AgentTask): string {
   return answers.at(-1)?.text ?? text;
+}
+
+function untilDone({ answers }: AgentTask): Step[] {
+  const isDone = /^\s*done\b/i.test(answers.at(-1)?.text ?? "");
+  return isDone ? [answer("Nothing more is needed")] : [{ type: "question", prompt: "More, or done?" }];
 }
 
 function answer(text: string): TaskUpdate {

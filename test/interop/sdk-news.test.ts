@@ -12,7 +12,8 @@ const tenant = "";
 
 let host: OurHost;
 beforeAll(async () => {
-  host = await startOurHost({ agent: quickAgent });
+  // A client of either version finds its interface on this card.
+  host = await startOurHost({ agent: quickAgent, config: { cardVersion: "0.3" } });
 });
 afterAll(() => host.close());
 

@@ -14,10 +14,13 @@ describe.each(["1.0", "0.3"] as const)("what our host refuses the official SDK's
   let host: OurHost;
   let client: Client;
   beforeAll(async () => {
-    host = await startOurHost({ agent: quickAgent });
+    host = await startOurHost({ agent: quickAgent, config: { cardVersion: version } });
     client = await sdkClient({ host, version });
   });
   afterAll(() => host.close());
+
+  /** The SDK's client of 0.3 tells an error of a stream as a plain Error. */
+  const onStream = (name: string) => (version === "0.3" ? "Error" : name);
 
   it("is a task that it does not know", async () => {
     const id = randomUUID();
@@ -25,16 +28,16 @@ describe.each(["1.0", "0.3"] as const)("what our host refuses the official SDK's
       nameOf(client.getTask({ tenant, id, historyLength: undefined })),
       nameOf(client.cancelTask({ tenant, id, metadata })),
       nameOf(client.sendMessage(saying("answer", { taskId: id }))),
-      nameOf(eventsOf(client.resubscribeTask({ tenant, id }))),
     ]);
     expect(names).toEqual(names.map(() => "TaskNotFoundError"));
+    expect(await nameOf(eventsOf(client.resubscribeTask({ tenant, id })))).toBe(onStream("TaskNotFoundError"));
   });
 
   it("is what a finished task cannot do", async () => {
     const { id } = await sendForTask(client, saying("tck-complete-task"));
     expect(await nameOf(client.cancelTask({ tenant, id, metadata }))).toBe("TaskNotCancelableError");
     expect(await nameOf(client.sendMessage(saying("more", { taskId: id })))).toBe("UnsupportedOperationError");
-    expect(await nameOf(eventsOf(client.resubscribeTask({ tenant, id })))).toBe("UnsupportedOperationError");
+    expect(await nameOf(eventsOf(client.resubscribeTask({ tenant, id })))).toBe(onStream("UnsupportedOperationError"));
   });
 
   it("is a kind of answer that it cannot give", async () => {
@@ -71,7 +74,7 @@ describe.each(["1.0", "0.3"] as const)("a host with a token, %s", (version) => {
   const extendedSkills = [{ id: "ledgers", name: "Ledgers", description: "The books.", tags: ["ledger"] }];
   let host: OurHost;
   beforeAll(async () => {
-    host = await startOurHost({ agent: quickAgent, token, config: { extendedSkills } });
+    host = await startOurHost({ agent: quickAgent, token, config: { extendedSkills, cardVersion: version } });
   });
   afterAll(() => host.close());
 

@@ -6,17 +6,14 @@ import { type OurHost, startOurHost } from "./our-host.ts";
 import { quickAgent } from "./quick-agent.ts";
 import { asTask, eventsOf, saying, sdkClient, sendForTask, sent, settled } from "./sdk-client.ts";
 
-let host: OurHost;
-beforeAll(async () => {
-  host = await startOurHost({ agent: quickAgent });
-});
-afterAll(() => host.close());
-
 describe.each(["1.0", "0.3"] as const)("the official SDK's client and our host, %s", (version) => {
+  let host: OurHost;
   let client: Client;
   beforeAll(async () => {
+    host = await startOurHost({ agent: quickAgent, config: { cardVersion: version } });
     client = await sdkClient({ host, version });
   });
+  afterAll(() => host.close());
 
   it("finds the host by its card", async () => {
     expect(client.protocolVersion).toBe(version);

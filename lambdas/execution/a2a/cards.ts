@@ -5,6 +5,7 @@ import canonicalize from "canonicalize";
 import { FlattenedSign, importPKCS8 } from "jose";
 import type { AgentCard, SecurityScheme } from "../../../contracts/a2a/card.ts";
 import { questionKey, slackMessageKey, taskKey } from "../../../contracts/a2a/extension.ts";
+import type { A2aVersion } from "../../../contracts/a2a/operations.ts";
 import { cardToV03 } from "../../../contracts/a2a/v03/card.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { createCachedValue } from "../../shared/async/cache.ts";
@@ -43,7 +44,11 @@ export async function createCards(options: {
   };
   const extendedCard = extendedSkills && (await make(true));
   return {
-    endpoint: createCardEndpoint({ card: await make(false), lastModifiedAtMs }),
+    endpoint: createCardEndpoint({
+      card: await make(false),
+      defaultVersion: settings.a2a.cardVersion,
+      lastModifiedAtMs,
+    }),
     extended({ version }) {
       if (extendedCard !== undefined) return extendedCard;
       throw new SekishoError(version === "1.0" ? "unsupported_operation" : "extended_card_not_configured");
@@ -190,15 +195,20 @@ const maxAgeSeconds = 300;
 export type CardEndpoint = (request: { version: string | undefined; header: Exchange["header"] }) => WholeResponse;
 
 /**
- * A client that asks for 1.0 or later gets the card itself. Others may be clients of 0.3, which send no version: they get the fields of 0.3
- * together with the interfaces of 1.0, which newer clients can follow. Only the first card is signed, because the signature covers that form.
+ * A client of 1.0 or later gets the card itself. One of 0.3 gets the fields of 0.3 together with the interfaces of 1.0, which newer clients
+ * can follow; the schema of 1.0 forbids those fields. `defaultVersion` counts for clients that name none, as all of 0.3 do. Only the first
+ * card is signed, because the signature covers that form.
  */
-export function createCardEndpoint(options: { card: AgentCard; lastModifiedAtMs: number }): CardEndpoint {
-  const { card, lastModifiedAtMs } = options;
+export function createCardEndpoint(options: {
+  card: AgentCard;
+  defaultVersion: A2aVersion;
+  lastModifiedAtMs: number;
+}): CardEndpoint {
+  const { card, defaultVersion, lastModifiedAtMs } = options;
   const pure = representation(card);
   const hybrid = representation({ ...cardToV03(card), supportedInterfaces: card.supportedInterfaces });
   return ({ version, header }) => {
-    const { body, etag } = isFirstOrLater(version) ? pure : hybrid;
+    const { body, etag } = isFirstOrLater(version ?? defaultVersion) ? pure : hybrid;
     const headers = {
       etag,
       "last-modified": new Date(lastModifiedAtMs).toUTCString(),
@@ -217,8 +227,8 @@ function representation(card: object): { body: string; etag: string } {
   return { body, etag: `"${createHash("sha256").update(body).digest("base64url")}"` };
 }
 
-function isFirstOrLater(version: string | undefined): boolean {
-  return /^\s*[1-9]/.test(version ?? "");
+function isFirstOrLater(version: string): boolean {
+  return /^\s*[1-9]/.test(version);
 }
 
 /** True if the client has the current representation (RFC 9110, section 13). An entity tag takes precedence over a date. `etag` is strong. */

@@ -4,7 +4,7 @@ import { type A2aVersion, type OperationName, toA2aOperation } from "../../../co
 import type { StreamEvent } from "../../../contracts/a2a/task.ts";
 import type { V03OperationName } from "../../../contracts/a2a/v03/params.ts";
 import { resultToV03 } from "../../../contracts/a2a/v03/results.ts";
-import type { JsonRpcRequest } from "../../../contracts/envelope.ts";
+import type { JsonRpcRequest, RequestId } from "../../../contracts/envelope.ts";
 import { encodeError } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { waitAtMost } from "../../shared/async/deadline.ts";
@@ -29,7 +29,9 @@ import { createPushConfigs } from "./push-configs.ts";
 import type { PushOutbox } from "./push-outbox.ts";
 import { dialects, findOperation, readParams, readRequestedVersion, resolveVersion, toDialect } from "./version.ts";
 
-type Call = { request: JsonRpcRequest; caller: AuthenticatedCaller; exchange: Exchange };
+/** A request without an id is answered with the id `null`. */
+type A2aRequest = Omit<JsonRpcRequest, "id"> & { id: RequestId | null };
+type Call = { request: A2aRequest; caller: AuthenticatedCaller; exchange: Exchange };
 export type A2aEndpoint = (call: Call) => Promise<ExchangeResponse>;
 
 const streaming: readonly OperationName[] = ["SendStreamingMessage", "SubscribeToTask"];
@@ -58,6 +60,7 @@ function createA2aEndpoint(options: {
     const { id, method, params } = request;
     const asked = readRequestedVersion(exchange);
     let known: A2aVersion | undefined;
+    let isStream = false;
     let release: (() => void) | undefined;
     const refuse = (thrown: unknown) => {
       const error = SekishoError.from(thrown);
@@ -69,8 +72,9 @@ function createA2aEndpoint(options: {
       const version = resolveVersion({ asked, method });
       known = version;
       const operation = findOperation({ method, version });
-      const isStream = streaming.includes(operation);
-      if (isStream && !exchange.canStream) throw new SekishoError("unsupported_operation");
+      const wantsStream = streaming.includes(operation);
+      if (wantsStream && !exchange.canStream) throw new SekishoError("unsupported_operation");
+      isStream = wantsStream;
       const read = readParams({ operation, version, params, tenant });
       // Checked before the operation starts, because an accepted task must not be refused.
       if (isStream) release = calls.take({ principal: caller.principal, id: newId() });
@@ -92,9 +96,17 @@ function createA2aEndpoint(options: {
       return { status: 200, headers: { ...streamHeaders, ...added }, body };
     } catch (thrown) {
       release?.();
-      return createErrorAnswer(refuse(thrown));
+      const refusal = refuse(thrown);
+      // Clients of 0.3 expect an event stream, as their SDK's server sends.
+      if (!(isStream && known === "0.3")) return createErrorAnswer(refusal);
+      const body = onlyEvent({ jsonrpc: "2.0", id, error: encodeError(refusal) });
+      return { status: 200, headers: streamHeaders, body };
     }
   };
+}
+
+async function* onlyEvent(message: unknown): AsyncGenerator<string> {
+  yield toEvent(JSON.stringify(message));
 }
 
 /** Calls `over` when the messages end or the iterator is returned, even if nothing was read. */
@@ -151,7 +163,7 @@ function extensionHeaders({ header }: Pick<Exchange, "header">): Record<string, 
 function logRefusal(input: {
   log: Log;
   error: SekishoError;
-  request: JsonRpcRequest;
+  request: A2aRequest;
   caller: AuthenticatedCaller;
   version: A2aVersion | undefined;
 }): void {
@@ -192,12 +204,16 @@ export async function* serverSentEvents(request: {
         continue;
       }
       if (turn.done) return;
-      yield `data: ${turn.value}\n\n`;
+      yield toEvent(turn.value);
       next = iterator.next();
     }
   } finally {
     iterator.return?.().catch(() => {});
   }
+}
+
+function toEvent(line: string): string {
+  return `data: ${line}\n\n`;
 }
 
 export type A2aSettings = {

@@ -78,7 +78,7 @@ export function createPushConfigs(options: {
     },
     async get({ principal, params: { taskId, tenant, id } }) {
       supported();
-      const config = readConfigs(await tasks.find({ principal, taskId })).find((each) => each.id === id);
+      const config = findConfig({ task: await tasks.find({ principal, taskId }), id });
       if (config === undefined) throw new SekishoError("task_not_found", { details: { task_id: taskId } });
       return toPushConfig({ taskId, tenant, config });
     },
@@ -131,10 +131,17 @@ export function withPushConfig(config: StoredPushConfig): TaskChange {
   };
 }
 
+/** A configuration without an id has the id of its task. Clients of 0.3 also call it `default`. */
+function findConfig({ task, id }: { task: ExecutionTask; id: string }): StoredPushConfig | undefined {
+  const configs = readConfigs(task);
+  return configs.find((each) => each.id === id) ?? configs.find((each) => id === "default" && each.id === task.id);
+}
+
 function removeConfig(id: string): TaskChange {
   return (task) => {
-    const pushConfigs = readConfigs(task).filter((each) => each.id !== id);
-    if (task.a2a === undefined || pushConfigs.length === readConfigs(task).length) return undefined;
+    const config = findConfig({ task, id });
+    if (task.a2a === undefined || config === undefined) return undefined;
+    const pushConfigs = readConfigs(task).filter((each) => each !== config);
     return { ...task, a2a: { ...task.a2a, pushConfigs } };
   };
 }

@@ -60,6 +60,7 @@ export function createReceiveMessage(options: {
     const task = await tasks.answer({
       ...{ principal, taskId },
       answer: readAnswerMessage({ message, question }),
+      isNew: !deduplicates,
       message: { ...message, contextId },
       ...(config && { alongside: withPushConfig(config) }),
     });

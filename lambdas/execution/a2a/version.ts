@@ -12,6 +12,7 @@ import { v03Operations } from "../../../contracts/a2a/v03/params.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { createParamsError, type Exchange } from "../http/exchange.ts";
+import { readMemberNames } from "./member-names.ts";
 
 /** The version in the header, or else in the query. Undefined if there is neither. */
 export function readRequestedVersion({ header, query }: Pick<Exchange, "header" | "query">): string | undefined {
@@ -56,9 +57,11 @@ export function readParams<O extends OperationName>(request: {
   params: unknown;
   tenant: string | undefined;
 }): OperationParams<O> {
-  const { operation, version, params, tenant } = request;
+  const { operation, version, tenant } = request;
   const schema = schemas[version][operation] ?? operations[operation];
-  const parsed = (schema as z.ZodType<OperationParams<O>>).safeParse(params ?? {});
+  const { params, issues } = readMemberNames({ params: request.params ?? {}, version });
+  if (issues.length > 0) throw createParamsError(issues);
+  const parsed = (schema as z.ZodType<OperationParams<O>>).safeParse(params);
   if (!parsed.success) throw createParamsError(parsed.error.issues);
   if (version === "1.0" && parsed.data.tenant !== tenant) {
     throw createParamsError([{ path: ["tenant"], message: "is not the tenant of this interface" }]);

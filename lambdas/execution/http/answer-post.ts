@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { toA2aOperation } from "../../../contracts/a2a/operations.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";
-import { type JsonRpcRequest, requestSchema } from "../../../contracts/envelope.ts";
+import { type JsonRpcRequest, type RequestId, requestIdSchema, requestSchema } from "../../../contracts/envelope.ts";
 import { encodeError } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isAnnouncedLarger } from "../../shared/http/read-body.ts";
@@ -57,37 +57,47 @@ export function createPostHandler(settings: PostSettings): (asked: PostRequest) 
     const { exchange, face } = asked;
     const { header } = exchange;
     const receivedAtMs = now();
+    let answeredId: RequestId | null = null;
+    let dialect = selectErrorDialect(asked);
     try {
       const trace = parseTrace({ traceparent: header("traceparent"), tracestate: header("tracestate") });
       const principal = await admit(exchange);
       if (!isJson({ contentType: header("content-type"), face })) throw new SekishoError("content_type_not_supported");
-      const request = parseRequest(
-        await readExchangeBody({ exchange, maxBytes: maxRequestBytes, withinTime: bodyTime }),
-      );
-      const { id } = request;
-      const a2a = selectA2aEndpoint({ ...asked, method: request.method });
+      const body = await readExchangeBody({ exchange, maxBytes: maxRequestBytes, withinTime: bodyTime });
+      const json = parseJson(body);
+      const a2a = selectA2aEndpoint({ ...asked, json });
+      if (a2a !== undefined) {
+        answeredId = requestIdSchema.safeParse(Object(json).id).data ?? null;
+        dialect = toDialect(readRequestedVersion(exchange));
+        const request = readRequest({ schema: compiledA2aSchema, json, body });
+        return await spans.within(serverSpan({ request, trace }), async (span) =>
+          a2a({ request, caller: { principal, trace: span.trace, receivedAtMs }, exchange }),
+        );
+      }
+      const request = readRequest({ schema: compiledSchema, json, body });
       // Refused or malformed requests have no span, because anybody could send many.
       return await spans.within(serverSpan({ request, trace }), async (span) => {
         const caller: AuthenticatedCaller = { principal, trace: span.trace, receivedAtMs };
-        if (a2a !== undefined) return a2a({ request, caller, exchange });
+        const { id } = request;
         const dispatched = await dispatch({ request, caller });
         if ("result" in dispatched) return createJsonAnswer({ jsonrpc: "2.0", id, result: dispatched.result });
         const { error } = dispatched;
-        const dialect = face.zoneDialect ?? "zone";
-        failWith({ span, error, dialect });
-        return createErrorAnswer({ error, id, dialect });
+        const zoneDialect = face.zoneDialect ?? "zone";
+        failWith({ span, error, dialect: zoneDialect });
+        return createErrorAnswer({ error, id, dialect: zoneDialect });
       });
     } catch (thrown) {
       const error = SekishoError.from(thrown);
       metrics.add("sekisho_requests_refused_total", { zone: "execution", reason: error.reason });
       if (!isRefusedCaller(error)) logRefusal({ error, log });
-      return createErrorAnswer({ error, id: null, dialect: selectErrorDialect(asked) });
+      return createErrorAnswer({ error, id: answeredId, dialect });
     }
   };
 }
 
 /** At a path with both protocols, an unknown method belongs to A2A if the request names a version of A2A. */
-function selectA2aEndpoint({ exchange, face, method }: PostRequest & { method: string }): A2aEndpoint | undefined {
+function selectA2aEndpoint({ exchange, face, json }: PostRequest & { json: unknown }): A2aEndpoint | undefined {
+  const method = String(Object(json).method);
   if (face.a2a === undefined || face.zoneDialect === undefined || toA2aOperation(method) !== undefined) return face.a2a;
   return !isMethodName(method) && readRequestedVersion(exchange) !== undefined ? face.a2a : undefined;
 }
@@ -114,13 +124,20 @@ function isJson({ contentType, face }: { contentType: string | undefined; face: 
   return type === "application/json" || (type === "application/a2a+json" && face.a2a !== undefined);
 }
 
+type Compiled<T> = Pick<z.ZodType<T>, "safeParse">;
 const compiledSchema = z.compile(requestSchema);
+/** In A2A, a request without an id is answered with the id `null`, as the official SDK does. */
+const compiledA2aSchema = z.compile(requestSchema.extend({ id: requestIdSchema.nullable().default(null) }));
 /** Keeps a byte order mark, so that it fails as JSON. */
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Throws `parse_error` for anything but JSON in UTF-8, and `invalid_request` for JSON that is not a Request or is nested too deeply. */
 export function parseRequest(body: Uint8Array): JsonRpcRequest {
-  const parsed = compiledSchema.safeParse(parseJson(body));
+  return readRequest({ schema: compiledSchema, json: parseJson(body), body });
+}
+
+function readRequest<T>({ schema, json, body }: { schema: Compiled<T>; json: unknown; body: Uint8Array }): T {
+  const parsed = schema.safeParse(json);
   if (!parsed.success || isTooDeep(body)) throw new SekishoError("invalid_request");
   return parsed.data;
 }
@@ -134,7 +151,13 @@ function parseJson(body: Uint8Array): unknown {
 }
 
 /** The span of one POST, a child of its caller's, by OpenTelemetry's semantic conventions of JSON-RPC. */
-function serverSpan({ request, trace }: { request: JsonRpcRequest; trace: Trace | undefined }): SpanStart {
+function serverSpan({
+  request,
+  trace,
+}: {
+  request: Pick<JsonRpcRequest, "method"> & { id: RequestId | null };
+  trace: Trace | undefined;
+}): SpanStart {
   const method = toMetricMethod(request.method);
   const id = toLoggableId(request.id);
   return {

@@ -164,16 +164,16 @@ export function createTasks(settings: TaskSettings): Tasks {
     async find(name) {
       return advanceIfDue(await read(name));
     },
-    async answer({ answer, message, alongside, ...name }) {
+    async answer({ answer, message, alongside, isNew, ...name }) {
       const task = await advanceIfDue(await read(name));
       const isToBegin = isAsking(task) || isUnstarted(task);
       const release = callerLimits.runs.take(task);
       try {
         const refusal = isToBegin ? refuseToBegin({ task, hasSlot: release !== undefined }) : undefined;
         if (refusal !== undefined) throw refusal;
-        const change = createAnswerChange({ answer, message, alongside, nowMs: now(), retentionMs });
+        const change = createAnswerChange({ answer, message, alongside, isNew, nowMs: now(), retentionMs });
         const { task: current = throwTaskGone(), changed } = await changeTask({ task, change });
-        if (!changed) checkRepetition({ task: current, answer, message });
+        if (!changed) checkRepetition({ task: current, answer, message, isNew });
         if (!isUnstarted(current)) return current;
         // A repeated answer also starts the task if the first one could not.
         return (await runs.start({ task: current, isSubmission: true })) ?? throwTaskGone();
@@ -285,6 +285,8 @@ type AnswerSubmission = {
   answer: Omit<PersonAnswer, "prompt">;
   message?: Message | undefined;
   alongside?: TaskChange | undefined;
+  /** True if a known id does not mean that the answer is a repetition. */
+  isNew?: boolean | undefined;
 };
 
 /** The time of the answer, and how long a record is kept after its task is over. */
@@ -294,10 +296,12 @@ type Times = { nowMs: number; retentionMs: number };
  * Returns undefined if the task does not ask this question, or if the answer's id is known: a late repetition must not answer the next
  * question. Throws `invalid_params` for an invalid answer, and `payload_too_large` if it does not fit into the record.
  */
-function createAnswerChange({ answer: said, message, alongside, ...times }: AnswerSubmission & Times): TaskChange {
+function createAnswerChange(request: AnswerSubmission & Times): TaskChange {
+  const { answer: said, message, alongside, isNew = false, ...times } = request;
   return (task) => {
     const { question, answers } = task;
-    if (question === undefined || answers?.some(({ id }) => id === said.id)) return undefined;
+    const isRepeated = !isNew && answers?.some(({ id }) => id === said.id);
+    if (question === undefined || isRepeated) return undefined;
     const { messageId: questionId, prompt } = question;
     if (said.questionId !== undefined && said.questionId !== questionId) return undefined;
     checkAnswer({ said, question, isMessage: message !== undefined });
@@ -311,8 +315,9 @@ function createAnswerChange({ answer: said, message, alongside, ...times }: Answ
  * `invalid_state` if it is new. A button that is clicked twice makes two requests with the same content, which name their question or
  * else mean the latest one. An A2A message is recognized only by its id (A2A 1.0, section 4.1.4).
  */
-function checkRepetition({ task, answer: said, message }: AnswerSubmission & { task: ExecutionTask }): void {
-  const known = task.answers?.find(({ id }) => id === said.id);
+function checkRepetition(request: AnswerSubmission & { task: ExecutionTask }): void {
+  const { task, answer: said, message, isNew = false } = request;
+  const known = isNew ? undefined : task.answers?.find(({ id }) => id === said.id);
   if (known !== undefined) {
     const isToAnother = said.questionId !== undefined && said.questionId !== known.questionId;
     if (known.fingerprint === said.fingerprint && !isToAnother) return;

@@ -64,6 +64,12 @@ export const a2aSchema = z
     tenant: cardText(256)
       .optional()
       .describe("The tenant that clients must send. Default: none, and clients must send none."),
+    cardVersion: z
+      .enum(["1.0", "0.3"])
+      .default("1.0")
+      .describe(
+        "The version of the card for a client that names none (no A2A-Version). Set 0.3 if you have clients of 0.3, which never name it.",
+      ),
     deduplicate: z
       .boolean()
       .default(true)

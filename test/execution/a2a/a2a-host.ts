@@ -86,7 +86,7 @@ export async function startA2aHost({ a2a, config = {}, stallMs, ...options }: Op
     async ask<T>(method: string, params: unknown = {}, options: CallOptions = {}) {
       const response = await request(method, params, options);
       const { status, headers } = response;
-      return { ...((await response.json()) as A2aAnswer<T>), status, headers };
+      return { ...(await firstAnswer<T>(response)), status, headers };
     },
     async result<T>(method: string, params: unknown = {}, options: CallOptions = {}) {
       const { result, error } = await host.ask<T>(method, params, options);
@@ -110,6 +110,17 @@ export async function serveA2a(options: Options = {}): Promise<A2aHost> {
   const host = await startA2aHost(options);
   afterTest(host.close);
   return host;
+}
+
+/** The answer, or the first one of an event stream. */
+export async function firstAnswer<T>(response: Response): Promise<A2aAnswer<T>> {
+  const isStream = response.headers.get("content-type") === "text/event-stream";
+  if (!isStream) return (await response.json()) as A2aAnswer<T>;
+  const events = dataOf(response);
+  const { value } = await events.next();
+  // Not awaited: a stream whose task goes on is only closed at its next event.
+  void events.return(undefined);
+  return JSON.parse(value ?? "") as A2aAnswer<T>;
 }
 
 /** What the `data` lines of an event stream carry; comments are left out. */

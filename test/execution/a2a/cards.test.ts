@@ -13,6 +13,7 @@ import { decodeProtectedHeader, flattenedVerify } from "jose";
 import { type AgentCard, agentCardSchema } from "../../../contracts/a2a/card.ts";
 import { type Cards, createCard, createCardEndpoint, createCards } from "../../../lambdas/execution/a2a/cards.ts";
 import { cardPaths } from "../../../lambdas/execution/http/routes.ts";
+import { a2aSchema } from "../../../lambdas/shared/config/a2a-schema.ts";
 import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
@@ -322,7 +323,7 @@ function sorted(value: unknown): string {
 
 const card = createCard({ ...settingsOf({ a2a: { tenant: "acme", skills: [skill] } }), extended: false });
 const lastModifiedAtMs = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
-const endpoint = createCardEndpoint({ card, lastModifiedAtMs });
+const endpoint = createCardEndpoint({ card, defaultVersion: "0.3", lastModifiedAtMs });
 let server: WebServer;
 
 beforeAll(async () => {
@@ -346,6 +347,17 @@ async function get({ version, path = cardPaths[0], headers = {} }: GetOptions = 
 type GetOptions = { version?: string; path?: string | undefined; headers?: Record<string, string> };
 
 describe("who asks for the card", () => {
+  it("and names no version gets the one of the configuration, which is 1.0 by default", () => {
+    const read = (defaultVersion: "1.0" | "0.3") =>
+      JSON.parse(
+        createCardEndpoint({ card, defaultVersion, lastModifiedAtMs })({ version: undefined, header: () => undefined })
+          .body,
+      );
+    expect(read("1.0")).toEqual(card);
+    expect(read("0.3")).toMatchObject({ url, protocolVersion: "0.3.0" });
+    expect(a2aSchema.parse({}).cardVersion).toBe("1.0");
+  });
+
   it.each(["1.0", "1", "1.1", "2.0"])("with A2A-Version %s gets it as it is", async (version) => {
     expect(await (await get({ version })).json()).toEqual(card);
   });
@@ -401,7 +413,11 @@ describe("a cache", () => {
   it("has another entity tag for each form, and the same one on another instance", async () => {
     const [first, old] = await Promise.all([get({ version: "1.0" }), get()]);
     expect(old.headers.get("etag")).not.toBe(first.headers.get("etag"));
-    const other = createCardEndpoint({ card: structuredClone(card), lastModifiedAtMs: lastModifiedAtMs + 5000 });
+    const other = createCardEndpoint({
+      card: structuredClone(card),
+      defaultVersion: "0.3",
+      lastModifiedAtMs: lastModifiedAtMs + 5000,
+    });
     expect(other({ version: "1.0", header: () => undefined }).headers.etag).toBe(first.headers.get("etag"));
   });
 

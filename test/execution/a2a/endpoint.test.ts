@@ -12,6 +12,7 @@ import {
   type A2aHost,
   type CallOptions,
   dataOf,
+  firstAnswer,
   serveA2a,
   startA2aHost,
   userMessage,
@@ -402,27 +403,33 @@ async function answerTo(body: string, options: CallOptions = {}) {
 }
 
 describe("a body that is no request", () => {
-  it.each<[string, string, number]>([
-    ["nothing", "", -32700],
-    ["half of one", request({}).slice(0, -1), -32700],
-    ["a batch", `[${request({})}]`, -32600],
-    ["a number", "7", -32600],
-    ["another protocol", request({ jsonrpc: "1.0" }), -32600],
-    ["a notification", request({ id: undefined }), -32600],
-    ["an id with a fraction", request({ id: 1.5 }), -32600],
-    ["a method that is none", request({ method: 7 }), -32600],
-  ])("(%s) is refused without an id, in 1.0 and in 0.3", async (_name, body, code) => {
+  it.each<[string, string, number, string | null]>([
+    ["nothing", "", -32700, null],
+    ["half of one", request({}).slice(0, -1), -32700, null],
+    ["a batch", `[${request({})}]`, -32600, null],
+    ["a number", "7", -32600, null],
+    ["another protocol", request({ jsonrpc: "1.0" }), -32600, "1"],
+    ["an id with a fraction", request({ id: 1.5 }), -32600, null],
+    ["a method that is none", request({ method: 7 }), -32600, "1"],
+  ])("(%s) is refused with its id where that can be read, in 1.0 and in 0.3", async (_name, body, code, own) => {
     const first = await answerTo(body);
     expect([first.status, first.id, first.error?.code, Array.isArray(first.error?.data)]).toEqual([
       200,
-      null,
+      own,
       code,
       true,
     ]);
     for (const version of ["0.3", undefined]) {
       const { id, error } = await answerTo(body, { version });
-      expect([id, error?.code, Array.isArray(error?.data)]).toEqual([null, code, false]);
+      expect([id, error?.code, Array.isArray(error?.data)]).toEqual([own, code, false]);
     }
+  });
+
+  it("or that has no id is answered with the id null, as by the official SDK's server", async () => {
+    const sent = request({ id: undefined, method: "SendMessage", params: { tenant: "acme", message } });
+    expect(await answerTo(sent)).toMatchObject({ id: null, result: { task: {} } });
+    const unknown = request({ id: undefined, method: "Nothing" });
+    expect(await answerTo(unknown)).toMatchObject({ id: null, error: { code: -32601 } });
   });
 });
 
@@ -570,7 +577,7 @@ describe("hostile params", () => {
       fc.asyncProperty(method, version, fc.oneof(params, value), async (name, asked, sent) => {
         const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: name, params: sent });
         const response = await host.host.handle(post(body, { path: "/a2a", headers: { "a2a-version": asked } }));
-        const { error } = (await response.json()) as A2aAnswer<unknown>;
+        const { error } = await firstAnswer(response);
         if (error === undefined) return;
         expect([-32601, -32602, -32001, -32003]).toContain(error.code);
         expect(JSON.stringify(error)).not.toContain(secret);

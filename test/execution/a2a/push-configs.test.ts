@@ -366,6 +366,11 @@ describe("the operations on configurations", () => {
     expect((await call("list", { id })).result).toEqual([config]);
     expect((await call("delete", { id, pushNotificationConfigId: "mine" })).result).toBeNull();
     expect((await call("get", { id, pushNotificationConfigId: "mine" })).error?.code).toBe(-32001);
+    const unnamed = { taskId: id, pushNotificationConfig: { url } };
+    expect((await call("set", unnamed)).result).toMatchObject({ pushNotificationConfig: { id } });
+    expect((await call("get", { id, pushNotificationConfigId: "default" })).result).toMatchObject(unnamed);
+    await call("delete", { id, pushNotificationConfigId: "default" });
+    expect((await call("list", { id })).result).toEqual([]);
   });
 
   it("are not supported inside a message by a host without a queue for them", async () => {

@@ -175,6 +175,17 @@ describe("a repeated message id", () => {
     ];
     expect(new Set(sent.map(({ task }) => task.id)).size).toBe(2);
   });
+
+  it("goes on with a task there, although the task knows the id already", async () => {
+    const agent = yielding({ type: "question", prompt: "Which?" });
+    const host = await serveA2a({ agent, a2a: { deduplicates: false } });
+    const message = userMessage("hi");
+    const { task } = await host.result<Sent>("SendMessage", { message });
+    const again = { message: { ...message, taskId: task.id } };
+    for (const _ of [1, 2]) expect((await host.result<Sent>("SendMessage", again)).task.id).toBe(task.id);
+    const { history = [] } = await host.result<A2aTask>("GetTask", { id: task.id });
+    expect(history.filter(({ messageId }) => messageId === message.messageId)).toHaveLength(3);
+  });
 });
 
 describe("a message to a task", () => {
