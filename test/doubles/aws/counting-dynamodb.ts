@@ -98,8 +98,7 @@ export function openCountingDynamoDb({
     const isDone = held.every(Boolean);
     for (const request of writes) apply(request, { times: 2, held: isDone });
     if (isDone) return {};
-    const cancellationReasons = held.map((each) => ({ Code: each ? "None" : "ConditionalCheckFailed" }));
-    throw new AwsCallError({ name: "TransactionCanceledException", status: 400, cancellationReasons });
+    throw new AwsCallError({ name: "TransactionCanceledException", status: 400 });
   }
 
   function get({ Key, ConsistentRead }: GetItemInput): object {

@@ -10,6 +10,7 @@ import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-man
 import { createSts } from "../../../lambdas/shared/aws/sts.ts";
 import { createRetryLater } from "../../../lambdas/shared/engine/aws/batch.ts";
 import { openDynamoDb, openSqs } from "../../../lambdas/shared/engine/aws/client.ts";
+import { shardCount } from "../../../lambdas/shared/engine/aws/table.ts";
 import { createSqsQueue } from "../../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
 import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
@@ -151,7 +152,7 @@ const calls: Record<string, { operations: string[]; act: (aws: AwsDependencies) 
   },
   "the store removes": { operations: ["DeleteItem"], act: (aws) => storeOf(aws).remove(item) },
   "the store lists by state": {
-    operations: Array(8).fill("Query"),
+    operations: Array(shardCount).fill("Query"),
     act: (aws) => storeOf(aws).list({ index: "state", key: "done", limit: 5 }),
   },
   "the store lists by principal": {
