@@ -74,8 +74,8 @@ const values: readonly (readonly [name: string, value: unknown, expected: unknow
   ["stored key of a task", sampleTask().id, "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d"],
   ["stored key of a day's entry", createHistoryId(requestId), "history:0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d"],
   ["stored state of a day's entry", createHistoryState("2026-11-22"), "history/2026-11-22"],
-  ["shard of an open task", toShardKey({ id: requestId, state: "waiting" }), "open#4"],
-  ["shard of a task that is over", toShardKey({ id: requestId, state: "done" }), "done#4"],
+  ["shard of an open task", toShardKey({ id: requestId, state: "waiting" }), "open#12"],
+  ["shard of a task that is over", toShardKey({ id: requestId, state: "done" }), "done#12"],
   [
     "attributes of a record",
     toRecordAttributes({
@@ -98,7 +98,7 @@ const values: readonly (readonly [name: string, value: unknown, expected: unknow
       listed: { S: "000000000000005.0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d" },
       principal: { S: "p" },
       revision: { N: "2" },
-      shard: { S: "done#4" },
+      shard: { S: "done#12" },
       state: { S: "done" },
       thread: { S: "t" },
       ttl: { N: "86400" },
