@@ -80,6 +80,8 @@ const wakeSchema = z.object({
   early: z.int().optional(),
   /** The number of polls so far, of which the record knows only some (`worker/run-step.ts`). */
   polls: z.int().optional(),
+  /** Sent by a step without a lease, which another worker may have done as well. The record has the key of the step that counts. */
+  key: z.string().optional(),
 });
 
 /** An operator redrives a task: it goes on from its present state, even if its wake-ups are lost. */
@@ -136,6 +138,17 @@ export type TaskMessage = Exclude<QueueMessage, ButtonClick | ConversationOpened
 export function toWakeSeq({ message, task }: { message: TaskMessage; task: { wakeSeq: number } }): number {
   if (message.type === "wake") return message.seq;
   return message.type === "ask" ? 0 : task.wakeSeq;
+}
+
+/** True for a message below the record's number, and for the wake-up of a step that another worker was faster to store. */
+export function isSuperseded(request: {
+  message: TaskMessage;
+  task: { wakeSeq: number; wakeKey?: string | undefined };
+}) {
+  const { message, task } = request;
+  const seq = toWakeSeq(request);
+  const isOther = message.type === "wake" && message.key !== undefined && message.key !== task.wakeKey;
+  return seq < task.wakeSeq || (seq === task.wakeSeq && isOther);
 }
 
 /** Returns undefined if the body is not a message of this version. */

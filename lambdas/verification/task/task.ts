@@ -201,6 +201,8 @@ export const taskSchema = z.object({
   expiresAtMs: z.int(),
   /** The number of the next wake-up in the task's chain. Wake-ups with a lower number are finished, and are dropped. */
   wakeSeq: z.int(),
+  /** The key of the wake-up with that number, if it has one. */
+  wakeKey: z.string().optional(),
   /** Held while a worker acts on the task. A lease that has expired means that the worker died during an act. */
   lease: z.object({ owner: z.string(), untilMs: z.int() }).optional(),
   /** Failed acts in a row in this state. The delay before the next try grows with it. */

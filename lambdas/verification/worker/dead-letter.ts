@@ -2,7 +2,7 @@
 import { ItemError } from "../../shared/engine/records.ts";
 import { readQueuedIds } from "../../shared/queued-ids.ts";
 import type { TaskEvent } from "../task/events.ts";
-import { type AskMessage, parseQueueMessage, type QueueMessage, toWakeSeq } from "../task/messages.ts";
+import { type AskMessage, isSuperseded, parseQueueMessage, type QueueMessage, toWakeSeq } from "../task/messages.ts";
 import { salvageTask } from "../task/recovery.ts";
 import { afterDeadLetterMs, maxAgeMs } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
@@ -51,7 +51,7 @@ async function handleDeadLetter(options: ActlessOptions, { message, signal, keep
   if (task === undefined && unreadable !== undefined) return keep();
   if (task === undefined) return message.type === "ask" ? handleUnclaimed(options, { ask: message, keep }) : undefined;
   const seq = toWakeSeq({ message, task });
-  if (seq < task.wakeSeq) return;
+  if (isSuperseded({ message, task })) return;
   const nowMs = now();
   const group = queueGroupOf(task);
   if (task.lease !== undefined && task.lease.untilMs > nowMs) {

@@ -306,13 +306,17 @@ async function finishStep(
   hold: Hold,
   { last: { task, effects }, seq }: { last: Transition; seq: number },
 ): Promise<Task | undefined> {
-  const { store, queue, now = Date.now } = options;
-  const next = { body: JSON.stringify({ type: "wake", requestId: task.id, seq: seq + 1 }), group: queueGroupOf(task) };
+  const { store, queue, newId, now = Date.now } = options;
+  // Without a lease, several workers may be here with copies of one message. Of their wake-ups only one may go on.
+  const wakeKey = hold.lease === undefined ? newId() : undefined;
+  const message = { type: "wake", requestId: task.id, seq: seq + 1, key: wakeKey };
+  const next = { body: JSON.stringify(message), group: queueGroupOf(task) };
   if (effects.some(isWake)) {
     await queue.send({ ...next, delayMs: toDelayMs(options, effects) });
   }
-  const { lease: _lease, ...rest } = task;
-  const save = (item: Task) => replaceWith(store, hold, { ...item, wakeSeq: seq + 1 });
+  const { lease: _lease, wakeKey: _wakeKey, ...rest } = task;
+  const save = (item: Task) =>
+    replaceWith(store, hold, { ...item, wakeSeq: seq + 1, ...(wakeKey !== undefined && { wakeKey }) });
   const saved = await save(rest).catch(async (thrown: unknown) => {
     const failed = owe(takeFailedStep(options, { task: rest, atMs: now(), thrown: itemErrorIn(thrown) }));
     await queue.send(next);

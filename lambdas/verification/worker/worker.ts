@@ -2,7 +2,7 @@
 import { SekishoError } from "../../../contracts/errors.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 import type { TaskEvent } from "../task/events.ts";
-import { type AskMessage, parseQueueMessage, type TaskMessage, toWakeSeq } from "../task/messages.ts";
+import { type AskMessage, isSuperseded, parseQueueMessage, type TaskMessage, toWakeSeq } from "../task/messages.ts";
 import { queueGroupOf, receivedTask, type Task } from "../task/task.ts";
 import { createHandleCompletion } from "./completion.ts";
 import { createHandleDeadLetter } from "./dead-letter.ts";
@@ -69,7 +69,8 @@ async function handleMessage(
   const seq = toWakeSeq({ message, task });
   // With the lease of a worker that died, this may be the message that it handled, and the only wake-up for a long time.
   const isLate = isTooLate({ message, task });
-  if (seq < task.wakeSeq || (isLate && task.lease === undefined)) return log.debug("wake_up_dropped", { seq });
+  const isDropped = isSuperseded({ message, task }) || (isLate && task.lease === undefined);
+  if (isDropped) return log.debug("wake_up_dropped", { seq });
 
   const nowMs = now();
   const group = queueGroupOf(task);

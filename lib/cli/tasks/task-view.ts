@@ -45,7 +45,7 @@ export function toTaskView({ task, nowMs }: { task: Task; nowMs: number }) {
     progress: progress && pick(progress, "percent", "shownAtMs"),
     stream: stream && { messages: stream.messages.length, length: stream.length },
     ...pick(task, "mrkdwnFallback", "placeholder", "delivery", "cleanupDone", "textsErased"),
-    ...pick(task, "lease", "wakeSeq", "revision"),
+    ...pick(task, "lease", "wakeSeq", "wakeKey", "revision"),
     trace: task.trace.traceparent,
     history: history.map((entry, index) => ({
       ...entry,

@@ -173,6 +173,7 @@ const filled = {
   delivery: { status: "posting", rewriteParts: true },
   cleanupDone: false,
   textsErased: undefined,
+  wakeKey: undefined,
 } satisfies { [K in keyof Required<Task>]: Task[K] };
 
 const optional = (Object.keys(filled) as (keyof typeof filled)[]).filter((key) => taskSchema.shape[key].isOptional());

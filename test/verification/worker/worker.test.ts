@@ -319,6 +319,18 @@ describe("the worker", () => {
     expect(world.starts).toEqual([]);
   });
 
+  it("goes on with one wake-up where two workers poll for one and both would store that", async () => {
+    const world = createWorld({ pollsUntilDone: 1000 });
+    const polls = () => world.records.get(ask.requestId)?.wait?.polls ?? 0;
+    // The first call and nine polls: the tenth is stored.
+    await world.deliver(ask).run({ until: () => world.calls() === 10 });
+    await world.runTwiceAtOnce();
+    expect(polls()).toBe(10);
+    const calls = world.calls();
+    await world.run({ until: () => polls() === 20 });
+    expect(world.calls() - calls).toBe(10);
+  });
+
   it("sends its messages in the turn of the task's workspace and destination", async () => {
     const world = createWorld({ pollsUntilDone: 2 });
     world.deliver(ask);
