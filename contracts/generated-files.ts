@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { errorObjectSchema, requestSchema, responseSchema } from "./envelope.ts";
 import { errorDataSchema } from "./error-data.ts";
+import { jsonSchemaOptions } from "./json-schema.ts";
 import { methods } from "./methods.ts";
 import { buildOpenRpc } from "./openrpc.ts";
 
@@ -9,12 +10,14 @@ import { buildOpenRpc } from "./openrpc.ts";
 export function generatedFiles(): ReadonlyMap<string, string> {
   const files = new Map([["openrpc.json", toText(buildOpenRpc())]]);
   for (const [name, schema] of Object.entries(shapes())) {
-    files.set(`schemas/${name}.json`, toText(z.toJSONSchema(schema, { target: "draft-2020-12", io: "input" })));
+    files.set(
+      `schemas/${name}.json`,
+      toText(z.toJSONSchema(schema, { target: "draft-2020-12", ...jsonSchemaOptions })),
+    );
   }
   return files;
 }
 
-/** Describes each shape as its receiver accepts it, so unknown members are allowed. */
 function shapes(): Record<string, z.ZodType> {
   const ofMethods = Object.entries(methods).flatMap(([name, { params, result }]) => [
     [`${name}.params`, params] as const,

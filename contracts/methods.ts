@@ -98,8 +98,8 @@ export const executeTaskParamsSchema = z
   })
   .meta({
     anyOf: [
-      { properties: { text: { minLength: 1 } } },
-      { properties: { attachments: { minItems: 1 } }, required: ["attachments"] },
+      { properties: { text: { type: "string", minLength: 1 } } },
+      { properties: { attachments: { type: "array", minItems: 1 } }, required: ["attachments"] },
     ],
   });
 export type ExecuteTaskParams = z.infer<typeof executeTaskParamsSchema>;
@@ -178,7 +178,12 @@ const taskKey = {
 type TaskKey = { task_id?: string | undefined; request_id?: string | undefined };
 const namesOneTask = (params: TaskKey) => (params.task_id === undefined) !== (params.request_id === undefined);
 const oneKey = { path: ["task_id"], message: "exactly one of task_id and request_id" };
-const oneKeyInJsonSchema = { oneOf: [{ required: ["task_id"] }, { required: ["request_id"] }] };
+const oneKeyInJsonSchema = {
+  oneOf: [
+    { properties: { task_id: {} }, required: ["task_id"] },
+    { properties: { request_id: {} }, required: ["request_id"] },
+  ],
+};
 
 const getTaskParamsSchema = z
   .object({

@@ -3,6 +3,8 @@ import * as z from "zod";
 import { toErrorCode } from "./dialects.ts";
 import { errorDataSchema } from "./error-data.ts";
 import { isRetryable, type Reason, reasons, SekishoError } from "./errors.ts";
+import { examples } from "./examples.ts";
+import { jsonSchemaOptions } from "./json-schema.ts";
 import {
   acceptedResultSchema,
   artifactSchema,
@@ -116,6 +118,17 @@ function method(request: { name: MethodName; schemas: ReadonlyMap<string, Schema
     })),
     result: { name: "result", schema: { $ref: componentUri(result) } },
     errors: [...everywhere, ...errors].map((reason) => ({ $ref: `#/components/errors/${reason}` })),
+    examples: [exampleOf(name)],
+  };
+}
+
+function exampleOf(name: MethodName): Record<string, unknown> {
+  const { summary, params = {}, result } = examples[name];
+  return {
+    name,
+    summary,
+    params: Object.entries(params).map(([param, value]) => ({ name: param, value })),
+    result: { name: "result", value: result },
   };
 }
 
@@ -124,7 +137,7 @@ function namedSchemas(): ReadonlyMap<string, Schema> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(components)) registry.add(schema, { id });
   for (const [id, { params }] of Object.entries(methods)) registry.add(params, { id });
-  const { schemas } = z.toJSONSchema(registry, { uri: componentUri, target: "draft-7", io: "input" });
+  const { schemas } = z.toJSONSchema(registry, { uri: componentUri, target: "draft-7", ...jsonSchemaOptions });
   return new Map(Object.entries(schemas).map(([id, { $schema, $id, ...schema }]) => [id, schema]));
 }
 

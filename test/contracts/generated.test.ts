@@ -6,9 +6,11 @@ import * as metaSchemaPackage from "@open-rpc/meta-schema";
 import { Ajv } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { toErrorCode } from "../../contracts/dialects.ts";
+import { errorDataSchema } from "../../contracts/error-data.ts";
 import { reasons } from "../../contracts/errors.ts";
+import { examples } from "../../contracts/examples.ts";
 import { generatedFiles } from "../../contracts/generated-files.ts";
-import { methods } from "../../contracts/methods.ts";
+import { type MethodName, methods } from "../../contracts/methods.ts";
 import { buildOpenRpc, type OpenRpc } from "../../contracts/openrpc.ts";
 import { methodCases } from "./method-cases.ts";
 
@@ -76,6 +78,17 @@ describe("the OpenRPC document", () => {
     expect(openRpcValidator()(JSON.parse(JSON.stringify(broken)))).toBe(false);
   });
 
+  it("has an example of every method and every error, which fit the schemas", () => {
+    for (const name of Object.keys(methods) as MethodName[]) {
+      const { params, result } = examples[name];
+      expect(methods[name].params.safeParse(params).error).toBeUndefined();
+      expect(methods[name].result.safeParse(result).error).toBeUndefined();
+      expect(document.methods.find((method) => method.name === name)?.examples).toHaveLength(1);
+    }
+    const errors = Object.values(document.components.errors as Record<string, { data: unknown }>);
+    for (const { data } of errors) expect(errorDataSchema.safeParse(data).error).toBeUndefined();
+  });
+
   it("refers only to components that it has", () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map(
       ([, reference = ""]) => reference,
@@ -107,12 +120,13 @@ describe("the OpenRPC document", () => {
 
 describe("the JSON Schemas", () => {
   it.each([...files.keys()].filter((path) => path.startsWith("schemas/")))(
-    "%s is valid JSON Schema 2020-12",
+    "%s is valid JSON Schema 2020-12, and compiles in a strict validator that knows no formats",
     (path) => {
       const schema = JSON.parse(files.get(path) ?? "");
       expect(schema.$schema).toBe("https://json-schema.org/draft/2020-12/schema");
-      const ajv = new Ajv2020({ strict: false, formats });
+      const ajv = new Ajv2020({ strict: true });
       expect(ajv.validateSchema(schema)).toBe(true);
+      expect(() => ajv.compile(schema)).not.toThrow();
     },
   );
 
@@ -142,7 +156,7 @@ const validators = new Map<string, (value: unknown) => boolean>();
 function validatorOf(name: string): (value: unknown) => boolean {
   const known = validators.get(name);
   if (known !== undefined) return known;
-  const compiled = new Ajv2020({ strict: false, formats }).compile(JSON.parse(files.get(`schemas/${name}.json`) ?? ""));
+  const compiled = new Ajv2020().compile(JSON.parse(files.get(`schemas/${name}.json`) ?? ""));
   const validate = (value: unknown) => compiled(value) === true;
   validators.set(name, validate);
   return validate;

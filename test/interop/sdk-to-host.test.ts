@@ -63,12 +63,16 @@ describe.each(["1.0", "0.3"] as const)("the official SDK's client and our host, 
   });
 
   it("comes back to a stream, beside others", async () => {
-    const request = saying("tck-long-running", { configuration: { returnImmediately: true } });
+    // It works until it is canceled.
+    const request = saying("tck-cancel", { configuration: { returnImmediately: true } });
     const { id } = await sendForTask(client, request);
-    const streams = [1, 2].map(() => eventsOf(client.resubscribeTask({ tenant: "", id })));
-    for (const events of await Promise.all(streams)) {
-      expect(events[0]).toMatchObject({ task: { id } });
-      expect(events.at(-1)).toMatchObject({ statusUpdate: { taskId: id, status: { state: "TASK_STATE_COMPLETED" } } });
+    const streams = [1, 2].map(() => client.resubscribeTask({ tenant: "", id }));
+    const first = await Promise.all(streams.map((stream) => stream.next()));
+    expect(first.map(({ value }) => value?.payload?.$case)).toEqual(["task", "task"]);
+    const rest = Promise.all(streams.map(eventsOf));
+    await client.cancelTask({ tenant: "", id, metadata: undefined });
+    for (const events of await rest) {
+      expect(events.at(-1)).toMatchObject({ statusUpdate: { taskId: id, status: { state: "TASK_STATE_CANCELED" } } });
     }
   });
 

@@ -117,11 +117,14 @@ function logRefusal({ error: { reason, cause }, log }: { error: SekishoError; lo
   });
 }
 
+/** The second one is JSON-RPC's own, for transports over HTTP. */
+const jsonTypes: ReadonlySet<string> = new Set(["application/json", "application/json-rpc"]);
+
 /** A body without a content type counts as JSON. A2A has a JSON type of its own as well. */
 function isJson({ contentType, face }: { contentType: string | undefined; face: PathProtocols }): boolean {
   if (contentType === undefined || contentType === "application/json") return true;
   const [type = ""] = contentType.trim().toLowerCase().split(/ *;/, 1);
-  return type === "application/json" || (type === "application/a2a+json" && face.a2a !== undefined);
+  return jsonTypes.has(type) || (type === "application/a2a+json" && face.a2a !== undefined);
 }
 
 type Compiled<T> = Pick<z.ZodType<T>, "safeParse">;

@@ -52,7 +52,7 @@ function toTaskResult(task: ReadTask, retryAfterMs: number | undefined): TaskRes
   const { state, kind } = fromA2aState(status.state);
   switch (state) {
     case "completed": {
-      const said = artifacts.map(({ parts }) => readAnswerText(parts)).filter((text) => text !== "");
+      const said = artifacts.map(({ parts }) => readArtifactText(parts)).filter((text) => text !== "");
       const response_text = said.length > 0 ? said.join("\n\n") : lastText(task);
       return { status: "success", response_text, ...readArtifacts(artifacts) };
     }
@@ -118,6 +118,14 @@ const maxNameLength = 255;
 /** Text parts without a file name are the answer itself. */
 function readAnswerText(parts: readonly Part[]): string {
   return joinTextParts(parts.filter((part) => !isTextFile(part)));
+}
+
+/**
+ * The text of an artifact. An agent that streams it appends chunks (`append: true`), which the task then has as parts, so nothing goes between
+ * them.
+ */
+function readArtifactText(parts: readonly Part[]): string {
+  return parts.flatMap((part) => (part.text === undefined || isTextFile(part) ? [] : [part.text])).join("");
 }
 
 /** Returns the parts that are not the answer's text. Omits `artifacts` if there are none. */

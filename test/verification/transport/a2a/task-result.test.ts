@@ -38,8 +38,8 @@ const notes = (of: object) => ({ metadata: { "urn:sekisho:task:v1": of } });
 describe("what comes of an A2A task", () => {
   it("is the text of its artifacts, once, although the agent says it in its status as well", () => {
     const artifacts = [artifact({ text: "one" }, { text: "two" }), artifact({ text: "three" })];
-    const told = outcomeOf("COMPLETED", { message: says("one\ntwo\n\nthree"), artifacts, history: [says("one")] });
-    expect(told).toEqual({ status: "success", response_text: "one\ntwo\n\nthree" });
+    const told = outcomeOf("COMPLETED", { message: says("onetwo\n\nthree"), artifacts, history: [says("one")] });
+    expect(told).toEqual({ status: "success", response_text: "onetwo\n\nthree" });
   });
 
   it("is the text of its status where the artifacts have none, and else what the agent said last", () => {

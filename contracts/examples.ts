@@ -1,0 +1,40 @@
+/** An example of each method, for the OpenRPC document. Each fits its schemas. */
+import type { MethodName, ParamsOf, ResultOf } from "./methods.ts";
+
+type Example<M extends MethodName> = { summary: string; params: ParamsOf<M>; result: ResultOf<M> };
+
+const taskId = "0f6a4cf1-9be9-8d2e-a1f3-6f1d4a3e7b52";
+
+export const examples: { readonly [M in MethodName]: Example<M> } = {
+  execute_task: {
+    summary: "A task that takes longer than the call",
+    params: {
+      channel: "C012AB3CD",
+      team_id: "T012AB3CD",
+      user_id: "U012AB3CD",
+      text: "Summarize the incident of last night.",
+      thread_ts: "1700000000.000100",
+    },
+    result: { status: "accepted", task_id: taskId, poll_after_ms: 2000 },
+  },
+  get_task: {
+    summary: "A task that has ended",
+    params: { task_id: taskId, wait_ms: 10_000 },
+    result: { status: "success", response_text: "The database was full. It has room again." },
+  },
+  cancel_task: {
+    summary: "A task that is canceled by the id of the request that began it",
+    params: { request_id: "5b1f9c1e-0c2d-5e3f-8a4b-1c2d3e4f5a6b", reason: "asked" },
+    result: { status: "canceled", task_id: taskId },
+  },
+  answer_task: {
+    summary: "A person clicked an option of the agent's question",
+    params: { task_id: taskId, option_id: "yes", user_id: "U012AB3CD", question_id: "q-1" },
+    result: { status: "accepted", task_id: taskId, poll_after_ms: 1000 },
+  },
+  "rpc.discover": {
+    summary: "The beginning of this document",
+    params: undefined,
+    result: { openrpc: "1.3.2" },
+  },
+};
