@@ -90,8 +90,8 @@ const redriveSchema = z.object({ type: z.literal("redrive"), requestId });
 /** A person asked to cancel a task. `early`: how often it arrived while a worker held the task's lease. */
 const cancelSchema = z.object({ type: z.literal("cancel"), requestId, early: z.int().optional() });
 
-/** The task before this one in its thread is over, so this one may begin. */
-const threadFreeSchema = z.object({ type: z.literal("thread_free"), requestId });
+/** The task before this one in its thread is over, so this one may begin. `early` is the same as in `cancel`. */
+const threadFreeSchema = z.object({ type: z.literal("thread_free"), requestId, early: z.int().optional() });
 
 /** A person clicked a button of one of the bot's messages. `question` and `option` count from 0. */
 const buttonClickSchema = z.object({

@@ -7,8 +7,8 @@ export const soonAgainMs = 250;
 
 /**
  * Copies a message that met a held lease, to be delivered when the lease ends. Some copies come sooner, with a doubling delay: a wake-up
- * whose number is above the record's, because its worker is about to save, and `cancel`, which should not wait for a long call.
- * `thread_free` comes after at most a second for the same reason. A message that is too late to change anything waits for the end.
+ * whose number is above the record's, because its worker is about to save, and `cancel` and `thread_free`, which should not wait for
+ * a long call. A message that is too late to change anything waits for the end.
  */
 export function deferUntilLeaseEnds(request: {
   message: TaskMessage;
@@ -21,14 +21,17 @@ export function deferUntilLeaseEnds(request: {
   const { wakeSeq } = request.task;
   const restMs = lease.untilMs - nowMs + soonAgainMs;
   if (isLate) return { body: JSON.stringify(message), delayMs: restMs };
-  if (message.type === "thread_free") return { body: JSON.stringify(message), delayMs: Math.min(restMs, 1000) };
-  if (message.type === "cancel") return laterCopy(message, 500, restMs);
+  if (message.type === "thread_free" || message.type === "cancel") return laterCopy(message, 500, restMs);
   if (message.type !== "wake" || message.seq <= wakeSeq) return { body: JSON.stringify(message), delayMs: restMs };
   return laterCopy(message, 50, restMs);
 }
 
 /** Copies a message with a delay that doubles each time. */
-function laterCopy(message: Extract<TaskMessage, { type: "wake" | "cancel" }>, firstMs: number, mostMs: number) {
+function laterCopy(
+  message: Extract<TaskMessage, { type: "wake" | "cancel" | "thread_free" }>,
+  firstMs: number,
+  mostMs: number,
+) {
   const early = (message.early ?? 0) + 1;
   return { body: JSON.stringify({ ...message, early }), delayMs: Math.min(mostMs, firstMs * 2 ** Math.min(early, 20)) };
 }
