@@ -208,7 +208,11 @@ function createGroupCommit({ database }: { database: DatabaseSync }): { write: W
   let waiting: Pending[] = [];
 
   /** Returns a function that settles the operation once the group is committed. */
-  function runInGroup<T>(operation: () => T, resolve: (value: T) => void, reject: (error: unknown) => void): () => void {
+  function runInGroup<T>(
+    operation: () => T,
+    resolve: (value: T) => void,
+    reject: (error: unknown) => void,
+  ): () => void {
     savepoint.run();
     try {
       const value = operation();
