@@ -26,8 +26,7 @@ let lastId = 0;
 export async function benchEngine(run: BenchRun): Promise<BenchTable[]> {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-bench-"));
   const files = { ours: join(folder, "ours.db"), bare: join(folder, "bare.db"), peer: join(folder, "peer.db") };
-  const peerName = "better-sqlite3";
-  const hasThePeer = hasPeer({ run, name: peerName });
+  const openPeer = findPeer(run);
   const opened: { close(): unknown }[] = [];
   const open = <T extends { close(): unknown }>(database: T): T => {
     opened.push(database);
@@ -42,7 +41,7 @@ export async function benchEngine(run: BenchRun): Promise<BenchTable[]> {
     const ours = { alone: side(storeTasks(store, 1), countAlone), together: side(storeTasks(store, underWay)) };
     const byHand = { alone: side(bareTasks(bare, 1), countAlone), together: side(bareTasks(bare, underWay)) };
     const peers: { alone: Side; together: Side }[] = [];
-    if (hasThePeer) {
+    if (openPeer !== undefined) {
       const peer = open(await openBare(files.peer, openPeer));
       // Its calls are synchronous: callers at the same time come one after the other, each statement in its own transaction.
       peers.push({ alone: side(bareTasks(peer, 1), countAlone), together: side(bareTasks(peer, 1)) });
@@ -120,9 +119,21 @@ async function openBare<T extends BareDatabase>(file: string, open: (file: strin
   return database;
 }
 
-function openPeer(file: string): BareDatabase {
-  const Database = createRequire(import.meta.url)("better-sqlite3") as new (file: string) => BareDatabase;
-  return new Database(file);
+const peerName = "better-sqlite3";
+
+/** Undefined if it is not installed, or has no binary for this platform. */
+function findPeer(run: BenchRun): ((file: string) => BareDatabase) | undefined {
+  if (!hasPeer({ run, name: peerName })) return undefined;
+  const Database = createRequire(import.meta.url)(peerName) as new (file: string) => BareDatabase;
+  try {
+    new Database(":memory:").close();
+  } catch (error) {
+    run.note(
+      `${peerName} does not run here, so its rows are left out: ${error instanceof Error ? error.message : error}`,
+    );
+    return undefined;
+  }
+  return (file) => new Database(file);
 }
 
 /** The same rows by hand: `size` statements to a transaction. A single statement is one by itself. */
