@@ -4,21 +4,21 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Pool } from "undici";
-import type { BenchRow } from "./bench-row.ts";
+import { type BenchRun, hasPeer } from "./bench.ts";
 import { type Caller, connections, measureSides } from "./measure.ts";
+import type { BenchTable } from "./table.ts";
 
-/** Each beside the official SDK's server in express, whose tasks are in memory. */
+const goals = { p50: { atMost: 0.8, aim: 0.7 }, perSecond: { atLeast: 1.3, aim: 1.8 } };
+
+/** Each beside the official SDK's server in express, whose tasks are in memory. The bare server shows what any can reach at most. */
 const cases = [
-  {
-    kind: "bare",
-    name: "node:http alone",
-    note: "no task, the same bytes each time: what any server can reach at most",
-  },
-  { kind: "memory", name: "memory store", note: "our host" },
-  { kind: "sqlite", name: "sqlite store", note: "our host, each task on disk" },
+  { kind: "memory", name: "our host", goals },
+  { kind: "sqlite", name: "the same, tasks in sqlite" },
+  { kind: "bare", name: "`node:http` alone, the same bytes each time" },
 ];
 
-export async function benchA2a(): Promise<BenchRow[]> {
+export async function benchA2a(run: BenchRun): Promise<BenchTable[]> {
+  if (!hasPeer({ run, name: "@a2a-js/sdk/server" }) || !hasPeer({ run, name: "express" })) return [];
   const directory = await mkdtemp(join(tmpdir(), "sekisho-bench-"));
   const side = (kind: string) => ({
     file: "a2a-server.ts",
@@ -26,10 +26,13 @@ export async function benchA2a(): Promise<BenchRow[]> {
     caller: sender,
   });
   try {
-    return await measureSides({
-      baseline: side("sdk"),
-      cases: cases.map(({ kind, name, note }) => ({ name, note, ...side(kind) })),
+    const table = await measureSides({
+      run,
+      name: "a2a",
+      baseline: { name: "the SDK's server", ...side("sdk") },
+      cases: cases.map(({ kind, ...each }) => ({ ...each, ...side(kind) })),
     });
+    return [table];
   } finally {
     await rm(directory, { recursive: true });
   }

@@ -1,9 +1,10 @@
 /** Bench of the warm ingress on AWS: one signed event until its answer, with the call of SQS, beside a call signed by hand. */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { Agent, request } from "node:http";
-import type { BenchRow } from "./bench-row.ts";
+import { type BenchRun, rank, takeTurns } from "./bench.ts";
 import { secret, slackEvent } from "./cold/slack-event.ts";
 import { startServer } from "./measure.ts";
+import type { BenchRow } from "./table.ts";
 
 const rounds = 40;
 const callsPerRound = 100;
@@ -11,23 +12,28 @@ const region = "eu-central-1";
 const keys = { id: "AKIDEXAMPLE", secret: "an-aws-secret" };
 
 /** Milliseconds per event: the best decile of short rounds that take turns, so that both meet the same machine. */
-export async function benchAcknowledgement(): Promise<BenchRow[]> {
+export async function benchAcknowledgement(run: BenchRun): Promise<BenchRow> {
   const { url, stop } = await startServer({ file: "sqs-server.ts", words: [] });
   try {
-    const sides = [signedByHand(url), await ingressHandler(url)].map((handle) => ({ handle, times: [] as number[] }));
-    // The first rounds only warm both up.
-    for (let round = -5; round < rounds; round += 1) {
-      for (const { handle, times } of sides) {
-        const ms = await msPerCall(handle);
-        if (round >= 0) times.push(ms);
-      }
-    }
-    const [baseline = Number.NaN, ours = Number.NaN] = sides.map(({ times }) => bestDecile(times));
-    const note = "verify, parse, filter, log, SendMessage; beside HMAC, JSON.parse and the same call signed by hand";
-    return [{ name: "acknowledgement with its call of SQS", ours, baseline, unit: "ms", ratio: ours / baseline, note }];
+    const [byHand, own] = [side(signedByHand(url)), side(await ingressHandler(url))];
+    await takeTurns({ run, usual: rounds, warmUps: 5, turns: [byHand.turn, own.turn] });
+    const both = { ours: own.best(), baseline: byHand.best() };
+    const name = "an event on AWS until its answer, with its call of SQS";
+    return { name, ...both, unit: "ms", goal: { atMost: 1.75, aim: 1.4 } };
   } finally {
     await stop();
   }
+}
+
+function side(handle: Handle): { turn: (isCounted: boolean) => Promise<void>; best(): number } {
+  const times: number[] = [];
+  return {
+    async turn(isCounted) {
+      const ms = await msPerCall(handle);
+      if (isCounted) times.push(ms);
+    },
+    best: () => rank(times, 0.1),
+  };
 }
 
 async function msPerCall(handle: Handle): Promise<number> {
@@ -38,10 +44,6 @@ async function msPerCall(handle: Handle): Promise<number> {
     if (statusCode !== 200) throw new Error(`the ingress answered ${statusCode}`);
   }
   return (performance.now() - startMs) / callsPerRound;
-}
-
-function bestDecile(times: readonly number[]): number {
-  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 10)] ?? Number.NaN;
 }
 
 type ApiEvent = { headers: Record<string, string>; body: string };

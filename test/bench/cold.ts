@@ -1,19 +1,23 @@
 /**
- * `npm run bench:cold`: the bundles as deployed, what they load at a cold start, and for the functions that people wait for the time from
- * the start of their process to the first answer, beside an empty handler's, taking turns in one run. Beside the ingress: the least that
- * could do, and Bolt doing the same.
+ * Bench of cold starts: the bundles as deployed, what they load at a cold start, and for the functions that people wait for the time from
+ * the start of their process to the first answer, beside an empty handler's. Beside the ingress: the least that could do, and Bolt doing
+ * the same. On request the bundles of another checkout.
  */
-
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildSync } from "esbuild";
+import { parseConfig } from "../../lambdas/shared/config/load.ts";
+import { createStageConfig } from "../../lambdas/shared/config/stage-config.ts";
 import { bundle, bundleBytes, coldBytes, writeFiles } from "../../lib/cdk/bundle/bundle.ts";
 import { type BundleName, bundleNames } from "../../lib/cdk/bundle/entry.ts";
+import { type BenchRun, hasPeer, rank, takeTurns } from "./bench.ts";
 import { type AwsStub, startAwsStub } from "./cold/aws-stub.ts";
 import { createColdConfig, listColdFunctions } from "./cold/functions.ts";
 import { secret } from "./cold/slack-event.ts";
 import { type ColdStart, startCold } from "./cold/start.ts";
+import { type BenchTable, formatFigure, formatGoal, type Goal } from "./table.ts";
+import { commitOf } from "./task.ts";
 
 const rounds = 25;
 
@@ -22,80 +26,155 @@ type Contestant = Omit<ColdStart, "event"> & {
   bytes: number;
   event: () => unknown;
   sendsMessage: boolean;
+  seen: { tookMs: number[]; processorMs: number[] };
 };
 
-await main();
+/** KB of a bundle. */
+const mostKilobytes: Partial<Record<BundleName, number>> = {
+  ingress: 50,
+  worker: 660,
+  executionUrl: 360,
+  executionWorker: 290,
+};
+/** Of the ingress's time to that of the empty handler. */
+const ingressTime: Goal = { atMost: 1.9 };
+/** Of the processor time to that of the other checkout. */
+const toOther: Partial<Record<BundleName, Goal>> = { worker: { atMost: 0.76 }, executionUrl: { atMost: 0.75 } };
+const functionNames = ["ingress", "worker", "executionUrl"] as const;
 
-async function main(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "sekisho-cold-"));
+export async function benchCold(run: BenchRun): Promise<BenchTable[]> {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-bench-"));
   const stub = await startAwsStub({ secret });
   try {
-    const config = createColdConfig(stub.url);
-    const bundles = new Map(bundleNames.map((name) => [name, bundle({ name, config, configDirectory: "." })]));
-    process.stdout.write(`Node ${process.versions.node}\n\nbundle            KB at a cold start    KB in all\n`);
-    for (const [name, { files }] of bundles) {
-      const cells = [
-        kilobytes(coldBytes({ name, files })).padStart(18),
-        kilobytes(bundleBytes({ files })).padStart(12),
-      ];
-      process.stdout.write(`${name.padEnd(18)}${cells.join(" ")}\n`);
-    }
-
+    const ours = openProject({ code: ourCode, folder: join(folder, "ours"), stub });
+    const other =
+      run.beside === undefined
+        ? undefined
+        : openProject({ code: await loadCode(run.beside), folder: join(folder, "other"), stub });
     const functions = listColdFunctions(stub.url);
     const plain = (name: string, source: string, sendsMessage = true): Contestant => {
       const file = join(folder, `${source}.cjs`);
       const code = plainBundle(source);
       writeFileSync(file, code);
-      return { ...functions.ingress, name, file, bytes: code.byteLength, sendsMessage };
+      return { ...functions.ingress, name, file, bytes: code.byteLength, sendsMessage, seen: newSeen() };
     };
-    const own = (name: BundleName & keyof typeof functions): Contestant => {
-      const { files } = bundles.get(name) ?? { files: new Map() };
-      const [file = ""] = writeFiles({ files, folder: join(folder, name) });
-      return { ...functions[name], name, file, bytes: coldBytes({ name, files }), sendsMessage: true };
-    };
-    await measure(stub, [
-      plain("empty handler", "empty.ts", false),
-      plain("least", "least.ts"),
-      own("ingress"),
-      plain("Bolt, SDK clients", "bolt.ts"),
-      own("worker"),
-      own("executionUrl"),
-    ]);
+    const empty = plain("an empty handler", "empty.ts", false);
+    const least = plain("the least that a checkpoint does", "least.ts");
+    const [ingress, worker, executionUrl] = functionNames.map((name) => ours.contestant(name, functions[name]));
+    const bolt = hasPeer({ run, name: "@slack/bolt" })
+      ? [plain("Bolt and the SDK's clients doing what the ingress does", "bolt.ts")]
+      : [];
+    const others = functionNames.map((name) => other?.contestant(name, functions[name]));
+    const own = [ingress, ...bolt, worker, executionUrl];
+    const all = [empty, least, ...own, ...others].filter((each) => each !== undefined);
+    await takeTurns({ run, usual: rounds, warmUps: 1, turns: all.map((each) => turnOf(each, stub)) });
+    const lines = [empty, least, ...own].flatMap((each) =>
+      each === undefined ? [] : [coldLine(each, { empty, others })],
+    );
+    const head = ["", "KB", "time", "processor time"];
+    const beside = run.beside === undefined ? [] : [`to ${commitOf(run.beside)}`];
+    return [
+      {
+        name: "cold",
+        cells: [[...head, ...beside, "goal"], ...lines.map((line) => (other ? line : line.toSpliced(4, 1)))],
+      },
+      bundleTable({ ours, other, beside }),
+    ];
   } finally {
     stub.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Prints a row for each, with medians. Other work on the machine moves the processor time less than the time until the answer. */
-async function measure(stub: AwsStub, contestants: readonly Contestant[]): Promise<void> {
-  const times = contestants.map((): { tookMs: number; processorMs: number }[] => []);
-  // The first round only warms the file system up.
-  for (let round = 0; round <= rounds; round += 1) {
-    for (const [index, { event, sendsMessage, ...contestant }] of contestants.entries()) {
-      const before = stub.enqueued();
-      const taken = await startCold({ ...contestant, event: event() });
-      if (sendsMessage && stub.enqueued() === before) throw new Error(`${contestant.name} enqueued no message`);
-      if (round > 0) times[index]?.push(taken);
-    }
-  }
-  process.stdout.write("\nfirst answer             KB       ms   ratio   processor ms   ratio\n");
-  const medians = times.map((taken) => ({
-    tookMs: median(taken.map(({ tookMs }) => tookMs)),
-    processorMs: median(taken.map(({ processorMs }) => processorMs)),
-  }));
-  const [baseline = { tookMs: Number.NaN, processorMs: Number.NaN }] = medians;
-  for (const [index, { name, bytes }] of contestants.entries()) {
-    const { tookMs, processorMs } = medians[index] ?? baseline;
-    const cells = [
-      kilobytes(bytes).padStart(9),
-      tookMs.toFixed(1).padStart(8),
-      (tookMs / baseline.tookMs).toFixed(2).padStart(7),
-      processorMs.toFixed(1).padStart(14),
-      (processorMs / baseline.processorMs).toFixed(2).padStart(7),
+function newSeen(): Contestant["seen"] {
+  return { tookMs: [], processorMs: [] };
+}
+
+function turnOf(contestant: Contestant, stub: AwsStub) {
+  return async (isCounted: boolean) => {
+    const { event, sendsMessage, name, seen } = contestant;
+    const before = stub.enqueued();
+    const { tookMs, processorMs } = await startCold({ ...contestant, event: event() });
+    if (sendsMessage && stub.enqueued() === before) throw new Error(`${name} enqueued no message`);
+    if (!isCounted) return;
+    seen.tookMs.push(tookMs);
+    seen.processorMs.push(processorMs);
+  };
+}
+
+/** In units of the empty handler. Other work on the machine moves the processor time less than the time until the answer. */
+function coldLine(
+  contestant: Contestant,
+  { empty, others }: { empty: Contestant; others: readonly (Contestant | undefined)[] },
+): string[] {
+  const { name, bytes, seen } = contestant;
+  const time = median(seen.tookMs) / median(empty.seen.tookMs);
+  const processor = median(seen.processorMs) / median(empty.seen.processorMs);
+  const other = others.find((each) => each?.name === name);
+  const toIt = other && median(seen.processorMs) / median(other.seen.processorMs);
+  const goals = [
+    name === "ingress" ? `time ${formatGoal({ value: time, goal: ingressTime })}` : "",
+    toIt === undefined ? "" : formatGoal({ value: toIt, goal: toOther[name as BundleName] }),
+  ];
+  const cells = [name, formatFigure(bytes / 1000), time.toFixed(2), processor.toFixed(2), toIt?.toFixed(2) ?? ""];
+  return [...cells, goals.filter((goal) => goal !== "").join("; ")];
+}
+
+function bundleTable(request: { ours: Project; other: Project | undefined; beside: readonly string[] }): BenchTable {
+  const { ours, other, beside } = request;
+  const lines = ours.sizes().map(({ name, coldBytes, allBytes }) => {
+    const most = mostKilobytes[name];
+    const before = other?.sizes().find((each) => each.name === name)?.coldBytes;
+    return [
+      name,
+      formatFigure(coldBytes / 1000),
+      formatFigure(allBytes / 1000),
+      ...(other === undefined ? [] : [before === undefined ? "" : (coldBytes / before).toFixed(2)]),
+      formatGoal({ value: coldBytes / 1000, goal: most === undefined ? undefined : { atMost: most } }),
     ];
-    process.stdout.write(`${name.padEnd(18)}${cells.join(" ")}\n`);
-  }
+  });
+  return { name: "bundles", cells: [["", "KB at a cold start", "KB in all", ...beside, "goal"], ...lines] };
+}
+
+type Project = {
+  sizes(): { name: BundleName; coldBytes: number; allBytes: number }[];
+  contestant(name: (typeof functionNames)[number], start: Pick<Contestant, "env" | "event" | "isExpected">): Contestant;
+};
+
+const ourCode = { bundle, bundleBytes, coldBytes, writeFiles, bundleNames, parseConfig, createStageConfig };
+type Code = typeof ourCode;
+
+/** The same functions of another checkout. */
+async function loadCode(root: string): Promise<Code> {
+  const files = [
+    "lib/cdk/bundle/bundle.ts",
+    "lib/cdk/bundle/entry.ts",
+    "lambdas/shared/config/load.ts",
+    "lambdas/shared/config/stage-config.ts",
+  ];
+  const code: Code = Object.assign({}, ...(await Promise.all(files.map((file) => import(join(root, file))))));
+  // A checkout without this function loads all files at a cold start.
+  return { ...code, coldBytes: code.coldBytes ?? code.bundleBytes };
+}
+
+/** The bundles of a checkout, made by its own code. */
+function openProject({ code, folder, stub }: { code: Code; folder: string; stub: AwsStub }): Project {
+  const config = createColdConfig({ awsUrl: stub.url, ...code });
+  const made = code.bundleNames.map((name) => ({ name, ...code.bundle({ name, config, configDirectory: "." }) }));
+  mkdirSync(folder);
+  return {
+    sizes: () =>
+      made.map(({ name, files }) => ({
+        name,
+        coldBytes: code.coldBytes({ name, files }),
+        allBytes: code.bundleBytes({ files }),
+      })),
+    contestant(name, start) {
+      const { files } = made.find((each) => each.name === name) ?? { files: new Map<string, Uint8Array>() };
+      const [file = ""] = code.writeFiles({ files, folder: join(folder, name) });
+      return { ...start, name, file, bytes: code.coldBytes({ name, files }), sendsMessage: true, seen: newSeen() };
+    },
+  };
 }
 
 /** With the options of the deployed ones. */
@@ -118,10 +197,6 @@ function plainBundle(name: string): Uint8Array {
   return output.contents;
 }
 
-function kilobytes(bytes: number): string {
-  return (bytes / 1000).toFixed(1);
-}
-
 function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+  return rank(values, 0.5);
 }

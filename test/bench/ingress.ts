@@ -5,7 +5,8 @@ import { createCachedSecret } from "../../lambdas/shared/async/cached-secret.ts"
 import { silentLog } from "../../lambdas/shared/log.ts";
 import { createIngress, type IngressRequest } from "../../lambdas/verification/ingress/ingress.ts";
 import { benchAcknowledgement } from "./acknowledgement.ts";
-import type { BenchRow } from "./bench-row.ts";
+import { type BenchRun, takeTurns } from "./bench.ts";
+import { type BenchTable, ratioTable } from "./table.ts";
 
 const secret = "8f742231b10e8888abcd99yyyzzz85a5";
 const nowMs = 1_762_750_300_000;
@@ -13,7 +14,7 @@ const batch = 2000;
 const rounds = 10;
 
 /** Requests per second, the best of some rounds that take turns, so that both meet the same machine. Then the whole way on AWS. */
-export async function benchIngress(): Promise<BenchRow[]> {
+export async function benchIngress(run: BenchRun): Promise<BenchTable[]> {
   const request = mentionRequest();
   const ingress = createIngress({
     signingSecret: createCachedSecret({ readSecret: async () => secret }),
@@ -26,13 +27,17 @@ export async function benchIngress(): Promise<BenchRow[]> {
 
   let ours = 0;
   let baseline = 0;
-  for (let round = 0; round < rounds; round += 1) {
-    baseline = Math.max(baseline, await perSecond(async () => bare(request)));
-    ours = Math.max(ours, await perSecond(() => ingress(request)));
-  }
-  const note = "verify, parse, filter, id, enqueue into nothing; beside HMAC and JSON.parse";
-  const alone = { name: "ingress, one event", ours, baseline, unit: "requests/s", ratio: ours / baseline, note };
-  return [alone, ...(await benchAcknowledgement())];
+  const turns = [
+    async () => {
+      baseline = Math.max(baseline, await perSecond(async () => bare(request)));
+    },
+    async () => {
+      ours = Math.max(ours, await perSecond(() => ingress(request)));
+    },
+  ];
+  await takeTurns({ run, usual: rounds, turns });
+  const alone = { name: "an event in process, its message sent nowhere", ours, baseline, unit: "events/s" };
+  return [ratioTable({ name: "ingress", baseline: "by hand", rows: [await benchAcknowledgement(run), alone] })];
 }
 
 async function perSecond(act: () => Promise<unknown>): Promise<number> {

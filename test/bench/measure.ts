@@ -1,7 +1,8 @@
 /** Shared by benches over sockets: servers in processes of their own, and clients that take turns. */
 import { fork } from "node:child_process";
 import { join } from "node:path";
-import type { BenchRow } from "./bench-row.ts";
+import { type BenchRun, rank, takeTurns } from "./bench.ts";
+import { type BenchTable, type SideRow, sidesTable } from "./table.ts";
 
 export type Caller = { call: () => Promise<unknown>; close: () => Promise<void> };
 
@@ -14,38 +15,52 @@ const callsAlone = 100;
 const callsTogether = 1000;
 const callsToWarmUp = 6000;
 
-/** The best decile of the rounds' values. */
-type Measured = {
-  /** The median of calls that are alone, in milliseconds. */
-  p50Ms: number;
-  /** Calls per second with `connections` of them under way. */
-  perSecond: number;
-  /** The processor time of the server for each of those calls, in microseconds. */
-  serverUs: number;
-};
+/** The goals are of the ratios to the baseline. */
+export type Case = Side & Pick<SideRow, "name" | "goals">;
 
 /** All sides are measured in one run, in short turns of random order, so that they meet the same machine. */
-export async function measureSides(sides: {
-  baseline: Side;
-  cases: readonly (Side & { name: string; note: string })[];
-}): Promise<BenchRow[]> {
+export async function measureSides(request: {
+  run: BenchRun;
+  /** The table's name. */
+  name: string;
+  baseline: Case;
+  cases: readonly Case[];
+}): Promise<BenchTable> {
+  const { run, name, cases } = request;
   const opened: Opened[] = [];
   const open = async (side: Side) => {
+    run.beforeRound({ round: 0, of: rounds });
     const one = await openSide(side);
     opened.push(one);
     return one;
   };
   try {
-    const baseline = await open(sides.baseline);
-    const cases: { name: string; note: string; side: Opened }[] = [];
-    for (const { name, note, ...side } of sides.cases) cases.push({ name, note, side: await open(side) });
-    for (const { caller } of opened) await callTogether({ caller, calls: callsToWarmUp });
-    const turns = opened.flatMap(toTurns);
-    for (let round = 0; round < rounds; round += 1) for (const turn of shuffled(turns)) await turn();
-    return cases.flatMap(({ name, note, side }) => toRows({ name, note, ours: best(side), baseline: best(baseline) }));
+    const baseline = await open(request.baseline);
+    const sides: Opened[] = [];
+    for (const each of cases) sides.push(await open(each));
+    await takeTurns({
+      run,
+      usual: 1,
+      turns: opened.map(
+        ({ caller }) =>
+          () =>
+            warmUp(caller),
+      ),
+    });
+    await takeTurns({ run, usual: rounds, turns: opened.flatMap(toTurns) });
+    return sidesTable({
+      name,
+      together: connections,
+      baseline: toRow(request.baseline, baseline),
+      rows: cases.flatMap((each, index) => toRow(each, sides[index])),
+    });
   } finally {
     for (const { close } of opened) await close();
   }
+}
+
+async function warmUp(caller: Caller): Promise<void> {
+  await callTogether({ caller, calls: callsToWarmUp });
 }
 
 type Opened = Awaited<ReturnType<typeof openSide>>;
@@ -69,26 +84,17 @@ function toTurns({ server, caller, seen }: Opened): (() => Promise<void>)[] {
   ];
 }
 
-function best({ seen: { p50Ms, perSecond, serverUs } }: Opened): Measured {
-  return { p50Ms: rank(p50Ms, 0.1), perSecond: rank(perSecond, 0.9), serverUs: rank(serverUs, 0.1) };
-}
-
-function toRows(request: { name: string; note: string; ours: Measured; baseline: Measured }): BenchRow[] {
-  const { name, note, ours, baseline } = request;
-  const row = (what: string, figure: keyof Measured, unit: string): BenchRow => {
-    const ratio = ours[figure] / baseline[figure];
-    return { name: `${what}, ${name}`, ours: ours[figure], baseline: baseline[figure], unit, ratio, note };
-  };
-  return [
-    row("one at a time, p50", "p50Ms", "ms"),
-    row(`${connections} at a time`, "perSecond", "calls/s"),
-    row("the server's processor time for one of those", "serverUs", "us"),
-  ];
+/** The best decile of the rounds' values. */
+function toRow({ name, goals }: Case, side: Opened | undefined): SideRow {
+  const { p50Ms = [], perSecond = [], serverUs = [] } = side?.seen ?? {};
+  const best = { p50Ms: rank(p50Ms, 0.1), perSecond: rank(perSecond, 0.9), serverUs: rank(serverUs, 0.1) };
+  return { name, goals, ...best };
 }
 
 /** Starts a file of this directory as a process. */
 export async function startServer({ file, words }: { file: string; words: string[] }) {
-  const child = fork(join(import.meta.dirname, file), words);
+  // Ctrl-C must not reach it, because it is stopped here in its turn.
+  const child = fork(join(import.meta.dirname, file), words, { detached: true });
   const ended = Promise.withResolvers<void>();
   child.once("exit", () => ended.resolve());
   function message(): Promise<unknown> {
@@ -141,13 +147,4 @@ async function callTogether({ caller, calls }: { caller: Caller; calls: number }
   };
   await Promise.all(Array.from({ length: connections }, worker));
   return (calls / (performance.now() - startMs)) * 1000;
-}
-
-function rank(values: readonly number[], share: number): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length * share)] ?? Number.NaN;
-}
-
-function shuffled<T>(values: readonly T[]): T[] {
-  const numbered = values.map((value) => ({ value, order: Math.random() }));
-  return numbered.sort((a, b) => a.order - b.order).map(({ value }) => value);
 }

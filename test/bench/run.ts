@@ -1,79 +1,133 @@
-/** `npm run bench`: runs the benches one after the other and prints each row as a ratio to its baseline of the same run. */
+/** `npm run bench`: runs the benches one after the other, each in a process of its own, and prints or writes their tables. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import type { BenchRow } from "./bench-row.ts";
+import { benches } from "./bench.ts";
+import type { FromBench } from "./children/bench.ts";
+import { type BenchTable, formatTable, writeTables } from "./table.ts";
 
-/** Loaded when it is their turn, so that one bench's modules do not weigh on another. */
-const benches: Record<string, () => Promise<BenchRow[]>> = {
-  contract: async () => (await import("./contract.ts")).benchContract(),
-  transport: async () => (await import("./transport.ts")).benchTransport(),
-  a2a: async () => (await import("./a2a.ts")).benchA2a(),
-  slack: async () => (await import("./slack.ts")).benchSlack(),
-  ingress: async () => (await import("./ingress.ts")).benchIngress(),
-  engine: async () => (await import("./engine.ts")).benchEngine(),
-};
 const names = Object.keys(benches);
+const pageFile = join(import.meta.dirname, "../../docs/bench.md");
 
-const usage = `Usage: npm run bench -- [--only NAME]...
+const usage = `Usage: npm run bench -- [--write] [--beside DIR] [--only NAME]... [--quick]
 
-Measures the parts of Sekisho, each beside a bare baseline in the same run. Nothing is asserted.
+Measures the parts of Sekisho, each beside a baseline in the same run, and prints tables. Nothing is asserted.
+All of it takes three to five minutes. Leave the machine alone meanwhile.
 
-  --only NAME   only this one (may be repeated): ${names.join(", ")}
-  --help        this text
+  --write        also writes the tables into docs/bench.md, and leaves its prose alone
+  --beside DIR   another checkout of this project, with its packages installed: measures whole tasks and cold starts
+                 of both in turns
+  --only NAME    only this one (may be repeated): ${names.join(", ")}
+  --quick        a sixth of the rounds, to see that it works: the figures say little
+  --help         this text
+
+Exit code: 0 all was measured, 1 something failed, 2 bad usage, 130 interrupted.
 `;
+
+const progressMs = 5000;
+const stopTimeoutMs = 15_000;
+
+type Options = { write: boolean; beside?: string; only: string[]; quick: boolean; help: boolean };
 
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: string[]): Promise<number> {
   const options = readOptions(args);
-  const unknown = options?.only.filter((name) => !names.includes(name)) ?? [];
-  if (options === undefined || unknown.length > 0) {
-    if (unknown.length > 0) process.stderr.write(`There is no bench ${unknown.join(", ")}.\n`);
-    process.stderr.write(usage);
-    return 2;
-  }
+  if (options === undefined) return 2;
   if (options.help) {
     process.stdout.write(usage);
     return 0;
   }
-  process.stdout.write(
-    `Node ${process.versions.node}, ${process.platform} ${process.arch}, ${availableParallelism()} cores\n`,
-  );
-  for (const [name, bench] of Object.entries(benches)) {
+  const stop = new AbortController();
+  const interrupt = () => stop.abort();
+  process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
+  const about = describeRun(options);
+  process.stdout.write(`${about}\n`);
+  const tables: BenchTable[] = [];
+  let failed = false;
+  for (const name of names) {
     if (options.only.length > 0 && !options.only.includes(name)) continue;
-    process.stdout.write(`\n${name}\n${table(await bench())}`);
+    const measured = await runBench({ name, options, signal: stop.signal });
+    if (stop.signal.aborted) return 130;
+    failed ||= measured === undefined;
+    for (const table of measured ?? []) {
+      tables.push(table);
+      process.stdout.write(`\n${table.name}\n\n${formatTable(table)}`);
+    }
   }
-  return 0;
+  if (options.write) {
+    writeFileSync(pageFile, writeTables({ page: readFileSync(pageFile, "utf8"), tables, about }));
+    process.stdout.write(`\nWritten to docs/bench.md: ${tables.map(({ name }) => name).join(", ")}.\n`);
+  }
+  return failed ? 1 : 0;
 }
 
-function readOptions(args: string[]): { help: boolean; only: string[] } | undefined {
+function readOptions(args: string[]): Options | undefined {
   try {
+    const flag = { type: "boolean", default: false } as const;
     const { values } = parseArgs({
       args,
-      options: { help: { type: "boolean", default: false }, only: { type: "string", multiple: true, default: [] } },
+      options: {
+        ...{ write: flag, quick: flag, help: flag },
+        beside: { type: "string" },
+        only: { type: "string", multiple: true, default: [] },
+      },
     });
-    return values;
+    const unknown = values.only.filter((name) => !names.includes(name));
+    if (unknown.length > 0) throw new Error(`There is no bench ${unknown.join(", ")}.`);
+    const { beside, ...others } = values;
+    if (beside === undefined) return others;
+    const isCheckout = statSync(join(beside, "bin/sekisho.mjs"), { throwIfNoEntry: false })?.isFile();
+    if (!isCheckout) throw new Error(`${beside} is not a checkout of this project.`);
+    return { ...others, beside: resolve(beside) };
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n${usage}`);
     return undefined;
   }
 }
 
-function table(rows: readonly BenchRow[]): string {
-  const cells = [
-    ["", "ours", "baseline", "unit", "ratio", ""],
-    ...rows.map(({ name, ours, baseline, unit, ratio, note = "" }) => {
-      return [name, figure(ours), figure(baseline), unit, ratio.toFixed(2), note];
-    }),
-  ];
-  const widthOf = (column: number) => Math.max(...cells.map((row) => row[column]?.length ?? 0));
-  const isNumber = (column: number) => column === 1 || column === 2 || column === 4;
-  const lines = cells.map((row) =>
-    row.map((cell, column) => (isNumber(column) ? cell.padStart(widthOf(column)) : cell.padEnd(widthOf(column)))),
-  );
-  return lines.map((cellsOfLine) => `  ${cellsOfLine.join("  ").trimEnd()}\n`).join("");
+function describeRun({ quick }: Options): string {
+  const date = new Date().toISOString().slice(0, 10);
+  const machine = `Node ${process.versions.node}, ${process.platform} ${process.arch}, ${availableParallelism()} cores`;
+  return `${machine}, ${date}${quick ? ", a quick run" : ""}.`;
 }
 
-function figure(value: number): string {
-  return value >= 100 ? Math.round(value).toLocaleString("en") : value.toPrecision(3);
+/** Undefined if it failed. An aborted one ends its servers and removes its files first. */
+async function runBench(request: {
+  name: string;
+  options: Options;
+  signal: AbortSignal;
+}): Promise<BenchTable[] | undefined> {
+  const { name, options, signal } = request;
+  const { quick, beside } = options;
+  const say = (text: string) => process.stderr.write(`${name}: ${text}\n`);
+  const child = fork(join(import.meta.dirname, "children/bench.ts"), [name, JSON.stringify({ quick, beside })], {
+    // Ctrl-C must not reach it, because it is stopped here.
+    detached: true,
+  });
+  let tables: BenchTable[] | undefined;
+  let saidAtMs = 0;
+  child.on("message", (message: FromBench) => {
+    if (message.type === "tables") tables = message.tables;
+    if (message.type === "note") say(message.text);
+    if (message.type === "round" && performance.now() - saidAtMs > progressMs) {
+      saidAtMs = performance.now();
+      say(`round ${message.round} of ${message.of}`);
+    }
+  });
+  const exited = once(child, "exit");
+  let cut: NodeJS.Timeout | undefined;
+  const stop = () => {
+    if (child.connected) child.disconnect();
+    cut = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
+  };
+  signal.addEventListener("abort", stop, { once: true });
+  await exited;
+  clearTimeout(cut);
+  signal.removeEventListener("abort", stop);
+  if (tables === undefined && !signal.aborted) say("failed");
+  return tables;
 }

@@ -1,13 +1,14 @@
 /** Bench of a post to Slack over loopback: our call and that of Slack's own client, beside the same form sent by a bare undici client. */
-import { type Logger, WebClient } from "@slack/web-api";
+import type { Logger } from "@slack/web-api";
 import { Pool } from "undici";
 import { silentLog } from "../../lambdas/shared/log.ts";
 import type { SlackCall } from "../../lambdas/verification/slack/api/call.ts";
 import { createPosts } from "../../lambdas/verification/slack/api/posts.ts";
 import { createSlackApi } from "../../lambdas/verification/slack/api/web-api.ts";
 import { encodeForm } from "../../lambdas/verification/slack/api/web-call.ts";
-import type { BenchRow } from "./bench-row.ts";
+import { type BenchRun, hasPeer } from "./bench.ts";
 import { type Caller, connections, measureSides } from "./measure.ts";
+import type { BenchTable } from "./table.ts";
 
 const token = "xoxb-bench-token";
 const { signal } = new AbortController();
@@ -18,19 +19,21 @@ const post: Parameters<ReturnType<typeof createSlackApi>["post"]>[0] = {
   key: { requestId: "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d", part: 1 },
 };
 
-const cases: readonly { name: string; caller: (url: string) => Caller; note: string }[] = [
-  { name: "a post", caller: ourCaller, note: "with token, retries, spans and the check of the answer" },
-  { name: "a post by Slack's own client", caller: sdkCaller, note: "one client for all calls" },
-];
+type SlackCase = { name: string; caller: (url: string) => Caller | Promise<Caller> };
 
 /** The server answers at once and always the same, in a process of its own for each side. */
-export async function benchSlack(): Promise<BenchRow[]> {
+export async function benchSlack(run: BenchRun): Promise<BenchTable[]> {
   const server = { file: "transport-server.ts", words: ["slack"] };
   const args = await readArgs();
-  return measureSides({
-    baseline: { ...server, caller: ({ url }) => undiciCaller(url, args) },
-    cases: cases.map(({ caller, ...each }) => ({ ...server, ...each, caller: ({ url }) => caller(url) })),
+  const cases: SlackCase[] = [{ name: "our call, with retries, spans and the check of the answer", caller: ourCaller }];
+  if (hasPeer({ run, name: "@slack/web-api" })) cases.push({ name: "Slack's own client", caller: sdkCaller });
+  const table = await measureSides({
+    run,
+    name: "slack",
+    baseline: { name: "the same form, sent by undici", ...server, caller: ({ url }) => undiciCaller(url, args) },
+    cases: cases.map(({ name, caller }) => ({ ...server, name, caller: ({ url }) => caller(url) })),
   });
+  return [table];
 }
 
 function ourCaller(url: string): Caller {
@@ -39,7 +42,8 @@ function ourCaller(url: string): Caller {
   return { call: () => slack.post(post), close: async () => {} };
 }
 
-function sdkCaller(url: string): Caller {
+async function sdkCaller(url: string): Promise<Caller> {
+  const { WebClient } = await import("@slack/web-api");
   const nothing = () => {};
   const logger = {
     ...{ debug: nothing, info: nothing, warn: nothing, error: nothing, setLevel: nothing, setName: nothing },

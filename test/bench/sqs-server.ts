@@ -2,6 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { secret } from "./cold/slack-event.ts";
+import { serveParent } from "./measure.ts";
 
 const answers: Record<string, string> = {
   "AmazonSQS.SendMessage": JSON.stringify({ MessageId: "m-1" }),
@@ -18,4 +19,9 @@ const server = createServer((request, response) => {
     response.end(answer);
   });
 });
-server.listen(0, "127.0.0.1", () => process.send?.(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
+await serveParent(async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", resolve);
+  await promise;
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});

@@ -1,5 +1,5 @@
 /** The server of the benches over sockets, in a process of its own: a bare peer, or the host with a store. Tells its URL to the parent. */
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
@@ -21,6 +21,7 @@ async function start(): Promise<string> {
   if (kind === "echo") return startBare((body) => body);
   if (kind === "canned") return startBare(canned);
   if (kind === "slack") return startBare(() => posted);
+  if (kind === "jayson") return startJayson();
   const database = kind === "sqlite" ? openDatabase({ file }) : undefined;
   return startHost(
     database === undefined ? createMemoryTaskStore({ parse }) : createSqliteTaskStore({ database, parse }),
@@ -47,10 +48,37 @@ async function startBare(answer: (body: Buffer) => Buffer): Promise<string> {
       response.end(body);
     });
   });
+  return listen(server);
+}
+
+async function listen(server: Server): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.listen(0, "127.0.0.1", resolve);
   await promise;
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+type Outcome = { status: string; response_text: string };
+type Answer = (error: null | { code: number; message: string }, result?: Outcome) => void;
+type Methods = Record<string, (params: { request_id: string }, answer: Answer) => void>;
+
+/** The least that its methods can do: keep an outcome in memory, and read it. */
+async function startJayson(): Promise<string> {
+  const { default: jayson } = await import("jayson");
+  const outcomes = new Map<string, Outcome>();
+  const methods: Methods = {
+    execute_task({ request_id: id }, answer) {
+      const outcome = { status: "success", response_text: "done" };
+      outcomes.set(id, outcome);
+      answer(null, outcome);
+    },
+    get_task({ request_id: id }, answer) {
+      const outcome = outcomes.get(id);
+      if (outcome === undefined) answer({ code: -32000, message: "There is no such task." });
+      else answer(null, outcome);
+    },
+  };
+  return listen(jayson.server(methods).http());
 }
 
 async function startHost(store: TaskStore<ExecutionTask>): Promise<string> {

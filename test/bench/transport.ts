@@ -1,4 +1,4 @@
-/** Bench of a call over loopback: runner, https transport and host, beside a bare undici client and a bare echo. */
+/** Bench of a call over loopback: runner, https transport and host, beside a bare undici client and an echo, and jayson beside the same. */
 
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -12,73 +12,74 @@ import { createTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
 import { noAuthorizer } from "../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createHttpsTransport } from "../../lambdas/verification/transport/http/transport.ts";
 import { createClient } from "../../lambdas/verification/transport/runner.ts";
-import type { BenchRow } from "./bench-row.ts";
-import { type Caller, connections, measureSides } from "./measure.ts";
+import { type BenchRun, hasPeer } from "./bench.ts";
+import { type Caller, type Case, connections, measureSides } from "./measure.ts";
+import type { BenchTable } from "./table.ts";
 
-/** Which of our servers is called by which client; the other side of each row is undici and an echo. */
-type Case = {
-  name: string;
-  server: "echo" | "canned" | "memory" | "sqlite";
-  caller: (request: { url: string }) => Caller | Promise<Caller>;
-  note: string;
-};
+/** What is called by which client. */
+type TransportCase = Omit<Case, "file" | "words"> & { server: "echo" | "canned" | "memory" | "sqlite" | "jayson" };
 
-const ours = "runner, https transport and host; beside undici and an echo";
-const hostAlone = "undici and our host; beside undici and an echo";
-const cases: readonly Case[] = [
+const cases: readonly TransportCase[] = [
   {
-    name: "node:http alone",
-    server: "echo",
-    caller: nodeHttpCaller,
-    note: "a bare client of node:http to the same echo",
-  },
-  {
-    name: "our client alone",
-    server: "canned",
-    caller: ({ url }) => ourCaller({ url, method: "get_task" }),
-    note: "runner and https transport, to a peer that answers at once",
-  },
-  {
-    name: "no task",
+    name: "client to host, `get_task`",
     server: "memory",
     caller: ({ url }) => ourCaller({ url, method: "get_task" }),
-    note: `get_task, one read of the store: ${ours}`,
+    goals: { p50: { atMost: 1.5 }, perSecond: { atLeast: 0.6 } },
   },
   {
-    name: "host alone, no task",
-    server: "memory",
-    caller: ({ url }) => bareCaller({ url, method: "get_task" }),
-    note: `get_task: ${hostAlone}`,
-  },
-  {
-    name: "memory store",
+    name: "client to host, `execute_task`",
     server: "memory",
     caller: ({ url }) => ourCaller({ url, method: "execute_task" }),
-    note: ours,
+    goals: { p50: { atMost: 2.4, aim: 2 }, perSecond: { atLeast: 0.32, aim: 0.42 } },
   },
   {
-    name: "host alone, memory store",
-    server: "memory",
-    caller: ({ url }) => bareCaller({ url, method: "execute_task" }),
-    note: hostAlone,
-  },
-  {
-    name: "sqlite store",
+    name: "the same, tasks in sqlite",
     server: "sqlite",
     caller: ({ url }) => ourCaller({ url, method: "execute_task" }),
-    note: ours,
   },
+  {
+    name: "our client, to a peer that answers at once",
+    server: "canned",
+    caller: ({ url }) => ourCaller({ url, method: "get_task" }),
+  },
+  {
+    name: "undici to our host, `get_task`",
+    server: "memory",
+    caller: ({ url }) => bareCaller({ url, method: "get_task" }),
+  },
+  {
+    name: "undici to our host, `execute_task`",
+    server: "memory",
+    caller: ({ url }) => bareCaller({ url, method: "execute_task" }),
+  },
+  { name: "`node:http` to the same echo", server: "echo", caller: nodeHttpCaller },
 ];
 
-export async function benchTransport(): Promise<BenchRow[]> {
+const jaysonCases: readonly TransportCase[] = (["get_task", "execute_task"] as const).map((method) => ({
+  name: `jayson, its client to its server, \`${method}\``,
+  server: "jayson",
+  caller: ({ url }) => jaysonCaller({ url, method }),
+}));
+
+/** Each beside a bare client of undici and an echo. */
+export async function benchTransport(run: BenchRun): Promise<BenchTable[]> {
   const directory = await mkdtemp(join(tmpdir(), "sekisho-bench-"));
-  const words = (server: Case["server"]) => [server, join(directory, "execution.db")];
+  const words = (server: TransportCase["server"]) => [server, join(directory, "execution.db")];
   const file = "transport-server.ts";
+  const all = hasPeer({ run, name: "jayson" }) ? [...cases, ...jaysonCases] : cases;
   try {
-    return await measureSides({
-      baseline: { file, words: words("echo"), caller: ({ url }) => undiciCaller({ url, newBody }) },
-      cases: cases.map(({ server, ...each }) => ({ ...each, file, words: words(server) })),
+    const table = await measureSides({
+      run,
+      name: "transport",
+      baseline: {
+        name: "undici to an echo",
+        file,
+        words: words("echo"),
+        caller: ({ url }) => undiciCaller({ url, newBody }),
+      },
+      cases: all.map(({ server, ...each }) => ({ ...each, file, words: words(server) })),
     });
+    return [table];
   } finally {
     await rm(directory, { recursive: true });
   }
@@ -119,8 +120,36 @@ async function bareCaller({ url, method }: { url: string; method: Method }): Pro
   return undiciCaller({ url, newBody: () => newBody({ method, body }) });
 }
 
+/** The same calls as those of `ourCaller`. Its server knows no more of a task than its outcome. */
+async function jaysonCaller({ url, method }: { url: string; method: Method }): Promise<Caller> {
+  const { default: jayson } = await import("jayson");
+  const agent = new Agent({ keepAlive: true });
+  const { hostname, port } = new URL(url);
+  const client = jayson.client.http({ hostname, port, agent });
+  const call = (method: Method, body: object, id: string) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    client.request(method, body, id, (error: unknown, answer?: { result?: { status?: string } }) => {
+      if (answer?.result?.status === "success") resolve();
+      else reject(error ?? new Error("this is not the answer"));
+    });
+    return promise;
+  };
+  const taskOver = randomUUID();
+  await call("execute_task", { ...params, request_id: taskOver }, taskOver);
+  return {
+    call() {
+      const id = randomUUID();
+      if (method === "get_task") return call(method, { request_id: taskOver }, id);
+      return call(method, { ...params, request_id: id }, id);
+    },
+    async close() {
+      agent.destroy();
+    },
+  };
+}
+
 /** A bare client of node:http. */
-export function nodeHttpCaller({ url }: { url: string }): Caller {
+function nodeHttpCaller({ url }: { url: string }): Caller {
   const agent = new Agent({ keepAlive: true });
   const { hostname, port } = new URL(url);
   return {

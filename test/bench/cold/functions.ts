@@ -1,7 +1,7 @@
 /** The functions whose cold start is measured: their configuration, and one event with the answer that is expected. */
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import type { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+import type { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
 import { createSqsRecord } from "../../doubles/aws/sqs-event.ts";
 import { callerRoleArn, functionUrlEvent } from "../../execution/handlers/function-url.ts";
 import { sampleAsk } from "../../verification/task/sample.ts";
@@ -14,8 +14,13 @@ const team = "T012AB3CD";
 const region = "eu-central-1";
 const queueArn = `arn:aws:sqs:${region}:111111111111:tasks`;
 
-/** A stage whose one destination is at `awsUrl`, as everything else. */
-export function createColdConfig(awsUrl: string): Config {
+/** A stage whose one destination is at `awsUrl`, as everything else. The functions are those of the checkout that is bundled. */
+export function createColdConfig(request: {
+  awsUrl: string;
+  parseConfig: typeof parseConfig;
+  createStageConfig: typeof createStageConfig;
+}): Config {
+  const { awsUrl, parseConfig, createStageConfig } = request;
   const json = {
     allowlist: [{ team }],
     destinations: { far: { transport: "https", url: `${awsUrl}/execute`, authorizer: { type: "none" } } },

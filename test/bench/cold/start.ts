@@ -18,10 +18,12 @@ export async function startCold(start: ColdStart): Promise<{ tookMs: number; pro
   const env = { ...given, BENCH_BUNDLE: file, BENCH_EVENT: JSON.stringify(event) };
   const startMs = performance.now();
   const child = spawn(process.execPath, [bootstrap], { env, stdio: ["ignore", "pipe", "inherit"], timeout: timeoutMs });
-  const [data] = await once(child.stdout, "data");
+  const exited = once(child, "exit");
+  const [data] = await Promise.race([once(child.stdout, "data"), exited.then(() => [])]);
   const tookMs = performance.now() - startMs;
   child.kill();
-  await once(child, "exit");
+  await exited;
+  if (data === undefined) throw new Error(`${file} answered nothing`);
   const { answer, processorMs } = JSON.parse(String(data));
   if (!isExpected(answer)) throw new Error(`${file} answered ${answer}`);
   return { tookMs, processorMs };

@@ -193,7 +193,7 @@ export const migrations: readonly string[] = [
 /** Runs `operation`, which is synchronous, in a transaction. Resolves to its result once that is on disk. */
 export type Write = <T>(operation: () => T) => Promise<T>;
 
-type Pending = { run(): () => void; reject(error: unknown): void };
+type Pending = { run(request: { isAlone: boolean }): () => void; reject(error: unknown): void };
 
 /**
  * Commits the operations of one turn together. An operation that throws is undone and rejects alone. If the transaction fails (disk full,
@@ -208,7 +208,11 @@ function createGroupCommit({ database }: { database: DatabaseSync }): { write: W
   let waiting: Pending[] = [];
 
   /** Returns a function that settles the operation once the group is committed. */
-  function runAlone<T>(operation: () => T, resolve: (value: T) => void, reject: (error: unknown) => void): () => void {
+  function runInGroup<T>(
+    operation: () => T,
+    resolve: (value: T) => void,
+    reject: (error: unknown) => void,
+  ): () => void {
     savepoint.run();
     try {
       const value = operation();
@@ -230,7 +234,7 @@ function createGroupCommit({ database }: { database: DatabaseSync }): { write: W
     let settlements: (() => void)[];
     try {
       begin.run();
-      settlements = group.map((pending) => pending.run());
+      settlements = group.map((pending) => pending.run({ isAlone: group.length === 1 }));
       commit.run();
     } catch (error) {
       if (database.isOpen && database.isTransaction) database.exec("ROLLBACK");
@@ -244,7 +248,15 @@ function createGroupCommit({ database }: { database: DatabaseSync }): { write: W
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     // Immediates run after all pending I/O callbacks, so writes of the same turn share the commit.
     if (waiting.length === 0) setImmediate(flush);
-    waiting.push({ run: () => runAlone(operation, resolve, reject), reject });
+    waiting.push({
+      run({ isAlone }) {
+        if (!isAlone) return runInGroup(operation, resolve, reject);
+        // Needs no savepoint: if it throws, the whole transaction is undone, which holds nothing else.
+        const value = operation();
+        return () => resolve(value);
+      },
+      reject,
+    });
     return promise;
   }
 

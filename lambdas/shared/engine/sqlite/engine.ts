@@ -33,6 +33,11 @@ export function createSqliteTaskStore<T extends TaskItem>(options: {
     `UPDATE tasks SET revision = revision + 1,
      state = ?, thread = ?, principal = ?, listed_at_ms = ?, expires_at_ms = ?, item = ? WHERE id = ? AND revision = ? AND expires_at_ms > ?`,
   );
+  /** Leaves out the columns that a task keeps for its life, because sqlite writes the index of every column that a statement sets. */
+  const updateState = database.prepare(
+    `UPDATE tasks SET revision = revision + 1, state = ?, item = ? WHERE id = ? AND revision = ? AND expires_at_ms > ?
+     AND thread IS ? AND principal IS ? AND listed_at_ms IS ? AND expires_at_ms = ?`,
+  );
   const removeRevision = database.prepare("DELETE FROM tasks WHERE id = ? AND (revision = ? OR expires_at_ms <= ?)");
   const removeIfExpired = database.prepare("DELETE FROM tasks WHERE id = ? AND expires_at_ms <= ?");
   const removeSomeExpired = database.prepare(
@@ -53,7 +58,12 @@ export function createSqliteTaskStore<T extends TaskItem>(options: {
   }
 
   function updateItem({ id, revision, columns }: StoredItem): boolean {
-    return update.run(...columns, id, revision - 1, now()).changes === 1;
+    const [state, thread, principal, listedAtMs, expiresAtMs, text] = columns;
+    const [last, nowMs] = [revision - 1, now()];
+    return (
+      updateState.run(state, text, id, last, nowMs, thread, principal, listedAtMs, expiresAtMs).changes === 1 ||
+      update.run(...columns, id, last, nowMs).changes === 1
+    );
   }
 
   return {
@@ -105,7 +115,10 @@ export function createSqliteTaskStore<T extends TaskItem>(options: {
   };
 }
 
-type StoredItem = { id: string; revision: number; columns: (string | number | null)[] };
+type StoredItem = { id: string; revision: number; columns: Columns };
+
+/** State, thread, principal, listed at, expires at, and the item as text. */
+type Columns = [string, string | null, string | null, number | null, number, string];
 
 /** Converts to text at once, so that later changes of the object are not stored. */
 function storedItem(item: TaskItem): StoredItem {

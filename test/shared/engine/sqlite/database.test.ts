@@ -179,6 +179,17 @@ describe("group commit", () => {
     expect(bodiesIn(database)).toEqual(["before", "after"]);
   });
 
+  it("undoes an operation that throws in a transaction by itself, and goes on", async () => {
+    const database = sqlite.open();
+    const failing = database.write(() => {
+      insert(database, "half");
+      throw new Error("this one fails");
+    });
+    await expect(failing).rejects.toThrow("this one fails");
+    await send(database, "after");
+    expect(bodiesIn(sqlite.open())).toEqual(["after"]);
+  });
+
   it("acknowledges what fits when the disk is full, nothing else, and works again when there is room", async () => {
     const database = sqlite.open();
     const pages = Number(database.prepare("PRAGMA page_count").get()?.page_count);

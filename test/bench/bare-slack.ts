@@ -1,0 +1,66 @@
+/** A Slack that answers every call at once and keeps nothing but when each task's placeholder and answer came. */
+import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
+import { startListening } from "../../lambdas/shared/http/server.ts";
+
+export type SeenTask = { placeholderAtMs: number; answerAtMs: number };
+
+export type BareSlack = {
+  apiUrl: string;
+  /** Resolves when the thread has its answer, whose text must have these words. Rejects when none came. */
+  answered(request: { threadTs: string; words: string }): Promise<SeenTask>;
+  close(): void;
+};
+
+type Waiting = { words: string; placeholderAtMs: number; timer: NodeJS.Timeout; resolve: (seen: SeenTask) => void };
+
+const timeoutMs = 20_000;
+
+export async function startBareSlack({ team, botUser }: { team: string; botUser: string }): Promise<BareSlack> {
+  const waiting = new Map<string, Waiting>();
+  const common = { ok: true, messages: [], user_id: botUser, bot_id: "B1", team_id: team, channel: "C1" };
+  let posts = 0;
+
+  /** A post's timestamp is its thread's, with a number behind it, so that an edit shows its thread. */
+  function answer(method: string, body: string): object {
+    if (method !== "chat.postMessage" && method !== "chat.update") return common;
+    const args = new URLSearchParams(body);
+    const ts = args.get("ts") ?? `${args.get("thread_ts")}${String(++posts).padStart(9, "0")}`;
+    note(ts.slice(0, -9), args.get("text") ?? "");
+    return { ...common, ts };
+  }
+
+  function note(threadTs: string, shown: string): void {
+    const task = waiting.get(threadTs);
+    if (task === undefined) return;
+    const atMs = performance.now();
+    if (!shown.includes(task.words)) {
+      task.placeholderAtMs ||= atMs;
+      return;
+    }
+    waiting.delete(threadTs);
+    clearTimeout(task.timer);
+    task.resolve({ placeholderAtMs: task.placeholderAtMs, answerAtMs: atMs });
+  }
+
+  const server = createServer(async (request, response) => {
+    const [, method = ""] = /^\/api\/([\w.]+)$/.exec(request.url ?? "") ?? [];
+    const bytes = Buffer.from(JSON.stringify(answer(method, await text(request))));
+    response.writeHead(200, { "content-type": "application/json", "content-length": bytes.byteLength });
+    response.end(bytes);
+  });
+  const port = await startListening({ server, hostname: "127.0.0.1", port: 0, portSetting: "none" });
+  return {
+    apiUrl: `http://127.0.0.1:${port}/api/`,
+    answered({ threadTs, words }) {
+      const { promise, resolve, reject } = Promise.withResolvers<SeenTask>();
+      const timer = setTimeout(() => reject(new Error("A task had no answer.")), timeoutMs);
+      waiting.set(threadTs, { words, placeholderAtMs: 0, timer, resolve });
+      return promise;
+    },
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
