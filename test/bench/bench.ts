@@ -2,7 +2,7 @@
 import type { BenchTable } from "./table.ts";
 
 export type BenchRun = {
-  /** How many rounds to make in place of the usual number, the most that an unhurried run makes. */
+  /** How many rounds to make: the usual number, or fewer in a quick run. */
   rounds(usual: number): number;
   /** Called before each round. Throws when the run was interrupted. */
   beforeRound(request: { round: number; of: number }): void;

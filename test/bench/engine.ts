@@ -15,7 +15,7 @@ type Item = TaskItem & { text: string };
 type RunTasks = (count: number) => Promise<void>;
 
 const underWay = 64;
-const rounds = 20;
+const rounds = 40;
 const countAlone = 100;
 const countTogether = 10 * underWay;
 const text = "x".repeat(800);

@@ -10,7 +10,7 @@ export type Caller = { call: () => Promise<unknown>; close: () => Promise<void> 
 export type Side = { file: string; words: string[]; caller: (server: { url: string }) => Caller | Promise<Caller> };
 
 export const connections = 64;
-const rounds = 23;
+const rounds = 40;
 const callsAlone = 100;
 const callsTogether = 1000;
 const callsToWarmUp = 6000;

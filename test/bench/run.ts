@@ -15,7 +15,7 @@ const pageFile = join(import.meta.dirname, "../../docs/bench.md");
 const usage = `Usage: npm run bench -- [--write] [--beside DIR] [--only NAME]... [--quick]
 
 Measures the parts of Sekisho, each beside a baseline in the same run, and prints tables. Nothing is asserted.
-All of it takes three to five minutes. Leave the machine alone meanwhile.
+All of it takes three to six minutes. Leave the machine alone meanwhile.
 
   --write        also writes the tables into docs/bench.md, and leaves its prose alone
   --beside DIR   another checkout of this project, with its packages installed: measures whole tasks and cold starts

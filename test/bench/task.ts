@@ -16,7 +16,7 @@ import { type BareSlack, startBareSlack } from "./bare-slack.ts";
 import { type BenchRun, rank, takeTurns } from "./bench.ts";
 import { type BenchRow, type BenchTable, type Goal, ratioTable } from "./table.ts";
 
-const rounds = 12;
+const rounds = 20;
 const warmUps = 2;
 const tasksAlone = 12;
 const underWay = 64;
