@@ -81,6 +81,14 @@ export const taskQueueCases: readonly QueueCase[] = [
     },
   },
   {
+    name: "a delay that is no whole number of milliseconds is kept",
+    run: async ({ queue, clock }) => {
+      await queue.send({ body: "later", delayMs: 1000.4 });
+      await clock.advance({ ms: 2000 });
+      expect((await receive(queue)).map(({ body }) => body)).toEqual(["later"]);
+    },
+  },
+  {
     name: "a delayed message is not seen before its time",
     run: async ({ queue, clock }) => {
       await queue.send({ body: "later", delayMs: 2000 });

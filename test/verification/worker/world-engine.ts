@@ -73,7 +73,7 @@ export function worldQueue({
         errors,
         effect: () => {
           groups.add(group);
-          messages.push({ body, visibleAtMs: now() + delayMs });
+          messages.push({ body, visibleAtMs: now() + Math.ceil(delayMs) });
         },
       }),
   };

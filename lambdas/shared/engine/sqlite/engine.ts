@@ -223,7 +223,7 @@ export function createSqliteQueue(options: {
       if (Buffer.byteLength(body) > maxBodyBytes) throw new SekishoError("payload_too_large");
       await database.write(() => {
         const nowMs = now();
-        insert.run(name, body, nowMs, nowMs + delayMs);
+        insert.run(name, body, nowMs, nowMs + Math.ceil(delayMs));
       });
       changeSignal.ring(name);
     },
