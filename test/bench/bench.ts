@@ -1,4 +1,4 @@
-/** What every bench gets, and the list of them. */
+/** The list of benches, and what they share. */
 import type { BenchTable } from "./table.ts";
 
 export type BenchRun = {
@@ -53,7 +53,7 @@ export function rank(values: readonly number[], share: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? Number.NaN;
 }
 
-/** Whether a package to compare with is installed. If not, `note` says what is left out. */
+/** True if a package to compare with is installed. Otherwise notes what is left out. */
 export function hasPeer({ run, name }: { run: BenchRun; name: string }): boolean {
   try {
     import.meta.resolve(name);

@@ -36,9 +36,9 @@ const mostKilobytes: Partial<Record<BundleName, number>> = {
   executionUrl: 360,
   executionWorker: 290,
 };
-/** Of the ingress's time to that of the empty handler. */
+/** The ingress's time divided by that of the empty handler. */
 const ingressTime: Goal = { atMost: 1.9 };
-/** Of the processor time to that of the other checkout. */
+/** The processor time divided by that of the other checkout. */
 const toOther: Partial<Record<BundleName, Goal>> = { worker: { atMost: 0.76 }, executionUrl: { atMost: 0.75 } };
 const functionNames = ["ingress", "worker", "executionUrl"] as const;
 

@@ -6,7 +6,7 @@ type Issue = { path: PropertyKey[]; message: string };
 /** Members that hold any JSON, whose names are the sender's own. */
 const freeMembers: ReadonlySet<string> = new Set(["metadata", "data"]);
 
-/** What a member of the other version is called in this one. Ignored, it would change what the request means. */
+/** Members that are named differently in the other version, with their names in this one. They are refused, because they change what a request means. */
 const calledHere: Record<A2aVersion, Readonly<Record<string, string>>> = {
   "1.0": {
     blocking: "returnImmediately",

@@ -2,7 +2,7 @@
 import { type BenchRun, benches } from "../bench.ts";
 import type { BenchTable } from "../table.ts";
 
-/** What the process sends to its parent. */
+/** A message of this process to its parent. */
 export type FromBench =
   | { type: "round"; round: number; of: number }
   | { type: "note"; text: string }

@@ -28,20 +28,24 @@ describe("a completion push", () => {
     expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", cleanupDone: true });
   });
 
-  it("is handled again where its worker died in the delivery", async () => {
+  /** Its worker died at that operation of the delivery, and the lease is over by now. */
+  async function deadWorld(name: string, options: Parameters<typeof createWorld>[0] = {}) {
     let dies = false;
-    const world = await runWorld(
-      { pollsUntilDone: 1, fate: ({ name }) => (dies && name === "update" ? "dies_before" : "ok") },
-      { maxSteps: 1 },
-    );
+    const fate = (operation: { name: string }): Fate => (dies && operation.name === name ? "dies_before" : "ok");
+    const world = await runWorld({ pollsUntilDone: 1, ...options, fate }, { maxSteps: 1 });
     world.pass(5000);
     world.loseMessages();
     dies = true;
     await expect(world.push(pushOf(ask.requestId))).rejects.toThrow("interrupted");
     dies = false;
-    expect(world.records.get(ask.requestId)?.state).toBe("delivering");
     // As its queue has it: not before the lease is over.
     world.pass(90_000);
+    return world;
+  }
+
+  it("is handled again where its worker died in the delivery", async () => {
+    const world = await deadWorld("update");
+    expect(world.records.get(ask.requestId)?.state).toBe("delivering");
     expect(await world.push(pushOf(ask.requestId, "t-2"))).toBe(0);
     expect(world.answers()).toEqual([]);
     await world.push(pushOf(ask.requestId));
@@ -50,23 +54,11 @@ describe("a completion push", () => {
   });
 
   it("is handled again where its worker died after Slack had refused the blocks of the answer", async () => {
-    let dies = false;
-    const world = await runWorld(
-      {
-        pollsUntilDone: 1,
-        refuses: ({ text, blocks }) => text === "A checkpoint." && blocks !== undefined,
-        // The second try, under the same lease, looks at the thread first.
-        fate: ({ name }) => (dies && name === "replies" ? "dies_before" : "ok"),
-      },
-      { maxSteps: 1 },
-    );
-    world.pass(5000);
-    world.loseMessages();
-    dies = true;
-    await expect(world.push(pushOf(ask.requestId))).rejects.toThrow("interrupted");
-    dies = false;
+    // The second try, under the same lease, looks at the thread first.
+    const world = await deadWorld("replies", {
+      refuses: ({ text, blocks }) => text === "A checkpoint." && blocks !== undefined,
+    });
     expect(world.records.get(ask.requestId)).toMatchObject({ state: "delivering", attempts: 1 });
-    world.pass(90_000);
     await world.push(pushOf(ask.requestId));
     expect(world.answers()).toEqual(["A checkpoint."]);
     expect(world.posts).toHaveLength(1);
