@@ -10,7 +10,7 @@ export async function runPinned({ file, start }) {
   if (!existsSync(fileURLToPath(new URL("../node_modules", import.meta.url)))) {
     console.error("The packages of sekisho are not installed yet. Run npm ci first.");
     process.exitCode = 2;
-  } else if (major > 22 || (major === 22 && minor >= 18)) {
+  } else if (major > 22 || (major === 22 && minor >= 19)) {
     process.exitCode = await start();
   } else if (existsSync(pinned)) {
     const child = spawn(pinned, [fileURLToPath(file), ...process.argv.slice(2)], { stdio: "inherit" });
@@ -20,7 +20,7 @@ export async function runPinned({ file, start }) {
     });
   } else {
     console.error(
-      `sekisho needs Node 22.18 or newer; this is ${process.versions.node}. Install Node 24 (https://nodejs.org).`,
+      `sekisho needs Node 22.19 or newer; this is ${process.versions.node}. Install Node 24 (https://nodejs.org).`,
     );
     process.exitCode = 2;
   }

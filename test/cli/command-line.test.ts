@@ -299,7 +299,7 @@ describe("an older Node", () => {
     copyEntryTo(alone);
     const ended = runEntry(join(alone, "sekisho.mjs"), ["start"]);
     expect(ended.stderr.trim().split("\n")).toHaveLength(1);
-    expect(ended.stderr).toContain("22.18");
+    expect(ended.stderr).toContain("22.19");
     expect(ended.status).toBe(2);
   });
 

@@ -42,7 +42,7 @@ export function nodeCheck({ version }: { version: string }): Check {
     async run() {
       const remedy = "Install Node 24 (https://nodejs.org), or run npm ci on Linux, which installs a pinned one.";
       const [major = 0, minor = 0] = version.split(".").map(Number);
-      if (major < 22 || (major === 22 && minor < 18)) return failed(`${version} is too old: 22.18 is needed.`, remedy);
+      if (major < 22 || (major === 22 && minor < 19)) return failed(`${version} is too old: 22.19 is needed.`, remedy);
       if (major % 2 === 1) return warning(`${version} has no long-term support.`, remedy);
       return ok(version);
     },

@@ -373,9 +373,9 @@ describe("the clock", () => {
 
 describe("Node", () => {
   it.each([
-    ["20.19.0", /^failed: .*22\.18 is needed\. → Install Node 24/],
-    ["22.17.9", /^failed/],
-    ["22.18.0", /^ok: 22\.18\.0$/],
+    ["20.19.0", /^failed: .*22\.19 is needed\. → Install Node 24/],
+    ["22.18.9", /^failed/],
+    ["22.19.0", /^ok: 22\.19\.0$/],
     ["23.11.0", /^warning: .* → Install Node 24/],
     ["24.21.0", /^ok/],
   ])("%s", async (version, words) => {
