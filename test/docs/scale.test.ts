@@ -1,4 +1,4 @@
-/** The figures of docs/scale.md that come from code, and those of docs/operations.md beside the table that `sekisho cost` writes. */
+/** The figures of docs/scale.md and docs/bench.md that come from code, and those of docs/operations.md beside the table that `sekisho cost` writes. */
 import { describe, expect, it } from "@jest/globals";
 import { defaultIdleSeconds, stageSchema } from "../../lambdas/shared/config/stage-schema.ts";
 import { shardCount } from "../../lambdas/shared/engine/aws/table.ts";
@@ -139,4 +139,13 @@ it("docs/operations.md says what idle sessions of a million tasks cost", () => {
     [60, 120, 300, 900].map((idle) => [String(idle), `$${Math.round(costOf(idle)?.["AgentCore, session idle"] ?? 0)}`]),
   );
   expect(section).toContain(`about $${Math.round(costOf(120)?.["AgentCore, agent at work"] ?? 0)} of AgentCore`);
+});
+
+it("docs/bench.md has the calls of AWS as they were measured", () => {
+  const rows = tablesIn(sectionOf(textOf("docs/bench.md"), "## Calls of AWS for a task"))[0] ?? [];
+  const sum = (calls: Record<string, number>) => Object.values(calls).reduce((all, count) => all + count, 0);
+  const figures = rows
+    .slice(-kinds.length)
+    .map((cells) => [Number.parseInt(cells[1] ?? "", 10), Number.parseInt(cells[3] ?? "", 10)]);
+  expect(figures).toEqual(kinds.map((kind) => [sum(measured.kinds[kind].sync), sum(measured.kinds[kind].perPoll)]));
 });
