@@ -1,5 +1,6 @@
 /** The JSON-RPC 2.0 envelope (https://www.jsonrpc.org/specification, sections 4 and 5), narrowed by the contract between the zones. */
 import * as z from "zod";
+import { optionalField } from "./optional-field.ts";
 
 /** A lower-case UUID: the id of every request that Sekisho sends. */
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -29,18 +30,22 @@ export type JsonRpcResponse =
 
 const version = z.literal("2.0");
 const responseId = requestIdSchema.nullable();
-const absent = z.never().optional();
+const absent = optionalField(z.never());
 
 /**
- * A response has exactly one of `result` and `error`; a `null` result counts. Some peers send errors without an `id`, which reads as
- * `id: null`. The client itself compares `id` with the one that it sent.
+ * A response has exactly one of `result` and `error`; a `null` result counts, unless there is an error. Some peers send errors without an
+ * `id`, which reads as `id: null`. The client itself compares `id` with the one that it sent.
  */
 export const responseSchema: z.ZodType<JsonRpcResponse> = z.union([
-  z.object({
-    jsonrpc: version,
-    id: responseId,
-    result: z.unknown().refine((result) => result !== undefined, "no result"),
-    error: absent,
-  }),
-  z.object({ jsonrpc: version, id: responseId.default(null), error: errorObjectSchema, result: absent }),
+  z
+    .object({
+      jsonrpc: version,
+      id: responseId,
+      result: z.unknown().refine((result) => result !== undefined, "no result"),
+      error: absent,
+    })
+    .transform(({ error: _, ...response }) => response),
+  z
+    .object({ jsonrpc: version, id: responseId.default(null), error: errorObjectSchema, result: absent })
+    .transform(({ result: _, ...response }) => response),
 ]);

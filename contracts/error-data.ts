@@ -6,6 +6,7 @@ import { type Dialect, listReasons, toErrorCode, toHttpStatus } from "./dialects
 import type { JsonRpcErrorObject, RequestId } from "./envelope.ts";
 import { type ErrorDetails, isRetryable, type Reason, reasons, SekishoError } from "./errors.ts";
 import { maxTaskIdLength } from "./limits.ts";
+import { optionalField } from "./optional-field.ts";
 
 export const reasonSchema = z.enum(reasons as [Reason, ...Reason[]]);
 
@@ -13,13 +14,13 @@ export const reasonSchema = z.enum(reasons as [Reason, ...Reason[]]);
 export const errorDataSchema = z.object({
   reason: reasonSchema,
   retryable: z.boolean(),
-  retry_after_ms: z.int().min(0).optional(),
-  task_id: z.string().max(maxTaskIdLength).optional(),
-  correlation_id: z.string().max(128).optional(),
-  issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
-  current: z.string().optional(),
-  target: z.string().optional(),
-  lost: z.boolean().optional(),
+  retry_after_ms: optionalField(z.int().min(0)),
+  task_id: optionalField(z.string().max(maxTaskIdLength)),
+  correlation_id: optionalField(z.string().max(128)),
+  issues: optionalField(z.array(z.object({ path: z.string(), message: z.string() }))),
+  current: optionalField(z.string()),
+  target: optionalField(z.string()),
+  lost: optionalField(z.boolean()),
 });
 
 /**

@@ -15,6 +15,7 @@ import {
   maxTextLength,
 } from "./limits.ts";
 import { isSecureUrl } from "./loopback.ts";
+import { optionalField } from "./optional-field.ts";
 
 /** In bytes of UTF-8. */
 export const maxRequestBytes = 256 * 1024;
@@ -45,52 +46,45 @@ export const attachmentSchema = z.object({
   mimetype: z.string().max(255),
   size: z.int().min(0),
   url: attachmentUrl,
-  sha256: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/)
-    .optional(),
-  expires_at: timestamp.optional(),
+  sha256: optionalField(z.string().regex(/^[0-9a-f]{64}$/)),
+  expires_at: optionalField(timestamp),
 });
 
 /** One earlier message of the thread. */
 export const historyItemSchema = z.object({
   role: z.enum(["user", "assistant"]),
   text: z.string().max(maxHistoryTextLength),
-  user_id: slackId.optional(),
-  ts: slackTs.optional(),
+  user_id: optionalField(slackId),
+  ts: optionalField(slackTs),
 });
 
 export const executeTaskParamsSchema = z
   .object({
-    channel: slackId.describe("Slack channel id"),
+    channel: optionalField(slackId).describe("Slack channel id"),
     text: z.string().max(maxTextLength).describe("May be empty if there are attachments"),
-    thread_ts: slackTs.optional(),
-    team_id: slackId.optional(),
-    user_id: slackId.optional(),
-    correlation_id: z.string().min(1).max(128).optional().describe("Default: the request id"),
-    attachments: z.array(attachmentSchema).max(20).optional(),
-    history: z
-      .array(historyItemSchema)
-      .max(maxHistoryItems)
-      .refine((value) => isJsonWithin({ value, maxBytes: maxHistoryBytes }), "more than 64 KiB")
-      .optional()
-      .describe("The latest earlier messages of the thread, oldest first; at most 64 KiB of JSON"),
-    session_id: sessionIdSchema
-      .optional()
-      .describe("Identifies the conversation, so that it stays on one warm runtime"),
-    timeout_ms: z
-      .int()
-      .min(1)
-      .optional()
-      .describe(
-        "Time left for the task, in milliseconds from the receipt. It stops while the task waits for an answer",
-      ),
-    callback: z.boolean().optional().describe("Asks for a push when the task changes. Without it, the caller polls"),
-    bot_token: z
-      .string()
-      .max(1024)
-      .optional()
-      .describe("The Slack bot token, for existing agents that need it. It is never stored or logged"),
+    thread_ts: optionalField(slackTs),
+    team_id: optionalField(slackId),
+    user_id: optionalField(slackId),
+    correlation_id: optionalField(z.string().min(1).max(128)).describe("Default: the request id"),
+    attachments: optionalField(z.array(attachmentSchema).max(20)),
+    history: optionalField(
+      z
+        .array(historyItemSchema)
+        .max(maxHistoryItems)
+        .refine((value) => isJsonWithin({ value, maxBytes: maxHistoryBytes }), "more than 64 KiB"),
+    ).describe("The latest earlier messages of the thread, oldest first; at most 64 KiB of JSON"),
+    session_id: optionalField(sessionIdSchema).describe(
+      "Identifies the conversation, so that it stays on one warm runtime",
+    ),
+    timeout_ms: optionalField(z.int().min(1)).describe(
+      "Time left for the task, in milliseconds from the receipt. It stops while the task waits for an answer",
+    ),
+    callback: optionalField(z.boolean()).describe(
+      "Asks for a push when the task changes. Without it, the caller polls",
+    ),
+    bot_token: optionalField(z.string().max(1024)).describe(
+      "The Slack bot token, for existing agents that need it. It is never stored or logged",
+    ),
   })
   .refine((params) => params.text !== "" || (params.attachments?.length ?? 0) > 0, {
     path: ["text"],
@@ -104,45 +98,57 @@ export const executeTaskParamsSchema = z
   });
 export type ExecuteTaskParams = z.infer<typeof executeTaskParamsSchema>;
 
+/** The fields of `execute_task` that a destination can do without. */
+export const omittableFieldSchema = z.enum([
+  "channel",
+  "thread_ts",
+  "team_id",
+  "user_id",
+  "history",
+  "session_id",
+  "timeout_ms",
+]);
+export type OmittableField = z.infer<typeof omittableFieldSchema>;
+
 /** A file of the answer: text, bytes (`base64`) or any JSON inline, or the `url` of something larger. */
 export const artifactSchema = z.looseObject({
-  name: z.string().max(255).optional(),
-  mimetype: z.string().max(255).optional(),
-  text: z.string().optional(),
-  base64: z.base64().optional(),
+  name: optionalField(z.string().max(255)),
+  mimetype: optionalField(z.string().max(255)),
+  text: optionalField(z.string()),
+  base64: optionalField(z.base64()),
   data: z.unknown().optional(),
-  url: z.string().max(4096).optional(),
+  url: optionalField(z.string().max(4096)),
 });
 export type Artifact = z.infer<typeof artifactSchema>;
 
 export const successResultSchema = z.looseObject({
   status: z.literal("success"),
   response_text: z.string(),
-  attachments: z.array(z.looseObject({})).optional(),
-  artifacts: z.array(artifactSchema).optional(),
-  usage: z.looseObject({}).optional(),
-  correlation_id: z.string().optional(),
+  attachments: optionalField(z.array(z.looseObject({}))),
+  artifacts: optionalField(z.array(artifactSchema)),
+  usage: optionalField(z.looseObject({})),
+  correlation_id: optionalField(z.string()),
 });
 
 /** `partial_text` is the beginning of the answer, while it is written. */
 export const progressSchema = z.object({
-  text: z.string().optional(),
-  percent: z.number().min(0).max(100).optional(),
-  partial_text: z.string().max(maxPartialTextLength).optional().catch(undefined),
+  text: optionalField(z.string()),
+  percent: optionalField(z.number().min(0).max(100)),
+  partial_text: optionalField(z.string().max(maxPartialTextLength)).catch(undefined),
 });
 
 export const acceptedResultSchema = z.looseObject({
   status: z.literal("accepted"),
   task_id: taskId,
-  poll_after_ms: z.int().min(0).optional(),
-  expires_at: timestamp.optional(),
-  progress: progressSchema.optional(),
+  poll_after_ms: optionalField(z.int().min(0)),
+  expires_at: optionalField(timestamp),
+  progress: optionalField(progressSchema),
 });
 
 export const optionIdSchema = z.string().min(1).max(128);
 
 /** Accepts any id and label, because a question whose options are unusable can still be answered with text. */
-export const questionOptionSchema = z.object({ id: z.string(), label: z.string(), style: z.string().optional() });
+export const questionOptionSchema = z.object({ id: z.string(), label: z.string(), style: optionalField(z.string()) });
 
 export type QuestionOption = z.infer<typeof questionOptionSchema>;
 
@@ -150,10 +156,12 @@ export const inputRequiredResultSchema = z.looseObject({
   status: z.literal("input_required"),
   task_id: taskId,
   prompt: z.string(),
-  options: z.array(questionOptionSchema).optional(),
-  kind: z.literal("auth").optional().describe("auth: the agent asks for credentials, which the user gives elsewhere"),
-  question_id: z.string().min(1).max(128).optional().describe("Identifies the question within its task"),
-  expires_at: timestamp.optional(),
+  options: optionalField(z.array(questionOptionSchema)),
+  kind: optionalField(z.literal("auth")).describe(
+    "auth: the agent asks for credentials, which the user gives elsewhere",
+  ),
+  question_id: optionalField(z.string().min(1).max(128)).describe("Identifies the question within its task"),
+  expires_at: optionalField(timestamp),
 });
 
 /** The result of `execute_task`, `get_task` and `answer_task`. */
@@ -167,13 +175,13 @@ export type TaskResult = z.infer<typeof taskResultSchema>;
 /** Some existing agents report a failure as a result with the status `error`. The client accepts it. The host never sends it. */
 export const legacyErrorResultSchema = z.looseObject({
   status: z.literal("error"),
-  error_code: z.union([z.string(), z.int()]).optional(),
-  error_message: z.string().optional(),
+  error_code: optionalField(z.union([z.string(), z.int()])),
+  error_message: optionalField(z.string()),
 });
 
 const taskKey = {
-  task_id: taskId.optional().describe("Send either this or request_id"),
-  request_id: z.string().min(1).max(128).optional().describe("The id of the execute_task request"),
+  task_id: optionalField(taskId).describe("Send either this or request_id"),
+  request_id: optionalField(z.string().min(1).max(128)).describe("The id of the execute_task request"),
 };
 type TaskKey = { task_id?: string | undefined; request_id?: string | undefined };
 const namesOneTask = (params: TaskKey) => (params.task_id === undefined) !== (params.request_id === undefined);
@@ -188,28 +196,25 @@ const oneKeyInJsonSchema = {
 const getTaskParamsSchema = z
   .object({
     ...taskKey,
-    wait_ms: z
-      .int()
-      .min(0)
-      .max(maxWaitMs)
-      .optional()
-      .describe("How long the host holds the answer until the task changes, in milliseconds"),
+    wait_ms: optionalField(z.int().min(0).max(maxWaitMs)).describe(
+      "How long the host holds the answer until the task changes, in milliseconds",
+    ),
   })
   .refine(namesOneTask, oneKey)
   .meta(oneKeyInJsonSchema);
 const cancelTaskParamsSchema = z
-  .object({ ...taskKey, reason: z.string().max(1000).optional() })
+  .object({ ...taskKey, reason: optionalField(z.string().max(1000)) })
   .refine(namesOneTask, oneKey)
   .meta(oneKeyInJsonSchema);
 export const cancelResultSchema = z.looseObject({ status: z.literal("canceled"), task_id: taskId });
 const answerTaskParamsSchema = z.object({
   task_id: taskId,
-  option_id: optionIdSchema.optional(),
-  text: z.string().max(maxTextLength).optional(),
-  user_id: slackId.optional(),
-  question_id: z.string().min(1).max(128).optional().describe("The id of the answered question, if it has one"),
+  option_id: optionalField(optionIdSchema),
+  text: optionalField(z.string().max(maxTextLength)),
+  user_id: optionalField(slackId),
+  question_id: optionalField(z.string().min(1).max(128)).describe("The id of the answered question, if it has one"),
 });
-const discoverParamsSchema = z.object({}).optional();
+const discoverParamsSchema = optionalField(z.object({}));
 export const discoverResultSchema = z.looseObject({ openrpc: z.string() });
 
 /** The methods by name. The host, the client and the OpenRPC document use this table. */

@@ -1,5 +1,6 @@
 /** Creates the clients of the configured destinations. */
 import { agentCardPath } from "../../contracts/a2a/card.ts";
+import type { OmittableField } from "../../contracts/methods.ts";
 import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
 import type { AuthorizerConfig } from "../shared/config/authorizer-schema.ts";
 import type { Destination } from "../shared/config/destination-schema.ts";
@@ -24,6 +25,8 @@ export type WorkerDestination = {
   maxSends: number;
   /** How long the destination may hold a poll open to wait for news. With 0 it responds at once. */
   longPollMs: number;
+  /** The fields of a task that are not sent. */
+  omitFields: readonly OmittableField[];
   /** Present if the destination gets the bot token, which is read for each send and never stored. */
   botToken?: ((task: Task) => Promise<string>) | undefined;
 };
@@ -68,8 +71,8 @@ export function createDestinations(
         ...(telemetry && { telemetry }),
       });
       const botToken = forwardBotToken ? botTokenOf : undefined;
-      const { longPollMs } = destination;
-      return [[name, { client, callTimeoutMs, maxSends, longPollMs, botToken }] as const];
+      const { longPollMs, omitFields } = destination;
+      return [[name, { client, callTimeoutMs, maxSends, longPollMs, omitFields, botToken }] as const];
     }),
   );
 }

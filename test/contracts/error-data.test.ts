@@ -12,14 +12,16 @@ const everyCell = reasons.flatMap((reason) => dialects.map((dialect) => ({ reaso
 const anyReason = fc.constantFrom(...reasons);
 const anyDialect = fc.constantFrom(...dialects);
 
+const filled = (maxLength?: number) => fc.string({ minLength: 1, ...(maxLength !== undefined && { maxLength }) });
+
 const anyDetails: fc.Arbitrary<ErrorDetails> = fc.record(
   {
     retry_after_ms: fc.maxSafeNat(),
-    task_id: fc.string({ maxLength: 256 }),
-    correlation_id: fc.string({ maxLength: 128 }),
+    task_id: filled(256),
+    correlation_id: filled(128),
     issues: fc.array(fc.record({ path: fc.string(), message: fc.string() })),
-    current: fc.string(),
-    target: fc.oneof(fc.constantFrom("canceled", "working"), fc.string()),
+    current: filled(),
+    target: fc.oneof(fc.constantFrom("canceled", "working"), filled()),
     lost: fc.boolean(),
   },
   { requiredKeys: [] },

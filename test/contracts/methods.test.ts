@@ -49,6 +49,44 @@ describe("the methods", () => {
     }
   });
 
+  it.each(
+    [
+      [
+        ...["channel", "thread_ts", "team_id", "user_id", "correlation_id", "attachments", "history", "session_id"],
+        ...["timeout_ms", "callback", "bot_token"],
+      ].map((name) => ({ method: "execute_task", side: "params", value: { text: "x" }, name }) as const),
+      ["request_id", "wait_ms"].map(
+        (name) => ({ method: "get_task", side: "params", value: { task_id: "t" }, name }) as const,
+      ),
+      ["task_id", "reason"].map(
+        (name) => ({ method: "cancel_task", side: "params", value: { request_id: "r" }, name }) as const,
+      ),
+      ["text", "user_id", "question_id"].map(
+        (name) => ({ method: "answer_task", side: "params", value: { task_id: "t", option_id: "yes" }, name }) as const,
+      ),
+      ["attachments", "artifacts", "usage", "correlation_id"].map(
+        (name) =>
+          ({ method: "get_task", side: "result", value: { status: "success", response_text: "" }, name }) as const,
+      ),
+      ["poll_after_ms", "expires_at", "progress"].map(
+        (name) => ({ method: "get_task", side: "result", value: { status: "accepted", task_id: "t" }, name }) as const,
+      ),
+      ["options", "kind", "question_id", "expires_at"].map(
+        (name) =>
+          ({
+            method: "get_task",
+            side: "result",
+            value: { status: "input_required", task_id: "t", prompt: "" },
+            name,
+          }) as const,
+      ),
+    ].flat(),
+  )("read null and the empty text as absent: $name of $method $side", ({ method, side, value, name }) => {
+    for (const absent of [null, ""]) {
+      expect(methods[method][side].parse({ ...value, [name]: absent })).toEqual(value);
+    }
+  });
+
   it("never put a value into an issue, so that no text of a user reaches an error", () => {
     const secret = "the-text-of-a-user";
     const refused = methods.execute_task.params.safeParse({

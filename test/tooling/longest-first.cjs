@@ -1,15 +1,25 @@
 /** Begins with the tests that take longest, so that the last minutes of a run are not those of one of them alone. */
 const longest = [
   "faults/faults.test.ts",
-  "rehearsal/lambda.test.ts",
+  "rehearsal/smoke.test.ts",
   "rehearsal/agentcore.test.ts",
-  "rehearsal/external.test.ts",
-  "rehearsal/broken.test.ts",
+  "rehearsal/lambda.test.ts",
   "faults/harness.test.ts",
-  "load/load.test.ts",
+  "rehearsal/external.test.ts",
+  "execution/runs/execution-worker.test.ts",
+  "cli/command-line.test.ts",
+  "rehearsal/kills.test.ts",
+  "e2e/stories.test.ts",
+  "cdk/app.test.ts",
   "e2e/kill.test.ts",
   "faults/real/real.test.ts",
-  "rehearsal/kills.test.ts",
+  "browser/operators.test.ts",
+  "hostile/hostile.test.ts",
+  "cli/release/run.test.ts",
+  "cdk/queues.test.ts",
+  "load/aws/run-aws.test.ts",
+  "rehearsal/broken.test.ts",
+  "load/load.test.ts",
 ];
 
 /** What jest asks of a sequencer (https://jestjs.io/docs/configuration#testsequencer-string). */

@@ -7,6 +7,7 @@ import { encodeError } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isAnnouncedLarger } from "../../shared/http/read-body.ts";
 import type { Log } from "../../shared/log.ts";
+import { hasRepeatedKey } from "../../shared/repeated-keys.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import {
   type Metrics,
@@ -64,17 +65,17 @@ export function createPostHandler(settings: PostSettings): (asked: PostRequest) 
       const principal = await admit(exchange);
       if (!isJson({ contentType: header("content-type"), face })) throw new SekishoError("content_type_not_supported");
       const body = await readExchangeBody({ exchange, maxBytes: maxRequestBytes, withinTime: bodyTime });
-      const json = parseJson(body);
+      const { text, json } = parseJson(body);
       const a2a = selectA2aEndpoint({ ...asked, json });
       if (a2a !== undefined) {
         answeredId = requestIdSchema.safeParse(Object(json).id).data ?? null;
         dialect = toDialect(readRequestedVersion(exchange));
-        const request = readRequest({ schema: compiledA2aSchema, json, body });
+        const request = readRequest({ schema: compiledA2aSchema, body, text, json });
         return await spans.within(serverSpan({ request, trace }), async (span) =>
           a2a({ request, caller: { principal, trace: span.trace, receivedAtMs }, exchange }),
         );
       }
-      const request = readRequest({ schema: compiledSchema, json, body });
+      const request = readRequest({ schema: compiledSchema, body, text, json });
       // Refused or malformed requests have no span, because anybody could send many.
       return await spans.within(serverSpan({ request, trace }), async (span) => {
         const caller: AuthenticatedCaller = { principal, trace: span.trace, receivedAtMs };
@@ -134,20 +135,26 @@ const compiledA2aSchema = z.compile(requestSchema.extend({ id: requestIdSchema.n
 /** Keeps a byte order mark, so that it fails as JSON. */
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Throws `parse_error` for anything but JSON in UTF-8, and `invalid_request` for JSON that is not a Request or is nested too deeply. */
+/**
+ * Throws `parse_error` for anything but JSON in UTF-8, and `invalid_request` for JSON that is not a Request, is nested too deeply or
+ * repeats a key (RFC 7493, section 2.3).
+ */
 export function parseRequest(body: Uint8Array): JsonRpcRequest {
-  return readRequest({ schema: compiledSchema, json: parseJson(body), body });
+  return readRequest({ schema: compiledSchema, body, ...parseJson(body) });
 }
 
-function readRequest<T>({ schema, json, body }: { schema: Compiled<T>; json: unknown; body: Uint8Array }): T {
+type JsonBody = { body: Uint8Array; text: string; json: unknown };
+
+function readRequest<T>({ schema, body, text, json }: JsonBody & { schema: Compiled<T> }): T {
   const parsed = schema.safeParse(json);
-  if (!parsed.success || isTooDeep(body)) throw new SekishoError("invalid_request");
+  if (!parsed.success || isTooDeep(body) || hasRepeatedKey(text)) throw new SekishoError("invalid_request");
   return parsed.data;
 }
 
-function parseJson(body: Uint8Array): unknown {
+function parseJson(body: Uint8Array): Pick<JsonBody, "text" | "json"> {
   try {
-    return JSON.parse(strictUtf8.decode(body));
+    const text = strictUtf8.decode(body);
+    return { text, json: JSON.parse(text) };
   } catch (error) {
     throw new SekishoError("parse_error", { cause: error });
   }

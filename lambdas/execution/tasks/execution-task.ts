@@ -19,12 +19,11 @@ import type { LogFields } from "../../shared/log.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 
 /** The Slack token goes to the agent and is not stored. */
-const { bot_token: _secret, channel, ...storedParams } = executeTaskParamsSchema.shape;
+const { bot_token: _secret, ...storedParams } = executeTaskParamsSchema.shape;
 
 /** The agent's input. `channel` is absent for an A2A task. `parts` is present only if it holds more than the other fields. */
 const taskInputSchema = z.object({
   ...storedParams,
-  channel: channel.optional(),
   parts: z.array(partSchema).optional(),
 });
 export type TaskInput = z.infer<typeof taskInputSchema>;

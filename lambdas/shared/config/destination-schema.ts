@@ -1,6 +1,7 @@
 /** The destinations of the configuration: where tasks can be sent, and over which transport. */
 import * as z from "zod";
 import { dialectSchema } from "../../../contracts/dialects.ts";
+import { omittableFieldSchema } from "../../../contracts/methods.ts";
 import { authorizerSchema } from "./authorizer-schema.ts";
 import { httpUrl, integer } from "./values.ts";
 
@@ -30,6 +31,10 @@ const anyDestination = {
   idempotent: z
     .boolean()
     .describe("The peer deduplicates tasks by request id. If false, a send whose outcome is unknown is not repeated."),
+  omitFields: z
+    .array(omittableFieldSchema)
+    .default([])
+    .describe("Fields of execute_task that this destination does not get, such as channel. The text is always sent."),
   forwardBotToken: z
     .boolean()
     .default(false)

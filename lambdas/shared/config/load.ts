@@ -1,6 +1,7 @@
 /** Reads and checks `sekisho.config.json`. Reports all problems at once, each with its path and remedy. */
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { findRepeatedKeys } from "../repeated-keys.ts";
 import { isJsonObject } from "../untrusted-input.ts";
 import { ConfigError, configFileName, formatPath, parseWith } from "./config-error.ts";
 import { configSchema } from "./cross-checks.ts";
@@ -50,42 +51,13 @@ function parseJson({ text, path }: { text: string; path: string }): unknown {
   } catch (cause) {
     throw new ConfigError(path, [`the file is not JSON: ${cause instanceof Error ? cause.message : "unknown"}`]);
   }
-  const twice = duplicateKeys(text);
-  if (twice.length === 0) return json;
-  const problems = twice.map((key) => `${formatPath(key)}: appears more than once; keep one`);
+  const repeated = [...findRepeatedKeys(text)];
+  if (repeated.length === 0) return json;
+  const problems = repeated.map((key) => `${formatPath(key)}: appears more than once; keep one`);
   throw new ConfigError(path, problems);
 }
 
 /** Throws a ConfigError with all problems. */
 export function parseConfig({ json, name = configFileName }: { json: unknown; name?: string }): Config {
   return parseWith({ schema: configSchema, json, name });
-}
-
-type Path = (string | number)[];
-type Open = { kind: "object"; keys: Set<string>; key: string } | { kind: "array"; index: number };
-
-/** Returns the path of each repeated key. `text` must be valid JSON. */
-export function duplicateKeys(text: string): Path[] {
-  const open: Open[] = [];
-  const found: Path[] = [];
-  let awaitsKey = false;
-  // Outside of strings, only these characters determine the structure.
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]/g)) {
-    const inner = open.at(-1);
-    if (token === "{") open.push({ kind: "object", keys: new Set(), key: "" });
-    else if (token === "[") open.push({ kind: "array", index: 0 });
-    else if (token === "}" || token === "]") open.pop();
-    else if (token === "," && inner?.kind === "array") inner.index += 1;
-    else if (awaitsKey && inner?.kind === "object") {
-      inner.key = JSON.parse(token);
-      if (inner.keys.has(inner.key)) found.push(open.map(stepOf));
-      inner.keys.add(inner.key);
-    }
-    awaitsKey = token === "{" || (token === "," && inner?.kind === "object");
-  }
-  return found;
-}
-
-function stepOf(open: Open): string | number {
-  return open.kind === "object" ? open.key : open.index;
 }

@@ -67,11 +67,12 @@ export function withExecutionAddress(request: { config: Config; address: Executi
 }
 
 function applyAddress(destination: Destination, address: ExecutionAddress): Destination {
-  const { deadlineMs, concurrency, longPollMs, dialect, forwardBotToken, maxResponseBytes, questions } = destination;
+  const { deadlineMs, concurrency, longPollMs, dialect, omitFields, forwardBotToken, maxResponseBytes, questions } =
+    destination;
   const { sendsAtOnce = address.transport === "https" ? address.sendsAtOnce : undefined } = destination;
   const common = {
     ...(sendsAtOnce !== undefined && { sendsAtOnce }),
-    ...{ deadlineMs, concurrency, longPollMs, dialect, forwardBotToken, maxResponseBytes, questions },
+    ...{ deadlineMs, concurrency, longPollMs, dialect, omitFields, forwardBotToken, maxResponseBytes, questions },
     idempotent: true,
   };
   if (address.transport === "agentcore") return { ...common, ...address };

@@ -13,6 +13,7 @@ import {
   type ResultOf,
 } from "../../../contracts/methods.ts";
 import { createBodyCollector, isAnnouncedLarger } from "../../shared/http/read-body.ts";
+import { hasRepeatedKey } from "../../shared/repeated-keys.ts";
 import { parseJson } from "../../shared/untrusted-input.ts";
 import { isSuccess, takeErrorData, takeResult } from "./take-result.ts";
 import type { TransportResponse } from "./transport.ts";
@@ -51,12 +52,18 @@ export function readResponse<M extends MethodName>(request: {
   throw new SekishoError("invalid_response", { cause: parsed.error, endsTask: isSuccess(result) });
 }
 
-/** Returns undefined if the body is not a JSON-RPC response. Invalid UTF-8 becomes replacement characters. */
+/**
+ * Returns undefined if the body is not a JSON-RPC response. A byte order mark and repeated keys are refused, as by the host (RFC 8259,
+ * section 8.1, and RFC 7493, section 2.3). Invalid UTF-8 becomes replacement characters.
+ */
 export function parseEnvelope(body: Uint8Array): JsonRpcResponse | undefined {
-  return responseSchema.safeParse(parseJson(utf8.decode(body))).data;
+  const text = utf8.decode(body);
+  const { data } = responseSchema.safeParse(parseJson(text));
+  return data === undefined || hasRepeatedKey(text) ? undefined : data;
 }
 
-const utf8 = new TextDecoder();
+/** Keeps a byte order mark, so that it fails as JSON. */
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Returns the parts of a shortened result that have no long strings. A success that is too large ends the task. */
 function withoutCutStrings(result: unknown): unknown {

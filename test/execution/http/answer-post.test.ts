@@ -237,6 +237,9 @@ describe("what is no request", () => {
     ["two requests in one", request + request, -32700],
     ["a batch", `[${request}]`, -32600],
     ["an empty batch", "[]", -32600],
+    ["a byte order mark", `\ufeff${request}`, -32700],
+    ["a repeated key", `${request.slice(0, -1)},"id":"2"}`, -32600],
+    ["a repeated key, deep inside", request.replace('"params":{', '"params":{"x":[{"a":1,"\\u0061":2}],'), -32600],
     ["null", "null", -32600],
     ["a number", "7", -32600],
     ["a notification", invalid({ jsonrpc: "2.0", method: "execute_task", params: hello }), -32600],
@@ -266,7 +269,7 @@ describe("what is no request", () => {
   );
 
   it("params that do not fit are told by place, never by value", async () => {
-    const params = { channel: "", text: 7, user_id: "the secret value".repeat(9), bot_token: 5 };
+    const params = { channel: 7, text: 7, user_id: "the secret value".repeat(9), bot_token: 5 };
     const answer = await createTestHost().call("execute_task", params, { id: 9 });
     expect([answer.id, answer.error?.code]).toEqual([9, -32602]);
     const issues = answer.error?.data.issues as { path: string }[];

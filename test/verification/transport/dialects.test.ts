@@ -196,7 +196,7 @@ describe("our own host", () => {
   /** What leads to each refusal; all of them end in an error of the host itself. */
   const ways: Readonly<Partial<Record<Reason, (client: DialectClient) => Promise<unknown>>>> = {
     method_not_found: (client) => client.call({ method: "nonexistent/method", params: {} }),
-    invalid_params: (client) => client.call({ method: "execute_task", params: { channel: "", text: "t" } }),
+    invalid_params: (client) => client.call({ method: "execute_task", params: { channel: "C1", text: "" } }),
     task_not_found: (client) => client.call({ method: "get_task", params: { task_id: "t-1" } }),
     execution_failed: (client) => execute({ client, text: "throw" }),
     plan_error: (client) => execute({ client, text: "no plan" }),

@@ -13,6 +13,8 @@ function readBody(body: string | Uint8Array) {
   return readResponse({ response: { body: Buffer.from(body), status: 200 }, ...call });
 }
 
+const response = (text: string) =>
+  `{"jsonrpc":"2.0","id":"${id}","result":{"status":"success","response_text":"${text}"}}`;
 /** `result` is JSON. */
 const read = (result: string) => readBody(`{"jsonrpc":"2.0","id":"${id}","result":${result}}`);
 const readArtifacts = (artifacts: string) =>
@@ -29,11 +31,18 @@ describe("the text of a result", () => {
     expect(read(`{"status":"success","response_text":${text}}`)).toMatchObject({ response_text: shown });
   });
 
-  it("has replacement characters for bytes that are no UTF-8, and no byte order mark", () => {
-    const [before = "", after = ""] =
-      `{"jsonrpc":"2.0","id":"${id}","result":{"status":"success","response_text":"?"}}`.split("?");
-    const body = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(before), Buffer.from([0xff, 0xc3])]);
-    expect(readBody(Buffer.concat([body, Buffer.from(after)]))).toMatchObject({ response_text: "\ufffd\ufffd" });
+  it("has replacement characters for bytes that are no UTF-8", () => {
+    const [before = "", after = ""] = response("?").split("?");
+    const body = Buffer.concat([Buffer.from(before), Buffer.from([0xff, 0xc3]), Buffer.from(after)]);
+    expect(readBody(body)).toMatchObject({ response_text: "\ufffd\ufffd" });
+  });
+
+  it.each([
+    ["a byte order mark", `\ufeff${response("hello")}`],
+    ["a repeated key", response("hello").replace("{", '{"id":"another",')],
+    ["a repeated key in the result", response('hello","response_text":"bye')],
+  ])("is refused with %s", (_what, body) => {
+    expect(() => readBody(Buffer.from(body))).toThrow(expect.objectContaining({ reason: "invalid_response" }));
   });
 
   it.each([
@@ -52,6 +61,38 @@ describe("the text of a result", () => {
     ["a deep list", nested(5000)],
   ])("is not known where the result says nothing of the task: %s", (_what, result) => {
     expect(() => read(result)).toThrow(expect.objectContaining({ reason: "invalid_response", endsTask: false }));
+  });
+});
+
+describe("null and the empty text in optional members", () => {
+  it.each([
+    [
+      "of the envelope",
+      `{"jsonrpc":"2.0","id":"${id}","result":{"status":"success","response_text":"hello"},"error":null}`,
+    ],
+    [
+      "of a success",
+      `{"jsonrpc":"2.0","id":"${id}","result":{"status":"success","response_text":"hello","artifacts":null,"usage":null,"correlation_id":""}}`,
+    ],
+  ])("count as absent: %s", (_where, body) => {
+    expect(JSON.parse(JSON.stringify(readBody(body)))).toEqual({ status: "success", response_text: "hello" });
+  });
+
+  it("count as absent beside an error", () => {
+    const body = `{"jsonrpc":"2.0","id":"${id}","result":null,"error":{"code":-32061,"message":"?","data":{"retry_after_ms":null,"task_id":""}}}`;
+    expect(() => readBody(body)).toThrow(expect.objectContaining({ reason: "task_not_found", details: {} }));
+  });
+
+  it.each([
+    [accepted, '"poll_after_ms":null,"expires_at":"","progress":{"text":"","percent":null,"partial_text":null}'],
+    [asks, '"prompt":"which?","options":null,"kind":"","question_id":"","expires_at":null'],
+  ])("count as absent: %s", (known, optional) => {
+    const taken = JSON.parse(JSON.stringify(read(`{${known},${optional}}`)));
+    const { progress, ...others } = taken;
+    expect(Object.keys(others).sort()).toEqual(
+      known === accepted ? ["status", "task_id"] : ["prompt", "status", "task_id"],
+    );
+    expect(progress ?? {}).toEqual({});
   });
 });
 

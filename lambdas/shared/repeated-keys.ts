@@ -1,0 +1,60 @@
+/** Finds repeated keys in JSON. Parsers differ on which value of such a key counts, and JSON.parse silently takes the last one. */
+
+export type JsonPath = (string | number)[];
+type Open = { kind: "object"; keys: Set<string>; key: string } | { kind: "array"; index: number };
+
+const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
+const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+export function hasRepeatedKey(json: string): boolean {
+  return findRepeatedKeys(json).next().done === false;
+}
+
+/** Yields the path of each repeated key. `json` must be valid JSON. */
+export function* findRepeatedKeys(json: string): Generator<JsonPath, void, undefined> {
+  const open: Open[] = [];
+  let inner: Open | undefined;
+  let awaitsKey = false;
+  // Outside of strings, only these characters determine the structure.
+  for (let at = 0; at < json.length; at++) {
+    const unit = json.charCodeAt(at);
+    if (unit === quote) {
+      const end = findStringEnd(json, at);
+      if (awaitsKey && inner?.kind === "object") {
+        inner.key = JSON.parse(json.slice(at, end + 1));
+        if (inner.keys.has(inner.key)) yield open.map(toStep);
+        inner.keys.add(inner.key);
+        awaitsKey = false;
+      }
+      at = end;
+    } else if (unit === openBrace || unit === openBracket) {
+      awaitsKey = unit === openBrace;
+      inner = awaitsKey ? { kind: "object", keys: new Set(), key: "" } : { kind: "array", index: 0 };
+      open.push(inner);
+    } else if (unit === closeBrace || unit === closeBracket) {
+      open.pop();
+      inner = open.at(-1);
+      awaitsKey = false;
+    } else if (unit === comma) {
+      awaitsKey = inner?.kind === "object";
+      if (inner?.kind === "array") inner.index += 1;
+    }
+  }
+}
+
+/** The index of the closing quote. A quote after an odd number of backslashes belongs to the string. */
+function findStringEnd(json: string, start: number): number {
+  let end = json.indexOf('"', start + 1);
+  while (isEscaped(json, end)) end = json.indexOf('"', end + 1);
+  return end;
+}
+
+function isEscaped(json: string, at: number): boolean {
+  let first = at;
+  while (json.charCodeAt(first - 1) === backslash) first -= 1;
+  return (at - first) % 2 === 1;
+}
+
+function toStep(open: Open): string | number {
+  return open.kind === "object" ? open.key : open.index;
+}
