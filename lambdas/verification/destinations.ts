@@ -1,6 +1,5 @@
 /** Creates the clients of the configured destinations. */
 import { agentCardPath } from "../../contracts/a2a/card.ts";
-import type { OmittableField } from "../../contracts/methods.ts";
 import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
 import type { AuthorizerConfig } from "../shared/config/authorizer-schema.ts";
 import type { Destination } from "../shared/config/destination-schema.ts";
@@ -25,8 +24,6 @@ export type WorkerDestination = {
   maxSends: number;
   /** How long the destination may hold a poll open to wait for news. With 0 it responds at once. */
   longPollMs: number;
-  /** The fields of a task that are not sent. */
-  omitFields: readonly OmittableField[];
   /** Present if the destination gets the bot token, which is read for each send and never stored. */
   botToken?: ((task: Task) => Promise<string>) | undefined;
 };
@@ -60,19 +57,28 @@ export function createDestinations(
   const { callTimeoutMs, concurrency, sendsPerDestination = Math.ceil(concurrency / 2) } = config.limits;
   return new Map(
     Object.entries(config.destinations).flatMap(([name, destination]) => {
-      const { dialect, idempotent, forwardBotToken, sendsAtOnce: maxSends = sendsPerDestination } = destination;
+      const {
+        dialect,
+        idempotent,
+        omitFields,
+        forwardBotToken,
+        sendsAtOnce: maxSends = sendsPerDestination,
+      } = destination;
       const bare = createTransport({ destination, ...dependencies });
       if (bare === undefined) return [];
       const transport = wrap({ transport: bare, name });
       const client = createClient({
         transport,
-        destination: { name, dialect, idempotent, callTimeoutMs, url: readUrl(destination, dependencies.localUrl) },
+        destination: {
+          ...{ name, dialect, idempotent, omitFields, callTimeoutMs },
+          url: readUrl(destination, dependencies.localUrl),
+        },
         log,
         ...(telemetry && { telemetry }),
       });
       const botToken = forwardBotToken ? botTokenOf : undefined;
-      const { longPollMs, omitFields } = destination;
-      return [[name, { client, callTimeoutMs, maxSends, longPollMs, omitFields, botToken }] as const];
+      const { longPollMs } = destination;
+      return [[name, { client, callTimeoutMs, maxSends, longPollMs, botToken }] as const];
     }),
   );
 }

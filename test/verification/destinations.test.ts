@@ -1,27 +1,66 @@
 /** What the configuration says of a destination, as the worker has it. */
 
+import { randomUUID } from "node:crypto";
 import { expect, it } from "@jest/globals";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
-import { createDestinations } from "../../lambdas/verification/destinations.ts";
+import { createTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
+import { createDestinations, type DestinationDependencies } from "../../lambdas/verification/destinations.ts";
 import { noCredentials } from "../doubles/aws/no-credentials.ts";
+
+function destinationsOf(
+  destinations: Record<string, Record<string, unknown>>,
+  { limits = {}, ...rest }: { limits?: object } & Partial<DestinationDependencies> = {},
+) {
+  const routes = [{ destination: Object.keys(destinations)[0] }];
+  const config = parseConfig({ json: { limits, destinations, routes } });
+  const secret = async () => "";
+  const localUrl = "http://127.0.0.1:1/";
+  const common = { readSecret: secret, botTokenOf: secret, credentials: noCredentials, log: silentLog };
+  return createDestinations({ config, localUrl, ...common, ...rest });
+}
 
 it.each([
   [{}, [32, 5]],
   [{ sendsPerDestination: 8 }, [8, 5]],
   [{ concurrency: 4 }, [2, 5]],
 ])("a destination is sent as many tasks at once as it says itself, else as the limits %j say", (limits, expected) => {
-  const destinations = { plain: { transport: "https" }, own: { transport: "https", sendsAtOnce: 5 } };
-  const config = parseConfig({ json: { limits, destinations, routes: [{ destination: "plain" }] } });
-  const secret = async () => "";
-  const localUrl = "http://127.0.0.1:1/";
-  const made = createDestinations({
-    config,
-    localUrl,
-    readSecret: secret,
-    botTokenOf: secret,
-    credentials: noCredentials,
-    log: silentLog,
-  });
+  const made = destinationsOf(
+    { plain: { transport: "https" }, own: { transport: "https", sendsAtOnce: 5 } },
+    { limits },
+  );
   expect([made.get("plain")?.maxSends, made.get("own")?.maxSends]).toEqual(expected);
+});
+
+const task = { channel: "C1", text: "hello", user_id: "U1", history: [{ role: "user" as const, text: "earlier" }] };
+
+it("a destination gets all fields of a task but those that it goes without", async () => {
+  const bodies: { method: string; params: Record<string, unknown> }[] = [];
+  const made = destinationsOf(
+    { all: { transport: "https" }, fewer: { transport: "https", omitFields: ["channel", "history"] } },
+    {
+      wrap: ({ transport }) => ({
+        ...transport,
+        async send({ body }) {
+          const request = JSON.parse(Buffer.from(body).toString());
+          bodies.push(request);
+          return { body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: request.id, result })) };
+        },
+      }),
+    },
+  );
+  const result = { status: "success", response_text: "done" };
+  for (const name of ["all", "fewer"]) {
+    const call = {
+      id: randomUUID(),
+      requestId: randomUUID(),
+      sessionId: "s".repeat(33),
+      timeoutMs: 1000,
+      trace: createTrace(),
+    };
+    await made.get(name)?.client.call({ method: "execute_task", params: task, ...call });
+    await made.get(name)?.client.call({ method: "get_task", params: { task_id: "t" }, ...call });
+  }
+  const { channel, history, ...fewer } = task;
+  expect(bodies.map(({ params }) => params)).toEqual([task, { task_id: "t" }, fewer, { task_id: "t" }]);
 });

@@ -1,7 +1,7 @@
 /** Creates a client from a transport. It adds the deadline and the wrappers of `wrappers.ts` in a fixed order. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Dialect } from "../../../contracts/dialects.ts";
-import type { MethodName, ParamsOf, ResultOf } from "../../../contracts/methods.ts";
+import type { MethodName, OmittableField, ParamsOf, ResultOf } from "../../../contracts/methods.ts";
 import { createDeadline } from "../../shared/async/deadline.ts";
 import type { Log } from "../../shared/log.ts";
 import { noTelemetry, type Telemetry, type Trace } from "../../shared/telemetry/telemetry.ts";
@@ -24,6 +24,8 @@ type ClientDestination = {
   name: string;
   dialect: Dialect;
   idempotent: boolean;
+  /** Fields of `execute_task` that are not sent. */
+  omitFields?: readonly OmittableField[];
   callTimeoutMs: number;
   url?: string | undefined;
 };
@@ -42,7 +44,7 @@ export function createClient(options: {
 }): ExecutionClient {
   const { transport, log: processLog, telemetry = noTelemetry, now = Date.now } = options;
   const { sleep = ({ ms, signal }) => wait(ms, undefined, { signal }), random = Math.random } = options;
-  const { name, dialect, idempotent, callTimeoutMs, url } = options.destination;
+  const { name, dialect, idempotent, omitFields = [], callTimeoutMs, url } = options.destination;
   const log = processLog.with({ destination: name });
   const { metrics, spans } = telemetry;
   const onState = ({ isOpen }: { isOpen: boolean }) =>
@@ -61,7 +63,7 @@ export function createClient(options: {
       span({ spans, peer: { destination: name, ...readAddress(url) } }),
       callLog({ log, now }),
     ],
-    innermost: exchange({ transport, dialect }),
+    innermost: exchange({ transport, dialect, omitFields }),
   });
   return {
     async call<M extends MethodName>({ timeoutMs, signal = never, ...call }: ClientCall<M>) {
@@ -84,9 +86,16 @@ function readAddress(url: string | undefined): Pick<Peer, "address" | "port"> {
 }
 
 /** The innermost step of a call: sends one JSON-RPC request and reads its response. */
-function exchange({ transport, dialect }: { transport: Transport; dialect: Dialect }): CallHandler {
+function exchange(options: {
+  transport: Transport;
+  dialect: Dialect;
+  omitFields: readonly OmittableField[];
+}): CallHandler {
+  const { transport, dialect, omitFields } = options;
+  const omitted = Object.fromEntries(omitFields.map((field) => [field, undefined]));
   return async ({ method, params, id, requestId, sessionId, signal, trace, span }) => {
-    const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+    const sent = method === "execute_task" ? { ...params, ...omitted } : params;
+    const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params: sent }));
     const response = await transport.send({ body, sessionId, signal, trace });
     span?.set({ "http.response.status_code": response.status });
     return readResponse({ response, method, params, id, requestId, dialect });

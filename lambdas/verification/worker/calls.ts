@@ -102,20 +102,17 @@ function failureOf(error: SekishoError): CallFailure {
 }
 
 /** Every call of a task carries its session id and its trace. */
-type ExecuteCall = Pick<WorkerDestination, "client" | "callTimeoutMs"> & {
+type ExecuteCall = Pick<WorkerDestination, "client" | "callTimeoutMs" | "botToken"> & {
   task: Task;
   signal: AbortSignal;
 };
 
 /** Sends the stored params with the request id as the JSON-RPC id, so that the host recognises a repetition. */
-export async function sendTaskCall(
-  request: ExecuteCall & Pick<WorkerDestination, "omitFields" | "botToken">,
-): Promise<TaskResult> {
-  const { client, callTimeoutMs, omitFields, botToken, task, signal } = request;
+export async function sendTaskCall(request: ExecuteCall): Promise<TaskResult> {
+  const { client, callTimeoutMs, botToken, task, signal } = request;
   if (task.call?.params === undefined) throw new SekishoError("internal");
   const secret = botToken && { bot_token: await readToken({ botToken: () => botToken(task), callTimeoutMs, signal }) };
-  const params = { ...task.call.params, ...secret };
-  for (const field of omitFields) delete params[field];
+  const params = { ...task.call?.params, ...secret };
   return client.call({ method: "execute_task", params, id: task.id, ...common({ callTimeoutMs, task, signal }) });
 }
 

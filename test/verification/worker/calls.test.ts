@@ -27,7 +27,7 @@ function recordingClient() {
 describe("the calls of a task", () => {
   it("send the stored params as they are, under the task's own id and session", async () => {
     const { calls, client } = recordingClient();
-    await sendTaskCall({ client, callTimeoutMs: 1000, omitFields: [], task, signal });
+    await sendTaskCall({ client, callTimeoutMs: 1000, task, signal });
     expect(calls).toMatchObject([
       {
         method: "execute_task",
@@ -44,25 +44,15 @@ describe("the calls of a task", () => {
   it("carry the bot token only where the destination asks for it, and never put it into the record", async () => {
     const { calls, client } = recordingClient();
     const before = structuredClone(task);
-    await sendTaskCall({ client, callTimeoutMs: 1000, omitFields: [], botToken: async () => "xoxb-1", task, signal });
+    await sendTaskCall({ client, callTimeoutMs: 1000, botToken: async () => "xoxb-1", task, signal });
     expect(calls[0]?.params).toEqual({ ...task.call?.params, bot_token: "xoxb-1" });
-    expect(task).toEqual(before);
-  });
-
-  it("leave out the fields that the destination does not get", async () => {
-    const { calls, client } = recordingClient();
-    const before = structuredClone(task);
-    await sendTaskCall({ client, callTimeoutMs: 1000, omitFields: ["channel", "thread_ts"], task, signal });
-    const { channel, ...others } = before.call?.params ?? {};
-    expect(channel).toEqual(expect.any(String));
-    expect(calls[0]?.params).toEqual(others);
     expect(task).toEqual(before);
   });
 
   it("are not made without the bot token: one that cannot be read, or is not there in time, is no send", async () => {
     const { calls, client } = recordingClient();
     const never = () => new Promise<string>(() => {});
-    const request = { client, callTimeoutMs: 60_000, omitFields: [], task, signal };
+    const request = { client, callTimeoutMs: 60_000, task, signal };
     const failing = sendTaskCall({ ...request, botToken: () => Promise.reject(new Error("no such secret")) });
     await expect(failing).rejects.toMatchObject({ reason: "unavailable" });
     const slow = sendTaskCall({ ...request, botToken: never, callTimeoutMs: 10 });
@@ -76,7 +66,7 @@ describe("the calls of a task", () => {
 
   it("bring a person's answer under the id that is stored with it, as often as it is brought", async () => {
     const { calls, client } = recordingClient();
-    const destination = { client, callTimeoutMs: 1000, maxSends: 4, longPollMs: 0, omitFields: [] };
+    const destination = { client, callTimeoutMs: 1000, maxSends: 4, longPollMs: 0 };
     const destinations = new Map([[task.call?.destination ?? "", destination]]);
     const runner = createCallRunner({ destinations, newId: () => "another", now: () => 1 });
     const answer = { user: "U1", atMs: 1, text: "yes", callId: "stored" };
@@ -110,7 +100,7 @@ describe("the calls of a task", () => {
       },
       close: async () => {},
     };
-    const destination = { client, callTimeoutMs: 30_000, maxSends: 12, longPollMs: 5000, omitFields: [] };
+    const destination = { client, callTimeoutMs: 30_000, maxSends: 12, longPollMs: 5000 };
     const unused = {} as never;
     const zone = {
       slack: unused,

@@ -200,13 +200,7 @@ it("a destination that hangs holds no more slots than are its own, and the other
     answered.resolve();
     return "ok";
   }
-  const destinationOf = (client: ExecutionClient) => ({
-    client,
-    callTimeoutMs: 30_000,
-    maxSends,
-    longPollMs: 0,
-    omitFields: [],
-  });
+  const destinationOf = (client: ExecutionClient) => ({ client, callTimeoutMs: 30_000, maxSends, longPollMs: 0 });
   const sample = samplePolicy();
   const [policy] = sample.destinations.values();
   if (policy === undefined) throw new Error("the sample has a destination");

@@ -161,9 +161,7 @@ export function createWorld({
       gate: worldGate({ operate, alive, underWay, rules: gate }),
       files: worldFiles({ operate, alive, uploads, given: files }),
       text: { ...worldText, ...text },
-      destinations: new Map([
-        ["host", { client: host.client(alive), callTimeoutMs: 30_000, maxSends, longPollMs: 0, omitFields: [] }],
-      ]),
+      destinations: new Map([["host", { client: host.client(alive), callTimeoutMs: 30_000, maxSends, longPollMs: 0 }]]),
       config: {
         ...defaults,
         slack: {
