@@ -15,7 +15,7 @@ import { formatPosition, toRecordAttributes } from "../lambdas/shared/engine/aws
 import { storedRulesId } from "../lambdas/verification/gate/rules.ts";
 import { createMetadata } from "../lambdas/verification/slack/api/posts.ts";
 import { encodeButton } from "../lambdas/verification/slack/messages/blocks.ts";
-import { conversationOpenedIdOf, requestIdOf, sessionIdOf } from "../lambdas/verification/task/routing.ts";
+import { interactionIdOf, requestIdOf, sessionIdOf } from "../lambdas/verification/task/routing.ts";
 import { threadIdOf } from "../lambdas/verification/task/thread.ts";
 import { createHistoryId, createHistoryState } from "../lambdas/verification/usage/entry.ts";
 import { sampleAsk, sampleTask } from "./verification/task/sample.ts";
@@ -32,7 +32,7 @@ const values: readonly (readonly [name: string, value: unknown, expected: unknow
   ],
   [
     "request id of an opened conversation",
-    conversationOpenedIdOf({ appId: "A1", channel: "D1", threadTs: "1.000100" }),
+    interactionIdOf({ kind: "assistant", appId: "A1", channel: "D1", ts: "1.000100" }),
     "dad79d69-48d7-5438-a121-fd07ebc82197",
   ],
   [

@@ -31,6 +31,24 @@ const stories = {
     expect(textsOf(fakeSlack.thread({ channel, ts: threadTs }))).toContain("I am the echo agent");
   },
 
+  async "an agent's conversation suggests prompts when it is opened, and Slack's own stop button cancels"(
+    world: E2eWorld,
+  ) {
+    const { fakeSlack, eventsUrl } = world;
+    const { channel } = fakeSlack.openHome({ eventsUrl, user: "UHANAKO" });
+    const suggested = () => fakeSlack.prompts().find((each) => each.channel === channel && each.threadTs === undefined);
+    await until(suggested);
+    expect(suggested()?.prompts).toEqual(prompts);
+    const asked = world.ask("private, slow 60s", { channel, user: "UHANAKO" });
+    const threadTs = asked.message.ts;
+    const session = () => fakeSlack.sessions().find((each) => each.threadTs === threadTs);
+    await until(() => session()?.status === "processing");
+    expect(session()?.title).toBe("private, slow 60s");
+    fakeSlack.stopSession({ eventsUrl, channel, threadTs, user: "UHANAKO" });
+    expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "failed", reason: "canceled" });
+    await until(() => session()?.status === "active");
+  },
+
   async "of two people who press different buttons one answers, and the other reads who did"(world: E2eWorld) {
     const { fakeSlack, eventsUrl } = world;
     const asked = world.ask("private, ask me");

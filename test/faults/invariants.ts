@@ -92,6 +92,13 @@ const invariants: readonly Invariant[] = [
         : firstOf(posts, ({ key, ts }) => (key?.part === 0 ? `the placeholder at ${ts}` : undefined)),
   },
   {
+    sentence: "No session shows that the bot is at work, once Slack has taken the last call about it.",
+    find: ({ world: { sessions } }) =>
+      firstOf([...sessions], ([thread, { status, calls, lastTaken }]) =>
+        lastTaken === calls && status === "processing" ? `the session of ${thread}` : undefined,
+      ),
+  },
+  {
     sentence: "Nothing else of ours is in a thread.",
     find: ({ posts, fates, isExempt, isShut }) =>
       firstOf(posts, (post) =>

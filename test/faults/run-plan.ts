@@ -71,6 +71,7 @@ export async function runPlan({
     agentRuns: [],
     said: [],
     ephemeralMessages: [],
+    sessions: new Map(),
     turns: new Map(),
     acceptedAtMs: new Map(),
     questionsShownAtMs: new Map(),

@@ -43,7 +43,8 @@ export function configOf(story: Story): Config {
   };
   const config = parseConfig({
     json: {
-      slack: { locale: "en", command: { name: "/sekisho" } },
+      // Sessions are in; a status ends by itself, and reactions say nothing that a session does not.
+      slack: { locale: "en", command: { name: "/sekisho" }, assistant: {}, status: false },
       allowlist: story.isAllowed ? [{ team: workspace.team }] : [],
       destinations: { agents: destination, spare: destination },
       routes: [{ destination: story.first === undefined ? "agents" : ["agents", "spare"] }],

@@ -99,6 +99,23 @@ export function createSimSlackExtras({
       at({ point: "slack.replies", about: () => group, signal, effect: (): string[] => [] }),
     setStatus: ({ status, signal }) =>
       at({ point: "slack.react", about: () => `status ${status}`, signal, effect: () => {} }),
+    setSession({ channel, threadTs, status, title, signal }) {
+      const thread = `${channel}/${threadTs}`;
+      const before = world.sessions.get(thread) ?? { calls: 0, lastTaken: 0 };
+      const call = before.calls + 1;
+      world.sessions.set(thread, { ...before, calls: call });
+      return at({
+        point: "slack.react",
+        about: () => `session ${status}`,
+        signal,
+        effect() {
+          const { calls = 0, lastTaken = 0 } = world.sessions.get(thread) ?? {};
+          world.sessions.set(thread, { status, calls, lastTaken: Math.max(lastTaken, call) });
+          return { title };
+        },
+      });
+    },
+    renameSession: ({ signal }) => at({ point: "slack.react", about: () => "rename", signal, effect: () => {} }),
     suggestPrompts: ({ signal }) => at({ point: "slack.react", about: () => "prompts", signal, effect: () => {} }),
   };
 }

@@ -1,5 +1,5 @@
 /** One simulated world: what is in it, what happens to it, and what was seen. See README.md for what is assumed of the real one. */
-import type { PostedMessage } from "../../lambdas/verification/slack/api/slack.ts";
+import type { PostedMessage, SessionStatus } from "../../lambdas/verification/slack/api/slack.ts";
 import type { Engine } from "./engines.ts";
 import type { Kind, Point } from "./faults.ts";
 import type { Leaks } from "./leaks.ts";
@@ -71,6 +71,8 @@ export type World = {
   said: (PostedMessage & { channel: string; threadTs: string | undefined })[];
   /** To whom something was said that nobody else sees. */
   ephemeralMessages: { user: string; atMs: number }[];
+  /** By thread: the status of its session as Slack has it, how many calls were made to set one, and the last one that Slack took. */
+  sessions: Map<string, { status?: SessionStatus; calls: number; lastTaken: number }>;
   /** By request id: when it first stood in the record of its thread, and when it could begin there. */
   turns: Map<string, Turn>;
   /** By request id: when a message first stood in the queue. */

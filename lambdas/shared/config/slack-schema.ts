@@ -48,6 +48,18 @@ export const slackSchema = z.strictObject({
     .describe("Adds a slash command. The app's manifest includes it. Default: none."),
   assistant: z
     .strictObject({
+      experience: z
+        .enum(["agent", "assistant"])
+        .default("agent")
+        .describe(
+          "agent: Slack's agent messaging experience, the only one for new apps. assistant: the older assistant panel, for an app that still has it.",
+        ),
+      description: z
+        .string()
+        .min(1)
+        .max(300)
+        .default("Takes tasks to the agents that do the work elsewhere")
+        .describe("What the bot does, as Slack shows it to people who look for agents."),
       prompts: z
         .array(z.strictObject({ title: z.string().min(1).max(75), message: z.string().min(1).max(3000) }))
         .max(4)
@@ -56,7 +68,7 @@ export const slackSchema = z.strictObject({
     })
     .optional()
     .describe(
-      "Makes the app a Slack assistant, with a panel of its own and a status while a task runs. Default: it is none.",
+      "Declares the app as an agent in Slack: conversations with suggested prompts, a session for each thread, and Slack's own stop button. Default: it is none.",
     ),
   reactions: z
     .union(
@@ -72,6 +84,10 @@ export const slackSchema = z.strictObject({
     )
     .prefault({})
     .describe("The emoji reactions that mark a message while its task runs and when it is over. false: no reactions."),
+  status: z
+    .boolean()
+    .default(true)
+    .describe("Shows in the thread what the bot does while a task runs, as Slack shows that a person is typing."),
   streaming: z
     .boolean()
     .default(true)

@@ -15,15 +15,22 @@ import {
   slackId,
 } from "../slack/api/user-text.ts";
 import { decodeButton } from "../slack/messages/blocks.ts";
-import type { AskMessage, ButtonClick, ConversationOpened, UserMessage } from "../task/messages.ts";
-import { conversationOpenedIdOf, requestIdOf } from "../task/routing.ts";
+import type {
+  AskMessage,
+  ButtonClick,
+  ConversationOpened,
+  Interaction,
+  SessionStopped,
+  UserMessage,
+} from "../task/messages.ts";
+import { interactionIdOf, requestIdOf } from "../task/routing.ts";
 
 const slackTs = z.string().check(z.regex(/^(?=.{3,32}$)\d+\.\d+$/));
 
 /** Types are named as in Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode). Over HTTP the signature was verified. */
 export type VerifiedPayload = { type: "events_api" | "slash_commands" | "interactive"; payload: unknown };
 
-export type InterpretedPayload = { message: AskMessage | ButtonClick | ConversationOpened } | { drop: string };
+export type InterpretedPayload = { message: AskMessage | Interaction } | { drop: string };
 
 /** A payload without the form that Slack documents is dropped as `unknown_payload`. */
 export function interpretPayload({
@@ -45,7 +52,14 @@ export function interpretPayload({
   }
   const { data: callback } = eventCallbackSchema.safeParse(payload);
   if (callback === undefined) return { drop: "unknown_payload" };
-  if (callback.event.type === "assistant_thread_started") return toConversationOpened(callback);
+  switch (callback.event.type) {
+    case "assistant_thread_started":
+      return toConversationOpened(callback);
+    case "app_home_opened":
+      return toMessagesTabOpened(callback);
+    case "agent_session_stopped":
+      return toSessionStopped(callback);
+  }
   const filtered = filterEvent(callback);
   return "drop" in filtered ? filtered : toAskMessage(requestIdOf(filtered.userMessage), filtered.userMessage);
 }
@@ -122,7 +136,8 @@ export function filterEvent(callback: EventCallback): FilteredEvent {
   const { data: event } = messageEventSchema.safeParse(callback.event);
   if (event === undefined) return { drop: "malformed_message" };
   const botUsers = listBotUsers(callback, event);
-  const { user, thread_ts: threadTs } = event;
+  const { user, user_team: userTeam, thread_ts: threadTs } = event;
+  const installation = readInstallation(callback);
   const drop = findDropReason(event, botUsers);
   const unaddressed = drop === "not_mentioned" && isPossibleReplyToBot(event, botUsers);
   const perhapsAddressed = unaddressed && callback.is_ext_shared_channel && hasMention(event.text ?? "");
@@ -131,9 +146,10 @@ export function filterEvent(callback: EventCallback): FilteredEvent {
   return {
     userMessage: {
       appId: callback.api_app_id,
-      ...readInstallation(callback),
+      ...installation,
       channel: event.channel,
       user,
+      ...(userTeam && userTeam !== installation.team ? { userTeam } : {}),
       ts: event.ts,
       ...(threadTs ? { threadTs } : {}),
       direct: isDirect(event),
@@ -187,9 +203,46 @@ function toConversationOpened(callback: EventCallback): { message: ConversationO
   const { data } = startedSchema.safeParse(callback.event);
   if (data === undefined) return { drop: "unknown_payload" };
   const { user_id: user, channel_id: channel, thread_ts: threadTs } = data.assistant_thread;
-  const requestId = conversationOpenedIdOf({ appId: callback.api_app_id, channel, threadTs });
+  const requestId = interactionIdOf({ kind: "assistant", appId: callback.api_app_id, channel, ts: threadTs });
   return {
     message: { type: "conversation_opened", requestId, ...readInstallation(callback), channel, threadTs, user },
+  };
+}
+
+const homeOpenedSchema = z.object({
+  user: slackId,
+  channel: slackId,
+  tab: z.nullish(z.string()),
+  event_ts: slackTs,
+});
+
+/** A person opened the direct messages with the bot (https://docs.slack.dev/reference/events/app_home_opened). */
+function toMessagesTabOpened(callback: EventCallback): { message: ConversationOpened } | { drop: string } {
+  const { data } = homeOpenedSchema.safeParse(callback.event);
+  if (data === undefined) return { drop: "unknown_payload" };
+  if (data.tab !== "messages") return { drop: "other_event" };
+  const { user, channel, event_ts: ts } = data;
+  const requestId = interactionIdOf({ kind: "assistant", appId: callback.api_app_id, channel, ts });
+  return { message: { type: "conversation_opened", requestId, ...readInstallation(callback), channel, user } };
+}
+
+const sessionStoppedSchema = z.object({
+  user: slackId,
+  channel: slackId,
+  thread_ts: slackTs,
+  streaming_message_ts: z.nullish(z.array(slackTs)),
+  event_ts: slackTs,
+});
+
+/** A person pressed Slack's stop button (https://docs.slack.dev/reference/events/agent_session_stopped). */
+function toSessionStopped(callback: EventCallback): { message: SessionStopped } | { drop: "unknown_payload" } {
+  const { data } = sessionStoppedSchema.safeParse(callback.event);
+  if (data === undefined) return { drop: "unknown_payload" };
+  const { user, channel, thread_ts: threadTs, streaming_message_ts: streams, event_ts: ts } = data;
+  const requestId = interactionIdOf({ kind: "stopped", appId: callback.api_app_id, channel, ts });
+  const installation = readInstallation(callback);
+  return {
+    message: { type: "session_stopped", requestId, ...installation, channel, threadTs, user, streams: streams ?? [] },
   };
 }
 
@@ -315,6 +368,7 @@ const messageEventSchema = z.object({
   bot_id: z.nullish(z.string()),
   bot_profile: z.optional(z.unknown()),
   user: z.nullish(slackId),
+  user_team: z.nullish(slackId),
   channel: slackId,
   channel_type: z.nullish(z.string()),
   ts: slackTs,

@@ -92,8 +92,16 @@ export type InputRequiredResult = Extract<TaskResult, { status: "input_required"
 /** The earlier messages of the thread, and the message's files in a store that the Execution zone can read. */
 export type Context = Pick<ExecuteTaskParams, "history" | "attachments">;
 
-/** How an attempt to show progress ended. `inDoubt`: an edit may still arrive. `delayMs`: Slack asked to wait this long. */
-export type ProgressShown = { stream?: Task["stream"]; inDoubt?: boolean; delayMs?: number | undefined };
+/**
+ * How an attempt to show progress ended. `inDoubt`: an edit may still arrive. `delayMs`: Slack asked to wait this long. `isStopped`: a
+ * person has stopped the stream.
+ */
+export type ProgressShown = {
+  stream?: Task["stream"];
+  inDoubt?: boolean;
+  delayMs?: number | undefined;
+  isStopped?: boolean;
+};
 
 /**
  * A SekishoError as data. `retryable`: certainly not processed, may be repeated with the same id. `undelivered`: it certainly

@@ -1,6 +1,6 @@
 /**
- * The messages of the verification queue: a user message, a wake-up of a task, a request to cancel or redrive one, a button click, and
- * an opened conversation.
+ * The messages of the verification queue: a user message, a wake-up of a task, a request to cancel or redrive one, a button click,
+ * an opened conversation, and a use of Slack's stop button.
  */
 
 import * as z from "zod";
@@ -36,6 +36,8 @@ export const userMessageSchema = z.object({
   ...installation,
   channel: z.string(),
   user: z.string(),
+  /** The person's workspace, if it is not that of the installation (Slack Connect). */
+  userTeam: z.string().optional(),
   ts: z.string(),
   threadTs: z.string().optional(),
   /** A direct message: the whole channel is one conversation. */
@@ -109,20 +111,36 @@ const buttonClickSchema = z.object({
 });
 export type ButtonClick = z.infer<typeof buttonClickSchema>;
 
-/** A person opened a conversation with the assistant. */
+/** A person opened a conversation with the bot. `threadTs` is absent in the agent experience, where each message begins a thread. */
 const conversationOpenedSchema = z.object({
   type: z.literal("conversation_opened"),
   requestId,
   ...installation,
   channel: z.string(),
-  threadTs: z.string(),
+  threadTs: z.string().optional(),
   user: z.string(),
 });
 export type ConversationOpened = z.infer<typeof conversationOpenedSchema>;
 
+/** A person pressed Slack's own stop button in a thread. `streams` are the messages that Slack has stopped with that. */
+const sessionStoppedSchema = z.object({
+  type: z.literal("session_stopped"),
+  requestId,
+  ...installation,
+  channel: z.string(),
+  threadTs: z.string(),
+  user: z.string(),
+  streams: z.array(z.string()),
+});
+export type SessionStopped = z.infer<typeof sessionStoppedSchema>;
+
+/** What a person did in Slack other than to write a message. */
+export type Interaction = ButtonClick | ConversationOpened | SessionStopped;
+
 export const queueMessageSchema = z.discriminatedUnion("type", [
   buttonClickSchema,
   conversationOpenedSchema,
+  sessionStoppedSchema,
   askMessageSchema,
   wakeSchema,
   redriveSchema,
@@ -132,7 +150,11 @@ export const queueMessageSchema = z.discriminatedUnion("type", [
 export type QueueMessage = z.infer<typeof queueMessageSchema>;
 
 /** The messages that move the task that they name. */
-export type TaskMessage = Exclude<QueueMessage, ButtonClick | ConversationOpened>;
+export type TaskMessage = Exclude<QueueMessage, Interaction>;
+
+export function isInteraction(message: QueueMessage): message is Interaction {
+  return ["button_click", "conversation_opened", "session_stopped"].includes(message.type);
+}
 
 /** The number of the message in the task's chain of wake-ups. A message that is not part of the chain counts as the next one. */
 export function toWakeSeq({ message, task }: { message: TaskMessage; task: { wakeSeq: number } }): number {

@@ -159,9 +159,18 @@ export function requestIdOf({ appId, channel, ts }: { appId: string; channel: st
   return uuidV5({ namespace, name: JSON.stringify([appId, channel, ts]) });
 }
 
-/** The id of a `conversation_opened` message. Its name has four parts, so that it never equals a post's id. */
-export function conversationOpenedIdOf(thread: { appId: string; channel: string; threadTs: string }): string {
-  return uuidV5({ namespace, name: JSON.stringify(["assistant", thread.appId, thread.channel, thread.threadTs]) });
+/**
+ * The id of a message about something else than a post: `assistant` for an opened conversation, `stopped` for the use of the stop button.
+ * Its name has four parts, so that it never equals a post's id.
+ */
+export function interactionIdOf(request: {
+  kind: "assistant" | "stopped";
+  appId: string;
+  channel: string;
+  ts: string;
+}): string {
+  const { kind, appId, channel, ts } = request;
+  return uuidV5({ namespace, name: JSON.stringify([kind, appId, channel, ts]) });
 }
 
 /** UUIDv5: the first 16 bytes of the SHA-1 of the namespace's bytes and the name's UTF-8, with version 5 and the RFC's variant set. */

@@ -125,6 +125,7 @@ function isNews({ progress }: Task, news: NonNullable<AcceptedResult["progress"]
 }
 
 export function onProgressShown(task: Task, event: EventOf<"progress_shown">, policy: Policy): Transition {
+  if (event.shown.isStopped) return requestCancel(withShownProgress(task, event), "asked");
   return pollAfterNews(withShownProgress(task, event), { nowMs: event.nowMs, policy });
 }
 

@@ -18,7 +18,8 @@ import type { UsageHistory } from "../usage/entry.ts";
 import { createCallRunner, type ExecutionCall } from "./calls.ts";
 import { causeKindOf, isDataFailure, pureStep } from "./data-failures.ts";
 import { cleanUpThread, deliver, hasLeftovers, openThread } from "./deliver.ts";
-import { type Indicators, isSlackError, markReceived, messagesFromTask, ownPostsOrKnown } from "./own-posts.ts";
+import { type Indicators, markAsking, markReceived, markWorking, renewStatus, settleSession } from "./indicators.ts";
+import { isSlackError, messagesFromTask, ownPostsOrKnown } from "./own-posts.ts";
 import type { Notify } from "./questions.ts";
 import { askQuestion, type Questions, showQuestion } from "./questions.ts";
 import type { ActRequest, RunAct } from "./run-step.ts";
@@ -50,8 +51,12 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
   const calls = createCallRunner({ destinations, newId, now });
 
   async function perform({ act, task, signal, join }: ActRequest): Promise<TaskEvent> {
-    if (isCall(act)) return calls.run({ act, task, signal });
     const request = { slack, task, text, indicators, signal };
+    if (isCall(act)) {
+      const call = calls.run({ act, task, signal });
+      if (act.type === "poll") await renewStatus({ ...request, nowMs: now() });
+      return call;
+    }
     switch (act.type) {
       case "permit": {
         const permission = await gate.permit({ message: task.message, requestId: task.id, signal });
@@ -74,6 +79,7 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
       }
       case "leave_thread":
         await leaveThread({ task, join });
+        if (indicators.sessions && (await threads.isIdle({ task }))) await settleSession(request);
         return { type: "thread_left" };
       case "cancel_thread":
         return { type: "thread_canceled", ...(await cancelThread({ task, signal })) };
@@ -90,17 +96,22 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
         return { type: "thread_held" };
       case "ask_question": {
         const ts = await askQuestion({ ...request, reconcile: act.reconcile, nowMs: now() });
+        await markAsking(request);
         return { type: "question_asked", ts, nowMs: now() };
       }
       case "show_question":
         await showQuestion({ ...request, nowMs: now() });
+        if (task.question?.answer !== undefined) await markWorking(request);
         return { type: "question_shown", nowMs: now() };
       case "upload":
         return { type: "uploaded", index: act.index, ...(await files.upload({ task, index: act.index, signal })) };
       case "deliver":
         return { type: await deliver({ ...request, reconcile: act.reconcile, nowMs: now() }) };
-      case "check_thread":
+      case "check_thread": {
+        // A status that Slack took late may say that the bot is still at work.
+        if (indicators.sessions && (await threads.isIdle({ task }))) await settleSession(request);
         return { type: (await hasLeftovers({ ...request, nowMs: now() })) ? "leftovers_found" : "cleaned_up" };
+      }
       case "clean_up":
         await cleanUpThread({ ...request, nowMs: now() });
         return { type: "cleaned_up" };
@@ -178,7 +189,7 @@ export async function announceTask(request: {
   const key = { requestId: task.id, part: placeholderPart };
   const target = { installation: installationOf(task), ...threadRefOf(task) };
   const posted = await slack.post({ ...target, content: text.placeholder(task), key, signal });
-  await markReceived({ ...request, status: text.status(task) });
+  await markReceived(request);
   return posted.ts;
 }
 

@@ -48,6 +48,7 @@ export function createSafeText(text: TaskText): TaskText {
     question: ({ task, nowMs }) => withFallback(text.question, { task, nowMs }, { task: withoutTexts(task), nowMs }),
     opening: (task) => withFallback(text.opening, task, withoutTexts(task)),
     status: (task) => withFallback(text.status, task, withoutTexts(task)),
+    sessionTitle: (task) => withFallback(text.sessionTitle, task, withoutTexts(task)),
     parts: (task) => pureStep(() => text.parts(task)),
     replaced: text.replaced,
     buttonClickRefused: text.buttonClickRefused,

@@ -2,7 +2,14 @@
 import { ItemError } from "../../shared/engine/records.ts";
 import { readQueuedIds } from "../../shared/queued-ids.ts";
 import type { TaskEvent } from "../task/events.ts";
-import { type AskMessage, isSuperseded, parseQueueMessage, type QueueMessage, toWakeSeq } from "../task/messages.ts";
+import {
+  type AskMessage,
+  isInteraction,
+  isSuperseded,
+  parseQueueMessage,
+  type QueueMessage,
+  toWakeSeq,
+} from "../task/messages.ts";
 import { salvageTask } from "../task/recovery.ts";
 import { afterDeadLetterMs, maxAgeMs } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
@@ -35,7 +42,7 @@ export function createHandleDeadLetter(options: ActlessOptions): HandleDeadLette
  * the host to cancel and tells the user), so this handler needs none of its permissions. It stores:
  * - an `ask` whose task could not be recorded, once. It is also retried automatically for a week;
  * - a `wake`. If its task has failed, a redrive only repeats the delivery;
- * - a `button_click`;
+ * - a `button_click` or a `session_stopped`;
  * - a `redrive` or a `cancel`. The task does not change. The message is also retried automatically if there is something left to do.
  * It does not store messages whose task goes on elsewhere (the wake-up is done, or a worker holds the task) or that have no task.
  */
@@ -43,9 +50,9 @@ async function handleDeadLetter(options: ActlessOptions, { message, signal, keep
   const { queue, now = Date.now } = options;
   // A queued task also checks its thread by itself.
   if (message.type === "thread_free") return;
-  // The person sees that the click had no effect, and may click again.
-  if (message.type === "button_click") return keep();
   if (message.type === "conversation_opened") return;
+  // The person sees that the click had no effect, and may click again.
+  if (isInteraction(message)) return keep();
   if (message.type === "redrive" || message.type === "cancel") return retryRequest(options, { message, keep });
   const { task, unreadable } = await readTask(options, message.requestId);
   if (task === undefined && unreadable !== undefined) return keep();

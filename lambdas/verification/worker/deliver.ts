@@ -13,12 +13,11 @@ import {
 } from "../slack/messages/blocks.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { hasFailedDelivery, installationOf, type Task, threadRefOf } from "../task/task.ts";
+import { type Indicators, markOver } from "./indicators.ts";
 import {
   type DeliveryAction,
-  type Indicators,
   isSlackError,
   knownPosts,
-  markOver,
   type OwnPost,
   ownPosts,
   ownPostsOrKnown,

@@ -1,4 +1,4 @@
-/** Handles a button click (to cancel, or to answer a question), and a conversation with the assistant that a person opened. */
+/** Handles what people do in Slack other than to write: click a button, open a conversation, and press Slack's stop button. */
 import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
@@ -6,25 +6,61 @@ import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import type { ButtonClickRefusal } from "../slack/messages/question.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
-import type { ButtonClick, ConversationOpened } from "../task/messages.ts";
+import type { ButtonClick, ConversationOpened, Interaction, SessionStopped } from "../task/messages.ts";
 import { installationOf, queueGroupOf, type Task, threadRefOf } from "../task/task.ts";
 import { heldDelayMs, type Notify, type Questions } from "./questions.ts";
+import type { Threads } from "./threads.ts";
 
-export type HandleButtonClick = (request: { buttonClick: ButtonClick; signal: AbortSignal }) => Promise<void>;
+export type HandleInteraction = (request: { interaction: Interaction; signal: AbortSignal }) => Promise<void>;
 
-/** The handler rejects if the store, the queue or the gate is unavailable, and may then be repeated. */
-export function createHandleButtonClick(options: {
+type Options = {
   store: TaskStore<Task>;
   queue: TaskQueue;
   gate: Gate;
   questions: Questions;
+  threads: Threads;
   notify: Notify;
   slack: SlackApi;
   text: TaskText;
+  /** Suggested in a newly opened conversation. */
+  prompts: readonly { title: string; message: string }[];
   log: Log;
   now: () => number;
-}): HandleButtonClick {
-  const { store, queue, gate, questions, notify, slack, text, log, now } = options;
+};
+
+/** The handler rejects if the store, the queue or the gate is unavailable, and may then be repeated. */
+export function createHandleInteraction(options: Options): HandleInteraction {
+  const handleButtonClick = createHandleButtonClick(options);
+  const handleSessionStopped = createHandleSessionStopped(options);
+  return ({ interaction, signal }) => {
+    switch (interaction.type) {
+      case "button_click":
+        return handleButtonClick({ buttonClick: interaction, signal });
+      case "conversation_opened":
+        return suggestPrompts(options, { opened: interaction, signal });
+      case "session_stopped":
+        return handleSessionStopped({ stopped: interaction, signal });
+    }
+  };
+}
+
+/** Tells the person privately why the click had no effect. Best effort, and limited. */
+async function notifyRefusal(
+  { gate, notify, slack, text }: Pick<Options, "gate" | "notify" | "slack" | "text">,
+  { task, user, refusal, signal }: { task: Task; user: string; refusal: ButtonClickRefusal; signal: AbortSignal },
+): Promise<void> {
+  const threadRef = threadRefOf(task);
+  const call = { installation: installationOf(task), user, requestId: task.id };
+  const post = async (deadline: AbortSignal) => {
+    const locale = await gate.localeOf({ ...call, signal: deadline }).catch(() => undefined);
+    const notice = text.buttonClickRefused({ refusal, locale });
+    await slack.postEphemeral({ ...call, ...threadRef, text: notice, signal: deadline });
+  };
+  await notify({ task, user, kind: refusal.type, threadTs: threadRef.threadTs, signal, post }).catch(() => {});
+}
+
+function createHandleButtonClick(options: Options) {
+  const { store, queue, gate, questions, log, now } = options;
   async function cancel({ buttonClick, task, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
     if (!(await gate.mayCancel({ task, user: buttonClick.user, signal }))) return { type: "not_yours" };
     if (task.outcome !== undefined || task.state === "done") return { type: "over" };
@@ -59,20 +95,7 @@ export function createHandleButtonClick(options: {
     }
   }
 
-  /** Tells the person privately why the click had no effect. Best effort, and limited. */
-  async function notifyRefusal({ buttonClick, task, signal }: Clicked, refusal: ButtonClickRefusal): Promise<void> {
-    const { user, channel } = buttonClick;
-    const { threadTs } = threadRefOf(task);
-    const call = { installation: installationOf(task), user, requestId: task.id };
-    const post = async (deadline: AbortSignal) => {
-      const locale = await gate.localeOf({ ...call, signal: deadline }).catch(() => undefined);
-      const notice = text.buttonClickRefused({ refusal, locale });
-      await slack.postEphemeral({ ...call, channel, threadTs, text: notice, signal: deadline });
-    };
-    await notify({ task, user, kind: refusal.type, threadTs, signal, post }).catch(() => {});
-  }
-
-  return async ({ buttonClick, signal }) => {
+  return async ({ buttonClick, signal }: { buttonClick: ButtonClick; signal: AbortSignal }): Promise<void> => {
     const fields = { request_id: buttonClick.requestId, operation: buttonClick.button.type, user: buttonClick.user };
     const task = await store.get({ id: buttonClick.requestId });
     // A button in another channel than the task's posts was not posted by Sekisho.
@@ -81,23 +104,50 @@ export function createHandleButtonClick(options: {
     const clicked = { buttonClick, task, signal };
     const refusal = buttonClick.button.type === "cancel" ? await cancel(clicked) : await answer(clicked);
     log.info("button_clicked", { ...fields, trace_id: readTraceId(task.trace), reason: refusal?.type });
-    if (refusal !== undefined) await notifyRefusal(clicked, refusal);
+    if (refusal !== undefined) await notifyRefusal(options, { task, user: buttonClick.user, refusal, signal });
   };
 }
 
 type Clicked = { buttonClick: ButtonClick; task: Task; signal: AbortSignal };
 
-export type HandleConversationOpened = (request: { opened: ConversationOpened; signal: AbortSignal }) => Promise<void>;
+/** Suggests the configured prompts in a newly opened conversation. Best effort. */
+async function suggestPrompts(
+  { slack, prompts }: Options,
+  { opened, signal }: { opened: ConversationOpened; signal: AbortSignal },
+): Promise<void> {
+  const { team, enterprise, channel, threadTs, requestId } = opened;
+  if (prompts.length === 0) return;
+  const request = { installation: { team, enterprise }, channel, threadTs, prompts, requestId, signal };
+  await slack.suggestPrompts(request).catch(() => {});
+}
 
-/** Suggests the configured prompts in a newly opened conversation with the assistant. Best effort. */
-export function createHandleConversationOpened(options: {
-  slack: SlackApi;
-  prompts: readonly { title: string; message: string }[];
-}): HandleConversationOpened {
-  const { slack, prompts } = options;
-  return async ({ opened: { team, enterprise, channel, threadTs, requestId }, signal }) => {
-    if (prompts.length === 0) return;
-    const request = { installation: { team, enterprise }, channel, threadTs, prompts, requestId, signal };
-    await slack.suggestPrompts(request).catch(() => {});
+/**
+ * Cancels the tasks of the thread that the person may cancel. A task whose stream Slack has stopped is canceled in any case, because
+ * everybody sees that it was stopped. The session's status changes when the tasks end, or at once if there are none.
+ */
+function createHandleSessionStopped(options: Options) {
+  const { store, queue, gate, threads, slack, log } = options;
+
+  return async ({ stopped, signal }: { stopped: SessionStopped; signal: AbortSignal }): Promise<void> => {
+    const { team, enterprise, channel, threadTs, user, streams, requestId } = stopped;
+    const ids = await threads.listed({ thread: `${channel}/${threadTs}` });
+    let refused: Task | undefined;
+    let canceled = 0;
+    for (const id of ids) {
+      const task = await store.get({ id });
+      if (task === undefined || task.outcome !== undefined || task.state === "done") continue;
+      const isStreamStopped = task.stream?.messages.some(({ ts }) => streams.includes(ts)) === true;
+      if (isStreamStopped || (await gate.mayCancel({ task, user, signal }))) {
+        await queue.send({ body: JSON.stringify({ type: "cancel", requestId: id }), group: queueGroupOf(task) });
+        canceled += 1;
+      } else refused = task;
+    }
+    log.info("session_stopped", { request_id: requestId, user, count: canceled });
+    if (refused !== undefined && canceled === 0) {
+      await notifyRefusal(options, { task: refused, user, refusal: { type: "not_yours" }, signal });
+    }
+    if (ids.length > 0) return;
+    const session = { installation: { team, enterprise }, channel, threadTs, user, requestId, signal };
+    await slack.setSession({ ...session, status: "active" }).catch(() => {});
   };
 }

@@ -7,7 +7,8 @@ import type { TaskText } from "../slack/messages/task-text.ts";
 import { isWrittenAfter, type ReplyRefusal, takeAnswer } from "../task/asking.ts";
 import type { TaskEvent } from "../task/events.ts";
 import { type GivenAnswer, installationOf, queueGroupOf, type Task, threadRefOf } from "../task/task.ts";
-import { type Indicators, markReplyTaken, ownPostsOrKnown } from "./own-posts.ts";
+import { type Indicators, markReplyTaken } from "./indicators.ts";
+import { ownPostsOrKnown } from "./own-posts.ts";
 import type { Threads } from "./threads.ts";
 
 type Notice = { task: Task; user: string; kind: string; threadTs: string | undefined; signal: AbortSignal };

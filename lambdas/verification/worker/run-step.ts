@@ -17,7 +17,7 @@ import { type Transition, wake, withHistory } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
 import { causeKindOf } from "./data-failures.ts";
 import { InterruptedStep } from "./held-lease.ts";
-import type { HandleButtonClick, HandleConversationOpened } from "./interactions.ts";
+import type { HandleInteraction } from "./interactions.ts";
 import { countStep, createDeliverySpan, giveUpReason, recordTaskSpan } from "./step-metrics.ts";
 import { createStepSpan, type QueueSystem } from "./step-span.ts";
 import type { Threads } from "./threads.ts";
@@ -53,8 +53,7 @@ export type WorkerOptions = {
   isKnownThread: Threads["isKnown"];
   /** True if a message is dropped without an answer, before there is a record of it. */
   isIgnored: Gate["isIgnored"];
-  handleButtonClick: HandleButtonClick;
-  handleConversationOpened: HandleConversationOpened;
+  handleInteraction: HandleInteraction;
   /** Always shorter than the queue's visibility timeout. An act's signal aborts after nine tenths of it. */
   leaseMs: number;
   /** The key of the session ids. Rejects if the store is unavailable. */
@@ -72,7 +71,7 @@ export type WorkerOptions = {
 /** The options of a step that runs no acts itself but leaves them to the next wake-up. */
 export type ActlessOptions = Omit<
   WorkerOptions,
-  "runAct" | "isKnownThread" | "isIgnored" | "handleButtonClick" | "handleConversationOpened" | "zoneSecret"
+  "runAct" | "isKnownThread" | "isIgnored" | "handleInteraction" | "zoneSecret"
 >;
 
 type StepOptions = ActlessOptions & { runAct?: RunAct };

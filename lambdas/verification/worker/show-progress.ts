@@ -56,6 +56,7 @@ async function showStream(request: Request, text: string): Promise<ProgressShown
     return { stream: { ...stream, messages, length: piece.end } };
   } catch (thrown) {
     const shown = afterFailure(thrown);
+    if (isStoppedByUser(thrown)) return { stream: { ...stream, refused: true }, isStopped: true };
     if (isTerminal(thrown)) return { ...shown, stream: { ...stream, refused: true } };
     // It may be unknown whether the text or a message was posted. The answer replaces either.
     const doubtful = shown.inDoubt && { stream: { ...stream, refused: true as const, inDoubt: true as const } };
@@ -85,9 +86,10 @@ async function begin({ slack, task, now, signal }: Request, stream: Stream, piec
   const threadRef = threadRefOf(task);
   const former = stream.messages.at(-1);
   if (former !== undefined) await slack.stopStream({ ...call, channel: threadRef.channel, ts: former.ts });
+  const { user, team, userTeam = team } = task.message;
   const startedAtMs = now();
   const { markdown, shows, end } = piece;
-  const { ts } = await slack.startStream({ ...call, ...threadRef, user: task.message.user, markdown });
+  const { ts } = await slack.startStream({ ...call, ...threadRef, user, team: userTeam, markdown });
   return { ...stream, messages: [...stream.messages, { ts, startedAtMs, shows }], length: end };
 }
 
@@ -101,6 +103,11 @@ function afterFailure(thrown: unknown): ProgressShown {
   if (!(thrown instanceof SlackError)) throw thrown;
   if (thrown.kind === "ambiguous") return { inDoubt: true };
   return thrown.kind === "rate_limited" ? { delayMs: thrown.retryAfterMs ?? 30_000 } : {};
+}
+
+/** A person has stopped the stream in Slack, which cancels the task. */
+function isStoppedByUser(thrown: unknown): boolean {
+  return thrown instanceof SlackError && thrown.slackError === "stopped_by_user";
 }
 
 function isTerminal(thrown: unknown): boolean {

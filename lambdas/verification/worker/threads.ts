@@ -29,6 +29,10 @@ export type Threads = {
    * condition fails, `leave` is due.
    */
   leaving(request: { task: Task }): { write: ItemWrite; stored: () => void } | undefined;
+  /** The request ids of the tasks that are under way in a thread, such as `C1/1700000000.000100`. */
+  listed(request: { thread: string }): Promise<string[]>;
+  /** True if no other task is under way in the task's thread. */
+  isIdle(request: { task: Task }): Promise<boolean>;
   /** Keeps the thread for a task that asks a person until `untilMs`. Until then messages in the thread may be the reply. */
   hold(request: { task: Task; untilMs: number }): Promise<void>;
   /** Finds the tasks of the thread whose question this task's message may answer. */
@@ -95,6 +99,11 @@ export function createThreads(options: {
     return times;
   }
 
+  async function listed(request: { thread: string }): Promise<string[]> {
+    const thread = await store.get({ id: threadIdOf(request) });
+    return (thread?.tasks ?? []).filter(({ untilMs }) => untilMs > now()).map(({ id }) => id);
+  }
+
   return {
     joinThread({ task, turnMs, parallel }) {
       async function join(thread: Thread): Promise<Change<ThreadPosition | undefined>> {
@@ -119,6 +128,10 @@ export function createThreads(options: {
       if (left.thread === thread || left.next !== undefined) return undefined;
       const stored = () => memory.note({ ...left.thread, revision: thread.revision + 1 });
       return { write: { type: "replace", item: left.thread }, stored };
+    },
+    listed,
+    async isIdle({ task }) {
+      return (await listed(task)).every((id) => id === task.id);
     },
     async hold({ task, untilMs }) {
       await change(task, (thread) => ({ thread: holdThread({ thread, id: task.id, untilMs }), result: undefined }));

@@ -20,8 +20,7 @@ import { createUsageHistory, parseHistoryEntry } from "../usage/entry.ts";
 import { createZoneSecret, parseZoneSecret, type ZoneSecret } from "../zone-secret.ts";
 import { createNotify, createRunAct } from "./acts.ts";
 import { createSafeText } from "./data-failures.ts";
-import { createHandleButtonClick, createHandleConversationOpened } from "./interactions.ts";
-
+import { createHandleInteraction } from "./interactions.ts";
 import { createQuestions } from "./questions.ts";
 import type { Observation } from "./run-step.ts";
 import type { QueueSystem } from "./step-span.ts";
@@ -80,11 +79,13 @@ export function createVerificationWorker(options: {
   const { config, engine, slack, files, destinations, extraRules = [], log, telemetry = noTelemetry } = options;
   const { observe, newId = randomUUID, newSecret, now = Date.now, random = Math.random } = options;
   const { store, queue, queueSystem, ruleStore, usageStore, refusalStore } = engine;
-  const { reactions, assistant, streaming, contact } = config.slack;
+  const { reactions, status, assistant, streaming, contact } = config.slack;
   const { policy = createPolicy({ config }) } = options;
   const { gate = createGate({ config, extraRules, ruleStore, usageStore, refusalStore, slack, log, now }) } = options;
+  const prompts = assistant?.prompts ?? [];
   const { text: unsafeText = createTaskText({ locale: toDefaultLocale(config.slack), contact }) } = options;
-  const indicators = { reactions: reactions === false ? undefined : reactions, assistant: assistant !== undefined };
+  const sessions = assistant?.experience === "agent";
+  const indicators = { reactions: reactions === false ? undefined : reactions, status, sessions };
   const text = createSafeText(unsafeText);
   const usageHistory = createUsageHistory({ store: engine.historyStore, settings: config.usageHistory, now });
   const taskOf = (id: string) => store.get({ id }).catch(undefinedIfUnreadable);
@@ -100,8 +101,7 @@ export function createVerificationWorker(options: {
     runAct,
     isKnownThread: threads.isKnown,
     isIgnored: gate.isIgnored,
-    handleButtonClick: createHandleButtonClick({ store, queue, gate, questions, notify, slack, text, log, now }),
-    handleConversationOpened: createHandleConversationOpened({ slack, prompts: assistant?.prompts ?? [] }),
+    handleInteraction: createHandleInteraction({ ...shared, store, queue, questions, prompts, log }),
     leaseMs: config.limits.leaseMs,
     zoneSecret: createZoneSecret({ store: engine.secretStore, newSecret }),
     log,

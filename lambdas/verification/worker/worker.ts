@@ -2,7 +2,14 @@
 import { SekishoError } from "../../../contracts/errors.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 import type { TaskEvent } from "../task/events.ts";
-import { type AskMessage, isSuperseded, parseQueueMessage, type TaskMessage, toWakeSeq } from "../task/messages.ts";
+import {
+  type AskMessage,
+  isInteraction,
+  isSuperseded,
+  parseQueueMessage,
+  type TaskMessage,
+  toWakeSeq,
+} from "../task/messages.ts";
 import { queueGroupOf, receivedTask, type Task } from "../task/task.ts";
 import { createHandleCompletion } from "./completion.ts";
 import { createHandleDeadLetter } from "./dead-letter.ts";
@@ -38,9 +45,7 @@ export function createWorker(options: WorkerOptions): Worker {
         throw new SekishoError("invalid_request");
       }
       const stop = signal ?? AbortSignal.timeout(options.leaseMs);
-      if (message.type === "button_click") return options.handleButtonClick({ buttonClick: message, signal: stop });
-      if (message.type === "conversation_opened")
-        return options.handleConversationOpened({ opened: message, signal: stop });
+      if (isInteraction(message)) return options.handleInteraction({ interaction: message, signal: stop });
       await handleMessage(options, message, signal);
     },
     deadLetter: createHandleDeadLetter(actless),

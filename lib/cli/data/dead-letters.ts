@@ -1,5 +1,5 @@
 /** A stage's archived dead letters of one person. */
-import type { QueueMessage } from "../../../lambdas/verification/task/messages.ts";
+import { isInteraction, type QueueMessage } from "../../../lambdas/verification/task/messages.ts";
 import { parseDeadLetter, withDeadLetters } from "../aws/dead-letters/archive.ts";
 import type { DataPart, Person } from "./person.ts";
 
@@ -23,6 +23,6 @@ export function createDeadLetters({ person, ...archive }: ArchiveOfPerson): Data
 function isOf({ message, person, ids }: { message: QueueMessage; person: Person; ids: ReadonlySet<string> }): boolean {
   const isPerson = ({ team, user }: Person) => team === person.team && user === person.user;
   if (message.type === "ask") return isPerson(message.message);
-  if (message.type === "button_click" || message.type === "conversation_opened") return isPerson(message);
+  if (isInteraction(message)) return isPerson(message);
   return ids.has(message.requestId);
 }

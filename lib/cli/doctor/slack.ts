@@ -105,6 +105,25 @@ export function tokenChecks({ config, identity, manifestCommand, timeoutMs = 30_
         return failed(`Missing: ${missing.join(", ")}.`, remedy);
       },
     }),
+    row({
+      name: "agent experience",
+      timeoutMs,
+      needs: answered,
+      check(bot) {
+        if (bot.state !== "accepted" || bot.scopes === undefined) return skipped(scopesUnknown);
+        const isDeclared = bot.scopes.includes("assistant:write");
+        const { assistant } = slack;
+        if (assistant === undefined) {
+          if (!isDeclared) return ok("The app is not declared as an agent.");
+          const remedy = "Set slack.assistant, so that conversations get prompts and a status.";
+          return warning("The app is declared as an agent, and the configuration does not use that.", remedy);
+        }
+        const name = { agent: "agent messaging experience", assistant: "older assistant panel" }[assistant.experience];
+        if (isDeclared) return ok(`The configuration is for the ${name}. Slack does not say which one the app has.`);
+        const remedy = `Paste what ${manifestCommand} prints under "App Manifest" of the app, and reinstall it.`;
+        return failed("The app is not declared as an agent, and slack.assistant needs that.", remedy);
+      },
+    }),
   ];
 }
 

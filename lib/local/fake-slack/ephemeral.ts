@@ -1,4 +1,4 @@
-/** Parts of the conversation beside its messages: ephemeral messages, the assistant's status, and suggested prompts. */
+/** Parts of the conversation beside its messages: ephemeral messages, the bot's status, suggested prompts, and sessions of agents. */
 
 /** Only `user` sees it, and it is in no history. */
 export type EphemeralMessage = {
@@ -9,12 +9,24 @@ export type EphemeralMessage = {
   text: string;
 };
 type Status = { channel: string; threadTs: string; status: string };
-type Prompts = { channel: string; threadTs: string; prompts: readonly { title: string; message: string }[] };
+type Prompts = {
+  channel: string;
+  threadTs: string | undefined;
+  prompts: readonly { title: string; message: string }[];
+};
+
+export type FakeSlackSession = {
+  channel: string;
+  threadTs: string;
+  status: "active" | "processing" | "suspended" | "closed";
+  title: string;
+};
 
 export type EphemeralChange =
   | ({ type: "ephemeral" } & EphemeralMessage)
   | ({ type: "status" } & Status)
-  | ({ type: "prompts" } & Prompts);
+  | ({ type: "prompts" } & Prompts)
+  | ({ type: "session" } & FakeSlackSession);
 
 /** Older ephemeral messages are forgotten. */
 const maxEphemeralMessages = 300;
@@ -24,7 +36,9 @@ export function createEphemeralState(notify: (change: EphemeralChange) => void) 
   let ephemeralMessages: readonly EphemeralMessage[] = [];
   const statuses = new Map<string, Status>();
   const prompts = new Map<string, Prompts>();
-  const keyOf = ({ channel, threadTs }: { channel: string; threadTs: string }) => `${channel}/${threadTs}`;
+  const sessions = new Map<string, FakeSlackSession>();
+  const keyOf = ({ channel, threadTs = "" }: { channel: string; threadTs: string | undefined }) =>
+    `${channel}/${threadTs}`;
 
   return {
     postEphemeral(message: EphemeralMessage): void {
@@ -43,8 +57,14 @@ export function createEphemeralState(notify: (change: EphemeralChange) => void) 
       prompts.set(keyOf(suggested), suggested);
       notify({ type: "prompts", ...suggested });
     },
+    setSession(session: FakeSlackSession): void {
+      sessions.set(keyOf(session), session);
+      notify({ type: "session", ...session });
+    },
+    session: (thread: { channel: string; threadTs: string }) => sessions.get(keyOf(thread)),
     ephemeralMessages: () => ephemeralMessages,
     statuses: () => [...statuses.values()],
     prompts: () => [...prompts.values()],
+    sessions: () => [...sessions.values()],
   };
 }

@@ -45,6 +45,7 @@ export async function startFakeSlack({ signingSecret, retryDelaysMs, log = silen
     ephemeralMessages: ephemeral.ephemeralMessages,
     statuses: ephemeral.statuses,
     prompts: ephemeral.prompts,
+    sessions: ephemeral.sessions,
     file: files.find,
     /** Another app posts. */
     postAsOtherBot: (post: { channel: string; threadTs?: string; text: string }) =>

@@ -20,8 +20,8 @@ const messageSchema = z.object({
     .readonly()
     .optional(),
   files: z.array(fileSchema).readonly().optional(),
-  /** A message that is written piece by piece. `open` until the bot or Slack ends it. */
-  stream: z.object({ state: z.enum(["open", "closed"]), startedAtMs: z.number() }).optional(),
+  /** A message that is written piece by piece. `open` until the bot, Slack or a person ends it. */
+  stream: z.object({ state: z.enum(["open", "closed", "stopped_by_user"]), startedAtMs: z.number() }).optional(),
   /** A call let Slack add previews of the text's links. */
   unfurls: z.literal(true).optional(),
 });

@@ -74,6 +74,35 @@ export function createAssistantPayload({ channel, ts, user }: { channel: string;
   };
 }
 
+type OpenedTab = { channel: string; ts: string; user: string; tab: "home" | "messages" };
+
+/** A person opened a tab of the app (https://docs.slack.dev/reference/events/app_home_opened). */
+export function createHomeOpenedPayload({ channel, ts, user, tab }: OpenedTab) {
+  const { id: team } = findTeamOfChannel(channel);
+  return {
+    ...envelope({ channel, team, eventId: `EvH${ts.replace(".", "")}`, ts }),
+    event: { type: "app_home_opened", user, channel, tab, event_ts: ts },
+  };
+}
+
+type Stopped = { channel: string; threadTs: string; ts: string; user: string; streams: readonly string[] };
+
+/** A person pressed the stop button of a session (https://docs.slack.dev/reference/events/agent_session_stopped). */
+export function createStoppedPayload({ channel, threadTs, ts, user, streams }: Stopped) {
+  const { id: team } = findTeamOfChannel(channel);
+  return {
+    ...envelope({ channel, team, eventId: `EvX${ts.replace(".", "")}`, ts }),
+    event: {
+      type: "agent_session_stopped",
+      channel,
+      user,
+      thread_ts: threadTs,
+      streaming_message_ts: streams,
+      event_ts: ts,
+    },
+  };
+}
+
 /**
  * `team` is the author's workspace. In a Slack Connect channel it differs from `context_team_id`, the workspace in which the
  * app is installed. An installation in a whole organization is authorized as that organization.

@@ -6,7 +6,14 @@ import { type Delivery, sendEvent, sendForm } from "../signed-events.ts";
 import { listButtons } from "./blocks.ts";
 import type { FakeSlackFile } from "./files.ts";
 import type { FakeSlackMessage } from "./messages.ts";
-import { createAssistantPayload, createClickForm, createCommandForm, createEventPayload } from "./payloads.ts";
+import {
+  createAssistantPayload,
+  createClickForm,
+  createCommandForm,
+  createEventPayload,
+  createHomeOpenedPayload,
+  createStoppedPayload,
+} from "./payloads.ts";
 import type { FakeSlackState } from "./state.ts";
 import {
   channels,
@@ -135,11 +142,34 @@ export function createPersons({ state, signingSecret, retryDelaysMs, signal }: P
         delivered: sendForm({ ...signed, url: eventsUrl, form }),
       };
     },
-    /** Opens a conversation with the assistant. A later `ask` in that thread is what the person says in it. */
+    /** Opens a tab of the app in the direct messages with it. */
+    openHome(request: { eventsUrl: string; user?: string; tab?: "home" | "messages" }) {
+      const { eventsUrl, user = workspace.person, tab = "messages" } = request;
+      const { id: channel } = findDirectChannel(user);
+      const payload = createHomeOpenedPayload({ channel, ts: messages.newTs(), user, tab });
+      return { channel, delivered: deliver(eventsUrl, payload) };
+    },
+    /** Presses Slack's stop button, which ends the open streams of the thread. Throws if Slack shows no such button. */
+    stopSession(request: { eventsUrl: string; channel: string; threadTs: string; user?: string }) {
+      const { eventsUrl, threadTs } = request;
+      const channel = findChannel(request.channel);
+      const { user = firstPerson(channel) } = request;
+      if (state.ephemeral.session({ channel: channel.id, threadTs })?.status !== "processing") {
+        throw new Error("The fake Slack shows no stop button.");
+      }
+      const open = messages
+        .thread({ channel: channel.id, ts: threadTs })
+        .flatMap((message) => (message.stream?.state === "open" ? [{ message, stream: message.stream }] : []));
+      for (const { message, stream } of open) {
+        messages.change(message, { stream: { ...stream, state: "stopped_by_user" } });
+      }
+      const streams = open.map(({ message }) => message.ts);
+      const stopped = { channel: channel.id, threadTs, ts: messages.newTs(), user, streams };
+      return { delivered: deliver(eventsUrl, createStoppedPayload(stopped)) };
+    },
+    /** Opens a conversation with the older assistant. A later `ask` in that thread is what the person says in it. */
     openAssistant({ eventsUrl, user = workspace.person }: { eventsUrl: string; user?: string }) {
-      const found = channels.find(({ direct, people }) => direct && people.includes(user));
-      if (found === undefined) throw new Error("The fake Slack has no such person.");
-      const { id: channel } = found;
+      const { id: channel } = findDirectChannel(user);
       const { ts } = messages.add({ channel, user: findTeamOfChannel(channel).user, text: "New conversation" });
       const payload = createAssistantPayload({ channel, ts, user });
       return { channel, threadTs: ts, delivered: deliver(eventsUrl, payload) };
@@ -151,6 +181,12 @@ function findChannel(id: string = workspace.channel.id): FakeSlackChannel {
   const channel = findFakeChannel(id);
   if (channel === undefined) throw new Error("The fake Slack has no such channel.");
   return channel;
+}
+
+function findDirectChannel(user: string): FakeSlackChannel {
+  const found = channels.find(({ direct, people }) => direct && people.includes(user));
+  if (found === undefined) throw new Error("The fake Slack has no such person.");
+  return found;
 }
 
 function firstPerson({ people }: FakeSlackChannel): string {

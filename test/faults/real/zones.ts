@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { queueMessageSchema, toWakeSeq } from "../../../lambdas/verification/task/messages.ts";
+import { isInteraction, queueMessageSchema, toWakeSeq } from "../../../lambdas/verification/task/messages.ts";
 import { openSqliteEngine } from "../../../lib/local/engine.ts";
 import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
@@ -135,8 +135,7 @@ function openSqliteBooks({ folder }: { folder: string }): Books {
     async queued() {
       const lines = (messages.all() as { queue: string; body: string }[]).map(async ({ queue, body }) => {
         const message = queueMessageSchema.parse(JSON.parse(body));
-        if (message.type === "button_click" || message.type === "conversation_opened")
-          return [`a ${message.type} is in the queue ${queue}`];
+        if (isInteraction(message)) return [`a ${message.type} is in the queue ${queue}`];
         const task = await stores.record(message.requestId);
         const isSpent = task !== undefined && toWakeSeq({ message, task }) < task.wakeSeq;
         return isSpent ? [] : [`${message.requestId}: a message ${message.type} is in the queue ${queue}`];

@@ -72,7 +72,11 @@ export function openLoadSlack({
     startUpload: unexpected,
     sendUpload: unexpected,
     shareUploads: unexpected,
-    setStatus: unexpected,
+    async setStatus() {
+      onCall("assistant.threads.setStatus");
+    },
+    setSession: unexpected,
+    renameSession: unexpected,
     suggestPrompts: unexpected,
   };
   return {

@@ -14,7 +14,7 @@ import {
 import { readUserFiles } from "../../../lambdas/verification/slack/api/user-text.ts";
 import { encodeButton } from "../../../lambdas/verification/slack/messages/blocks.ts";
 import { queueMessageSchema, userMessageSchema } from "../../../lambdas/verification/task/messages.ts";
-import { conversationOpenedIdOf, requestIdOf } from "../../../lambdas/verification/task/routing.ts";
+import { interactionIdOf, requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { emptyAnswer, setUp } from "./setup.ts";
 import { botUser, fixture, formOf, nowMs, type Payload, secret, signed } from "./slack-request.ts";
@@ -414,19 +414,47 @@ describe("a button", () => {
 });
 
 describe("a conversation with the assistant", () => {
-  const thread = { appId: "A0APP00001", channel: "D0DIRECT01", threadTs: "1762750000.000100" };
+  const opened = { kind: "assistant", appId: "A0APP00001", channel: "D0DIRECT01", ts: "1762750000.000100" } as const;
 
   it("that was opened is greeted, by the same id however often Slack tells of it", () => {
-    const opened = messageOf("events_api", fixture("assistant-thread-started"));
-    expect(opened).toEqual({
+    expect(messageOf("events_api", fixture("assistant-thread-started"))).toEqual({
       type: "conversation_opened",
-      requestId: conversationOpenedIdOf(thread),
+      requestId: interactionIdOf(opened),
       team: "T0TEAM0001",
       channel: "D0DIRECT01",
       threadTs: "1762750000.000100",
       user: "U0USER0001",
     });
-    expect(conversationOpenedIdOf(thread)).not.toBe(requestIdOf({ ...thread, ts: thread.threadTs }));
+    expect(interactionIdOf(opened)).not.toBe(requestIdOf(opened));
+  });
+
+  it("is opened in the agent experience by the tab of messages, which has no thread", () => {
+    const payload = fixture("app-home-opened");
+    const message = { kind: "assistant", appId: "A0APP00001", channel: "D0DIRECT01", ts: "1762750000.000200" } as const;
+    expect(messageOf("events_api", payload)).toEqual({
+      type: "conversation_opened",
+      requestId: interactionIdOf(message),
+      ...{ team: "T0TEAM0001", channel: "D0DIRECT01", user: "U0USER0001" },
+    });
+    const home = { ...payload, event: { ...payload.event, tab: "home" } };
+    expect(of("events_api", home)).toEqual({ drop: "other_event" });
+    const broken = { ...payload, event: { ...payload.event, user: 7 } };
+    expect(of("events_api", broken)).toEqual({ drop: "unknown_payload" });
+  });
+
+  it("is stopped by Slack's own button", () => {
+    const payload = fixture("agent-session-stopped");
+    const stop = { kind: "stopped", appId: "A0APP00001", channel: "C0CHAN0001", ts: "1762750000.000300" } as const;
+    const stopped = {
+      type: "session_stopped",
+      requestId: interactionIdOf(stop),
+      ...{ team: "T0TEAM0001", channel: "C0CHAN0001", threadTs: "1762750000.000100", user: "U0USER0001" },
+    };
+    expect(messageOf("events_api", payload)).toEqual({ ...stopped, streams: ["1762750000.000200"] });
+    const without = { ...payload, event: { ...payload.event, streaming_message_ts: null } };
+    expect(messageOf("events_api", without)).toEqual({ ...stopped, streams: [] });
+    const broken = { ...payload, event: { ...payload.event, thread_ts: "now" } };
+    expect(of("events_api", broken)).toEqual({ drop: "unknown_payload" });
   });
 
   it("in which the person only looks elsewhere is left alone", () => {

@@ -196,35 +196,86 @@ describe("what goes along with a message", () => {
   });
 });
 
-describe("a conversation with the assistant", () => {
-  const assistant = { prompts: [{ title: "What can you do?", message: "help" }] };
-  const place = { team: "T1", channel: "D1", threadTs: `${askedAtMs / 1000 - 5}`, user: "U1" };
+describe("a conversation with the bot", () => {
+  const prompts = [{ title: "What can you do?", message: "help" }];
+  const opened = {
+    type: "conversation_opened",
+    requestId: "00000000-0000-5000-8000-0000000000aa",
+    ...{ team: "T1", channel: "D1", user: "U1" },
+  } as const;
 
-  it("is opened with prompts, shows that the task is under way, and no more when it is over", async () => {
-    const world = createWorld({ assistant });
-    world.openConversation({
-      type: "conversation_opened",
-      requestId: "00000000-0000-5000-8000-0000000000aa",
-      ...place,
-    });
-    await world.run();
+  it.each([undefined, `${askedAtMs / 1000 - 5}`])("is opened with prompts (thread %s)", async (threadTs) => {
+    const world = createWorld({ assistant: { prompts } });
+    await world.interact({ ...opened, threadTs }).run();
     expect(world.prompts).toEqual(["What can you do?"]);
-    await world.deliver(say(1, { direct: true, channel: "D1", threadTs: place.threadTs })).run();
+  });
+
+  it("shows in the thread what the bot does, and no more when it is over", async () => {
+    const world = createWorld({ status: true });
+    await world.deliver(ask).run();
     expect(world.statuses).toEqual(["is working", ""]);
   });
 
-  it("is a conversation all the same where Slack takes neither", async () => {
-    const world = createWorld({
-      assistant,
-      fate: ({ name }) => (name === "setStatus" || name === "suggestPrompts" ? "refused" : "ok"),
-    });
-    world.openConversation({
-      type: "conversation_opened",
-      requestId: "00000000-0000-5000-8000-0000000000aa",
-      ...place,
-    });
-    await world.deliver(say(1, { direct: true, channel: "D1", threadTs: place.threadTs })).run();
+  it("renews that for a task that takes longer than Slack shows it", async () => {
+    const world = createWorld({ status: true, pollsUntilDone: 200 });
+    await world.deliver(ask).run();
+    expect(world.statuses.filter((status) => status === "is working").length).toBeGreaterThan(2);
+    expect(world.statuses.at(-1)).toBe("");
+  });
+
+  it("has a session that is named after the first message and shows that the bot works, waits and is done", async () => {
+    const world = createWorld({ assistant: {}, questions: [{ prompt: "Shall I?" }] });
+    await world.deliver(ask).run({ until: () => world.posts.some(({ text }) => text === "Shall I?") });
+    expect(world.sessions).toEqual(["processing", "suspended"]);
+    await world.deliver(reply(60, { text: "Yes" })).run();
     expect(world.answers()).toEqual(["A checkpoint."]);
+    // The cleanup says it once more, in case Slack took an earlier call late.
+    expect(world.sessions.slice(2)).toEqual(["processing", "active", "active"]);
+  });
+
+  it("stays at work while another task of the thread is under way", async () => {
+    const world = createWorld({ assistant: {}, pollsUntilDone: 3 });
+    world.deliver(ask);
+    await world.deliver(reply(1)).run();
+    expect(world.starts).toHaveLength(2);
+    const firstEnd = world.sessions.indexOf("active");
+    expect(world.sessions.slice(0, firstEnd)).toEqual(["processing", "processing"]);
+  });
+
+  it("is a conversation all the same where Slack takes none of this, and nothing is repeated for it", async () => {
+    const indicators = ["setStatus", "suggestPrompts", "setSession", "renameSession", "react"];
+    const world = createWorld({
+      assistant: { prompts },
+      status: true,
+      fate: ({ name }) => (indicators.includes(name) ? "refused" : "ok"),
+    });
+    world.interact(opened);
+    await world.deliver(ask).run();
+    expect(world.answers()).toEqual(["A checkpoint."]);
+  });
+});
+
+describe("Slack's own stop button", () => {
+  const stopped = {
+    type: "session_stopped",
+    requestId: "00000000-0000-5000-8000-0000000000ab",
+    ...{ team: "T1", channel: "C1", threadTs: ask.message.ts, streams: [] },
+  } as const;
+
+  it("cancels the task for whoever asked; another person is told that it is not theirs", async () => {
+    const world = await runWorld({ pollsUntilDone: 1000, cancelable: true, assistant: {} }, { maxSteps: 4 });
+    await world.interact({ ...stopped, user: "U2" }).run({ until: () => world.ephemeralMessages.length > 0 });
+    expect(world.ephemeralMessages).toMatchObject([{ user: "U2", channel: "C1", text: '{"type":"not_yours"}' }]);
+    expect(world.cancels).toEqual([]);
+    await world.interact({ ...stopped, user: "U1" }).run();
+    expect(world.answers()).toEqual(['{"type":"failed","reason":"canceled","lost":false}']);
+    expect(world.sessions.at(-1)).toBe("active");
+  });
+
+  it("in a thread in which nothing is under way ends the session", async () => {
+    const world = createWorld({ assistant: {} });
+    await world.interact({ ...stopped, user: "U2" }).run();
+    expect([world.sessions, world.ephemeralMessages]).toEqual([["active"], []]);
   });
 });
 

@@ -144,7 +144,7 @@ describe("a dead letter of a task that asks", () => {
     const wakes = world.loseMessages();
     expect(wakes).toBe(1);
     world.clickButton({ ...buttonClick, atMs: world.now(), button });
-    world.openConversation({
+    world.interact({
       type: "conversation_opened",
       requestId: ask.requestId,
       team,

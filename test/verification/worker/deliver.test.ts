@@ -32,7 +32,7 @@ const reactions = { received: "eyes", done: "check", failed: "cross" };
 const request = {
   task,
   text: worldText,
-  indicators: { reactions, assistant: false },
+  indicators: { reactions, status: false, sessions: false },
   signal,
   nowMs: task.receivedAtMs,
 };

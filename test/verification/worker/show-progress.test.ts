@@ -29,6 +29,34 @@ function watched(options: Parameters<typeof createWorld>[0] = {}) {
   return { world, operations, count: (name: string) => operations.filter((each) => each.name === name).length };
 }
 
+describe("a stream that a person stops in Slack", () => {
+  /** Slow enough that the stream goes on in a new message, before which the former one is stopped. */
+  const slow = (polls: number) => ({ partial_text: full.slice(0, 8 * Math.ceil((polls + 1) / 40)) });
+
+  it.each([
+    ["appendStream", progress],
+    ["stopStream", slow],
+  ])("ends the task as canceled, and nothing is streamed from then on: %s", async (name, told) => {
+    const stopped = new SlackError("refused", { slackError: "stopped_by_user" });
+    let isStopped = false;
+    const { world, operations } = watched({
+      ...{ streaming: true, cancelable: true, pollsUntilDone: 600, deadlineMs: 3600_000, progress: told },
+      fate: async (operation): Promise<Fate> => {
+        if (operation.name !== name) return "ok";
+        isStopped = true;
+        throw stopped;
+      },
+    });
+    await world.deliver(ask).run({ until: () => isStopped });
+    const before = operations.length;
+    await world.run();
+    expect(world.cancels).toMatchObject([{ params: { reason: "asked" } }]);
+    expect(world.answers()).toEqual(['{"type":"failed","reason":"canceled","lost":false}']);
+    const later = operations.slice(before).map((operation) => operation.name);
+    expect(later.filter((each) => each === "startStream" || each === "appendStream")).toEqual([]);
+  });
+});
+
 describe("the agent's progress", () => {
   it("edits the placeholder, not more often than once a second and not in the last second before the answer", async () => {
     const { world, operations } = watched();

@@ -351,8 +351,7 @@ function workerWith(given: Pick<Worker, "store" | "runAct" | "queue"> & Partial<
   return createWorker({
     policy: samplePolicy(),
     isKnownThread: async () => "unknown",
-    handleButtonClick: async () => {},
-    handleConversationOpened: async () => {},
+    handleInteraction: async () => {},
     isIgnored: async () => false,
     zoneSecret: async () => "secret",
     leaseMs,

@@ -91,6 +91,7 @@ export const worldText: TaskText = {
   },
   opening: ({ message }) => content(`${message.user} asks: ${message.text}`),
   status: () => "is working",
+  sessionTitle: ({ message }) => message.text,
   replaced: () => ({ text: "Replaced." }),
   buttonClickRefused: ({ refusal }) => JSON.stringify(refusal),
 };

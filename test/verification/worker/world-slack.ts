@@ -24,6 +24,8 @@ export type WorldSlack = {
   api(alive: Alive): SlackApi;
   ephemeralMessages: { user: string; channel: string; threadTs: string | undefined; text: string }[];
   statuses: string[];
+  /** The statuses of all sessions, and their new names, in order. */
+  sessions: string[];
   prompts: string[];
   marks: Set<string>;
   /** How often a post was made although the thread showed that part already. */
@@ -50,6 +52,7 @@ export function createWorldSlack({
   const posts: Post[] = [];
   const ephemeralMessages: WorldSlack["ephemeralMessages"] = [];
   const statuses: string[] = [];
+  const sessions: string[] = [];
   const prompts: string[] = [];
   const marks = new Set<string>();
   let doubled = 0;
@@ -137,10 +140,16 @@ export function createWorldSlack({
           add({ channel, threadTs, text: files.map(({ title }) => title).join(","), key: undefined, fileIds });
         }),
       setStatus: ({ status }) => at("setStatus", () => void statuses.push(status)),
+      setSession: ({ status, title }) =>
+        at("setSession", () => {
+          sessions.push(status);
+          return { title };
+        }),
+      renameSession: ({ title }) => at("renameSession", () => void sessions.push(`named ${title}`)),
       suggestPrompts: (given) =>
         at("suggestPrompts", () => void prompts.push(...given.prompts.map(({ title }) => title))),
     };
   }
 
-  return { posts, api, ephemeralMessages, statuses, prompts, marks, doubled: () => doubled };
+  return { posts, api, ephemeralMessages, statuses, sessions, prompts, marks, doubled: () => doubled };
 }

@@ -4,13 +4,14 @@
  */
 import type { TaskResult } from "../../../contracts/methods.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
 import type { Files } from "../../../lambdas/verification/files/files.ts";
 import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
 import type { MessageContent } from "../../../lambdas/verification/slack/api/slack.ts";
 import type { TaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
-import type { AskMessage, ButtonClick, ConversationOpened } from "../../../lambdas/verification/task/messages.ts";
+import type { AskMessage, ButtonClick, Interaction } from "../../../lambdas/verification/task/messages.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { Thread } from "../../../lambdas/verification/task/thread.ts";
 import type { HistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
@@ -64,6 +65,7 @@ export function createWorld({
   streaming = false,
   tsByClock = false,
   assistant,
+  status = false,
   log = silentLog,
   ...policy
 }: {
@@ -95,7 +97,9 @@ export function createWorld({
   streaming?: boolean;
   /** The `ts` of posts follow the clock, as Slack has it. Otherwise all are of the first moments. */
   tsByClock?: boolean;
-  assistant?: { prompts: { title: string; message: string }[] };
+  assistant?: Partial<NonNullable<Config["slack"]["assistant"]>>;
+  /** Shows in the thread what the bot does. Default: false. */
+  status?: boolean;
   log?: Log;
 } & Pick<
   NonNullable<Parameters<typeof samplePolicy>[0]>,
@@ -167,7 +171,8 @@ export function createWorld({
         slack: {
           ...defaults.slack,
           reactions: { received: "eyes", done: "check", failed: "cross" },
-          assistant,
+          status,
+          assistant: assistant && { experience: "agent", description: "A bot", prompts: [], ...assistant },
           streaming,
         },
         limits: { ...defaults.limits, leaseMs },
@@ -228,7 +233,7 @@ export function createWorld({
     /** Slack delivers the message: the ingress puts it into the queue. */
     deliver: (ask: AskMessage) => enqueue(ask),
     clickButton: (buttonClick: ButtonClick) => enqueue(buttonClick),
-    openConversation: (opened: ConversationOpened) => enqueue(opened),
+    interact: (interaction: Interaction) => enqueue(interaction),
     /** Somebody puts something into the queue that is none of ours. */
     queueRaw: (body: string) => messages.push({ body, visibleAtMs: clockMs }),
     /** Somebody's wish. */

@@ -17,8 +17,7 @@ export function slackManifest(request: { name: string; config: ScopeConfig; even
       app_home: { home_tab_enabled: false, messages_tab_enabled: true, messages_tab_read_only_enabled: false },
       bot_user: { display_name: name, always_online: true },
       ...(command === undefined ? {} : { slash_commands: [slashCommand({ name: command.name, eventsUrl, socket })] }),
-      // The bot suggests the prompts itself, so that changing them needs no new manifest.
-      ...(assistant === undefined ? {} : { assistant_view: { assistant_description: description } }),
+      ...(assistant && agentFeature(assistant)),
     },
     oauth_config: {
       ...(install === undefined ? {} : { redirect_urls: [new URL("/slack/oauth_redirect", eventsUrl).href] }),
@@ -34,7 +33,7 @@ export function slackManifest(request: { name: string; config: ScopeConfig; even
           "message.groups",
           "message.im",
           "message.mpim",
-          ...(assistant === undefined ? [] : ["assistant_thread_started"]),
+          ...(assistant === undefined ? [] : openingEvents[assistant.experience]),
         ],
       },
       interactivity: { is_enabled: true, ...(socket ? {} : { request_url: eventsUrl }) },
@@ -44,6 +43,21 @@ export function slackManifest(request: { name: string; config: ScopeConfig; even
     },
   };
 }
+
+type Assistant = NonNullable<Config["slack"]["assistant"]>;
+
+/** The bot suggests the prompts itself as well, so that changing them needs no new manifest. */
+function agentFeature({ experience, description, prompts }: Assistant) {
+  if (experience === "assistant") return { assistant_view: { assistant_description: description } };
+  const suggested = prompts.length === 0 ? {} : { suggested_prompts: prompts };
+  return { agent_view: { agent_description: description, ...suggested } };
+}
+
+/** https://docs.slack.dev/reference/events/app_home_opened, agent_session_stopped and assistant_thread_started. */
+const openingEvents = {
+  agent: ["app_home_opened", "agent_session_stopped"],
+  assistant: ["assistant_thread_started"],
+} as const;
 
 /** `should_escape` makes Slack encode mentions like in messages. */
 function slashCommand({ name, eventsUrl, socket }: { name: string; eventsUrl: string; socket: boolean }) {

@@ -99,13 +99,13 @@ const noStreams = [
   "not_allowed_token_type",
   "restricted_action",
 ];
-/** The stream is already closed, by Slack after some minutes or by its reader. */
-const stopped = ["message_not_in_streaming_state", "stopped_by_user"];
+/** Slack has closed the stream by itself after some minutes. */
+const closed = ["message_not_in_streaming_state"];
 
 /** Native streams show a message while it is written (https://docs.slack.dev/reference/methods/chat.startStream). */
 export function createStreams(call: SlackCall): Pick<SlackApi, "startStream" | "appendStream" | "stopStream"> {
   return {
-    async startStream({ channel, threadTs, user, markdown, ...common }) {
+    async startStream({ channel, threadTs, user, team, markdown, ...common }) {
       const answer = await call({
         method: "chat.startStream",
         args: {
@@ -114,7 +114,7 @@ export function createStreams(call: SlackCall): Pick<SlackApi, "startStream" | "
           markdown_text: markdown,
           ...noUnfurling,
           recipient_user_id: user,
-          recipient_team_id: common.installation.team,
+          recipient_team_id: team,
         },
         ...common,
         repeatable: false,
@@ -132,22 +132,39 @@ export function createStreams(call: SlackCall): Pick<SlackApi, "startStream" | "
         args: { channel, ts, ...noUnfurling },
         ...common,
         repeatable: true,
-        fine: stopped,
+        fine: closed,
       });
     },
   };
 }
 
-/** The status and the suggested prompts of the assistant panel (https://docs.slack.dev/ai/developing-ai-apps). */
-export function createAssistant(call: SlackCall): Pick<SlackApi, "setStatus" | "suggestPrompts"> {
+const sessionSchema = z.object({ title: z.string().optional().catch(undefined) });
+
+/**
+ * What shows that the bot is at work, and what it can do: the status in a thread, suggested prompts
+ * (https://docs.slack.dev/ai/developing-ai-apps) and sessions (https://docs.slack.dev/ai/agent-sessions).
+ */
+export function createAssistant(
+  call: SlackCall,
+): Pick<SlackApi, "setStatus" | "suggestPrompts" | "setSession" | "renameSession"> {
   return {
     async setStatus({ channel, threadTs, status, ...common }) {
       const args = { channel_id: channel, thread_ts: threadTs, status };
       await call({ method: "assistant.threads.setStatus", args, ...common, repeatable: true });
     },
     async suggestPrompts({ channel, threadTs, prompts, ...common }) {
-      const args = { channel_id: channel, thread_ts: threadTs, prompts };
+      const args = { channel_id: channel, ...(threadTs !== undefined && { thread_ts: threadTs }), prompts };
       await call({ method: "assistant.threads.setSuggestedPrompts", args, ...common, repeatable: true });
+    },
+    async setSession({ channel, threadTs, status, title, user, ...common }) {
+      const created = title === undefined ? {} : { title, initiator_user_id: user };
+      const args = { channel_id: channel, thread_ts: threadTs, status, ...created };
+      const answer = await call({ method: "agents.sessions.setStatus", args, ...common, repeatable: true });
+      return { title: parseAnswer(sessionSchema, answer).title };
+    },
+    async renameSession({ channel, threadTs, title, ...common }) {
+      const args = { channel_id: channel, thread_ts: threadTs, title };
+      await call({ method: "agents.sessions.rename", args, ...common, repeatable: true });
     },
   };
 }

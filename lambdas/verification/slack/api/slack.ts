@@ -69,8 +69,13 @@ export type SlackApi = {
   /** Lists the users of a user group (`usergroups.users.list`). */
   groupMembers(request: Call & { group: string }): Promise<string[]>;
 
-  /** Starts a native stream. `markdown` is the first piece, at most 12,000 characters. */
-  startStream(request: InChannel & { threadTs: string; user: string; markdown: string }): Promise<{ ts: string }>;
+  /**
+   * Starts a native stream for a person of the workspace `team`. `markdown` is the first piece, at most 12,000 characters. Once a person
+   * has stopped the stream, all three methods reject with `stopped_by_user`.
+   */
+  startStream(
+    request: InChannel & { threadTs: string; user: string; team: string; markdown: string },
+  ): Promise<{ ts: string }>;
   appendStream(request: InChannel & { ts: string; markdown: string }): Promise<void>;
   /** Idempotent. */
   stopStream(request: InChannel & { ts: string }): Promise<void>;
@@ -84,12 +89,25 @@ export type SlackApi = {
     request: InChannel & { threadTs: string; files: readonly { fileId: string; title: string }[] },
   ): Promise<void>;
 
-  /** Sets the assistant's status in its thread. An empty status removes it (`assistant.threads.setStatus`). */
+  /** Shows what the bot does in a thread, for two minutes. An empty status removes it (`assistant.threads.setStatus`). */
   setStatus(request: InChannel & { threadTs: string; status: string }): Promise<void>;
+  /** Without `threadTs`, for the whole conversation (agent experience). */
   suggestPrompts(
-    request: InChannel & { threadTs: string; prompts: readonly { title: string; message: string }[] },
+    request: InChannel & { threadTs: string | undefined; prompts: readonly { title: string; message: string }[] },
   ): Promise<void>;
+  /**
+   * Sets the status of the thread's session, and creates the session with the title if there is none yet. Resolves to the session's title,
+   * if Slack says it (`agents.sessions.setStatus`).
+   */
+  setSession(
+    request: InChannel & { threadTs: string; status: SessionStatus; title?: string | undefined; user: string },
+  ): Promise<{ title: string | undefined }>;
+  /** At most 200 characters (`agents.sessions.rename`). */
+  renameSession(request: InChannel & { threadTs: string; title: string }): Promise<void>;
 };
+
+/** `processing` shows Slack's stop button, `suspended` that a person has to do something. */
+export type SessionStatus = "processing" | "suspended" | "active";
 
 export class SlackError extends Error {
   readonly kind: SlackErrorKind;

@@ -56,6 +56,7 @@ export function createTaskText(options: { locale: Locale; contact?: string | und
     replaced: (task) => ({ text: replacedText[localeOf(task)] }),
     opening: (task) => ({ text: openingText({ task, locale: localeOf(task) }) }),
     status: (task) => statusText({ task, locale: localeOf(task) }),
+    sessionTitle: ({ message }) => sessionTitle(message.text),
     buttonClickRefused: ({ refusal, locale }) => replyRefusalText({ refusal, locale: locale ?? options.locale }),
   };
 }
@@ -72,8 +73,10 @@ export type TaskText = {
   replaced(task: Task): MessageContent;
   /** Opens the thread of a slash command. */
   opening(task: Task): MessageContent;
-  /** The assistant's status while the task runs. */
+  /** What the bot does while the task runs, such as "is working on it". */
   status(task: Task): string;
+  /** Names the thread's session after its first message. Undefined if the message has no text. */
+  sessionTitle(task: Task): string | undefined;
   /** In mrkdwn. */
   buttonClickRefused(request: { refusal: ButtonClickRefusal; locale: Locale | undefined }): string;
 };
@@ -98,6 +101,18 @@ function openingText({ task, locale }: { task: Task; locale: Locale }): string {
   const text = escapeMrkdwn(shorten({ text: message.text, maxLength: maxOpeningLength })) || noText[locale];
   const isDirect = message.direct || (threadRef?.channel ?? message.channel).startsWith("D");
   return isDirect ? inDirect[locale](text) : inChannel[locale](escapeMrkdwn(message.user), text);
+}
+
+/** Slack allows 200 characters and shows fewer. */
+const maxTitleLength = 100;
+/** A mention, a channel or a link as Slack writes it, with its label. */
+const slackNotation = /<(?:[@#!](?:[^<>|]+)|((?:https?|mailto):[^<>|]+))(?:\|([^<>|]*))?>/g;
+
+/** In plain text, on one line. A mention without a name is left out. */
+function sessionTitle(text: string): string | undefined {
+  const plain = text.replace(slackNotation, (_notation, address = "", label = "") => label || address);
+  const title = shorten({ text: plain, maxLength: maxTitleLength });
+  return isVisible(title) ? title : undefined;
 }
 
 const maxProgressLength = 300;

@@ -44,6 +44,7 @@ export const argumentChecks = {
     if (message?.user !== bot) return { error: "message_not_owned_by_app" as const };
     if (isStreaming(state, message)) return { stream: message.stream };
     const { stream } = message;
+    if (stream?.state === "stopped_by_user") return { error: "stopped_by_user" as const };
     if (stream?.state === "open") state.messages.change(message, { stream: { ...stream, state: "closed" } });
     return { error: "message_not_in_streaming_state" as const };
   },

@@ -24,6 +24,8 @@ const write = { scopes: "chat:write" } as const;
 const react = { scopes: "reactions:write", args: "channel name timestamp" } as const;
 
 const methodTable = {
+  "agents.sessions.rename": { tier: "tier3", ...write, args: "channel_id thread_ts", errors: "invalid_arguments" },
+  "agents.sessions.setStatus": { tier: "tier3", ...write, args: "channel_id thread_ts", errors: "invalid_arguments" },
   "assistant.threads.setStatus": {
     tier: "special",
     scopes: "chat:write assistant:write",
@@ -33,7 +35,7 @@ const methodTable = {
   "assistant.threads.setSuggestedPrompts": {
     tier: "tier4",
     scopes: "assistant:write",
-    args: "channel_id thread_ts",
+    args: "channel_id thread_ts?",
     errors: "invalid_arguments",
   },
   "auth.test": { tier: "special" },

@@ -42,7 +42,9 @@ const methods: Record<keyof SlackApi, readonly { method: string; scopes: readonl
   startUpload: [{ method: "files.getUploadURLExternal", scopes: ["files:write"] }],
   sendUpload: [],
   shareUploads: [{ method: "files.completeUploadExternal", scopes: ["files:write"] }],
-  setStatus: [{ method: "assistant.threads.setStatus", scopes: ["assistant:write", "chat:write"] }],
+  setStatus: [{ method: "assistant.threads.setStatus", scopes: ["chat:write"] }],
+  setSession: [{ method: "agents.sessions.setStatus", scopes: ["chat:write"] }],
+  renameSession: [{ method: "agents.sessions.rename", scopes: ["chat:write"] }],
   suggestPrompts: [{ method: "assistant.threads.setSuggestedPrompts", scopes: ["assistant:write"] }],
 };
 /** Scopes without a call: to be told of mentions and commands, and to fetch files by their address. */
@@ -125,11 +127,25 @@ describe("the app manifest", () => {
     const messages = ["app_mention", "message.channels", "message.groups", "message.im", "message.mpim"];
     const [least, most] = [manifestOf(), manifestOf(everything)];
     expect(least.settings.event_subscriptions.bot_events).toEqual(messages);
-    expect(most.settings.event_subscriptions.bot_events).toEqual([...messages, "assistant_thread_started"]);
+    expect(most.settings.event_subscriptions.bot_events).toEqual([
+      ...messages,
+      "app_home_opened",
+      "agent_session_stopped",
+    ]);
     expect(Object.keys(least.features)).toEqual(["app_home", "bot_user"]);
-    expect(Object.keys(most.features)).toEqual(["app_home", "bot_user", "slash_commands", "assistant_view"]);
+    expect(Object.keys(most.features)).toEqual(["app_home", "bot_user", "slash_commands", "agent_view"]);
     expect(least.oauth_config).not.toHaveProperty("redirect_urls");
     expect([least.settings.org_deploy_enabled, most.settings.org_deploy_enabled]).toEqual([false, true]);
+  });
+
+  it("declares an agent, or the older assistant where the app still is one", () => {
+    const prompts = [{ title: "Help", message: "What can you do?" }];
+    const agent = manifestOf({ slack: { assistant: { prompts, description: "Deploys" } } });
+    expect(agent.features).toMatchObject({ agent_view: { agent_description: "Deploys", suggested_prompts: prompts } });
+    const older = manifestOf({ slack: { assistant: { prompts, experience: "assistant" } } });
+    expect(older.features).toMatchObject({ assistant_view: { assistant_description: expect.any(String) } });
+    expect(older.features).not.toHaveProperty("agent_view");
+    expect(older.settings.event_subscriptions.bot_events).toContain("assistant_thread_started");
   });
 
   it("keeps to Slack's lengths, lets people write to the bot directly, and is plain JSON", () => {

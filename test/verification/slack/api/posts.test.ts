@@ -161,7 +161,7 @@ describe("text with half a character", () => {
     const user = workspace.person;
     await api().postEphemeral({ ...inThread, user, text: half });
     expect(fakeSlack.ephemeralMessages()).toMatchObject([{ text: whole }]);
-    const { ts } = await api().startStream({ ...inThread, user, markdown: half });
+    const { ts } = await api().startStream({ ...inThread, user, team: workspace.team, markdown: half });
     await api().appendStream({ ...common, ts, markdown: half });
     expect(fakeSlack.messages().find((message) => message.ts === ts)?.text).toBe(whole + whole);
     await api().setStatus({ ...inThread, status: half });

@@ -6,7 +6,7 @@ const client = slackClient();
 
 function start(markdown = "It is a ") {
   const { api, common, asked } = client();
-  return api().startStream({ ...common, threadTs: asked.ts, user: workspace.person, markdown });
+  return api().startStream({ ...common, threadTs: asked.ts, user: workspace.person, team: workspace.team, markdown });
 }
 
 describe("a native stream", () => {
@@ -84,12 +84,14 @@ describe("a native stream", () => {
     expect(await failure(start())).toMatchObject({ kind, slackError: error });
   });
 
-  it("that its reader has stopped is refused what follows, and is stopped", async () => {
+  it("that a person has stopped is refused what follows", async () => {
     const { api, common, fakeSlack } = client();
     const { ts } = await start();
-    fakeSlack.inject({ method: "chat.appendStream", type: "error", error: "stopped_by_user" });
-    expect((await failure(api().appendStream({ ...common, ts, markdown: "more" }))).kind).toBe("refused");
-    fakeSlack.inject({ method: "chat.stopStream", type: "error", error: "stopped_by_user" });
-    await api().stopStream({ ...common, ts });
+    const thread = { channel: common.channel, threadTs: fakeSlack.messages()[0]?.ts ?? "" };
+    await api().setSession({ ...common, ...thread, status: "processing", user: workspace.person });
+    fakeSlack.stopSession({ eventsUrl: fakeSlack.apiUrl, ...thread });
+    const stopped = { kind: "refused", slackError: "stopped_by_user" };
+    expect(await failure(api().appendStream({ ...common, ts, markdown: "more" }))).toMatchObject(stopped);
+    expect(await failure(api().stopStream({ ...common, ts }))).toMatchObject(stopped);
   });
 });

@@ -80,7 +80,7 @@ async function callsOfTheAdapter(): Promise<{ method: string; args: Args }[]> {
   for (const present of [true, false]) await posts.react({ ...at, ts: "1.000001", name: "eyes", present });
   await posts.postEphemeral({ ...at, threadTs: "1.000001", user: "U1", text });
   const streams = createStreams(call);
-  await streams.startStream({ ...at, threadTs: "1.000001", user: "U1", markdown: text });
+  await streams.startStream({ ...at, threadTs: "1.000001", user: "U1", team: "T1", markdown: text });
   await streams.appendStream({ ...at, ts: "1.000001", markdown: text });
   await streams.stopStream({ ...at, ts: "1.000001" });
   const reads = createMessageReads(call);

@@ -1,0 +1,117 @@
+/**
+ * What shows that a task is under way, beside the messages: reactions, a status in the thread, and the thread's session. They are best
+ * effort: a failure is ignored, and no call takes long, because the answer must not wait for them.
+ */
+import type { SessionStatus, SlackApi } from "../slack/api/slack.ts";
+import type { TaskText } from "../slack/messages/task-text.ts";
+import { installationOf, type Task, threadRefOf } from "../task/task.ts";
+
+export type Indicators = {
+  /** The names of the emoji. */
+  reactions: { received: string; done: string; failed: string } | undefined;
+  /** True if a thread shows what the bot does, such as "is working on it". */
+  status: boolean;
+  /** True if the app is declared as an agent, whose threads have sessions. */
+  sessions: boolean;
+};
+
+type Request = { slack: SlackApi; task: Task; text: TaskText; indicators: Indicators; signal: AbortSignal };
+type Call = { installation: ReturnType<typeof installationOf>; requestId: string; signal: AbortSignal };
+
+/** Far more than Slack usually takes. */
+const timeoutMs = 3000;
+
+export async function markReceived(request: Request): Promise<void> {
+  const { task, text, indicators } = request;
+  await Promise.all([
+    indicators.reactions && react(request, indicators.reactions.received, true),
+    setStatus(request, text.status(task)),
+    beginSession(request),
+  ]);
+}
+
+/** Slack drops a status after two minutes without a message of the bot. */
+const renewAfterMs = 90_000;
+
+/** Called at each poll, so that a long task keeps its status. */
+export async function renewStatus(request: Request & { nowMs: number }): Promise<void> {
+  const { task, text, nowMs } = request;
+  const { placeholder, cancelReason } = task;
+  if (placeholder === undefined || cancelReason !== undefined || nowMs - placeholder.postedAtMs < renewAfterMs) return;
+  await setStatus(request, text.status(task));
+}
+
+/** A person has to do something before the task goes on. */
+export async function markAsking(request: Request): Promise<void> {
+  await Promise.all([setStatus(request, ""), setSession(request, { status: "suspended" })]);
+}
+
+export async function markWorking(request: Request): Promise<void> {
+  await setSession(request, { status: "processing" });
+}
+
+export async function markOver(request: Request): Promise<void> {
+  await Promise.all([setStatus(request, ""), markOutcome(request)]);
+}
+
+async function markOutcome(request: Request): Promise<void> {
+  const { indicators, task } = request;
+  if (indicators.reactions === undefined) return;
+  const { received, done, failed } = indicators.reactions;
+  await react(request, received, false);
+  const { outcome } = task;
+  if (outcome?.type === "answer") await react(request, done, true);
+  else if (outcome?.type !== "canceling") await react(request, failed, true);
+}
+
+/** No task of the thread is under way any more. A worker may have died after it began the session and before it recorded anything. */
+export async function settleSession(request: Request): Promise<void> {
+  const isNeverBegun = request.task.outcome?.type === "refused" || request.task.outcome?.type === "limited";
+  if (!isNeverBegun) await setSession(request, { status: "active" });
+}
+
+/** Adds a reaction to a message that was accepted as the reply to a question. */
+export async function markReplyTaken(request: Omit<Request, "text">): Promise<void> {
+  if (request.indicators.reactions !== undefined) await react(request, request.indicators.reactions.done, true);
+}
+
+async function react({ slack, task, signal }: Omit<Request, "text">, name: string, present: boolean): Promise<void> {
+  const { channel, ts, command } = task.message;
+  // A slash command leaves no message to react to.
+  if (command) return;
+  await attempt({ task, signal }, (call) => slack.react({ ...call, channel, ts, name, present }));
+}
+
+async function setStatus({ slack, task, indicators, signal }: Request, status: string): Promise<void> {
+  if (!indicators.status) return;
+  await attempt({ task, signal }, (call) => slack.setStatus({ ...call, ...threadRefOf(task), status }));
+}
+
+/** The thread's first message names the session. A session that Slack has begun by itself is renamed. */
+async function beginSession(request: Request): Promise<void> {
+  const { slack, task, text, signal } = request;
+  const { threadTs, command } = task.message;
+  const title = threadTs === undefined || command ? text.sessionTitle(task) : undefined;
+  const shown = await setSession(request, { status: "processing", title });
+  if (shown === undefined || title === undefined || shown.title === undefined || shown.title === title) return;
+  await attempt({ task, signal }, (call) => slack.renameSession({ ...call, ...threadRefOf(task), title }));
+}
+
+async function setSession(
+  { slack, task, indicators, signal }: Request,
+  session: { status: SessionStatus; title?: string | undefined },
+): Promise<{ title: string | undefined } | undefined> {
+  if (!indicators.sessions) return undefined;
+  const { user } = task.message;
+  return attempt({ task, signal }, (call) => slack.setSession({ ...call, ...threadRefOf(task), ...session, user }));
+}
+
+/** Resolves to undefined if the call fails. */
+async function attempt<T>(
+  { task, signal }: Pick<Request, "task" | "signal">,
+  change: (call: Call) => Promise<T>,
+): Promise<T | undefined> {
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const call = { installation: installationOf(task), requestId: task.id, signal: bounded };
+  return change(call).catch(() => undefined);
+}
