@@ -12,3 +12,5 @@ export const maxHistoryTextLength = 4000;
 export const maxHistoryBytes = 64 * 1024;
 /** `response_text` and inline artifacts together, in bytes of UTF-8. A DynamoDB item holds 400 KB. */
 export const maxResultBytes = 256 * 1024;
+/** Steps of one progress. */
+export const maxSteps = 50;

@@ -11,6 +11,7 @@ import {
   maxHistoryItems,
   maxHistoryTextLength,
   maxPartialTextLength,
+  maxSteps,
   maxTaskIdLength,
   maxTextLength,
 } from "./limits.ts";
@@ -130,11 +131,20 @@ export const successResultSchema = z.looseObject({
   correlation_id: optionalField(z.string()),
 });
 
+/** One step of a running task. Its id stays the same while its status changes. */
+export const stepSchema = z.object({
+  id: z.string().min(1).max(64),
+  title: z.string().min(1).max(200),
+  status: z.enum(["pending", "in_progress", "completed", "failed"]),
+});
+export type TaskStep = z.infer<typeof stepSchema>;
+
 /** `partial_text` is the beginning of the answer, while it is written. */
 export const progressSchema = z.object({
   text: optionalField(z.string()),
   percent: optionalField(z.number().min(0).max(100)),
   partial_text: optionalField(z.string().max(maxPartialTextLength)).catch(undefined),
+  steps: optionalField(z.array(stepSchema).max(maxSteps)).describe("What the agent does, step by step, in this order"),
 });
 
 export const acceptedResultSchema = z.looseObject({

@@ -7,7 +7,7 @@ export const slackMessageKey = "urn:sekisho:slack-message:v1";
 export const questionKey = "urn:sekisho:question:v1";
 
 /**
- * On a task: when to poll again (`poll_after_ms`), its progress (`percent`), and how it failed (`reason`, `lost`). On the message that
+ * On a task: when to poll again (`poll_after_ms`), its progress (`percent`, `steps`), and how it failed (`reason`, `lost`). On the message that
  * begins a task: its time (`timeout_ms`).
  */
 export const taskKey = "urn:sekisho:task:v1";

@@ -70,8 +70,8 @@ function createNotes({ task, pollAfterMs }: { task: ExecutionTask; pollAfterMs: 
   const { outcome, progress } = task;
   if (outcome?.type === "failure") return { reason: outcome.reason, ...(outcome.lost && { lost: true }) };
   if (isOver(task) || isAsking(task)) return {};
-  const percent = progress?.percent;
-  return { poll_after_ms: pollAfterMs, ...(percent !== undefined && { percent }) };
+  const { percent, steps } = progress ?? {};
+  return { poll_after_ms: pollAfterMs, ...(percent !== undefined && { percent }), ...(steps && { steps }) };
 }
 
 function readAnswerText({ outcome }: ExecutionTask): string {

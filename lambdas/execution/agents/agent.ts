@@ -1,6 +1,6 @@
 /** The type of an agent: the user's function that does one task. An agent file exports it under the name `agent`. */
 import type { Part } from "../../../contracts/a2a/part.ts";
-import type { Artifact, ExecuteTaskParams, QuestionOption } from "../../../contracts/methods.ts";
+import type { Artifact, ExecuteTaskParams, QuestionOption, TaskStep } from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Trace } from "../../shared/telemetry/telemetry.ts";
 
@@ -68,7 +68,8 @@ export type AgentContext = {
 /**
  * The updates that an agent yields. The last one is an `answer`, a `question` or a `failure`. If the agent throws or ends without one
  * of them, the task fails with `execution_failed`. Each progress replaces the previous one. `partial` is the whole answer as
- * written so far, and stays until the next `partial`; its first 12,000 characters are shown.
+ * written so far, and stays until the next `partial`; its first 12,000 characters are shown. `steps` are all steps of the work, at most 50,
+ * each with an id, a title and a status; they stay until the next `steps`.
  *
  * A `question` ends the run. When the answer arrives, perhaps hours later and in another process, the agent is called again
  * with the same task and with `task.answers`. A prompt has 1 to 10,000 characters. A question has up to 20 options, each with
@@ -78,7 +79,7 @@ export type AgentContext = {
  * For a `direct` answer, an A2A client that still waits gets a message instead of a task.
  */
 export type TaskUpdate =
-  | { type: "progress"; text?: string; percent?: number; partial?: string }
+  | { type: "progress"; text?: string; percent?: number; partial?: string; steps?: readonly TaskStep[] }
   | { type: "artifact"; artifact: Artifact }
   | { type: "answer"; text: string; usage?: Record<string, unknown>; direct?: boolean }
   | { type: "question"; prompt: string; options?: readonly QuestionOption[]; kind?: "auth" }

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { SekishoError } from "../../../contracts/errors.ts";
-import type { Artifact } from "../../../contracts/methods.ts";
+import type { Artifact, TaskStep } from "../../../contracts/methods.ts";
 import type { Agent, AgentTask, ReadAttachment } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
 
@@ -18,6 +18,7 @@ const prompts = ["Shall I go on?", "Are you sure?"];
  * Reacts to these words in the text, alone or combined:
  * - `slow 5s` (or `slow 500ms`): answers after that time;
  * - `progress`: reports progress five times, every `stepMs` or over the time of `slow`;
+ * - `plan`: reports the same as five named steps;
  * - `stream`: writes a longer answer in ten pieces at the same pace;
  * - `ask me`: asks a question before the answer; `ask twice` asks two;
  * - `fail`: fails at the end;
@@ -35,7 +36,7 @@ export function createEchoAgent(
   const { stepMs = defaultStepMs, sleep = ({ ms, signal }) => delay(ms, undefined, { signal }) } = settings;
   return async function* echo(task, { requestId, signal, readAttachment }) {
     const wishes = readWishes({ text: task.text, stepMs });
-    const { lengthMs, steps, reports, streams, fails } = wishes;
+    const { lengthMs, steps, reports, plans, streams, fails } = wishes;
     const prompt = prompts.slice(0, wishes.questions)[task.answers.length];
     if (prompt !== undefined) {
       yield { type: "question", prompt, options };
@@ -46,8 +47,9 @@ export function createEchoAgent(
     for (let step = 1; step <= steps; step++) {
       await sleep({ ms: lengthMs / steps, signal });
       const report = reports && { text: `Step ${step} of ${steps}`, percent: (100 * step) / steps };
+      const plan = plans && { steps: planAt(step) };
       const written = streams && { partial: text.slice(0, (text.length * step) / steps) };
-      if (report || written) yield { type: "progress", ...report, ...written };
+      if (report || plan || written) yield { type: "progress", ...report, ...plan, ...written };
     }
     if (fails) {
       yield { type: "failure", reason: "execution_failed" };
@@ -94,6 +96,8 @@ type Wishes = {
   steps: number;
   /** `reports`: each step reports progress. `streams`: each step adds a piece of the answer. */
   reports: boolean;
+  /** Each step ends one of the named steps. */
+  plans: boolean;
   streams: boolean;
   questions: number;
   fails: boolean;
@@ -104,22 +108,25 @@ type Wishes = {
 };
 
 const longestMs = 3600_000;
-const createSteps = { progress: 5, stream: 10 };
+const createSteps = { stream: 10 };
+const planTitles = ["Read the request", "Look around", "Think", "Try it", "Write it down"];
 const reading = /\bread (the |my )?files?\b/gi;
 
 function readWishes({ text, stepMs }: { text: string; stepMs: number }): Wishes {
   const says = (word: RegExp) => word.test(text);
   const reports = says(/\bprogress\b/i);
+  const plans = says(/\bplan\b/i);
   const streams = says(/\bstream\b/i);
   const [, amount, unit] = /\bslow\s+(\d{1,9})\s*(ms|s)\b/i.exec(text) ?? [];
   const slowMs = amount === undefined ? undefined : Number(amount) * (unit?.toLowerCase() === "ms" ? 1 : 1000);
-  const pieces = streams ? createSteps.stream : reports ? createSteps.progress : 0;
+  const pieces = streams ? createSteps.stream : reports || plans ? planTitles.length : 0;
   const lengthMs = Math.min(longestMs, slowMs ?? pieces * stepMs);
   const others = text.replace(reading, "");
   return {
     lengthMs,
     steps: lengthMs > 0 ? Math.max(pieces, 1) : pieces,
     reports,
+    plans,
     streams,
     questions: says(/\bask (me )?twice\b/i) ? 2 : says(/\bask me\b/i) ? 1 : 0,
     fails: says(/\bfail\b/i),
@@ -127,6 +134,14 @@ function readWishes({ text, stepMs }: { text: string; stepMs: number }): Wishes 
     files: [...(/\bfile\b/i.test(others) ? ["table" as const] : []), ...(says(/\bimage\b/i) ? ["image" as const] : [])],
     reads: others !== text,
   };
+}
+
+/** The named steps while the step of that number, from 1, is the latest that has ended. */
+function planAt(ended: number): TaskStep[] {
+  return planTitles.map((title, index) => {
+    const status = index < ended ? "completed" : index === ended ? "in_progress" : "pending";
+    return { id: `step-${index + 1}`, title, status };
+  });
 }
 
 type FileRequest = {

@@ -3,8 +3,14 @@
 import * as z from "zod";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isJsonWithin } from "../../../contracts/json-size.ts";
-import { maxPartialTextLength, maxResultBytes } from "../../../contracts/limits.ts";
-import { type Artifact, artifactSchema, optionIdSchema, questionOptionSchema } from "../../../contracts/methods.ts";
+import { maxPartialTextLength, maxResultBytes, maxSteps } from "../../../contracts/limits.ts";
+import {
+  type Artifact,
+  artifactSchema,
+  optionIdSchema,
+  questionOptionSchema,
+  stepSchema,
+} from "../../../contracts/methods.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { OpenSpan, SpanStart } from "../../shared/telemetry/telemetry.ts";
@@ -103,16 +109,17 @@ function jsonBytes(value: unknown): number {
   return json.length;
 }
 
-type Progress = { text?: string | undefined; percent?: number | undefined; partial?: string | undefined };
+type Progress = Omit<Extract<Update, { type: "progress" }>, "type">;
 
-/** An update replaces the last progress, except for its partial text, which stays until there is a newer one. */
+/** An update replaces the last progress, except for its partial text and its steps, which stay until there are newer ones. */
 function nextProgress({ update, known }: { update: Progress; known: RunReport["progress"] }): RunReport["progress"] {
-  const { text, percent, partial } = update;
+  const { text, percent, partial, steps = known?.steps } = update;
   const written = partial === undefined ? known?.partial_text : truncate(partial, maxPartialTextLength);
   return {
     ...(text !== undefined && { text: truncate(text, maxProgressLength) }),
     ...(percent !== undefined && { percent: Math.min(100, Math.max(0, percent)) }),
     ...(written !== undefined && { partial_text: written }),
+    ...(steps !== undefined && { steps }),
   };
 }
 
@@ -126,6 +133,7 @@ const updateSchema = z.discriminatedUnion("type", [
     text: z.string().optional(),
     percent: z.number().optional(),
     partial: z.string().optional(),
+    steps: z.array(stepSchema).max(maxSteps).optional(),
   }),
   z.object({ type: z.literal("artifact"), artifact: artifactSchema }),
   z.object({

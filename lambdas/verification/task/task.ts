@@ -3,7 +3,12 @@ import * as z from "zod";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import { reasonSchema } from "../../../contracts/error-data.ts";
 import type { TaskResult } from "../../../contracts/methods.ts";
-import { artifactSchema, executeTaskParamsSchema, questionOptionSchema } from "../../../contracts/methods.ts";
+import {
+  artifactSchema,
+  executeTaskParamsSchema,
+  questionOptionSchema,
+  stepSchema,
+} from "../../../contracts/methods.ts";
 import { type AskMessage, askMessageSchema, type Installation } from "./messages.ts";
 
 export type Locale = "en" | "ja";
@@ -71,6 +76,7 @@ const shownProgressSchema = z.object({
   percent: z.number().optional(),
   /** The partial answer. */
   partialText: z.string().optional(),
+  steps: z.array(stepSchema).optional(),
   /** When the thread was last changed for it. */
   shownAtMs: z.int(),
   /** Slack asked for no further edit before that time. */

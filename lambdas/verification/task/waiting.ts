@@ -104,9 +104,9 @@ function goOnWaiting(
     return schedulePoll(polled, { nowMs, policy, ceilingMs: writingGapMs(polled, nowMs) });
   }
   if (nowMs < nextEditAtMs(task)) return pollAfterNews(polled, { nowMs, policy });
-  const { percent, partial_text: partialText } = progress;
+  const { percent, steps, partial_text: partialText } = progress;
   const text = progress.text?.slice(0, maxTextLength);
-  const next = { text, percent, partialText, shownAtMs: nowMs, inDoubt: task.progress?.inDoubt };
+  const next = { text, percent, steps, partialText, shownAtMs: nowMs, inDoubt: task.progress?.inDoubt };
   return { task: { ...polled, progress: next }, effects: [{ type: "show_progress" }] };
 }
 
@@ -120,7 +120,8 @@ function isNews({ progress }: Task, news: NonNullable<AcceptedResult["progress"]
   return (
     news.text?.slice(0, maxTextLength) !== progress?.text ||
     news.percent !== progress?.percent ||
-    news.partial_text !== progress?.partialText
+    news.partial_text !== progress?.partialText ||
+    JSON.stringify(news.steps) !== JSON.stringify(progress?.steps)
   );
 }
 

@@ -67,7 +67,7 @@ function takeAccepted(members: Members): Members {
   const { progress, ...others } = members;
   const kept = withFitting(others, acceptedResultSchema.shape, ["poll_after_ms", "expires_at"]);
   if (!isJsonObject(progress)) return kept;
-  const fitting = withFitting(progress, progressSchema.shape, ["text", "percent", "partial_text"]);
+  const fitting = withFitting(progress, progressSchema.shape, ["text", "percent", "partial_text", "steps"]);
   const texts = Object.entries(fitting).map(([name, member]) => [
     name,
     typeof member === "string" ? sanitizeLines(member) : member,

@@ -23,15 +23,24 @@ export async function showProgress(request: Request & { streaming: boolean }): P
   const bounded = { ...request, signal: AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)]) };
   const partial = task.progress?.partialText;
   if (partial === undefined || !streaming || task.stream?.refused) return editPlaceholder(bounded);
-  return showStream(bounded, partial);
+  const shown = await showStream(bounded, partial);
+  // A stream shows the text, and the placeholder the steps.
+  if (task.progress?.steps === undefined || shown.isStopped || shown.delayMs !== undefined) return shown;
+  return { ...shown, ...(await editPlaceholder(bounded)) };
 }
 
 async function editPlaceholder({ slack, task, text, signal }: Request): Promise<ProgressShown> {
   if (task.placeholder === undefined) return {};
   const post = { installation: installationOf(task), channel: threadRefOf(task).channel, ts: task.placeholder.ts };
   const key = { requestId: task.id, part: placeholderPart };
+  const edit = (shown: Task) => slack.update({ ...post, content: text.placeholder(shown), key, signal });
   try {
-    await slack.update({ ...post, content: text.placeholder(task), key, signal });
+    await edit(task).catch((thrown: unknown) => {
+      const isRefused = thrown instanceof SlackError && thrown.kind === "refused";
+      // Some workspaces have no blocks for steps.
+      if (!isRefused || task.progress?.steps === undefined) throw thrown;
+      return edit({ ...task, mrkdwnFallback: true });
+    });
     return {};
   } catch (thrown) {
     return afterFailure(thrown);

@@ -37,7 +37,20 @@ const rowsSchema = z.array(z.array(z.unknown()).max(20)).min(1).max(100);
 function kind<Type extends string>(type: Type) {
   return { type: z.literal(type), block_id: name };
 }
+/** https://docs.slack.dev/reference/block-kit/blocks/task-card-block */
+const taskCardSchema = z.strictObject({
+  ...kind("task_card"),
+  task_id: textUpTo(255),
+  title: textUpTo(255),
+  status: z.enum(["pending", "in_progress", "complete", "error"]),
+});
+const cardsSchema = z
+  .array(taskCardSchema)
+  .min(1)
+  .refine((cards) => new Set(cards.map(({ task_id }) => task_id)).size === cards.length, "task_id is not unique");
 const blockSchema = z.discriminatedUnion("type", [
+  taskCardSchema,
+  z.strictObject({ ...kind("plan"), title: textUpTo(255), tasks: cardsSchema }),
   z.strictObject({ ...kind("markdown"), text: textUpTo(maxMarkdownLength) }),
   z.strictObject({
     ...kind("section"),

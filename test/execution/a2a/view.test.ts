@@ -37,6 +37,15 @@ describe("the state", () => {
       "Reading",
       { poll_after_ms: 1000, percent: 40 },
     ],
+    [
+      "step by step",
+      { progress: { steps: [{ id: "a", title: "Read", status: "pending" }] } },
+      ...([
+        "WORKING",
+        undefined,
+        { poll_after_ms: 1000, steps: [{ id: "a", title: "Read", status: "pending" }] },
+      ] as const),
+    ],
     ["asking", { state: "input_required", question }, "INPUT_REQUIRED", "Which one?", undefined],
     [
       "asking for credentials",

@@ -35,6 +35,15 @@ describe("the echo agent", () => {
     expect(percents).toEqual([20, 40, 60, 80, 100, "answer"]);
   });
 
+  it("reports five named steps on plan", async () => {
+    const { updates } = await updatesOf("plan");
+    const statuses = updates.map((update) =>
+      update.type === "progress" ? update.steps?.map(({ status }) => status) : [],
+    );
+    expect(statuses[1]).toEqual(["completed", "completed", "in_progress", "pending", "pending"]);
+    expect(statuses[4]).toEqual(Array(5).fill("completed"));
+  });
+
   it("is at it for six seconds on progress alone, which outlasts the wait of a call", async () => {
     expect((await updatesOf("progress")).slept).toEqual([1200, 1200, 1200, 1200, 1200]);
   });

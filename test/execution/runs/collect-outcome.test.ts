@@ -1,7 +1,7 @@
 /** An answer that is told while it is written: what is kept of it, who is woken by it, and where it is not told. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { acceptedResultSchema } from "../../../contracts/methods.ts";
+import { acceptedResultSchema, type TaskStep } from "../../../contracts/methods.ts";
 import { diffTaskEvents, toA2aTask } from "../../../lambdas/execution/a2a/view.ts";
 import type { Agent, TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
 import { collectOutcome, startAgentSpan } from "../../../lambdas/execution/runs/collect-outcome.ts";
@@ -20,6 +20,31 @@ async function toldOf(...updates: TaskUpdate[]) {
   await collectOutcome({ agent, task: agentTask(hello), context: agentContext(), onNews });
   return told;
 }
+
+describe("the steps of an agent", () => {
+  const step = (status: TaskStep["status"]): TaskStep => ({ id: "read", title: "Read the log", status });
+
+  it("stay while other progress comes and goes, and until there are newer ones", async () => {
+    const told = await toldOf(
+      { type: "progress", steps: [step("in_progress")] },
+      { type: "progress", text: "Line 7" },
+      { type: "progress", steps: [step("completed")] },
+    );
+    expect(told).toEqual([
+      { steps: [step("in_progress")] },
+      { text: "Line 7", steps: [step("in_progress")] },
+      { steps: [step("completed")] },
+    ]);
+  });
+
+  it.each([
+    ["another status", { id: "a", title: "A", status: "complete" }],
+    ["no title", { id: "a", title: "", status: "pending" }],
+  ])("with %s are no update", async (_what, broken) => {
+    const update = { type: "progress", steps: [broken] } as unknown as TaskUpdate;
+    expect(await toldOf(update)).toEqual([]);
+  });
+});
 
 describe("what is written of an answer", () => {
   it("stays while other progress comes and goes, and until more of it comes", async () => {

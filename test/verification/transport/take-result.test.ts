@@ -64,6 +64,18 @@ describe("the text of a result", () => {
   });
 });
 
+describe("the steps of a running task", () => {
+  it("are taken as a whole or not at all", () => {
+    const step = '{"id":"a","title":"Read","status":"in_progress"}';
+    expect(read(`{${accepted},"progress":{"text":"t","steps":[${step}]}}`)).toMatchObject({
+      progress: { steps: [JSON.parse(step)] },
+    });
+    for (const steps of ['"all"', "[7]", `[${step},{"id":"b"}]`, `[${Array(51).fill(step)}]`]) {
+      expect(read(`{${accepted},"progress":{"text":"t","steps":${steps}}}`)).toMatchObject({ progress: { text: "t" } });
+    }
+  });
+});
+
 describe("null and the empty text in optional members", () => {
   it.each([
     [

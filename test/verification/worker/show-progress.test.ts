@@ -69,6 +69,27 @@ describe("the agent's progress", () => {
     expect(world.posts.map(({ text }) => text)).toEqual([full]);
   });
 
+  it("shows steps beside a stream, and as lines where Slack refuses their block", async () => {
+    const steps = [{ id: "a", title: "Read", status: "in_progress" as const }];
+    const shown: string[] = [];
+    const { world, count } = watched({
+      streaming: true,
+      progress: (polls) => ({ ...progress(polls), steps }),
+      text: {
+        placeholder(task) {
+          const hasPlan = task.progress?.steps !== undefined && !task.mrkdwnFallback;
+          if (task.progress !== undefined) shown.push(hasPlan ? "plan" : "lines");
+          return { text: "Working", ...(hasPlan && { blocks: [{ type: "plan" }] }) };
+        },
+      },
+      refuses: ({ blocks = [] }) => blocks.some(({ type }) => type === "plan"),
+    });
+    await world.deliver(ask).run();
+    expect(shown.slice(0, 2)).toEqual(["plan", "lines"]);
+    expect(count("startStream")).toBe(1);
+    expect(world.answers()).toEqual([full]);
+  });
+
   it("that may still land does not undo the answer: that is a new message", async () => {
     for (const fate of ["lost", "done_unknown", "late"] as const) {
       let edits = 0;

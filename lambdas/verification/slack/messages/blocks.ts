@@ -3,9 +3,11 @@
  * buttons and the part numbers of posts, by which Sekisho recognizes its own messages.
  */
 
+import type { TaskStep } from "../../../../contracts/methods.ts";
 import { parseJson, sanitizeLine } from "../../../shared/untrusted-input.ts";
 import type { Locale } from "../../task/task.ts";
 import type { SlackBlock } from "../api/slack.ts";
+import { escapeMrkdwn } from "../markdown/characters.ts";
 import { splitAnswer } from "./split.ts";
 
 const maxSectionLength = 2900;
@@ -25,6 +27,41 @@ export function markdownBlock(text: string): SlackBlock {
 /** `text` is mrkdwn. It is cut if it is too long. */
 export function section(text: string): SlackBlock {
   return { type: "section", text: { type: "mrkdwn", text: cut({ text, maxLength: maxSectionLength }) } };
+}
+
+const slackStatuses = {
+  pending: "pending",
+  in_progress: "in_progress",
+  completed: "complete",
+  failed: "error",
+} as const;
+const maxPlanTitleLength = 150;
+
+/** The steps of a task (https://docs.slack.dev/reference/block-kit/blocks/plan-block). Of steps with one id the last one is shown. */
+export function plan({ title, steps }: { title: string; steps: readonly TaskStep[] }): SlackBlock {
+  const tasks = uniqueSteps(steps).map(({ id, title: text, status }) => ({
+    type: "task_card",
+    task_id: id,
+    title: shorten({ text, maxLength: maxPlanTitleLength }) || id,
+    status: slackStatuses[status],
+  }));
+  return { type: "plan", title: shorten({ text: title, maxLength: maxPlanTitleLength }), tasks };
+}
+
+const stepSigns = { pending: "○", in_progress: "▸", completed: "✓", failed: "✗" } as const;
+
+/** The same in mrkdwn, for clients and workspaces without plans. */
+export function planLines(steps: readonly TaskStep[]): string {
+  return uniqueSteps(steps)
+    .map(
+      ({ title, status }) =>
+        `${stepSigns[status]} ${escapeMrkdwn(shorten({ text: title, maxLength: maxPlanTitleLength }))}`,
+    )
+    .join("\n");
+}
+
+function uniqueSteps(steps: readonly TaskStep[]): TaskStep[] {
+  return [...new Map(steps.map((step) => [step.id, step])).values()];
 }
 
 /** A small grey line. `text` is mrkdwn. It is cut if it is too long. */

@@ -9,7 +9,7 @@ import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
 import { hasVisibleText, isVisible, removeComments } from "../markdown/visible-text.ts";
 import { answerParts, plainLast, withBlocks } from "./answer.ts";
-import { buttons, context, markdownBlock, removeEmpty, section, shorten } from "./blocks.ts";
+import { buttons, context, markdownBlock, plan, planLines, removeEmpty, section, shorten } from "./blocks.ts";
 import { createOutcomeText, referenceText, replacedText, retriedText, undeliveredText } from "./outcome-text.ts";
 import { type ButtonClickRefusal, questionContent, replyRefusalText } from "./question.ts";
 import {
@@ -128,10 +128,13 @@ function placeholderContent({ task, locale }: Request): MessageContent {
   const activity = placeholderText({ task, locale });
   const written = readPartialAnswer(task);
   const cancel = cancelButton({ task, locale });
+  const { steps = [] } = task.progress ?? {};
+  const lines = planLines(steps);
   if (task.mrkdwnFallback)
-    return { text: removeEmpty([activity, written === undefined ? "" : cutPlainNewest(written)]).join("\n") };
+    return { text: removeEmpty([activity, lines, written === undefined ? "" : cutPlainNewest(written)]).join("\n") };
   const blocks = written === undefined ? [section(activity)] : [markdownBlock(cutNewest(written)), context(activity)];
-  return { text: activity, blocks: [...blocks, ...cancel] };
+  const planned = steps.length === 0 ? [] : [plan({ title: activityTexts[toActivity(task)][locale], steps })];
+  return { text: removeEmpty([activity, lines]).join("\n"), blocks: [...blocks, ...planned, ...cancel] };
 }
 
 /** In plain text. */

@@ -25,6 +25,7 @@ const notesSchema = z
   .object({
     poll_after_ms: z.int().min(0).optional().catch(undefined),
     percent: progressSchema.shape.percent.catch(undefined),
+    steps: progressSchema.shape.steps.catch(undefined),
     reason: z.enum(failures).optional().catch(undefined),
     lost: z.literal(true).optional().catch(undefined),
   })
@@ -69,7 +70,8 @@ function toTaskResult(task: ReadTask, retryAfterMs: number | undefined): TaskRes
     case "submitted":
     case "working": {
       const text = status.message && joinTextParts(status.message.parts);
-      const progress = dropUndefined({ text: text === "" ? undefined : text, percent: notes.percent });
+      const { percent, steps } = notes;
+      const progress = dropUndefined({ text: text === "" ? undefined : text, percent, steps });
       return {
         status: "accepted",
         task_id,

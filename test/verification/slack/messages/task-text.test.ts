@@ -8,6 +8,7 @@ import {
   percentBar,
 } from "../../../../lambdas/verification/slack/messages/task-text.ts";
 import type { Task } from "../../../../lambdas/verification/task/task.ts";
+import { parseBlocks } from "../../../../lib/local/fake-slack/blocks.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 import { sampleTask } from "../../task/sample.ts";
 
@@ -42,6 +43,31 @@ describe("the placeholder", () => {
     const { text, blocks } = show({ state: "waiting", ...progress({ text: "Reading 3 of 10", percent: 31.7 }) });
     expect(text).toBe("Working on it …\nReading 3 of 10\n▓▓▓░░░░░░░ 31 %");
     expect(JSON.stringify(blocks)).toContain("Reading 3 of 10");
+  });
+
+  it("shows the agent's steps as a plan, and as lines where there are no plans", () => {
+    const steps = [
+      { id: "a", title: "Read <!channel>", status: "completed" },
+      { id: "b", title: "Think", status: "pending" },
+      { id: "c", title: "Write", status: "pending" },
+      { id: "b", title: "Think twice", status: "in_progress" },
+      { id: "d", title: "Send", status: "failed" },
+    ] as const;
+    const task = { state: "waiting", ...progress({ steps: [...steps] }) } as const;
+    const { text, blocks = [] } = show(task);
+    const lines = "✓ Read &lt;!channel&gt;\n▸ Think twice\n○ Write\n✗ Send";
+    expect(text).toBe(`Working on it …\n${lines}`);
+    expect(blocks.map(({ type }) => type)).toEqual(["section", "plan", "actions"]);
+    expect(parseBlocks({ json: blocks, refusesMarkdown: false })).toEqual({ blocks });
+    expect(blocks[1]).toMatchObject({
+      tasks: [
+        { task_id: "a", title: "Read <!channel>", status: "complete" },
+        { task_id: "b", title: "Think twice", status: "in_progress" },
+        { task_id: "c", status: "pending" },
+        { task_id: "d", status: "error" },
+      ],
+    });
+    expect(show({ ...task, mrkdwnFallback: true })).toEqual({ text: `Working on it …\n${lines}` });
   });
 
   it("cuts the agent's words, and lets them notify nobody", () => {

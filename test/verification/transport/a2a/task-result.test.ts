@@ -104,6 +104,9 @@ describe("what comes of an A2A task", () => {
       ...{ status: "accepted", task_id: "t1", poll_after_ms: 700 },
       progress: { text: "reading", percent: 40 },
     });
+    const steps = [{ id: "a", title: "Read", status: "pending" }];
+    expect(outcomeOf(state, notes({ steps }))).toMatchObject({ progress: { steps } });
+    expect(outcomeOf(state, notes({ steps: [{ id: "a" }] }))).not.toHaveProperty("progress");
   });
 
   it("is a question, with what can be chosen where the agent says so", () => {
