@@ -86,7 +86,7 @@ describe("a bundle", () => {
   });
 
   it.each([
-    ["echo", 10.1],
+    ["echo", 10.4],
     [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 20.5],
     [{ type: "bedrock", modelId: "amazon.nova-lite-v1:0" }, 345],
   ])("of an agent, %j, has at most %s KB", (agent, most) => {
