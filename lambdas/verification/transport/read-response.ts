@@ -6,6 +6,7 @@ import { type JsonRpcErrorObject, type JsonRpcResponse, responseSchema } from ".
 import { decodeError } from "../../../contracts/error-data.ts";
 import { type ClientReason, type ErrorDetails, SekishoError } from "../../../contracts/errors.ts";
 import {
+  type LegacyErrorResult,
   legacyErrorResultSchema,
   type MethodName,
   methods,
@@ -15,7 +16,7 @@ import {
 import { createBodyCollector, isAnnouncedLarger } from "../../shared/http/read-body.ts";
 import { hasRepeatedKey } from "../../shared/repeated-keys.ts";
 import { parseJson } from "../../shared/untrusted-input.ts";
-import { isSuccess, takeErrorData, takeResult } from "./take-result.ts";
+import { isSuccess, takeErrorData, takeExplanation, takeResult } from "./take-result.ts";
 import type { TransportResponse } from "./transport.ts";
 
 /**
@@ -48,7 +49,8 @@ export function readResponse<M extends MethodName>(request: {
   const result = takeResult(response.shortened ? withoutCutStrings(envelope.result) : envelope.result);
   const parsed = methods[method].result.safeParse(result);
   if (parsed.success) return parsed.data as ResultOf<M>;
-  if (legacyErrorResultSchema.safeParse(result).success) throw new SekishoError("execution_failed");
+  const failure = legacyErrorResultSchema.safeParse(result).data;
+  if (failure !== undefined) throw toLegacyError(failure);
   throw new SekishoError("invalid_response", { cause: parsed.error, endsTask: isSuccess(result) });
 }
 
@@ -80,11 +82,20 @@ function toStatusError({ status, retryAfterMs }: TransportResponse, method: Meth
   return new SekishoError(reason, { details: delay(retryAfterMs), unread });
 }
 
+/** Codes by which legacy agents say that their model refused work for now. */
+const busyCodes: readonly unknown[] = ["bedrock_throttling", "throttling", "rate_limit_exceeded"];
+
+/** The agent has run and failed. Even if it was only busy, the same request would get the same result, so the error ends the task. */
+function toLegacyError({ error_code: code, error_message: message }: LegacyErrorResult): SekishoError {
+  if (busyCodes.includes(code)) return new SekishoError("rate_limited", { exact: false, endsTask: true });
+  return new SekishoError("execution_failed", { explanation: takeExplanation(message) ?? takeExplanation(code) });
+}
+
 /** The error's own delay wins over the header. An `unavailable` peer stored nothing, unless the error names a task. */
 function toPeerError(
   sent: JsonRpcErrorObject,
   dialect: Dialect,
-  { status, retryAfterMs }: TransportResponse,
+  { status, retryAfterMs, explanation }: TransportResponse,
 ): SekishoError {
   const error = { ...sent, data: takeErrorData(sent.data) };
   const { reason, details, exact, code } = decodeError({ error, dialect, status });
@@ -94,6 +105,7 @@ function toPeerError(
     details: { ...delay(retryAfterMs), ...details },
     exact,
     undelivered: withoutStatus.exact && tookNothing.has(withoutStatus.reason) && details.task_id === undefined,
+    explanation: takeExplanation(explanation),
     ...(code === undefined ? {} : { code }),
   });
 }

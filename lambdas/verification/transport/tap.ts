@@ -51,6 +51,14 @@ const secretName = /token|secret|password|authorization|api_?key|signature/i;
 /** Matches Slack tokens anywhere in a text, because an agent may repeat one in its answer. */
 const slackToken = /\bx(?:ox[a-z](?:\.xox[a-z])?|app)-[A-Za-z0-9-]+/g;
 
+/** Masks Slack tokens and the credentials of HTTP's `authorization` in a text. */
+export function maskTokens(text: string): string {
+  return text.replaceAll(slackToken, mask).replaceAll(authorization, `$1 ${mask}`);
+}
+
+/** A token is no plain word, so that "the basic plan" stays. */
+const authorization = /\b(bearer|basic)\s+(?=[^\s"\\]*[\d=._~+/-])[^\s"\\]+/gi;
+
 /** Masks members with a secret's name, Slack tokens in any text, and the query of `url` members. */
 export function redact(value: unknown): unknown {
   if (typeof value === "string") return value.replaceAll(slackToken, mask);

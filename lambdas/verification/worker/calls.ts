@@ -98,6 +98,7 @@ function failureOf(error: SekishoError): CallFailure {
     retryAfterMs: error.details.retry_after_ms,
     lost: error.details.lost === true,
     ...(error.endsTask && { endsTask: true }),
+    ...(error.explanation !== undefined && { explanation: error.explanation }),
   };
 }
 
