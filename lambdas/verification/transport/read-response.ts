@@ -255,13 +255,21 @@ function createMismatchError(): SekishoError {
   return new SekishoError("invalid_response", { cause: new Error("the response is about another task") });
 }
 
-type ResponseHead = { status: number; headers: IncomingHttpHeaders; maxBytes: number };
+type ResponseHead = {
+  status: number;
+  headers: IncomingHttpHeaders;
+  maxBytes: number;
+  /** A stream of events is read too. */
+  readsEvents?: boolean;
+};
 export type CheckResponseHead = (head: ResponseHead) => SekishoError | undefined;
 
 /** Refuses redirects, because the request and its credentials are for the configured URL alone. */
-export function checkResponseHead({ status, headers, maxBytes }: ResponseHead): SekishoError | undefined {
-  const encoding = headers["content-encoding"] ?? "identity";
-  if (isRedirection(status) || encoding.toLowerCase() !== "identity" || !isJson(headers["content-type"])) {
+export function checkResponseHead(head: ResponseHead): SekishoError | undefined {
+  const { status, headers, maxBytes, readsEvents = false } = head;
+  const { "content-encoding": encoding = "identity", "content-type": type } = headers;
+  const isReadable = isJson(type) || (readsEvents && isEventStream(type));
+  if (isRedirection(status) || encoding.toLowerCase() !== "identity" || !isReadable) {
     return new SekishoError("invalid_response");
   }
   return isAnnouncedLarger({ contentLength: headers["content-length"], maxBytes }) ? createTooLargeError() : undefined;
@@ -276,4 +284,8 @@ export function isRedirection(status: number): boolean {
 export function isJson(contentType: string | null | undefined): boolean {
   if (contentType === null || contentType === undefined || contentType === "") return true;
   return /^application\/([a-z0-9.-]+\+)?json\s*(;\s*charset="?utf-?8"?\s*)?$/i.test(contentType.trim());
+}
+
+export function isEventStream(contentType: string | null | undefined): boolean {
+  return /^text\/event-stream\s*(;|$)/i.test((contentType ?? "").trim());
 }

@@ -18,7 +18,7 @@ import {
   truncate,
 } from "../../shared/untrusted-input.ts";
 import { leftOutMember } from "../task/task.ts";
-import { maskTokens } from "./tap.ts";
+import { maskTokens } from "./redact.ts";
 
 /** Far more than the twenty files that Slack shows for one answer. Further ones are only counted. */
 const maxArtifacts = 100;

@@ -12,7 +12,7 @@ import { abortable } from "../../../lambdas/shared/async/waiting.ts";
 import { createTrace, type Trace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { escapeActiveCharacters } from "../../../lambdas/shared/untrusted-input.ts";
 import { credentialText } from "../../../lambdas/verification/checks/failed-check.ts";
-import { maskTokens, redact } from "../../../lambdas/verification/transport/tap.ts";
+import { maskTokens, redact } from "../../../lambdas/verification/transport/redact.ts";
 import type { Transport, TransportResponse } from "../../../lambdas/verification/transport/transport.ts";
 
 export type PeerRequest = {
