@@ -80,6 +80,8 @@ export class SekishoError extends Error {
   readonly unread: boolean;
   /** The peer says that the task is over, but its result is unusable. Another request would get the same result. */
   readonly endsTask: boolean;
+  /** Private, so that no log and no inspection of the error shows it. */
+  readonly #explanation: string | undefined;
 
   constructor(
     reason: ClientReason,
@@ -90,6 +92,7 @@ export class SekishoError extends Error {
       undelivered?: boolean;
       unread?: boolean;
       endsTask?: boolean;
+      explanation?: string | undefined;
       cause?: unknown;
     } = {},
   ) {
@@ -102,6 +105,7 @@ export class SekishoError extends Error {
     this.undelivered = options.undelivered ?? false;
     this.unread = options.unread ?? false;
     this.endsTask = options.endsTask ?? false;
+    this.#explanation = options.explanation;
   }
 
   /** Also checks the fields, because an object of another origin may carry the mark with any text as its `reason`. */
@@ -118,6 +122,11 @@ export class SekishoError extends Error {
 
   get [mark](): true {
     return true;
+  }
+
+  /** The agent's own words for the person about why its task failed. Untrusted, and never sent on. */
+  get explanation(): string | undefined {
+    return this.#explanation;
   }
 
   get retryable(): boolean {

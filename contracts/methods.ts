@@ -185,9 +185,10 @@ export type TaskResult = z.infer<typeof taskResultSchema>;
 /** Some existing agents report a failure as a result with the status `error`. The client accepts it. The host never sends it. */
 export const legacyErrorResultSchema = z.looseObject({
   status: z.literal("error"),
-  error_code: optionalField(z.union([z.string(), z.int()])),
-  error_message: optionalField(z.string()),
+  error_code: optionalField(z.union([z.string(), z.int()])).catch(undefined),
+  error_message: optionalField(z.string()).catch(undefined),
 });
+export type LegacyErrorResult = z.infer<typeof legacyErrorResultSchema>;
 
 const taskKey = {
   task_id: optionalField(taskId).describe("Send either this or request_id"),

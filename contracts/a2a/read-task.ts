@@ -81,6 +81,18 @@ const { task, answer } = createReadSchemas({ part: readPartSchema, state: a2aSta
 export const readTaskSchema = task;
 export type ReadTask = z.output<typeof readTaskSchema>;
 
-/** The answer to a message: a task, or another message. */
-export const readAnswerSchema = z.union([z.object({ task }), z.object({ message: answer })]);
+/** An update of a task that is under way, in any version. A poll finds out more. */
+export const updateSchema = z.object({ taskId: idSchema });
+
+export function toTaskUnderWay({ taskId: id }: z.output<typeof updateSchema>): { task: ReadTask } {
+  return { task: { id, status: { state: "TASK_STATE_WORKING" }, history: [] } };
+}
+
+/** The answer to a message: a task, or another message. An agent that answers by a stream may begin with an update of the task. */
+export const readAnswerSchema = z.union([
+  z.object({ task }),
+  z.object({ message: answer }),
+  z.object({ statusUpdate: updateSchema }).transform(({ statusUpdate }) => toTaskUnderWay(statusUpdate)),
+  z.object({ artifactUpdate: updateSchema }).transform(({ artifactUpdate }) => toTaskUnderWay(artifactUpdate)),
+]);
 export type ReadAnswer = z.output<typeof readAnswerSchema>;

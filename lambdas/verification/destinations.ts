@@ -2,6 +2,7 @@
 import { agentCardPath } from "../../contracts/a2a/card.ts";
 import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
 import type { AuthorizerConfig } from "../shared/config/authorizer-schema.ts";
+import { callTimes } from "../shared/config/call-time.ts";
 import type { Destination } from "../shared/config/destination-schema.ts";
 import type { Config } from "../shared/config/schema.ts";
 import type { SecretReference } from "../shared/config/values.ts";
@@ -20,6 +21,8 @@ import type { Transport } from "./transport/transport.ts";
 export type WorkerDestination = {
   client: ExecutionClient;
   callTimeoutMs: number;
+  /** For calls that send a task or a reply, which may last as long as the agent's work. Default: `callTimeoutMs`. */
+  sendTimeoutMs?: number;
   /** The most concurrent sends in this process. Polls, answers and cancels together may be a quarter as many. */
   maxSends: number;
   /** How long the destination may hold a poll open to wait for news. With 0 it responds at once. */
@@ -54,7 +57,7 @@ export function createDestinations(
 ): Map<string, WorkerDestination> {
   const { config, ...dependencies } = options;
   const { wrap = ({ transport }) => transport, botTokenOf, log, telemetry } = dependencies;
-  const { callTimeoutMs, concurrency, sendsPerDestination = Math.ceil(concurrency / 2) } = config.limits;
+  const { concurrency, sendsPerDestination = Math.ceil(concurrency / 2) } = config.limits;
   return new Map(
     Object.entries(config.destinations).flatMap(([name, destination]) => {
       const {
@@ -64,13 +67,14 @@ export function createDestinations(
         forwardBotToken,
         sendsAtOnce: maxSends = sendsPerDestination,
       } = destination;
+      const times = callTimes(destination, config);
       const bare = createTransport({ destination, ...dependencies });
       if (bare === undefined) return [];
       const transport = wrap({ transport: bare, name });
       const client = createClient({
         transport,
         destination: {
-          ...{ name, dialect, idempotent, omitFields, callTimeoutMs },
+          ...{ name, dialect, idempotent, omitFields, callTimeoutMs: times.sendTimeoutMs },
           url: readUrl(destination, dependencies.localUrl),
         },
         log,
@@ -78,7 +82,7 @@ export function createDestinations(
       });
       const botToken = forwardBotToken ? botTokenOf : undefined;
       const { longPollMs } = destination;
-      return [[name, { client, callTimeoutMs, maxSends, longPollMs, botToken }] as const];
+      return [[name, { client, ...times, maxSends, longPollMs, botToken }] as const];
     }),
   );
 }

@@ -5,6 +5,7 @@ import { Alias } from "aws-cdk-lib/aws-lambda";
 import { CfnParameter as SsmParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import { operatorAlias } from "../../lambdas/shared/config/aws-environment.ts";
+import { baseWorkerSeconds, workerSeconds } from "../../lambdas/shared/config/call-time.ts";
 import { createFingerprints } from "../../lambdas/shared/config/live-settings.ts";
 import { findExecutionTarget } from "../../lambdas/shared/config/stage-config.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
@@ -37,8 +38,6 @@ const ingressTimeout = Duration.seconds(10);
 const ingressMemoryMb = 512;
 /** The worker mostly waits. The AWS clients and a batch of answers need this memory. */
 const workerMemoryMb = 512;
-/** A step ends within its lease. The calls to the store and the queue before and after it need this much more. */
-const beyondLeaseSeconds = 15;
 const batchSize = 10;
 /** The least that AWS allows, for event sources that must not delay others. */
 const leastConcurrency = 2;
@@ -53,17 +52,18 @@ export class VerificationStack extends Stack {
     const { stageName, stage, config } = settings;
     const { production } = stage;
     const { telemetryLayer: layer } = stage.verification;
-    const { leaseMs, maxReceiveCount } = config.limits;
+    const { maxReceiveCount } = config.limits;
     const { install } = config.slack;
     const signingSecret = secretId(config.slack.signingSecret);
     const botToken = secretId(config.slack.botToken);
-    const workerTimeout = Duration.seconds(Math.ceil(leaseMs / 1000) + beyondLeaseSeconds);
+    const stepTimeout = Duration.seconds(baseWorkerSeconds(config));
 
     const key = createZoneKey(this, "Key", { production });
     const table = createTaskTable(this, "Tasks", { key, production });
     const files = createFileBucket(this, "Files", { key, production });
     const archive = createQueue(this, "DeadLetterArchive", { key, production });
-    const visibility = visibilityTimeout(workerTimeout);
+    // Long calls do not count, so that another worker takes over from a killed one as soon as without them.
+    const visibility = visibilityTimeout(stepTimeout);
     const deadLetters = createQueue(this, "DeadLetters", { key, production, visibility });
     const queue = createQueue(this, "Queue", {
       key,
@@ -126,9 +126,10 @@ export class VerificationStack extends Stack {
       ...metricsEnvironment(settings),
     };
     // The worker sends wake-ups to its own queue. Failed messages go to the handler, which sends to that queue again.
-    const common = { settings, layer, timeout: workerTimeout, memoryMb: workerMemoryMb, isInLoop: true };
+    const common = { settings, layer, timeout: stepTimeout, memoryMb: workerMemoryMb, isInLoop: true };
     const worker = createNodeFunction(this, "Worker", {
       ...common,
+      timeout: Duration.seconds(workerSeconds(config)),
       role,
       description: "Advances tasks step by step",
       bundle: "worker",

@@ -1,6 +1,7 @@
 /** The Verification zone on one machine: ingress and worker around one engine. */
 import { join } from "node:path";
 import { createCachedSecret } from "../../lambdas/shared/async/cached-secret.ts";
+import { longestExtraMs } from "../../lambdas/shared/config/call-time.ts";
 import type { AllowlistRule, Config } from "../../lambdas/shared/config/schema.ts";
 import { runQueueLoop } from "../../lambdas/shared/engine/loop.ts";
 import type { QueueConsumer, ReceivedMessage } from "../../lambdas/shared/engine/ports.ts";
@@ -97,7 +98,8 @@ export async function startVerificationZone(options: VerificationOptions): Promi
     telemetry,
   });
   const stop = new AbortController();
-  const loop = { visibilityTimeoutMs, signal: stop.signal, graceMs: closeGraceMs, log };
+  const handleTimeoutMs = visibilityTimeoutMs + longestExtraMs(config);
+  const loop = { visibilityTimeoutMs, handleTimeoutMs, signal: stop.signal, graceMs: closeGraceMs, log };
   const complete = async ({ body, receiveCount }: ReceivedMessage, signal: AbortSignal) => {
     try {
       await worker.completion({ body, signal });

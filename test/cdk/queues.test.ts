@@ -146,6 +146,11 @@ const configs = {
   agentcore: configWith({ stage: {} }),
   lambda: configWith({ stage: { execution: { kind: "lambda" } } }),
   external: configWith({ stage: { execution: { kind: "external" } }, ...external, slack: { install } }),
+  patient: configWith({
+    stage: { execution: { kind: "external" } },
+    destinations: { far: { ...far, callTimeoutMs: 300_000 } },
+    routes: [{ destination: "far" }],
+  }),
   scaled: configWith({ stage: { execution: { kind: "lambda" }, scale: { ...given, agentConcurrency: 24 } } }),
 };
 
@@ -179,6 +184,17 @@ function reservedOf(name: Name): unknown[] {
       : [[id.replace(/[0-9A-F]{8}$/, ""), properties.ReservedConcurrentExecutions]],
   );
 }
+
+it("a long call has time in its worker, and hides no message for longer", () => {
+  const timesOf = (name: Name) => ({
+    hidden: scaledResources(name, "AWS::SQS::Queue").map(({ properties }) => properties.VisibilityTimeout),
+    workers: scaledResources(name, "AWS::Lambda::Function")
+      .filter(({ id }) => id.startsWith("Worker"))
+      .map(({ properties }) => properties.Timeout),
+  });
+  expect(timesOf("patient")).toEqual({ hidden: timesOf("external").hidden, workers: [60 + 15 + 270] });
+  expect(timesOf("patient").hidden).toContain(450);
+});
 
 describe("by default, where the account allows ten invocations,", () => {
   it.each([

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
+import { startAgent } from "../doubles/a2a-peer-agent.ts";
+import { closeAfterTest } from "../doubles/serving.ts";
 import { freePort, type Process, sekisho } from "./processes.ts";
 import { labelsOf, until } from "./world.ts";
 
@@ -24,6 +26,10 @@ beforeEach(async () => {
   ports = { verification: await freePort(), execution: await freePort() };
   running = [];
   over = false;
+  writeConfig({});
+});
+
+function writeConfig(more: object): void {
   writeFileSync(
     join(folder, "sekisho.config.json"),
     JSON.stringify({
@@ -31,9 +37,10 @@ beforeEach(async () => {
       allowlist: [{ team: "TSTANDIN" }],
       execution: { syncBudgetMs: 1000, leaseMs: 1000, lostAfterMs: 500 },
       limits: { callTimeoutMs: 1500, leaseMs: 2000, visibilityTimeoutMs: 2500 },
+      ...more,
     }),
   );
-});
+}
 
 afterEach(async () => {
   over = true;
@@ -144,6 +151,34 @@ describe("kill -9 during a slow task", () => {
       expect.objectContaining({ user: "UPERSON", text: expect.stringContaining("already") }),
     ]);
   });
+});
+
+it("kill -9 during a call that may take minutes: another worker soon takes over, under the same message id", async () => {
+  const { promise: hung, resolve: onHung } = Promise.withResolvers<void>();
+  const message = { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: "Good morning." }] };
+  const agent = closeAfterTest(
+    await startAgent({
+      answer({ method }) {
+        if (method !== "SendMessage") return { error: { code: -32601, message: "no such method" } };
+        if (agent.calls.length > 1) return { result: { message } };
+        onHung();
+        return new Promise<Response>(() => {});
+      },
+    }),
+  );
+  const foreign = { transport: "a2a", card: agent.cardUrl, idempotent: true, callTimeoutMs: 600_000 };
+  writeConfig({ destinations: { foreign }, routes: [{ destination: "foreign" }] });
+  const verification = await start("verification");
+  const asked = ask("hello");
+  await hung;
+  // Long enough that the first lease would be over.
+  await new Promise((resolve) => setTimeout(resolve, 3000));
+  expect(agent.calls).toHaveLength(1);
+  await verification.kill("SIGKILL");
+  await start("verification");
+  expect((await answersTo(asked)).join()).toContain("Good morning.");
+  const sent = agent.calls.filter(({ method }) => method === "SendMessage");
+  expect(new Set(sent.map(({ params }) => Object(params.message).messageId))).toEqual(new Set([asked.requestId]));
 });
 
 describe("SIGTERM during a slow task", () => {

@@ -1,6 +1,6 @@
 /** Reads tasks of A2A 0.3 (sections 6.1 to 6.3) as those of 1.0, and writes them and the events of streams (section 7.2). */
 import * as z from "zod";
-import { createReadSchemas, type ReadAnswer, readPartSchema } from "../read-task.ts";
+import { createReadSchemas, type ReadAnswer, readPartSchema, toTaskUnderWay, updateSchema } from "../read-task.ts";
 import { type A2aState, type A2aStatus, type A2aTask, a2aTaskSchema, type StreamEvent } from "../task.ts";
 import { optionalValue } from "../values.ts";
 import {
@@ -67,6 +67,8 @@ export const v03ReadTaskSchema = task;
 export const v03ReadAnswerSchema: z.ZodType<ReadAnswer> = z.discriminatedUnion("kind", [
   task.extend({ kind: z.literal("task") }).transform(({ kind: _, ...read }) => ({ task: read })),
   answer.extend({ kind: z.literal("message") }).transform(({ kind: _, ...read }) => ({ message: read })),
+  updateSchema.extend({ kind: z.literal("status-update") }).transform(toTaskUnderWay),
+  updateSchema.extend({ kind: z.literal("artifact-update") }).transform(toTaskUnderWay),
 ]);
 
 const openStates: readonly A2aState[] = ["TASK_STATE_SUBMITTED", "TASK_STATE_WORKING"];

@@ -1,5 +1,6 @@
 /** Checks the parts of the configuration against each other, after each part alone is valid. */
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
+import { callTimes, maxStageCallMs } from "./call-time.ts";
 import { isOwnExecution, listAddresses, resolveAuthorizerConfig } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { AgentConfig } from "./execution-schema.ts";
@@ -17,6 +18,7 @@ function crossCheck(config: Config): Problem[] {
   return [
     ...routeProblems(config),
     ...destinationProblems(config),
+    ...callTimeProblems(config),
     ...budgetProblems(config),
     ...longPollProblems(config),
     ...tokenProblems(config),
@@ -74,18 +76,31 @@ function isElsewhere(address: string): boolean {
   return hostname !== undefined && !isLoopbackHost(hostname);
 }
 
+function callTimeProblems({ destinations }: Config): Problem[] {
+  return Object.entries(destinations).flatMap(([name, { callTimeoutMs = 0, deadlineMs }]) => {
+    if (callTimeoutMs <= deadlineMs) return [];
+    const message = `must be at most deadlineMs (${deadlineMs}), because no call outlives its task; lower it, or raise deadlineMs`;
+    return [{ path: ["destinations", name, "callTimeoutMs"], message }];
+  });
+}
+
 /** If a call times out before the host answers `accepted`, nobody knows whether the task was stored. */
-function budgetProblems({ destinations, execution: { syncBudgetMs }, limits: { callTimeoutMs } }: Config): Problem[] {
-  if (syncBudgetMs < callTimeoutMs * 0.9 || !Object.values(destinations).some(isLocalHost)) return [];
-  const most = Math.ceil(callTimeoutMs * 0.9) - 1;
-  const message = `must be less than 0.9 times limits.callTimeoutMs, so that the host answers before the call ends; lower it to ${most} or less, or raise limits.callTimeoutMs`;
+function budgetProblems({ destinations, execution: { syncBudgetMs }, limits }: Config): Problem[] {
+  const local = Object.values(destinations).filter(isLocalHost);
+  const shortestMs = Math.min(...local.map((destination) => callTimes(destination, { limits }).sendTimeoutMs));
+  if (syncBudgetMs < shortestMs * 0.9) return [];
+  const most = Math.ceil(shortestMs * 0.9) - 1;
+  const name = shortestMs < limits.callTimeoutMs ? "the destination's callTimeoutMs" : "limits.callTimeoutMs";
+  const message = `must be less than 0.9 times ${name}, so that the host answers before the call ends; lower it to ${most} or less, or raise ${name}`;
   return [{ path: ["execution", "syncBudgetMs"], message }];
 }
 
-function longPollProblems({ destinations, limits: { callTimeoutMs } }: Config): Problem[] {
-  return Object.entries(destinations).flatMap(([name, { longPollMs }]) => {
-    if (longPollMs < callTimeoutMs * 0.9) return [];
-    const message = `must be less than 0.9 times limits.callTimeoutMs (${callTimeoutMs}), so that the answer comes before the call ends; lower it, or raise limits.callTimeoutMs`;
+function longPollProblems({ destinations, limits }: Config): Problem[] {
+  return Object.entries(destinations).flatMap(([name, destination]) => {
+    const { callTimeoutMs } = callTimes(destination, { limits });
+    if (destination.longPollMs < callTimeoutMs * 0.9) return [];
+    const field = callTimeoutMs < limits.callTimeoutMs ? "callTimeoutMs" : "limits.callTimeoutMs";
+    const message = `must be less than 0.9 times ${field} (${callTimeoutMs}), so that the answer comes before the call ends; lower it, or raise ${field}`;
     return [{ path: ["destinations", name, "longPollMs"], message }];
   });
 }
@@ -123,6 +138,7 @@ function stageProblems(config: Config): Problem[] {
   if (names.length === 0) return [];
   return [
     ...limitProblems(config),
+    ...stageCallProblems(config),
     ...Object.entries(config.destinations).flatMap(([name, destination]) => signingProblems(name, destination)),
     ...names.flatMap((name) => kindProblems(config, name)),
   ];
@@ -139,6 +155,15 @@ function limitProblems({ limits: { leaseMs, maxReceiveCount } }: Config): Proble
     problems.push({ path: ["limits", "maxReceiveCount"], message });
   }
   return problems;
+}
+
+function stageCallProblems(config: Config): Problem[] {
+  const mostMs = maxStageCallMs(config);
+  return Object.entries(config.destinations).flatMap(([name, { callTimeoutMs = 0 }]) => {
+    if (callTimeoutMs <= mostMs) return [];
+    const message = `must be at most ${mostMs} if there are stages, because the worker's function would outlive its queue's visibility timeout; lower it`;
+    return [{ path: ["destinations", name, "callTimeoutMs"], message }];
+  });
 }
 
 /** A stage's policy names the resource behind a signed address. Some addresses do not identify it. */

@@ -11,6 +11,11 @@ const anyDestination = {
     .describe(
       "The longest time for a task, in milliseconds. It starts when the task is first in its thread. On AgentCore, a session accepts only tasks that fit into its remaining lifetime.",
     ),
+  callTimeoutMs: integer(100, 600_000)
+    .optional()
+    .describe(
+      "The time limit for one call that sends a task or a reply, in milliseconds. Raise it for an agent that answers only when its work is done. At most deadlineMs, and in a stage by default at most 405000. Polls keep limits.callTimeoutMs. Default: limits.callTimeoutMs.",
+    ),
   concurrency: z
     .enum(["thread", "parallel"])
     .default("thread")

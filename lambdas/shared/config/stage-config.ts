@@ -69,8 +69,9 @@ export function withExecutionAddress(request: { config: Config; address: Executi
 function applyAddress(destination: Destination, address: ExecutionAddress): Destination {
   const { deadlineMs, concurrency, longPollMs, dialect, omitFields, forwardBotToken, maxResponseBytes, questions } =
     destination;
-  const { sendsAtOnce = address.transport === "https" ? address.sendsAtOnce : undefined } = destination;
+  const { callTimeoutMs, sendsAtOnce = address.transport === "https" ? address.sendsAtOnce : undefined } = destination;
   const common = {
+    ...(callTimeoutMs !== undefined && { callTimeoutMs }),
     ...(sendsAtOnce !== undefined && { sendsAtOnce }),
     ...{ deadlineMs, concurrency, longPollMs, dialect, omitFields, forwardBotToken, maxResponseBytes, questions },
     idempotent: true,

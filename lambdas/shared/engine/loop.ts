@@ -20,14 +20,16 @@ type Sleep = (request: { ms: number; signal: AbortSignal }) => Promise<void>;
 
 /**
  * Runs until `signal` aborts and never rejects. Finishes a message when its handler resolves. If the handler rejects, the message comes
- * back after the visibility timeout. A handler's signal aborts when its message may be delivered again, and when the grace time after the
- * stop is over. The loop returns two seconds after that at the latest.
+ * back after the visibility timeout. A handler's signal aborts after `handleTimeoutMs` (default: the visibility timeout), and when the grace
+ * time after the stop is over. The loop returns two seconds after that at the latest. If `handleTimeoutMs` is longer than the visibility
+ * timeout, a message that is still handled may be delivered again, and its handler must be able to tell.
  */
 export async function runQueueLoop(options: {
   consumer: QueueConsumer;
   handle: Handle;
   concurrency: number;
   visibilityTimeoutMs: number;
+  handleTimeoutMs?: number;
   signal: AbortSignal;
   log: Log;
   graceMs?: number;
@@ -36,6 +38,7 @@ export async function runQueueLoop(options: {
   random?: () => number;
 }): Promise<void> {
   const { consumer, handle, concurrency, visibilityTimeoutMs, signal, log, graceMs = 10_000 } = options;
+  const { handleTimeoutMs = visibilityTimeoutMs } = options;
   const { sleep = async ({ ms, signal }) => wait(ms, undefined, { signal }).catch(() => {}) } = options;
   const { random = Math.random } = options;
   const running = new Set<Promise<void>>();
@@ -48,7 +51,7 @@ export async function runQueueLoop(options: {
   async function handleOne(message: ReceivedMessage): Promise<void> {
     const attempt = message.receiveCount;
     const limit = new AbortController();
-    const timer = setTimeout(abort, visibilityTimeoutMs);
+    const timer = setTimeout(abort, handleTimeoutMs);
     function abort() {
       clearTimeout(timer);
       limit.abort();
@@ -65,7 +68,8 @@ export async function runQueueLoop(options: {
     }
     try {
       const isFinished = await consumer.finish({ receipt: message.receipt });
-      if (!isFinished) log.warn("queue_receipt_void", { ...readQueuedIds(message.body), attempt });
+      const isExpected = handleTimeoutMs > visibilityTimeoutMs && !limit.signal.aborted;
+      if (!isFinished && !isExpected) log.warn("queue_receipt_void", { ...readQueuedIds(message.body), attempt });
     } catch (error) {
       log.error("queue_finish_failed", { ...readQueuedIds(message.body), cause_kind: errorKind(error), attempt });
     }

@@ -10,8 +10,8 @@ import { createBodyCollector, isAnnouncedLarger } from "./read-body.ts";
 export type HttpHeaders = Readonly<Record<string, string | undefined>>;
 export type HttpHead = { status: number; headers: HttpHeaders };
 
-/** Collects the body of a response. `add` throws if the body is too large. */
-export type Collector<Body> = { add(chunk: Uint8Array): void; end(): Body };
+/** Collects the body of a response. `add` throws if the body is too large. `isDone` says that the rest need not be read. */
+export type Collector<Body> = { add(chunk: Uint8Array): void; isDone?(): boolean; end(): Body };
 
 export type HttpRequest<Body> = {
   method: "GET" | "POST";
@@ -81,6 +81,14 @@ function exchange<Body>(connection: Connection, request: HttpRequest<Body>): Pro
     connection.destroy();
   }
 
+  /** Resolves with what was read. The rest of the response is not waited for. */
+  function endEarly(received: HttpHead, read: Collector<Body>): void {
+    signal.removeEventListener("abort", abort);
+    resolve({ ...received, body: read.end() });
+    controller?.abort(new Error("The rest of the response is not needed."));
+    connection.destroy();
+  }
+
   function abort(): void {
     fail(new HttpError(controller === undefined ? "unsent" : "ambiguous", { cause: signal.reason }));
   }
@@ -105,6 +113,7 @@ function exchange<Body>(connection: Connection, request: HttpRequest<Body>): Pro
       onResponseData(_controller, chunk) {
         try {
           collector?.add(chunk);
+          if (head !== undefined && collector?.isDone?.()) endEarly(head, collector);
         } catch (thrown) {
           fail(thrown);
         }

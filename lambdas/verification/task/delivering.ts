@@ -17,7 +17,7 @@ import {
   type Transition,
   wake,
 } from "./step.ts";
-import { type AgentQuestion, hasFailedDelivery, type Task } from "./task.ts";
+import { type AgentQuestion, hasFailedDelivery, type Task, type TaskOutcome } from "./task.ts";
 import { leastGapMs } from "./waiting.ts";
 
 /** The limit of tries to upload a file before the answer is posted without it. */
@@ -186,7 +186,7 @@ export function endCleanup(task: Task): Task {
 }
 
 /**
- * Erases the texts. The ids stay until the record expires, so that a late redelivery is recognized. An undelivered answer stays too, so
+ * Erases the texts. The ids stay until the record expires, so that a late redelivery is recognized. An undelivered outcome stays too, so
  * that an operator can deliver it later.
  */
 function eraseTexts(task: Task): Task {
@@ -195,11 +195,18 @@ function eraseTexts(task: Task): Task {
   const { files: _files, ...said } = message;
   return {
     ...rest,
-    ...(outcome !== undefined && !isDelivered && { outcome }),
+    ...(outcome !== undefined &&
+      !isDelivered && { outcome: hasFailedDelivery(task) ? outcome : withoutExplanation(outcome) }),
     ...(question && { question: eraseQuestion(question) }),
     message: { ...said, text: "" },
     textsErased: true,
   };
+}
+
+function withoutExplanation(outcome: TaskOutcome): TaskOutcome {
+  if (outcome.type !== "failed") return outcome;
+  const { explanation: _explanation, ...failed } = outcome;
+  return failed;
 }
 
 /** Erases the question's texts, but keeps who answered and when. */

@@ -117,6 +117,8 @@ export type CallFailure = {
   lost: boolean;
   /** The task has ended with an unusable result: another poll returns the same. */
   endsTask?: boolean | undefined;
+  /** The agent's own words about why it failed. */
+  explanation?: string | undefined;
 };
 
 /**

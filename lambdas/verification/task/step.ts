@@ -62,8 +62,12 @@ export function setOutcome(
 
 type Failed = Extract<TaskOutcome, { type: "failed" }>;
 
-export function failedOutcome({ reason, lost }: Pick<CallFailure, "reason" | "lost">): Failed {
-  return { type: "failed", reason, lost };
+export function failedOutcome({
+  reason,
+  lost,
+  explanation,
+}: Pick<CallFailure, "reason" | "lost" | "explanation">): Failed {
+  return { type: "failed", reason, lost, ...(explanation !== undefined && { explanation }) };
 }
 
 /** It is unknown what happened to the task at its destination. */

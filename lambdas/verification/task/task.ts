@@ -42,6 +42,8 @@ const outcomeSchema = z.discriminatedUnion("type", [
     reason: z.union([reasonSchema, z.literal("ambiguous")]),
     /** The Execution zone lost the task on the way. */
     lost: z.boolean(),
+    /** The agent's own words about why it failed. Erased with the task's texts. */
+    explanation: z.string().optional(),
     /** Slack refused the agent's answer, so no part of it may stay in the thread. */
     insteadOfAnswer: z.literal(true).optional(),
   }),

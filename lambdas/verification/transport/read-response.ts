@@ -6,6 +6,7 @@ import { type JsonRpcErrorObject, type JsonRpcResponse, responseSchema } from ".
 import { decodeError } from "../../../contracts/error-data.ts";
 import { type ClientReason, type ErrorDetails, SekishoError } from "../../../contracts/errors.ts";
 import {
+  type LegacyErrorResult,
   legacyErrorResultSchema,
   type MethodName,
   methods,
@@ -15,7 +16,7 @@ import {
 import { createBodyCollector, isAnnouncedLarger } from "../../shared/http/read-body.ts";
 import { hasRepeatedKey } from "../../shared/repeated-keys.ts";
 import { parseJson } from "../../shared/untrusted-input.ts";
-import { isSuccess, takeErrorData, takeResult } from "./take-result.ts";
+import { isSuccess, takeErrorData, takeExplanation, takeResult } from "./take-result.ts";
 import type { TransportResponse } from "./transport.ts";
 
 /**
@@ -48,7 +49,8 @@ export function readResponse<M extends MethodName>(request: {
   const result = takeResult(response.shortened ? withoutCutStrings(envelope.result) : envelope.result);
   const parsed = methods[method].result.safeParse(result);
   if (parsed.success) return parsed.data as ResultOf<M>;
-  if (legacyErrorResultSchema.safeParse(result).success) throw new SekishoError("execution_failed");
+  const failure = legacyErrorResultSchema.safeParse(result).data;
+  if (failure !== undefined) throw toLegacyError(failure);
   throw new SekishoError("invalid_response", { cause: parsed.error, endsTask: isSuccess(result) });
 }
 
@@ -80,11 +82,20 @@ function toStatusError({ status, retryAfterMs }: TransportResponse, method: Meth
   return new SekishoError(reason, { details: delay(retryAfterMs), unread });
 }
 
+/** Codes by which legacy agents say that their model refused work for now. */
+const busyCodes: readonly unknown[] = ["bedrock_throttling", "throttling", "rate_limit_exceeded"];
+
+/** The agent has run and failed. Even if it was only busy, the same request would get the same result, so the error ends the task. */
+function toLegacyError({ error_code: code, error_message: message }: LegacyErrorResult): SekishoError {
+  if (busyCodes.includes(code)) return new SekishoError("rate_limited", { exact: false, endsTask: true });
+  return new SekishoError("execution_failed", { explanation: takeExplanation(message) ?? takeExplanation(code) });
+}
+
 /** The error's own delay wins over the header. An `unavailable` peer stored nothing, unless the error names a task. */
 function toPeerError(
   sent: JsonRpcErrorObject,
   dialect: Dialect,
-  { status, retryAfterMs }: TransportResponse,
+  { status, retryAfterMs, explanation }: TransportResponse,
 ): SekishoError {
   const error = { ...sent, data: takeErrorData(sent.data) };
   const { reason, details, exact, code } = decodeError({ error, dialect, status });
@@ -94,6 +105,7 @@ function toPeerError(
     details: { ...delay(retryAfterMs), ...details },
     exact,
     undelivered: withoutStatus.exact && tookNothing.has(withoutStatus.reason) && details.task_id === undefined,
+    explanation: takeExplanation(explanation),
     ...(code === undefined ? {} : { code }),
   });
 }
@@ -243,13 +255,21 @@ function createMismatchError(): SekishoError {
   return new SekishoError("invalid_response", { cause: new Error("the response is about another task") });
 }
 
-type ResponseHead = { status: number; headers: IncomingHttpHeaders; maxBytes: number };
+type ResponseHead = {
+  status: number;
+  headers: IncomingHttpHeaders;
+  maxBytes: number;
+  /** A stream of events is read too. */
+  readsEvents?: boolean;
+};
 export type CheckResponseHead = (head: ResponseHead) => SekishoError | undefined;
 
 /** Refuses redirects, because the request and its credentials are for the configured URL alone. */
-export function checkResponseHead({ status, headers, maxBytes }: ResponseHead): SekishoError | undefined {
-  const encoding = headers["content-encoding"] ?? "identity";
-  if (isRedirection(status) || encoding.toLowerCase() !== "identity" || !isJson(headers["content-type"])) {
+export function checkResponseHead(head: ResponseHead): SekishoError | undefined {
+  const { status, headers, maxBytes, readsEvents = false } = head;
+  const { "content-encoding": encoding = "identity", "content-type": type } = headers;
+  const isReadable = isJson(type) || (readsEvents && isEventStream(type));
+  if (isRedirection(status) || encoding.toLowerCase() !== "identity" || !isReadable) {
     return new SekishoError("invalid_response");
   }
   return isAnnouncedLarger({ contentLength: headers["content-length"], maxBytes }) ? createTooLargeError() : undefined;
@@ -264,4 +284,8 @@ export function isRedirection(status: number): boolean {
 export function isJson(contentType: string | null | undefined): boolean {
   if (contentType === null || contentType === undefined || contentType === "") return true;
   return /^application\/([a-z0-9.-]+\+)?json\s*(;\s*charset="?utf-?8"?\s*)?$/i.test(contentType.trim());
+}
+
+export function isEventStream(contentType: string | null | undefined): boolean {
+  return /^text\/event-stream\s*(;|$)/i.test((contentType ?? "").trim());
 }

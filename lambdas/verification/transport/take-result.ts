@@ -9,8 +9,16 @@ import {
   questionOptionSchema,
   successResultSchema,
 } from "../../../contracts/methods.ts";
-import { isJsonObject, isNestedTooDeep, parseUrl, sanitizeLine, sanitizeLines } from "../../shared/untrusted-input.ts";
+import {
+  isJsonObject,
+  isNestedTooDeep,
+  parseUrl,
+  sanitizeLine,
+  sanitizeLines,
+  truncate,
+} from "../../shared/untrusted-input.ts";
 import { leftOutMember } from "../task/task.ts";
+import { maskTokens } from "./redact.ts";
 
 /** Far more than the twenty files that Slack shows for one answer. Further ones are only counted. */
 const maxArtifacts = 100;
@@ -27,12 +35,12 @@ type Members = Record<string, unknown>;
  */
 export function takeResult(result: unknown): unknown {
   if (!isJsonObject(result)) return result;
-  const { artifacts, attachments, [leftOutMember]: _, ...others } = result;
+  const { artifacts, attachments, file_artifact: legacyFile, [leftOutMember]: _, ...others } = result;
   const listed = Array.isArray(attachments) ? attachments.slice(0, maxListed) : attachments;
   const members = shallowMembers({ ...others, ...(attachments !== undefined && { attachments: listed }) });
   switch (members.status) {
     case "success":
-      return takeSuccess(members, artifacts);
+      return takeSuccess(members, withLegacyFiles({ artifacts, legacyFile }));
     case "accepted":
       return takeAccepted(members);
     case "input_required":
@@ -52,9 +60,33 @@ export function takeErrorData(data: unknown): unknown {
   return isNestedTooDeep(data) ? undefined : wellFormed(withShortLists(data));
 }
 
+/** A legacy agent has one file in a member of its own, whose `parts` hold it: `contentBase64`, `fileName` and `mimeType`. */
+function withLegacyFiles({ artifacts, legacyFile }: { artifacts: unknown; legacyFile: unknown }): unknown {
+  const { parts } = Object(legacyFile) as Members;
+  if (!Array.isArray(parts)) return artifacts;
+  const files = parts.slice(0, maxArtifacts).map((part) => {
+    const { contentBase64: base64, fileName: name, mimeType: mimetype } = Object(part) as Members;
+    return { base64, name, mimetype };
+  });
+  return Array.isArray(artifacts) ? [...artifacts, ...files] : files;
+}
+
+const maxExplanationLength = 2000;
+
+/**
+ * Repairs an agent's explanation of a failure, and masks tokens in it, because a failed agent may repeat what it was sent. Returns
+ * undefined if there is nothing to read.
+ */
+export function takeExplanation(explanation: unknown): string | undefined {
+  if (typeof explanation !== "string" && typeof explanation !== "number") return undefined;
+  const text = maskTokens(truncate(String(explanation).trim(), maxExplanationLength).toWellFormed());
+  return text === "" ? undefined : sanitizeLines(text);
+}
+
 function takeSuccess(members: Members, artifacts: unknown): Members {
-  const { response_text: text } = members;
   const taken = takeArtifacts(artifacts);
+  // A legacy agent that answers with a file may have no text.
+  const text = members.response_text ?? (taken.artifacts.length > 0 ? "" : undefined);
   return {
     ...withFitting(members, successResultSchema.shape, ["attachments", "usage", "correlation_id"]),
     ...(typeof text === "string" && { response_text: sanitizeLines(text) }),

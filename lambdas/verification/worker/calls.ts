@@ -98,22 +98,24 @@ function failureOf(error: SekishoError): CallFailure {
     retryAfterMs: error.details.retry_after_ms,
     lost: error.details.lost === true,
     ...(error.endsTask && { endsTask: true }),
+    ...(error.explanation !== undefined && { explanation: error.explanation }),
   };
 }
 
 /** Every call of a task carries its session id and its trace. */
-type ExecuteCall = Pick<WorkerDestination, "client" | "callTimeoutMs" | "botToken"> & {
+type ExecuteCall = Pick<WorkerDestination, "client" | "callTimeoutMs" | "sendTimeoutMs" | "botToken"> & {
   task: Task;
   signal: AbortSignal;
 };
 
 /** Sends the stored params with the request id as the JSON-RPC id, so that the host recognises a repetition. */
 export async function sendTaskCall(request: ExecuteCall): Promise<TaskResult> {
-  const { client, callTimeoutMs, botToken, task, signal } = request;
+  const { client, callTimeoutMs, sendTimeoutMs = callTimeoutMs, botToken, task, signal } = request;
   if (task.call?.params === undefined) throw new SekishoError("internal");
   const secret = botToken && { bot_token: await readToken({ botToken: () => botToken(task), callTimeoutMs, signal }) };
   const params = { ...task.call?.params, ...secret };
-  return client.call({ method: "execute_task", params, id: task.id, ...common({ callTimeoutMs, task, signal }) });
+  const call = common({ callTimeoutMs: sendTimeoutMs, task, signal });
+  return client.call({ method: "execute_task", params, id: task.id, ...call });
 }
 
 export async function pollTask(
@@ -126,7 +128,8 @@ export async function pollTask(
 }
 
 /** Sends the person's reply with its own JSON-RPC id, so that the host recognises a repetition. */
-async function answerTask({ client, callTimeoutMs, task, signal }: ExecuteCall): Promise<TaskResult> {
+async function answerTask(request: ExecuteCall): Promise<TaskResult> {
+  const { client, callTimeoutMs, sendTimeoutMs = callTimeoutMs, task, signal } = request;
   const { question, call } = task;
   if (question?.answer === undefined || call?.taskId === undefined) throw new SekishoError("internal");
   const { option, text, user, callId } = question.answer;
@@ -139,7 +142,8 @@ async function answerTask({ client, callTimeoutMs, task, signal }: ExecuteCall):
     user_id: user,
     ...(question.id === undefined ? {} : { question_id: question.id }),
   };
-  return client.call({ method: "answer_task", params, id: callId, ...common({ callTimeoutMs, task, signal }) });
+  const made = common({ callTimeoutMs: sendTimeoutMs, task, signal });
+  return client.call({ method: "answer_task", params, id: callId, ...made });
 }
 
 async function cancelTask(request: ExecuteCall & { newId: () => string }): Promise<void> {

@@ -1,6 +1,82 @@
-/** When a message is delivered again that meets a lease: another worker's, or that of its own failed step. */
+/** A worker's lease on a task: how it is created and renewed, and when a message that meets one is delivered again. */
+import type { TaskStore } from "../../shared/engine/ports.ts";
 import type { TaskMessage } from "../task/messages.ts";
 import type { Task } from "../task/task.ts";
+
+export type Lease = NonNullable<Task["lease"]>;
+
+/** `stored` is the record with the lease, as it was written last. */
+export type HeldLease = { lease: Lease | undefined; stored: Task | undefined };
+
+export function createLease({ newId, leaseMs }: { newId: () => string; leaseMs: number }, nowMs: number): Lease {
+  return { owner: newId(), untilMs: nowMs + leaseMs };
+}
+
+/** A renewal of the lease has changed the revision of the record. */
+export function withStoredRevision({ stored }: HeldLease, task: Task): Task {
+  return stored === undefined ? task : { ...task, revision: stored.revision };
+}
+
+/** The share of a lease that is left when it is renewed. A failed renewal is tried again until a tenth is left. */
+const renewShare = 0.25;
+const renewAgainShare = 0.05;
+const endShare = 0.1;
+
+/**
+ * Renews the lease while `work` runs, which may last longer. The lease itself stays short, so that another worker soon takes over from one
+ * that was killed. The signal of `work` aborts if the lease cannot be renewed, or belongs to another worker.
+ */
+export async function withRenewedLease<T>(options: {
+  store: Pick<TaskStore<Task>, "get" | "replace">;
+  hold: HeldLease;
+  leaseMs: number;
+  now?: () => number;
+  signal: AbortSignal | undefined;
+  work: (signal: AbortSignal) => Promise<T>;
+}): Promise<T> {
+  const { store, hold, leaseMs, now = Date.now, signal, work } = options;
+  const lost = new AbortController();
+  let renewal = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+
+  function schedule(delayMs: number): void {
+    // Work that ignores its signal must not keep the lease for ever.
+    if (isOver || lost.signal.aborted || signal?.aborted) return;
+    timer = setTimeout(() => {
+      renewal = renew().then(schedule);
+    }, delayMs);
+  }
+
+  /** Resolves to the delay before the next renewal. */
+  async function renew(): Promise<number> {
+    const { lease, stored } = hold;
+    if (lease === undefined || stored === undefined) throw new Error("There is no lease to renew.");
+    const isEnding = lease.untilMs - now() <= leaseMs * endShare;
+    const item = { ...stored, lease: { ...lease, untilMs: now() + leaseMs } };
+    // If the record has changed, it was by an earlier renewal whose answer was lost, or by another worker.
+    const renewing = isEnding
+      ? undefined
+      : store.replace({ item }).then((saved) => saved ?? store.get({ id: item.id }));
+    const known = await renewing?.catch(() => stored);
+    if (known?.lease?.owner !== lease.owner) lost.abort();
+    else if (known !== stored) Object.assign(hold, { lease: known.lease, stored: known });
+    return known === stored ? leaseMs * renewAgainShare : untilRenewalMs();
+  }
+
+  function untilRenewalMs(): number {
+    return Math.max(0, (hold.lease?.untilMs ?? 0) - now() - leaseMs * renewShare);
+  }
+
+  schedule(untilRenewalMs());
+  try {
+    return await work(signal === undefined ? lost.signal : AbortSignal.any([signal, lost.signal]));
+  } finally {
+    isOver = true;
+    clearTimeout(timer);
+    await renewal;
+  }
+}
 
 /** How long a message waits after another worker's lease ends, or after another worker was first. */
 export const soonAgainMs = 250;

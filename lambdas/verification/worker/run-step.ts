@@ -16,7 +16,7 @@ import type { Policy } from "../task/routing.ts";
 import { type Transition, wake, withHistory } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
 import { causeKindOf } from "./data-failures.ts";
-import { InterruptedStep } from "./held-lease.ts";
+import { createLease, type HeldLease, InterruptedStep, withRenewedLease, withStoredRevision } from "./held-lease.ts";
 import type { HandleInteraction } from "./interactions.ts";
 import { countStep, createDeliverySpan, giveUpReason, recordTaskSpan } from "./step-metrics.ts";
 import { createStepSpan, type QueueSystem } from "./step-span.ts";
@@ -76,13 +76,11 @@ export type ActlessOptions = Omit<
 
 type StepOptions = ActlessOptions & { runAct?: RunAct };
 
-type Lease = NonNullable<Task["lease"]>;
-
 type Begun = {
   /** The task as it was read, or as it was created. */
   task: Task;
   /** The lease with which the task was created. The step needs no claim then. */
-  lease?: Lease | undefined;
+  lease?: HeldLease["lease"];
   event: TaskEvent;
   seq: number;
   /** True if the step may begin with an act that only reads, before it claims the lease. */
@@ -92,10 +90,11 @@ type Begun = {
 };
 
 /**
- * The lease of a step, once it has claimed it, what is left to its last write, and what it has seen without a lease. Another worker may
- * have seen the same, so that is reported once a write under the revision that was read has succeeded.
+ * The lease of a step, once it has claimed it, with the record as it is stored under it; what is left to its last write, and what it has
+ * seen without a lease. Another worker may have seen the same, so that is reported once a write under the revision that was read has
+ * succeeded.
  */
-type Hold = { lease: Lease | undefined; joint?: JointWrites | undefined; unreported: Report[] };
+type Hold = HeldLease & { joint?: JointWrites | undefined; unreported: Report[] };
 
 /**
  * Resolves to false if another worker was first. After the lease is claimed, every rejection is an InterruptedStep. Without `runAct` the
@@ -103,7 +102,7 @@ type Hold = { lease: Lease | undefined; joint?: JointWrites | undefined; unrepor
  */
 export async function runStep(options: StepOptions, begun: Begun): Promise<boolean> {
   const { task, event, seq, nowMs } = begun;
-  const hold: Hold = { lease: begun.lease, unreported: [] };
+  const hold: Hold = { lease: begun.lease, stored: begun.lease && task, unreported: [] };
   const step = takeStep(options, { task, event, atMs: nowMs });
   // The record of a new task says already what a worker that finds it must know.
   const isSaved = hold.lease !== undefined && step.task === task;
@@ -129,10 +128,6 @@ export async function runStep(options: StepOptions, begun: Begun): Promise<boole
   }
 }
 
-export function createLease({ newId, leaseMs }: Pick<ActlessOptions, "newId" | "leaseMs">, nowMs: number): Lease {
-  return { owner: newId(), untilMs: nowMs + leaseMs };
-}
-
 /**
  * Stores a step before its act, and claims the lease with that. If the record cannot be written, the task fails, and that is stored.
  * Resolves to undefined if another worker has changed the record.
@@ -145,7 +140,7 @@ async function saveStep(
   const { store, runAct, now = Date.now } = options;
   const { lease = createLease(options, now()) } = hold;
   const owedIf = (taken: Taken) => (runAct === undefined ? owe(taken) : taken);
-  const save = ({ task }: Taken) => store.replace({ item: { ...task, lease } });
+  const save = ({ task }: Taken) => store.replace({ item: { ...withStoredRevision(hold, task), lease } });
   let taken = owedIf(step);
   const saved = await save(taken).catch((thrown: unknown) => {
     taken = owedIf(takeFailedStep(options, { task: before, atMs: now(), thrown: itemErrorIn(thrown) }));
@@ -153,6 +148,7 @@ async function saveStep(
   });
   if (saved === undefined) return undefined;
   hold.lease = lease;
+  hold.stored = saved;
   reportSeen(options, hold);
   return { ...taken, task: saved };
 }
@@ -262,7 +258,11 @@ async function runEffects(
     } else {
       before = task;
       const run = act.type === "deliver" ? deliverInSpan : runAct;
-      const event = await withinLease((signal) => run({ act, task, signal, join }));
+      const work = (signal: AbortSignal) => run({ act, task, signal, join });
+      // These may last longer than a lease.
+      const isLong = act.type === "send" || act.type === "answer";
+      const renewed = { ...options, hold, signal: begun.signal, work };
+      const event = await (isLong ? withRenewedLease(renewed) : withinLease(work));
       step = takeStep(options, { task, event, atMs: now() });
       reportHeld(options, hold, { ...step, before, operation: act.type });
     }
@@ -327,8 +327,9 @@ async function finishStep(
 }
 
 /** Saves the record together with what acts have left to this write; or, where a condition fails, that first and then the record. */
-async function replaceWith(store: ActlessOptions["store"], hold: Hold, item: Task): Promise<Task | undefined> {
+async function replaceWith(store: ActlessOptions["store"], hold: Hold, task: Task): Promise<Task | undefined> {
   const { joint } = hold;
+  const item = withStoredRevision(hold, task);
   hold.joint = undefined;
   if (joint === undefined) return store.replace({ item });
   const writes = [...joint.writes, { type: "replace", item } as const];

@@ -13,8 +13,8 @@ import {
 import { queueGroupOf, receivedTask, type Task } from "../task/task.ts";
 import { createHandleCompletion } from "./completion.ts";
 import { createHandleDeadLetter } from "./dead-letter.ts";
-import { deferUntilLeaseEnds, soonAgainMs } from "./held-lease.ts";
-import { createLease, type RunAct, runStep, type WorkerOptions } from "./run-step.ts";
+import { createLease, deferUntilLeaseEnds, soonAgainMs } from "./held-lease.ts";
+import { type RunAct, runStep, type WorkerOptions } from "./run-step.ts";
 
 type Incoming = { body: string; signal?: AbortSignal };
 

@@ -12,7 +12,7 @@ import { abortable } from "../../../lambdas/shared/async/waiting.ts";
 import { createTrace, type Trace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { escapeActiveCharacters } from "../../../lambdas/shared/untrusted-input.ts";
 import { credentialText } from "../../../lambdas/verification/checks/failed-check.ts";
-import { redact } from "../../../lambdas/verification/transport/tap.ts";
+import { maskTokens, redact } from "../../../lambdas/verification/transport/redact.ts";
 import type { Transport, TransportResponse } from "../../../lambdas/verification/transport/transport.ts";
 
 export type PeerRequest = {
@@ -145,7 +145,6 @@ function toShown(response: JsonRpcResponse): object {
 
 /** Removes secrets, and escapes what a terminal would act upon. */
 function excerpt(json: unknown): string {
-  const escaped = escapeActiveCharacters(JSON.stringify(redact(json)));
-  const text = escaped.replace(/\b(bearer|basic)\s+[^\s"\\]+/gi, "$1 [redacted]");
+  const text = maskTokens(escapeActiveCharacters(JSON.stringify(redact(json))));
   return text.length > 240 ? `${text.slice(0, 240)}…` : text;
 }

@@ -56,6 +56,7 @@ export function toTaskView({ task, nowMs }: { task: Task; nowMs: number }) {
 
 function viewOutcome(outcome: NonNullable<Task["outcome"]>) {
   if (outcome.type === "file_refused") return pick(outcome, "type", "why", "most");
+  if (outcome.type === "failed") return pick(outcome, "type", "reason", "lost", "insteadOfAnswer");
   if (outcome.type !== "answer") return outcome;
   const { type, text, artifacts = [], uploads = [] } = outcome;
   return { type, textLength: text.length, artifacts: artifacts.length, uploads: uploads.length };

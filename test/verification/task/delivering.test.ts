@@ -180,9 +180,12 @@ const optional = (Object.keys(filled) as (keyof typeof filled)[]).filter((key) =
 
 it("no text stays in a record that was cleaned up, whichever fields it has", () => {
   expect(JSON.stringify(filled)).toContain(secret);
-  forAll(fc.subarray(optional)).hold((missing) => {
+  const failed = { type: "failed" as const, reason: "plan_error" as const, lost: false, explanation: secret };
+  const outcomes = fc.constantFrom<Task["outcome"]>(filled.outcome, failed);
+  forAll(fc.tuple(fc.subarray(optional), outcomes)).hold(([missing, outcome]) => {
     const task: Task = {
       ...filled,
+      outcome,
       ...Object.fromEntries(missing.map((key) => [key, undefined])),
       history: base.history,
     };

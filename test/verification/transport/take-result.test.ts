@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { methods } from "../../../contracts/methods.ts";
 import { leftOutCountOf } from "../../../lambdas/verification/task/task.ts";
 import { readResponse } from "../../../lambdas/verification/transport/read-response.ts";
-import { takeErrorData } from "../../../lambdas/verification/transport/take-result.ts";
+import { takeErrorData, takeExplanation } from "../../../lambdas/verification/transport/take-result.ts";
 import { forAll } from "../../doubles/for-all.ts";
 
 const id = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
@@ -217,5 +217,18 @@ describe("long lists", () => {
     const attachments = JSON.stringify([...Array.from({ length: 100 }, () => ({})), 0]);
     const result = read(`{"status":"success","response_text":"done","attachments":${attachments}}`);
     expect((result as { attachments?: unknown[] }).attachments).toHaveLength(100);
+  });
+});
+
+describe("an agent's explanation of its failure", () => {
+  it("shows no token that the agent was sent", () => {
+    const echo = 'The basic plan: "Bearer abc.def-ghi", "Basic dTpw=", bot xoxb-123-abc';
+    expect(takeExplanation(echo)).toBe('The basic plan: "Bearer [redacted]", "Basic [redacted]", bot [redacted]');
+  });
+
+  it("is at most 2000 characters of text", () => {
+    expect(takeExplanation(`\u001b[31m\ud83d${"x".repeat(5000)}`)).toBe(`[31m\ufffd${"x".repeat(1994)}`);
+    for (const nothing of [undefined, null, "", " \n", {}, ["no"], true])
+      expect(takeExplanation(nothing)).toBeUndefined();
   });
 });

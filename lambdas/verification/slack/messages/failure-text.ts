@@ -126,11 +126,11 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   },
   no_plan: {
     en: {
-      happened: "The agent did not find a way to do this.",
+      happened: "The agent did not take this on.",
       todo: "Please describe in more detail what you need.",
     },
     ja: {
-      happened: "エージェントは進め方を見つけられませんでした。",
+      happened: "エージェントはこの依頼を引き受けませんでした。",
       todo: "必要なことをもう少し詳しく書いてください。",
     },
   },

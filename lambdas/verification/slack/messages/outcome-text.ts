@@ -1,6 +1,7 @@
 /** The texts for every outcome except the answer, in English and Japanese. They never show a code, a URL or an exception. */
 import type { Locale, Task, TaskOutcome } from "../../task/task.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
+import { isVisible } from "../markdown/visible-text.ts";
 import { shorten, slackDate, spanText } from "./blocks.ts";
 import { failureText, type Notice } from "./failure-text.ts";
 
@@ -106,11 +107,25 @@ export function createOutcomeText(request: {
   if (outcome?.type === "canceling") return canceling[locale](outcome.count);
   if (outcome === undefined)
     return joinSentences({ notice: failureText({ reason: "internal", lost: false, locale }), locale });
+  const quote = outcome.type === "failed" ? quoteExplanation(outcome.explanation ?? "") : "";
+  if (outcome.type === "failed" && quote !== "") {
+    return `${failureText({ ...outcome, locale }).happened}${locale === "ja" ? "" : " "}${agentSays[locale]}\n${quote}`;
+  }
   const notice =
     outcome.type === "failed"
       ? failureText({ ...outcome, locale })
       : otherOutcomeText({ outcome, locale, asked: task.message, contact, nowMs: task.receivedAtMs });
   return joinSentences({ notice, locale });
+}
+
+const maxExplanationLength = 1000;
+
+const agentSays: Record<Locale, string> = { en: "It says:", ja: "エージェントの説明：" };
+
+/** Quotes the agent in one line, escaped and cut, so that it notifies nobody and hides no link. Returns "" if nothing of it is visible. */
+function quoteExplanation(explanation: string): string {
+  const line = shorten({ text: explanation, maxLength: maxExplanationLength });
+  return isVisible(line) ? `> ${escapeMrkdwn(line)}` : "";
 }
 
 function joinSentences({ notice: { happened, todo }, locale }: { notice: Notice; locale: Locale }): string {

@@ -55,6 +55,8 @@ export async function postOperation<O extends CalledOperation>(request: {
     signal,
     maxResponseBytes,
     shortens: true,
+    // A stream is never asked for, but some agents answer every message with one.
+    readsEvents: operation === "SendMessage",
   });
   const { status, retryAfterMs, body, shortened } = response;
   const envelope = parseEnvelope(body);

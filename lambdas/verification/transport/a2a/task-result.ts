@@ -6,7 +6,7 @@ import { joinTextParts, type Part } from "../../../../contracts/a2a/part.ts";
 import type { ReadAnswer, ReadTask } from "../../../../contracts/a2a/read-task.ts";
 import { fromA2aState } from "../../../../contracts/a2a/task.ts";
 import { findReasonOfState } from "../../../../contracts/dialects.ts";
-import { type Reason, SekishoError } from "../../../../contracts/errors.ts";
+import { type Reason, reasons, SekishoError } from "../../../../contracts/errors.ts";
 import {
   type Artifact,
   inputRequiredResultSchema,
@@ -80,16 +80,23 @@ function toTaskResult(task: ReadTask, retryAfterMs: number | undefined): TaskRes
       };
     }
     default:
-      return createEndedError(task_id, state, notes);
+      return createEndedError(task, state, notes);
   }
 }
 
-/** The error of a task that ended without a result. Only a failed task may name a reason of its own. */
-function createEndedError(task_id: string, state: TaskState, notes: Notes): SekishoError {
+/** The error of a task that ended without a result, with what its agent says about it. Only a failed task may name a reason of its own. */
+function createEndedError({ id: task_id, status }: ReadTask, state: TaskState, notes: Notes): SekishoError {
   const { reason, lost } = state === "failed" ? notes : {};
   const usual = findReasonOfState({ state, dialect: "a2a" });
-  return new SekishoError(reason ?? usual ?? "execution_failed", { details: { task_id, ...dropUndefined({ lost }) } });
+  const said = joinTextParts(status.message?.parts ?? []);
+  return new SekishoError(reason ?? usual ?? "execution_failed", {
+    details: { task_id, ...dropUndefined({ lost }) },
+    // A Sekisho host says the fixed text of its reason, which the person reads in other words anyway.
+    explanation: fixedTexts.has(said) ? undefined : said,
+  });
 }
+
+const fixedTexts: ReadonlySet<string> = new Set(reasons.map((reason) => new SekishoError(reason).message));
 
 /** An agent may fail to cancel (A2A 1.0, section 3.1.5), so only the state says whether the task was canceled. */
 export function toCancelResult({ id, status }: ReadTask): ResultOf<"cancel_task"> | SekishoError {

@@ -118,10 +118,11 @@ export function respond(request: {
 }): TransportResponse {
   const { outcome, shortened } = request;
   const { id } = request.call;
-  const member =
-    outcome instanceof SekishoError ? { error: encodeError({ error: outcome, dialect: "zone" }) } : { result: outcome };
+  const isFailed = outcome instanceof SekishoError;
+  const member = isFailed ? { error: encodeError({ error: outcome, dialect: "zone" }) } : { result: outcome };
+  const explanation = isFailed ? outcome.explanation : undefined;
   try {
-    return { body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, ...member })), shortened };
+    return { body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, ...member })), shortened, explanation };
   } catch (cause) {
     throw new SekishoError("invalid_response", { cause });
   }

@@ -20,11 +20,13 @@ import {
   type Authorizer,
   parseCheckedUrl,
 } from "../authorizer/authorizer.ts";
+import { createEventCollector } from "../read-events.ts";
 import {
   type CheckResponseHead,
   checkResponseHead,
   createResponseCollector,
   defaultMaxResponseBytes,
+  isEventStream,
   maxShortening,
 } from "../read-response.ts";
 import type { Transport, TransportRequest, TransportResponse } from "../transport.ts";
@@ -58,6 +60,8 @@ type SendOnceRequest = AuthorizableRequest & {
   maxResponseBytes: number;
   /** Cuts the long strings of a larger response instead of refusing it. */
   shortens?: boolean | undefined;
+  /** Also reads a stream of events, up to its first JSON-RPC response. */
+  readsEvents?: boolean | undefined;
   nowMs: number;
   /** Decides which responses are not read. Default: `checkResponseHead`. */
   refuse?: CheckResponseHead | undefined;
@@ -72,13 +76,15 @@ export type HttpResponse = TransportResponse & HttpHead;
  * status counts even if the body cannot be read.
  */
 export async function sendOnce(options: SendOnceRequest): Promise<HttpResponse> {
-  const { http, maxResponseBytes: maxBytes, shortens = false, nowMs, refuse = checkResponseHead, ...request } = options;
+  const { http, maxResponseBytes: maxBytes, shortens = false, readsEvents = false, nowMs, ...others } = options;
+  const { refuse = checkResponseHead, ...request } = others;
   let head: HttpHead | undefined;
   const collect = (received: HttpHead) => {
     head = received;
-    const refusal = refuse({ ...received, maxBytes: shortens ? maxBytes * maxShortening : maxBytes });
+    const refusal = refuse({ ...received, maxBytes: shortens ? maxBytes * maxShortening : maxBytes, readsEvents });
     if (refusal !== undefined) throw refusal;
-    return createResponseCollector({ maxBytes, shortens });
+    const isStream = readsEvents && isEventStream(received.headers["content-type"]);
+    return isStream ? createEventCollector({ maxBytes }) : createResponseCollector({ maxBytes, shortens });
   };
   const { body, ...received } = await http.send({ ...request, collect }).catch((thrown: unknown) => {
     if (head !== undefined && head.status >= 400) return { ...head, body: { body: new Uint8Array() } };
@@ -102,7 +108,8 @@ function toSekishoError(thrown: unknown): unknown {
 }
 
 /** `url` must come from `parseCheckedUrl`. `refuse` decides which responses are not read (default: `checkResponseHead`). */
-type AuthorizedRequest = AuthorizableRequest & Pick<SendOnceRequest, "maxResponseBytes" | "shortens" | "refuse">;
+type AuthorizedRequest = AuthorizableRequest &
+  Pick<SendOnceRequest, "maxResponseBytes" | "shortens" | "readsEvents" | "refuse">;
 
 export type AuthorizedSend = {
   send(request: AuthorizedRequest): Promise<HttpResponse>;

@@ -61,7 +61,7 @@ describe("an answer of 0.3", () => {
   it.each<[string, unknown, string[]]>([
     ["nothing", null, [""]],
     ["what does not say what it is", { ...question, kind: undefined }, ["kind"]],
-    ["an event, where a message was sent", { kind: "status-update", ...ids, status: { state: "working" } }, ["kind"]],
+    ["an update of no task", { kind: "status-update", contextId: "c1", status: { state: "working" } }, ["taskId"]],
     ["an answer of 1.0", { task: {} }, ["kind"]],
     ["a state that nobody knows", { ...question, status: { state: "unknown" } }, ["status.state"]],
     ["a state of 1.0", { ...question, status: { state: "TASK_STATE_WORKING" } }, ["status.state"]],

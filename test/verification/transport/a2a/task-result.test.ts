@@ -156,6 +156,13 @@ describe("what comes of an A2A task", () => {
     },
   );
 
+  it("is told in the agent's words, unless these are the fixed text of a Sekisho host", () => {
+    const said = (state: string, text: string) => Object(outcomeOf(state, { message: says(text) })).explanation;
+    expect(said("REJECTED", "Mondays only.")).toBe("Mondays only.");
+    expect(said("FAILED", new SekishoError("timeout").message)).toBeUndefined();
+    expect(Object(outcomeOf("FAILED", { history: [says("half done")] })).explanation).toBe("");
+  });
+
   it.each(["unavailable", "rate_limited", "unauthenticated", "task_not_found", "ambiguous", 7])(
     "is no reason to send it again, whatever the agent calls its failure (%s)",
     (reason) => {

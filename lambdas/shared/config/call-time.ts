@@ -1,0 +1,45 @@
+/**
+ * How long calls to the Execution zone may take, and what follows for the worker on AWS. A worker renews its lease during a long call, so
+ * neither the lease nor the time until another worker takes over from one that was killed grows with it.
+ */
+import type { Destination } from "./destination-schema.ts";
+import type { Config } from "./schema.ts";
+
+type Limits = Pick<Config, "limits">;
+type Destinations = Pick<Config, "destinations">;
+
+/** `sendTimeoutMs` is for calls that send a task or a reply, and `callTimeoutMs` for all others, which only look or cancel. */
+export function callTimes(
+  { callTimeoutMs: sendTimeoutMs }: Pick<Destination, "callTimeoutMs">,
+  { limits: { callTimeoutMs } }: Limits,
+): { sendTimeoutMs: number; callTimeoutMs: number } {
+  if (sendTimeoutMs === undefined) return { sendTimeoutMs: callTimeoutMs, callTimeoutMs };
+  return { sendTimeoutMs, callTimeoutMs: Math.min(sendTimeoutMs, callTimeoutMs) };
+}
+
+/** By how much the longest call exceeds `limits.callTimeoutMs`. A step may last longer by that. */
+export function longestExtraMs({ destinations, limits }: Limits & Destinations): number {
+  const longest = Object.values(destinations).map((destination) => callTimes(destination, { limits }).sendTimeoutMs);
+  return Math.max(0, ...longest.map((ms) => ms - limits.callTimeoutMs));
+}
+
+/** A step ends within its lease. The calls to the store and the queue before and after it need this much more. */
+const beyondLeaseSeconds = 15;
+
+/** The function's time without long calls. AWS advises a visibility timeout of six times that. */
+export function baseWorkerSeconds({ limits: { leaseMs } }: Limits): number {
+  return Math.ceil(leaseMs / 1000) + beyondLeaseSeconds;
+}
+
+export function workerSeconds(config: Limits & Destinations): number {
+  return baseWorkerSeconds(config) + Math.ceil(longestExtraMs(config) / 1000);
+}
+
+/** Lambda's limit for a function. */
+const maxFunctionSeconds = 900;
+
+/** The longest call in a stage. Lambda refuses a function whose time is longer than the visibility timeout of its queue. */
+export function maxStageCallMs(config: Limits): number {
+  const base = baseWorkerSeconds(config);
+  return config.limits.callTimeoutMs + 1000 * Math.max(0, Math.min(5 * base, maxFunctionSeconds - base));
+}

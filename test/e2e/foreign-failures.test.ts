@@ -1,0 +1,132 @@
+/** An agent of somebody else that fails is quoted in the thread with its own words. */
+import { describe, expect, it, jest } from "@jest/globals";
+import { startAgent } from "../doubles/a2a-peer-agent.ts";
+import { result } from "../doubles/answers.ts";
+import { startExecutionPeer } from "../doubles/execution-peer.ts";
+import { closeAfterTest } from "../doubles/serving.ts";
+import { askForeignAgent } from "./foreign-agent.ts";
+
+jest.setTimeout(60_000);
+
+const said = (text: string) => ({ messageId: "m1", role: "ROLE_AGENT", parts: [{ text }] });
+const old = (text: string) => ({
+  kind: "message",
+  messageId: "m1",
+  role: "agent",
+  parts: [{ kind: "text", text }],
+});
+
+async function askA2aAgent(version: "1.0" | "0.3", status: object) {
+  const task = { id: "t1", contextId: "c1", status };
+  const agent = closeAfterTest(
+    await startAgent({ version, answer: () => ({ result: version === "1.0" ? { task } : { kind: "task", ...task } }) }),
+  );
+  const { ask, lines } = await askForeignAgent({ destination: { transport: "a2a", card: agent.cardUrl } });
+  return { ...(await ask()), lines, calls: agent.calls };
+}
+
+/** Answers `execute_task` with that result. */
+async function askLegacyAgent(answer: object) {
+  const peer = closeAfterTest(await startExecutionPeer({ script: (call) => result(call, answer) }));
+  const { ask, lines } = await askForeignAgent({ destination: { transport: "https", url: peer.url } });
+  return { ...(await ask()), lines, calls: peer.calls };
+}
+
+describe("an A2A agent that does not do the task", () => {
+  it.each([
+    ["1.0", { state: "TASK_STATE_REJECTED", message: said("We deploy on Mondays only.") }, "did not take this on"],
+    ["0.3", { state: "rejected", message: old("We deploy on Mondays only.") }, "did not take this on"],
+    ["1.0", { state: "TASK_STATE_FAILED", message: said("We deploy on Mondays only.") }, "could not finish it"],
+    ["0.3", { state: "failed", message: old("We deploy on Mondays only.") }, "could not finish it"],
+  ] as const)("is quoted, in %s: %j", async (version, status, happened) => {
+    const { shown, lines, task } = await askA2aAgent(version, status);
+    expect(shown).toContain(happened);
+    expect(shown).toContain("It says:\\n> We deploy on Mondays only.");
+    expect(lines.join("")).not.toContain("Mondays");
+    expect(task.outcome).toMatchObject({ type: "failed" });
+  });
+
+  it.each(["1.0", "0.3"] as const)("asks for a login in its own words, in %s", async (version) => {
+    const text = "Log in at https://login.example first.";
+    const status =
+      version === "1.0"
+        ? { state: "TASK_STATE_AUTH_REQUIRED", message: said(text) }
+        : { state: "auth-required", message: old(text) };
+    const { shown } = await askA2aAgent(version, status);
+    expect(shown).toContain("https://login.example");
+    expect(shown).toContain("needs you to sign in");
+  });
+
+  it.each([
+    ["a broadcast", "<!channel> <!here> <@U1> <https://evil.example|our site> & more", "&lt;!channel&gt;"],
+    ["a novel", "why ".repeat(100_000), "why"],
+    ["lines that would end the quote", "one\n\n# two\n```three", "> one # two ```three"],
+    ["what nobody sees", "\u200b\u2060\u202e", "could not finish it"],
+  ])("cannot do harm by %s", async (_, text, expected) => {
+    const { shown, posts } = await askA2aAgent("1.0", { state: "TASK_STATE_FAILED", message: said(text) });
+    expect(shown).toContain(expected);
+    expect(shown).not.toMatch(/<!channel|<!here|<@U1|<https:\/\/evil/);
+    expect(posts).toHaveLength(1);
+    expect(shown.length).toBeLessThan(10_000);
+  });
+
+  it.each([
+    ["no message", { state: "TASK_STATE_FAILED", message: null }],
+    ["no parts", { state: "TASK_STATE_FAILED", message: { ...said(""), parts: null } }],
+    ["a text that is none", { state: "TASK_STATE_FAILED", message: { ...said(""), parts: [{ text: null, data: 1 }] } }],
+  ])("with %s is told in our words", async (_, status) => {
+    const { shown } = await askA2aAgent("1.0", status);
+    expect(shown).toContain("could not finish it. Please try again");
+  });
+});
+
+describe("an agent of the legacy dialect", () => {
+  it("that was throttled is busy, and is not called again", async () => {
+    const { shown, calls } = await askLegacyAgent({
+      ...{ status: "error", error_code: "bedrock_throttling", error_message: "ThrottlingException: rate exceeded" },
+    });
+    expect(shown).toContain("The agent has too much to do right now. Please ask again in a few minutes.");
+    expect(shown).not.toContain("ThrottlingException");
+    expect(calls.filter(({ method }) => method === "execute_task")).toHaveLength(1);
+  });
+
+  it.each([
+    [
+      "its message",
+      { error_code: "E42", error_message: "The <!channel> model is away." },
+      "> The &lt;!channel&gt; model is away.",
+    ],
+    ["its code, where it has no message", { error_code: "bedrock_access_denied" }, "> bedrock_access_denied"],
+    ["its message without a code", { error_code: null, error_message: "No." }, "> No."],
+    ["its message beside a broken code", { error_code: { a: 1 }, error_message: "No." }, "> No."],
+  ])("is quoted by %s", async (_, error, quote) => {
+    const { shown, lines } = await askLegacyAgent({ status: "error", ...error });
+    expect(shown).toContain(`It says:\\n${quote}`);
+    expect(lines.join("")).not.toContain("model is away");
+  });
+
+  it("answers with a file, also without a text", async () => {
+    const part = {
+      kind: "file",
+      contentBase64: Buffer.from("a,b\n1,2").toString("base64"),
+      fileName: "t.csv",
+      mimeType: "text/csv",
+    };
+    const file_artifact = { artifactId: "a1", name: "generated_file", parts: [part] };
+    for (const response_text of ["Here it is.", "", null]) {
+      const { shown, posts } = await askLegacyAgent({ status: "success", response_text, file_artifact });
+      expect(posts.flatMap(({ files = [] }) => files)).toMatchObject([{ name: "t.csv" }]);
+      expect(shown).toContain(response_text || "The agent answered with a file.");
+    }
+  });
+
+  it.each([
+    ["null", null],
+    ["no parts", { parts: null }],
+    ["parts that are none", { parts: [null, 7, {}] }],
+    ["bytes that are none", { parts: [{ contentBase64: "%%%", fileName: "t.csv" }] }],
+  ])("answers in words where its file is %s", async (_, file_artifact) => {
+    const { shown } = await askLegacyAgent({ status: "success", response_text: "Here it is.", file_artifact });
+    expect(shown).toContain("Here it is.");
+  });
+});

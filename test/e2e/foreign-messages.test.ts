@@ -1,0 +1,150 @@
+/** An agent of somebody else that answers by a message only, at once or late, as JSON or as a stream. */
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, it, jest } from "@jest/globals";
+import { type AgentCall, startAgent } from "../doubles/a2a-peer-agent.ts";
+import { json } from "../doubles/answers.ts";
+import { closeAfterTest } from "../doubles/serving.ts";
+import { connectionReset } from "../doubles/web-server.ts";
+import { askForeignAgent } from "./foreign-agent.ts";
+
+jest.setTimeout(60_000);
+
+type Version = "1.0" | "0.3";
+const versions: readonly Version[] = ["1.0", "0.3"];
+const textPart = (version: Version, text: string) => (version === "1.0" ? { text } : { kind: "text", text });
+
+function message(version: Version, text: string) {
+  const said = { messageId: "m1", role: version === "1.0" ? "ROLE_AGENT" : "agent", parts: [textPart(version, text)] };
+  return version === "1.0" ? { message: said } : { kind: "message", ...said };
+}
+
+const task = (version: Version, state: "working" | "completed", text?: string) => ({
+  ...{ kind: "task", id: "t1", contextId: "c1" },
+  status: { state: version === "1.0" ? `TASK_STATE_${state.toUpperCase()}` : state },
+  ...(text && { artifacts: [{ artifactId: "a1", parts: [textPart(version, text)] }] }),
+});
+
+type Chunk = string | { waitMs: number } | "reset" | "hang";
+
+/** Sends the chunks one after the other, then closes the stream. */
+function events(chunks: readonly Chunk[]): Response {
+  const left = [...chunks];
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const chunk = left.shift();
+      if (chunk === undefined) return controller.close();
+      if (chunk === "reset") return controller.error(new Error("broken on purpose"));
+      if (chunk === "hang") return new Promise(() => {});
+      if (typeof chunk === "string") return controller.enqueue(new TextEncoder().encode(chunk));
+      await delay(chunk.waitMs);
+      return controller.enqueue(new TextEncoder().encode(": still there\n\n"));
+    },
+  });
+  return new Response(body, { headers: { "content-type": "text/event-stream; charset=utf-8" } });
+}
+
+const event = ({ id }: AgentCall, result: object) => `data: ${JSON.stringify({ jsonrpc: "2.0", id, result })}\n\n`;
+const unknownMethod = { error: { code: -32601, message: "no such method" } };
+const isSend = ({ method }: AgentCall) => method === "SendMessage" || method === "message/send";
+
+/** A lease of less than a second, as if a minute were that short. */
+const limits = { callTimeoutMs: 500, leaseMs: 800, visibilityTimeoutMs: 1000, sweepAfterMs: 1000 };
+
+async function askAgent(
+  version: Version,
+  answer: (call: AgentCall) => object | Response | Promise<Response>,
+  { limits: given = {}, ...destination }: { [field: string]: unknown; limits?: object } = {},
+) {
+  const agent = closeAfterTest(await startAgent({ version, answer }));
+  const { ask } = await askForeignAgent({
+    destination: { transport: "a2a", card: agent.cardUrl, ...destination },
+    limits: given,
+  });
+  return { ...(await ask()), sends: agent.calls.filter(isSend), calls: agent.calls };
+}
+
+describe.each(versions)("an agent that answers by a message only, in %s", (version) => {
+  it("has its answer in the thread", async () => {
+    const { shown, sends } = await askAgent(version, () => ({ result: message(version, "Good morning.") }));
+    expect(shown).toContain("Good morning.");
+    expect(sends).toHaveLength(1);
+  });
+
+  it("has it there from a stream, whatever comes before it, however slowly", async () => {
+    const { shown, sends } = await askAgent(version, (call) => {
+      const drip = [...event(call, message(version, "Good morning."))];
+      return events([": hello\n\n", "event: ping\ndata: {}\n\n", "data: ping\r\n\r\n", ...drip, "hang"]);
+    });
+    expect(shown).toContain("Good morning.");
+    expect(sends).toHaveLength(1);
+  });
+
+  it("may take several times as long as a lease, with a call time-out of its own", async () => {
+    const late = async ({ id }: AgentCall) => {
+      await delay(2500);
+      return json({ jsonrpc: "2.0", id, result: message(version, "Good morning.") });
+    };
+    const { shown, sends } = await askAgent(version, late, { limits, callTimeoutMs: 30_000 });
+    expect(shown).toContain("Good morning.");
+    expect(sends).toHaveLength(1);
+  });
+
+  it("may take as long with the first event of its stream", async () => {
+    const { shown, sends } = await askAgent(
+      version,
+      (call) => events([{ waitMs: 1200 }, { waitMs: 1200 }, event(call, message(version, "Good morning."))]),
+      { limits, callTimeoutMs: 30_000 },
+    );
+    expect(shown).toContain("Good morning.");
+    expect(sends).toHaveLength(1);
+  });
+
+  it.each([
+    ["the connection is reset", () => Promise.reject(connectionReset)],
+    ["its stream breaks off", (call: AgentCall) => events([event(call, message(version, "x")).slice(0, 30), "reset"])],
+    ["its stream ends without an event", () => events([": nothing\n\n"])],
+    ["it takes longer than its call time-out", () => events(["hang"])],
+  ])("is sent nothing twice where %s, since it may have run", async (_, answer) => {
+    const destination = { limits, callTimeoutMs: 1000, deadlineMs: 20_000 };
+    const { shown, sends } = await askAgent(
+      version,
+      (call) => (isSend(call) ? answer(call) : unknownMethod),
+      destination,
+    );
+    expect(shown).toContain("the task may or may not have run");
+    expect(sends).toHaveLength(1);
+  });
+
+  it("is sent the same message id again where it deduplicates", async () => {
+    let sends = 0;
+    const flaky = ({ id }: AgentCall) => {
+      sends += 1;
+      if (sends === 1) throw connectionReset;
+      return json({ jsonrpc: "2.0", id, result: message(version, "Good morning.") });
+    };
+    const { shown, sends: sent } = await askAgent(version, flaky, { idempotent: true });
+    expect(shown).toContain("Good morning.");
+    const ids = sent.map(({ params }) => (params.message as { messageId: string }).messageId);
+    expect(new Set(ids).size).toBe(1);
+    expect(ids.length).toBeGreaterThan(1);
+  });
+});
+
+describe.each(versions)("an agent that answers by a stream of a task, in %s", (version) => {
+  const answers = (call: AgentCall, first: object) =>
+    isSend(call) ? events([event(call, first), "hang"]) : { result: task(version, "completed", "Done.") };
+
+  it("is polled from the first event on", async () => {
+    const first = version === "1.0" ? { task: task(version, "working") } : task(version, "working");
+    const { shown } = await askAgent(version, (call) => answers(call, first));
+    expect(shown).toContain("Done.");
+  });
+
+  it("may begin with an update of it", async () => {
+    const update = { taskId: "t1", contextId: "c1", status: task(version, "working").status };
+    const first = version === "1.0" ? { statusUpdate: update } : { kind: "status-update", ...update, final: false };
+    const { shown, sends } = await askAgent(version, (call) => answers(call, first));
+    expect(shown).toContain("Done.");
+    expect(sends).toHaveLength(1);
+  });
+});

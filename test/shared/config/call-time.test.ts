@@ -1,0 +1,70 @@
+/** How long a call may take, and what that means for a stage. */
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import {
+  baseWorkerSeconds,
+  callTimes,
+  maxStageCallMs,
+  workerSeconds,
+} from "../../../lambdas/shared/config/call-time.ts";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { forAll } from "../../doubles/for-all.ts";
+import { problemsOf } from "./problems-of.ts";
+
+const url = "https://agents.example/";
+const token = { type: "bearer", token: { env: "TOKEN" } };
+const far = (fields: object) => ({ transport: "https", url, authorizer: token, ...fields });
+const stages = {
+  dev: { execution: { kind: "external" }, verification: { account: "111111111111", region: "eu-west-1" } },
+};
+const jsonWith = (fields: object, more: object = {}) => ({
+  destinations: { far: far(fields) },
+  routes: [{ destination: "far" }],
+  ...more,
+});
+
+describe("a destination's callTimeoutMs", () => {
+  it("is for sends and replies; what only looks or cancels is never longer than by default", () => {
+    const { limits } = parseConfig({ json: {} });
+    expect(callTimes({}, { limits })).toEqual({ sendTimeoutMs: 30_000, callTimeoutMs: 30_000 });
+    expect(callTimes({ callTimeoutMs: 300_000 }, { limits })).toEqual({
+      sendTimeoutMs: 300_000,
+      callTimeoutMs: 30_000,
+    });
+    expect(callTimes({ callTimeoutMs: 1000 }, { limits })).toEqual({ sendTimeoutMs: 1000, callTimeoutMs: 1000 });
+  });
+
+  it("has bounds, of itself and by the destination's other times", () => {
+    expect(problemsOf(jsonWith({ callTimeoutMs: 600_000 }))).toEqual([]);
+    for (const callTimeoutMs of [99, 600_001, 1.5, "1m"])
+      expect(problemsOf(jsonWith({ callTimeoutMs })).join()).toContain("destinations.far.callTimeoutMs");
+    expect(problemsOf(jsonWith({ callTimeoutMs: 60_001, deadlineMs: 60_000 }))).toEqual([
+      expect.stringMatching(/far\.callTimeoutMs: must be at most deadlineMs \(60000\)/),
+    ]);
+    expect(problemsOf(jsonWith({ callTimeoutMs: 1000, longPollMs: 900 }))).toEqual([
+      expect.stringMatching(/far\.longPollMs: must be less than 0\.9 times callTimeoutMs \(1000\)/),
+    ]);
+    expect(problemsOf({ destinations: { local: { transport: "https", callTimeoutMs: 1000 } } })).toEqual([
+      expect.stringMatching(
+        /execution\.syncBudgetMs: .*lower it to 899 or less, or raise the destination's callTimeoutMs/,
+      ),
+    ]);
+  });
+
+  it("is bounded in a stage, so that another worker takes over from a killed one as soon as without it", () => {
+    expect(problemsOf(jsonWith({ callTimeoutMs: 405_000 }, { stages }))).toEqual([]);
+    expect(problemsOf(jsonWith({ callTimeoutMs: 405_001 }, { stages }))).toEqual([
+      expect.stringMatching(/far\.callTimeoutMs: must be at most 405000 if there are stages/),
+    ]);
+    const lease = fc.integer({ min: 40_000, max: 885_000 });
+    forAll(lease).hold((leaseMs) => {
+      const limits = { leaseMs, visibilityTimeoutMs: leaseMs + 1 };
+      const bare = parseConfig({ json: { limits } });
+      const mostMs = Math.min(maxStageCallMs(bare), 600_000);
+      const config = parseConfig({ json: jsonWith({ callTimeoutMs: mostMs }, { limits, stages }) });
+      expect(baseWorkerSeconds(config)).toBe(baseWorkerSeconds(bare));
+      expect(workerSeconds(config)).toBeLessThanOrEqual(Math.min(900, 6 * baseWorkerSeconds(bare)));
+      expect(workerSeconds(config) * 1000).toBeGreaterThanOrEqual(leaseMs + mostMs - 30_000);
+    });
+  });
+});

@@ -1,0 +1,81 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, it } from "@jest/globals";
+import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
+import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
+import {
+  type HeldLease,
+  withRenewedLease,
+  withStoredRevision,
+} from "../../../lambdas/verification/worker/held-lease.ts";
+import { sampleTask } from "../task/sample.ts";
+
+const leaseMs = 200;
+type Store = ReturnType<typeof createMemoryTaskStore<Task>>;
+
+/** A store with one task, whose lease has just been claimed. `around` wraps the store for the worker. */
+async function heldTask(around: (store: Store) => Partial<Pick<Store, "get" | "replace">> = () => ({})) {
+  const store = createMemoryTaskStore({ parse: (json) => taskSchema.parse(json) });
+  const lease = { owner: "me", untilMs: Date.now() + leaseMs };
+  const stored = await store.create({ item: { ...sampleTask(), lease, expiresAtMs: Date.now() + 3_600_000 } });
+  if (stored === undefined) throw new Error("not created");
+  const hold: HeldLease = { lease, stored };
+  return {
+    hold,
+    stored,
+    read: () => store.get({ id: stored.id }),
+    takeOver: async () => {
+      const task = await store.get({ id: stored.id });
+      if (task !== undefined) await store.replace({ item: { ...task, lease: { owner: "you", untilMs: 0 } } });
+    },
+    save: (task: Task) => store.replace({ item: withStoredRevision(hold, task) }),
+    keep: <T>(work: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal) =>
+      withRenewedLease({ store: { ...store, ...around(store) }, hold, leaseMs, signal, work }),
+  };
+}
+
+const aborted = (signal: AbortSignal) =>
+  new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("aborted")));
+
+describe("the lease of a call that takes several leases", () => {
+  it("is renewed until the call has ended, and the record can be saved then", async () => {
+    const { hold, stored, read, keep, save } = await heldTask();
+    expect(await keep(async (signal) => delay(5 * leaseMs, signal.aborted))).toBe(false);
+    const { lease, revision = 0 } = (await read()) ?? {};
+    expect(lease?.owner).toBe("me");
+    expect(lease?.untilMs).toBeGreaterThan((stored.lease?.untilMs ?? 0) + 2 * leaseMs);
+    expect(hold.lease).toEqual(lease);
+    expect(await save({ ...stored, state: "waiting" })).toMatchObject({ state: "waiting", revision: revision + 1 });
+    await delay(2 * leaseMs);
+    expect((await read())?.revision).toBe(revision + 1);
+  });
+
+  it("is renewed although the answer to a renewal is lost, or the store is away for a moment", async () => {
+    let times = 0;
+    const { keep, read, save, stored } = await heldTask((store) => ({
+      async replace(request) {
+        times += 1;
+        if (times === 2) throw new Error("away");
+        const replaced = await store.replace(request);
+        if (times === 1) throw new Error("the answer is lost");
+        return replaced;
+      },
+    }));
+    expect(await keep(async (signal) => delay(4 * leaseMs, signal.aborted))).toBe(false);
+    expect((await read())?.lease?.owner).toBe("me");
+    expect(await save(stored)).toBeDefined();
+  });
+
+  it("ends the call where another worker has taken over, or the store stays away", async () => {
+    const taken = await heldTask();
+    await taken.takeOver();
+    expect(await taken.keep(aborted)).toBe("aborted");
+    const away = async () => Promise.reject(new Error("away"));
+    expect(await (await heldTask(() => ({ replace: away, get: away }))).keep(aborted)).toBe("aborted");
+  });
+
+  it("is not renewed for a call that goes on although it was told to end", async () => {
+    const { keep, read, stored } = await heldTask();
+    await keep(async () => delay(3 * leaseMs), AbortSignal.abort());
+    expect(await read()).toEqual(stored);
+  });
+});
