@@ -44,7 +44,7 @@ export function configOf(story: Story): Config {
   const config = parseConfig({
     json: {
       slack: { locale: "en", command: { name: "/sekisho" } },
-      allowlist: story.isAllowed ? [{ team: workspace.team }] : [],
+      allowlist: story.isAllowed ? [{ team: workspace.team, external: "people" }] : [],
       destinations: { agents: destination, spare: destination },
       routes: [{ destination: story.first === undefined ? "agents" : ["agents", "spare"] }],
       execution: { syncBudgetMs: story.syncBudgetMs },

@@ -12,8 +12,8 @@ import type { Locale, Task, TaskOutcome } from "./task.ts";
  */
 export type SlackErrorKind = "gone" | "no_such_message" | "refused" | "rate_limited" | "unavailable" | "ambiguous";
 
-/** A quota of a user or a channel is used up. Without `retryAtMs` too many tasks are under way at once. */
-export type OverQuota = { by: "user" | "channel"; retryAtMs?: number | undefined };
+/** A quota of a user, of a channel or of other bots is used up. Without `retryAtMs` too many tasks are under way at once. */
+export type OverQuota = { by: "user" | "channel" | "bots"; retryAtMs?: number | undefined };
 
 /** `queuePosition` tasks go before the task, until `freeAtMs` at the latest. With 0 it may begin. */
 export type ThreadPosition = { queuePosition: number; freeAtMs: number };
@@ -29,8 +29,8 @@ export type TaskEvent =
    * them than the record.
    */
   | { type: "woken"; nowMs: number; resumed: boolean; polls?: number | undefined }
-  /** `allowed`: the person may ask. `locale` is the language of texts to them. */
-  | { type: "permitted"; nowMs: number; allowed: boolean; locale: Locale }
+  /** `allowed`: the person may ask. `locale` is the language of texts to them. `isExternal`: they may ask where no others read along. */
+  | { type: "permitted"; nowMs: number; allowed: boolean; locale: Locale; isExternal?: boolean }
   /** The refusal was shown to the person, or was left out because of the limit on refusals. */
   | { type: "refusal_shown" }
   /** The gate looked for a question in the message's thread. `taken`: the message answered it; `none`: there is none; `not_yours`: another person is asked; `says_nothing`: it has no text. */

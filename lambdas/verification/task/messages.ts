@@ -30,6 +30,8 @@ const userFileSchema = z.object({
 });
 export type UserFile = z.infer<typeof userFileSchema>;
 
+const externalSchema = z.enum(["channels", "people"]);
+
 /** One Slack message for the bot. `text` has the bot's own mention removed. */
 export const userMessageSchema = z.object({
   appId: z.string(),
@@ -51,6 +53,10 @@ export const userMessageSchema = z.object({
    */
   perhapsAddressed: z.literal(true).optional(),
   files: z.array(userFileSchema).optional(),
+  /** Slack's ids of the bot that wrote it: of the bot (B…), of its app (A…) and of a workflow (Wf…). Absent if a person wrote it. */
+  botIds: z.array(z.string()).optional(),
+  /** `channels`: the channel is shared with other organizations (Slack Connect). `people`: its writer belongs to one of them, too. */
+  external: externalSchema.optional(),
   /** A slash command: `ts` is the time of its receipt, and the channel has no message of it. */
   command: z.literal(true).optional(),
 });
@@ -101,6 +107,8 @@ const buttonClickSchema = z.object({
   channel: z.string(),
   threadTs: z.string().optional(),
   user: z.string(),
+  /** The person's own workspace. */
+  userTeam: z.string().optional(),
   atMs: z.int(),
   button: z.discriminatedUnion("type", [
     z.object({ type: z.literal("cancel") }),

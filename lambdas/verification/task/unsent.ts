@@ -38,16 +38,23 @@ export function onWokenReceived(task: Task, { resumed }: EventOf<"woken">): Tran
 }
 
 /** A person who may not ask gets a private refusal, unless the message did not mention the bot. */
-export function onPermitted(task: Task, { allowed, locale, nowMs }: EventOf<"permitted">, policy: Policy): Transition {
+export function onPermitted(
+  task: Task,
+  { allowed, locale, nowMs, isExternal }: EventOf<"permitted">,
+  policy: Policy,
+): Transition {
   const { message } = task;
   const known = { ...task, locale };
-  if (!allowed) return message.unaddressed ? ignore(known) : turnAway(known, { type: "refused" });
+  const refused: TaskOutcome = { type: "refused", ...(isExternal ? { external: true } : {}) };
+  if (!allowed) return message.unaddressed ? ignore(known) : turnAway(known, refused);
   // A message without a mention may not be for the bot, so it is not reported as too old before that is known.
   if (isOutdated(task, nowMs) && !message.unaddressed) return setOutcome(known, { type: "too_old" });
-  if (isCancelWord(message.text)) return { task: known, effects: [{ type: "cancel_thread" }] };
+  // A bot neither cancels nor answers questions, because neither is counted by what ends a loop of two bots.
+  const isBot = message.botIds !== undefined;
+  if (!isBot && isCancelWord(message.text)) return { task: known, effects: [{ type: "cancel_thread" }] };
   if (task.retryOf !== undefined && message.text === "") return { task: known, effects: [{ type: "read_message" }] };
   const { threadTs, command } = message;
-  if (threadTs === undefined || command) return acceptMessage(known, { nowMs, policy });
+  if (threadTs === undefined || command || isBot) return acceptMessage(known, { nowMs, policy });
   // In a thread the message may reply to a question.
   return { task: known, effects: [{ type: "give_reply", reconcile: known.reconcile === true }] };
 }
@@ -66,7 +73,7 @@ export function onReplyGiven(task: Task, { decision, nowMs }: EventOf<"reply_giv
 /** Continues an operator's retry with the message's current text. */
 export function onMessageRead(task: Task, { text, nowMs }: EventOf<"message_read">, policy: Policy): Transition {
   if (text === undefined) return setOutcome(task, { type: "unreadable" });
-  if (isCancelWord(text)) return { task, effects: [{ type: "cancel_thread" }] };
+  if (task.message.botIds === undefined && isCancelWord(text)) return { task, effects: [{ type: "cancel_thread" }] };
   if (task.message.unaddressed && !policy.threadReplies) return ignore(task);
   return acceptMessage({ ...task, message: { ...task.message, text } }, { nowMs, policy });
 }
@@ -145,8 +152,12 @@ export function isPerhapsForNobody({ message, queuePosition }: Task): boolean {
   return message.unaddressed === true && queuePosition === undefined;
 }
 
-/** Refuses the message. Only its writer sees the reason, within the limits of `gate/refusals.ts`. */
+/**
+ * Refuses the message. Only its writer sees the reason, within the limits of `gate/refusals.ts`. Another bot gets no answer, which it
+ * might answer in turn.
+ */
 function turnAway(task: Task, outcome: TaskOutcome): Transition {
+  if (task.message.botIds !== undefined) return ignore({ ...task, outcome });
   return { task: { ...task, outcome }, effects: [{ type: "refuse" }] };
 }
 
