@@ -6,7 +6,7 @@ import * as z from "zod/mini";
 import type { Trace } from "../../shared/telemetry/telemetry.ts";
 import { boundedText, readUserText, slackId } from "../slack/api/user-text.ts";
 import { decodeButton } from "../slack/messages/blocks.ts";
-import type { AskMessage, ButtonClick, ConversationOpened, UserMessage } from "../task/messages.ts";
+import type { AskMessage, ButtonClick, ConversationOpened, MessageChange, UserMessage } from "../task/messages.ts";
 import { conversationOpenedIdOf, requestIdOf } from "../task/routing.ts";
 import {
   type EventCallback,
@@ -15,12 +15,15 @@ import {
   readInstallation,
   slackTs,
 } from "./event-callback.ts";
+import { readChange } from "./message-change.ts";
 import { filterEvent } from "./message-event.ts";
 
 /** Types are named as in Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode). Over HTTP the signature was verified. */
 export type VerifiedPayload = { type: "events_api" | "slash_commands" | "interactive"; payload: unknown };
 
-export type InterpretedPayload = { message: AskMessage | ButtonClick | ConversationOpened } | { drop: string };
+export type InterpretedPayload =
+  | { message: AskMessage | MessageChange | ButtonClick | ConversationOpened }
+  | { drop: string };
 
 /** A payload without the form that Slack documents is dropped as `unknown_payload`. */
 export function interpretPayload({
@@ -43,6 +46,13 @@ export function interpretPayload({
   const { data: callback } = eventCallbackSchema.safeParse(payload);
   if (callback === undefined) return { drop: "unknown_payload" };
   if (callback.event.type === "assistant_thread_started") return toConversationOpened(callback);
+  const changed = callback.event.type === "message" ? readChange(callback) : undefined;
+  if (changed !== undefined) {
+    if ("drop" in changed) return changed;
+    const { userMessage: message, isDeleted } = changed;
+    const received = { requestId: requestIdOf(message), receivedAtMs: nowMs, trace: newTrace(), message };
+    return { message: { type: "message_change", ...received, ...(isDeleted ? { isDeleted } : {}) } };
+  }
   const filtered = filterEvent(callback);
   return "drop" in filtered ? filtered : toAskMessage(requestIdOf(filtered.userMessage), filtered.userMessage);
 }

@@ -12,7 +12,7 @@ import {
 import type { UserMessage } from "../task/messages.ts";
 import { type EventCallback, readInstallation, slackTs } from "./event-callback.ts";
 
-type DropReason =
+export type DropReason =
   | "other_event"
   | "malformed_message"
   | "from_bot"
@@ -49,15 +49,20 @@ export function filterEvent(callback: EventCallback): FilteredEvent {
 
 function findDropReason(event: MessageEvent, botUsers: readonly string[], appId: string): DropReason | undefined {
   if (isFromUs({ event, botUsers, appId })) return "from_bot";
-  if (event.subtype && !newMessageSubtypes.includes(event.subtype)) return "subtype";
+  if (!isNewMessage(event)) return "subtype";
   if (event.hidden) return "hidden";
   // `message_changed` tells the same with the earlier text, from which it is clear what has changed.
   if (event.edited) return "edited";
   return undefined;
 }
 
+/** False for messages of Slack itself, such as that somebody has joined, and for changes of messages. */
+export function isNewMessage({ subtype }: MessageEvent): boolean {
+  return !subtype || newMessageSubtypes.includes(subtype);
+}
+
 /** True for the app's own posts, so that it never answers itself, and for Slack's own. */
-function isFromUs(about: { event: MessageEvent; botUsers: readonly string[]; appId: string }): boolean {
+export function isFromUs(about: { event: MessageEvent; botUsers: readonly string[]; appId: string }): boolean {
   const { event, botUsers, appId } = about;
   const { user, app_id, bot_profile } = event;
   if (user === slackbot || (user && botUsers.includes(user))) return true;
@@ -74,7 +79,7 @@ type Addressing = Pick<UserMessage, "unaddressed" | "perhapsAddressed">;
  * Says how the message speaks to the bot. Undefined if it does not. `texts` are all versions of an edited message: it is for the bot if one
  * of them is. Another bot always has to mention it, because bots that answer each other's replies would never stop.
  */
-function findAddressing(about: {
+export function findAddressing(about: {
   callback: EventCallback;
   event: MessageEvent;
   texts: readonly string[];
@@ -102,14 +107,14 @@ function isDirect(event: MessageEvent): boolean {
   return event.channel_type === "im" || event.channel.startsWith("D");
 }
 
-function listBotUsers(callback: EventCallback, event: MessageEvent): string[] {
+export function listBotUsers(callback: EventCallback, event: MessageEvent): string[] {
   const users = (callback.authorizations ?? []).filter(({ is_bot }) => is_bot !== false).map(({ user_id }) => user_id);
   if (event.type !== "app_mention" || !callback.is_ext_shared_channel) return users;
   return [...users, ...findOtherBotUser({ text: event.text ?? "", botUsers: users, author: event.user })];
 }
 
 /** Undefined for a message of nobody. */
-function readUserMessage(about: {
+export function readUserMessage(about: {
   callback: EventCallback;
   event: MessageEvent;
   botUsers: readonly string[];
@@ -157,7 +162,7 @@ function readExternal(callback: EventCallback, event: MessageEvent): UserMessage
 const optionalText = z.nullish(z.string());
 
 /** `message` and `app_mention`, of any subtype. */
-const messageEventSchema = z.object({
+export const messageEventSchema = z.object({
   type: z.literal(["message", "app_mention"]),
   subtype: optionalText,
   hidden: z.nullish(z.boolean()),
@@ -179,4 +184,4 @@ const messageEventSchema = z.object({
   /** Parsed one by one, so that a malformed file does not drop the message. */
   files: z.nullish(z.array(z.unknown())),
 });
-type MessageEvent = z.infer<typeof messageEventSchema>;
+export type MessageEvent = z.infer<typeof messageEventSchema>;

@@ -1,6 +1,7 @@
 /** The events and effects of the task machine, as plain data. */
 import type { ClientReason } from "../../../contracts/errors.ts";
 import type { ExecuteTaskParams, TaskResult } from "../../../contracts/methods.ts";
+import type { UserMessage } from "./messages.ts";
 import type { Locale, Task, TaskOutcome } from "./task.ts";
 
 /**
@@ -80,6 +81,10 @@ export type TaskEvent =
   | { type: "dead_lettered"; nowMs: number }
   /** A person asked to cancel the task. This worker holds the lease. */
   | { type: "cancel_asked"; nowMs: number; resumed: boolean }
+  /** The message was edited before it was sent. This worker holds the lease. */
+  | { type: "message_edited"; nowMs: number; resumed: boolean; message: UserMessage }
+  /** The message was deleted before it was sent. This worker holds the lease. */
+  | { type: "message_deleted"; nowMs: number; resumed: boolean }
   /** An operator redrives the task. This worker holds the lease. */
   | { type: "redriven"; nowMs: number; resumed: boolean };
 

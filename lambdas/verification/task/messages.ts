@@ -1,5 +1,5 @@
 /**
- * The messages of the verification queue: a user message, a wake-up of a task, a request to cancel or redrive one, a button click, and
+ * The messages of the verification queue: a user message, its edit or deletion, a wake-up of a task, a request to cancel or redrive one, a button click, and
  * an opened conversation.
  */
 
@@ -57,6 +57,8 @@ export const userMessageSchema = z.object({
   botIds: z.array(z.string()).optional(),
   /** `channels`: the channel is shared with other organizations (Slack Connect). `people`: its writer belongs to one of them, too. */
   external: externalSchema.optional(),
+  /** Slack's time of the latest edit that is in the text. */
+  editedTs: z.string().optional(),
   /** A slash command: `ts` is the time of its receipt, and the channel has no message of it. */
   command: z.literal(true).optional(),
 });
@@ -76,6 +78,18 @@ export const askMessageSchema = z.object({
   looks: z.int().optional(),
 });
 export type AskMessage = z.infer<typeof askMessageSchema>;
+
+/**
+ * A message was edited or deleted. `message` is its new version, without text if it was deleted. If the original message was not handled
+ * yet, it is never handled: this one takes its place.
+ */
+const messageChangeSchema = askMessageSchema.omit({ retryOf: true }).extend({
+  type: z.literal("message_change"),
+  isDeleted: z.literal(true).optional(),
+  /** How often it arrived while a worker held the task's lease. */
+  early: z.int().optional(),
+});
+export type MessageChange = z.infer<typeof messageChangeSchema>;
 
 /** `seq` is the number in the task's chain of wake-ups. A wake-up below the record's `wakeSeq` is dropped. */
 const wakeSchema = z.object({
@@ -132,6 +146,7 @@ export const queueMessageSchema = z.discriminatedUnion("type", [
   buttonClickSchema,
   conversationOpenedSchema,
   askMessageSchema,
+  messageChangeSchema,
   wakeSchema,
   redriveSchema,
   cancelSchema,

@@ -229,6 +229,9 @@ export const taskSchema = z.object({
   /** Why the task is being canceled. A result counts only if it exists already. */
   cancelReason: z.enum(["deadline", "asked", "unanswered"]).optional(),
 
+  /** The thread says that this change of the message came too late. A deletion is said after an edit, too. */
+  lateChange: z.enum(["edited", "deleted"]).optional(),
+
   /** The language of texts for the person who asked. */
   locale: z.enum(["en", "ja"]).optional(),
   /** The thread that was opened for a slash command, which has none of its own. */
@@ -253,7 +256,9 @@ export const taskSchema = z.object({
 export type Task = z.infer<typeof taskSchema>;
 
 /** The first record of a message, which the conditional create stores. */
-export function receivedTask(ask: AskMessage): Task {
+export function receivedTask(
+  ask: Pick<AskMessage, "requestId" | "receivedAtMs" | "trace" | "message" | "retryOf">,
+): Task {
   const { message } = ask;
   return {
     id: ask.requestId,

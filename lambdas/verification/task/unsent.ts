@@ -78,13 +78,17 @@ export function onMessageRead(task: Task, { text, nowMs }: EventOf<"message_read
   return acceptMessage({ ...task, message: { ...task.message, text } }, { nowMs, policy });
 }
 
+/** Returns why the text and the files of a message are no task, or undefined. */
+export function findRefusal({ text, files = [] }: Task["message"]): TaskOutcome | undefined {
+  if (text === "" && files.length === 0) return failedOutcome({ reason: "invalid_params", lost: false });
+  return text.length > maxTextLength ? failedOutcome({ reason: "payload_too_large", lost: false }) : undefined;
+}
+
 /** Accepts the message as a task: checks age, text and destination, then counts it in the quotas. */
 function acceptMessage(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Transition {
-  const { text, files = [] } = task.message;
   if (isOutdated(task, nowMs)) return setOutcome(task, { type: "too_old" });
-  if (text === "" && files.length === 0)
-    return turnAway(task, failedOutcome({ reason: "invalid_params", lost: false }));
-  if (text.length > maxTextLength) return turnAway(task, failedOutcome({ reason: "payload_too_large", lost: false }));
+  const refusal = findRefusal(task.message);
+  if (refusal !== undefined) return turnAway(task, refusal);
   const directed = chooseDestination(task, policy);
   if (directed === undefined) return turnAway(task, failedOutcome({ reason: "agent_not_found", lost: false }));
   const untilMs = nowMs + maxAgeMs + destinationOf(directed, policy).deadlineMs;
@@ -157,12 +161,12 @@ export function isPerhapsForNobody({ message, queuePosition }: Task): boolean {
  * might answer in turn.
  */
 function turnAway(task: Task, outcome: TaskOutcome): Transition {
-  if (task.message.botIds !== undefined) return ignore({ ...task, outcome });
+  if (task.message.botIds !== undefined) return onRefusalShown({ ...task, outcome });
   return { task: { ...task, outcome }, effects: [{ type: "refuse" }] };
 }
 
 /** Ends the task without an answer. If an earlier try may have accepted the message as a task, its posts are cleaned up. */
-function ignore(task: Task): Transition {
+export function ignore(task: Task): Transition {
   if (task.reconcile) return releaseThread(advance(task, { state: "done" }));
   return { task: advance(endCleanup(task), { state: "done" }), effects: [] };
 }
@@ -193,7 +197,7 @@ export function onWokenQueued(task: Task, { nowMs }: EventOf<"woken">, policy: P
 }
 
 /** Chooses the destination and requests a position in the thread. Without a destination the task fails. */
-function requestThreadPosition(unrouted: Task, policy: Policy): Transition {
+export function requestThreadPosition(unrouted: Task, policy: Policy): Transition {
   const task = chooseDestination(unrouted, policy);
   if (task === undefined) return setOutcome(unrouted, failedOutcome({ reason: "agent_not_found", lost: false }));
   const { deadlineMs, concurrency } = destinationOf(task, policy);
@@ -215,7 +219,7 @@ export function onQueuePosition(
 }
 
 /** Sets the deadline, which counts from the time when the task may begin. */
-function startDeadline(task: Task, nowMs: number, policy: Policy): Task {
+export function startDeadline(task: Task, nowMs: number, policy: Policy): Task {
   return withCall(task, { deadlineAtMs: nowMs + destinationOf(task, policy).deadlineMs });
 }
 

@@ -50,6 +50,7 @@ export function createSafeText(text: TaskText): TaskText {
     status: (task) => withFallback(text.status, task, withoutTexts(task)),
     parts: (task) => pureStep(() => text.parts(task)),
     replaced: text.replaced,
+    lateChange: text.lateChange,
     buttonClickRefused: text.buttonClickRefused,
   };
 }

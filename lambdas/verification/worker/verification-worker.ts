@@ -21,7 +21,7 @@ import { createZoneSecret, parseZoneSecret, type ZoneSecret } from "../zone-secr
 import { createNotify, createRunAct } from "./acts.ts";
 import { createSafeText } from "./data-failures.ts";
 import { createHandleButtonClick, createHandleConversationOpened } from "./interactions.ts";
-
+import { createNoticeLateChange } from "./late-changes.ts";
 import { createQuestions } from "./questions.ts";
 import type { Observation } from "./run-step.ts";
 import type { QueueSystem } from "./step-span.ts";
@@ -100,6 +100,7 @@ export function createVerificationWorker(options: {
     runAct,
     isKnownThread: threads.isKnown,
     isIgnored: gate.isIgnored,
+    noticeLateChange: createNoticeLateChange({ store, slack, text }),
     handleButtonClick: createHandleButtonClick({ store, queue, gate, questions, notify, slack, text, log, now }),
     handleConversationOpened: createHandleConversationOpened({ slack, prompts: assistant?.prompts ?? [] }),
     leaseMs: config.limits.leaseMs,

@@ -351,6 +351,7 @@ function workerWith(given: Pick<Worker, "store" | "runAct" | "queue"> & Partial<
   return createWorker({
     policy: samplePolicy(),
     isKnownThread: async () => "unknown",
+    noticeLateChange: async () => true,
     handleButtonClick: async () => {},
     handleConversationOpened: async () => {},
     isIgnored: async () => false,

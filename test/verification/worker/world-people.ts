@@ -92,5 +92,6 @@ export const worldText: TaskText = {
   opening: ({ message }) => content(`${message.user} asks: ${message.text}`),
   status: () => "is working",
   replaced: () => ({ text: "Replaced." }),
+  lateChange: ({ lateChange }) => ({ text: `It was ${lateChange} too late.` }),
   buttonClickRefused: ({ refusal }) => JSON.stringify(refusal),
 };

@@ -10,7 +10,12 @@ import type { Files } from "../../../lambdas/verification/files/files.ts";
 import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
 import type { MessageContent } from "../../../lambdas/verification/slack/api/slack.ts";
 import type { TaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
-import type { AskMessage, ButtonClick, ConversationOpened } from "../../../lambdas/verification/task/messages.ts";
+import type {
+  AskMessage,
+  ButtonClick,
+  ConversationOpened,
+  MessageChange,
+} from "../../../lambdas/verification/task/messages.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { Thread } from "../../../lambdas/verification/task/thread.ts";
 import type { HistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
@@ -226,7 +231,7 @@ export function createWorld({
     uploads,
     now,
     /** Slack delivers the message: the ingress puts it into the queue. */
-    deliver: (ask: AskMessage) => enqueue(ask),
+    deliver: (ask: AskMessage | MessageChange) => enqueue(ask),
     clickButton: (buttonClick: ButtonClick) => enqueue(buttonClick),
     openConversation: (opened: ConversationOpened) => enqueue(opened),
     /** Somebody puts something into the queue that is none of ours. */
