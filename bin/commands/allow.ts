@@ -1,6 +1,6 @@
 /** `sekisho allow`: lists and changes who may ask. */
 import type { AllowlistRule } from "../../lambdas/shared/config/schema.ts";
-import { matchRules } from "../../lambdas/verification/gate/rules.ts";
+import { matchRules, type Requester } from "../../lambdas/verification/gate/rules.ts";
 import { isSame, type RuleFields, withoutRule, withRule } from "../../lib/cli/allow/rule-set.ts";
 import {
   fieldOptions,
@@ -10,6 +10,7 @@ import {
   readRule,
   readRuleFields,
   readRuleNumber,
+  ruleFor,
 } from "../../lib/cli/allow/rule-text.ts";
 import { changeRules, readRules, withRuleZone } from "../../lib/cli/allow/rule-zone.ts";
 import { awsExits, defineCommand, exitCodes, flag, option, UsageError } from "../../lib/cli/command.ts";
@@ -47,16 +48,20 @@ configuration. A message is allowed if it fits every field of at least one rule.
 export const allowAdd = defineCommand({
   name: "allow add",
   about: `
-Adds a rule to the allowlist, in addition to the rules of the configuration. Give at least one of --team, --channel, --user
-and --group. A message must fit all of them. A rule takes effect within 15 seconds, and an existing rule is not added again.
+Adds a rule to the allowlist, in addition to the rules of the configuration. Give at least one of --team, --channel, --user,
+--group and --bot. A message must fit all of them. A rule takes effect within 15 seconds, and an existing rule is not added
+again.
+
+Without --external a rule matches nothing in channels that are shared with other organizations (Slack Connect), and without
+--bot it matches people only.
 
 --group needs the scope usergroups:read. A new member of the group is allowed within 15 seconds. A removed member stays
 allowed for up to five minutes.`,
   options: { ...fieldOptions, label: option("TEXT", "a note that says what the rule is for"), ...zoneOptions },
   exits: awsExits("it cannot be added"),
   async run(run) {
-    const { team, channel, user, group, label } = run.values;
-    const rule = readRule({ team, channel, user, group, label });
+    const { team, channel, user, group, bot, external, label } = run.values;
+    const rule = readRule({ team, channel, user, group, bot, external, label });
     return withRuleZone(run, run.values, async ({ where, store, sinceWhen, configured, configName }) => {
       const added = await changeRules({ store, decide: (stored) => withRule({ stored, rule, nowMs: Date.now() }) });
       const text = `rule ${added.rule.number} ${where}: ${formatRule(added.rule.rule)}`;
@@ -114,15 +119,18 @@ const { group: _group, ...requesterOptions } = fieldOptions;
 export const allowWhy = defineCommand({
   name: "allow why",
   about: `
-Shows which rule of the allowlist lets a person ask in a channel. If no rule does, shows the command that adds one. --team,
---channel and --user are required. Only Slack knows the members of a user group, so rules with a group are listed as
-possible matches.`,
+Shows which rule of the allowlist lets a person ask in a channel, or the bot that --bot names in place of --user. If no rule
+does, shows the command that adds one. --team, --channel and --user are required. Only Slack knows the members of a user
+group, so rules with a group are listed as possible matches.
+
+Only Slack knows, too, which channels are shared with other organizations (Slack Connect). For one that is, give --external
+channels, and for a person of another organization --external people.`,
   options: { ...requesterOptions, ...zoneOptions },
   exits: `Exit code: 0 a rule allows the person; 1 no rule does, or only one with a group might, or AWS refused; 2 bad usage
 or configuration; 3 AWS not reachable.`,
   async run(run) {
-    const { team, channel, user } = run.values;
-    const requester = readRequester({ team, channel, user });
+    const { team, channel, user, bot, external } = run.values;
+    const requester = readRequester({ team, channel, user, bot, external });
     return withRuleZone(run, run.values, async (zone) => {
       const { configName, configured } = zone;
       const stored = (await readRules({ store: zone.store }))?.rules ?? [];
@@ -131,7 +139,7 @@ or configuration; 3 AWS not reachable.`,
         ...configured.map((rule) => ({ ...rule, name: `a rule of ${configName}` })),
       ];
       const { rule, byGroup } = matchRules({ rules, requester });
-      const where = `in ${requester.channel} of ${requester.team}`;
+      const where = `in ${requester.channel} of ${requester.team}${sharedText(requester)}`;
       if (rule !== undefined) {
         run.print(`${requester.user} may ask ${where}, by ${formatNamed(rule)}`);
         if (rule.name.endsWith(configName)) run.note(`The rules of ${configName} apply ${zone.ofConfiguration}.`);
@@ -140,11 +148,21 @@ or configuration; 3 AWS not reachable.`,
       const none = `No rule ${zone.where} or of ${configName} lets ${requester.user} ask ${where}`;
       const groups = byGroup.map((one) => `\n  ${formatNamed(one)}`).join("");
       run.print(groups === "" ? `${none}.` : `${none}, unless they are a member of the user group in one of:${groups}`);
-      run.print(`To allow them:\n  npx sekisho allow add ${formatRuleOptions(requester)}${zone.zoneOptionsText}`);
+      const { rule: elsewhere } = matchRules({ rules, requester: { ...requester, external: undefined } });
+      if (elsewhere !== undefined) {
+        run.print(`They may ask where no other organization reads along, by ${formatNamed(elsewhere)}`);
+      }
+      const options = formatRuleOptions(ruleFor(requester));
+      run.print(`To allow them:\n  npx sekisho allow add ${options}${zone.zoneOptionsText}`);
       return exitCodes.failed;
     });
   },
 });
+
+function sharedText({ external }: Requester): string {
+  if (external === undefined) return "";
+  return `, which is shared with other organizations${external === "people" ? ", as a person of one of them" : ""}`;
+}
 
 type NamedRule = AllowlistRule & { name: string };
 

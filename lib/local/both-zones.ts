@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { defaultAwsCredentials } from "../../lambdas/shared/aws/default-credentials.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import type { Config } from "../../lambdas/shared/config/schema.ts";
+import type { AllowlistRule, Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
@@ -55,7 +55,7 @@ export type SlackConnection = {
   /** With it, events come over Socket Mode. */
   appToken?: (() => Promise<string>) | undefined;
   /** Added to the configuration's allowlist. */
-  extraRules: { team: string }[];
+  extraRules: AllowlistRule[];
 };
 
 /** Starts a fake Slack with new secrets. Its workspace is allowed. `file` keeps its messages. */
@@ -70,7 +70,7 @@ export async function openFakeSlack({ log, file }: { log: Log; file?: string }):
     apiUrl: fakeSlack.apiUrl,
     signingSecret: async () => signingSecret,
     botToken: async () => botToken,
-    extraRules: [{ team: workspace.team }],
+    extraRules: [{ team: workspace.team, external: "people" as const }],
   };
   return { fakeSlack, slack };
 }

@@ -17,6 +17,9 @@ const excuses: readonly ((failed: Case) => boolean)[] = [
     executed.outcome.lost === true,
   /** Somebody wished it to end. */
   ({ world: { story }, reason }) => reason === "canceled" && story.messages.some(({ isUnaddressed }) => isUnaddressed),
+  /** Somebody deleted the message. */
+  ({ fate: { asked }, reason }) =>
+    reason === "canceled" && asked.change !== undefined && asked.change.text === undefined,
   /** The queue gave up on a message of it. */
   ({ fate: { record } }) => record?.history.some(({ event }) => event === "dead_lettered") === true,
   /** More than one fault together took so long that its time was over: no agent here takes as long as it may. */

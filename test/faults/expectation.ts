@@ -41,6 +41,8 @@ function answerOf({ message, asked, world, isCancel }: About & { isCancel: boole
   if (!world.story.isAllowed) return "either";
   // Which of them fit into the quota depends on which is dealt with first.
   if (world.story.quota !== undefined) return "either";
+  // A message that is gone needs no answer.
+  if (message.change !== undefined && message.change.text === undefined) return "either";
   if (!message.isUnaddressed) return "owed";
   const parent = asked.find(({ ts }) => ts === message.threadTs);
   // What people say to each other.
@@ -67,7 +69,11 @@ function textsOf(about: About): string[] | undefined {
   const { message, world } = about;
   const { story } = world;
   if (story.agent.says !== undefined) return undefined;
-  if (!asks(about)) return [agentsAnswer(message)];
+  if (!asks(about)) {
+    // Which was first, the edit or the send, is for the records to say.
+    const texts = [message.text, ...(message.change?.text === undefined ? [] : [message.change.text])];
+    return texts.map((text) => agentsAnswer({ text }));
+  }
   const clicked = story.buttonClicks
     .filter(({ by = "asker" }) => by === "asker")
     .flatMap(({ option }) => options[option]?.id ?? []);

@@ -173,6 +173,16 @@ const invariants: readonly Invariant[] = [
     },
   },
   {
+    sentence: "An edited message is answered by the text that its record took, and in peace that is the new one.",
+    find: ({ fates, isExempt, world: { steps, outages, isRestless } }) =>
+      isExempt
+        ? undefined
+        : firstOf(fates, (fate) => {
+            const isPeace = !isRestless && outages.length === 0 && steps.every(({ fate: met }) => met === undefined);
+            return answeredByOtherText({ fate, isPeace });
+          }),
+  },
+  {
     sentence: "Each task that is over is in the usage history once, and nothing else is.",
     find: ({ fates, isExempt, world: { historyIds } }) =>
       firstOf(fates, (fate) => oddNote({ fate, isExempt })) ??
@@ -257,6 +267,17 @@ function firstOf<T>(items: readonly T[], find: (item: T) => string | undefined):
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+function answeredByOtherText({ fate, isPeace }: { fate: Fate; isPeace: boolean }): string | undefined {
+  const { asked, record, executed, posts } = fate;
+  const newText = asked.change?.text;
+  const isAnswered = executed?.state === "completed" && record?.outcome === undefined;
+  if (newText === undefined || record === undefined || !isAnswered) return undefined;
+  const isTaken = record.message.editedTs !== undefined;
+  const due = agentsAnswer({ text: isTaken ? newText : asked.text });
+  const isOdd = !JSON.stringify(posts).includes(due) || (isPeace && !isTaken);
+  return isOdd ? `${asked.requestId} is answered ${isTaken ? "without" : "with"} its edit` : undefined;
 }
 
 type Seen = { fates: readonly Fate[]; agentRuns: readonly AgentRun[] };

@@ -15,6 +15,14 @@ export type Mutant = {
 
 export const mutants: readonly Mutant[] = [
   {
+    name: "edit-taken",
+    file: "lambdas/verification/task/edited.ts",
+    find: "text: textOf(message, known),",
+    replace: "text: known.text,",
+    story: "edited",
+    engine: "aws",
+  },
+  {
     name: "conditional-create",
     file: "test/faults/sim-records.ts",
     find: "return live(item.id) ? undefined : write",

@@ -21,7 +21,11 @@ export type Asked = {
   isCommand: boolean;
   hasFile: boolean;
   isTaken: boolean;
+  change: { text?: string } | undefined;
 };
+
+/** Something that Slack tells of a message: that it is there, or was edited or deleted. */
+type Told = { message: Asked; changedTs?: string };
 
 /** Slack waits 3 s, then delivers again: at once, after a minute, after five minutes. */
 const answerMs = 3000;
@@ -40,55 +44,64 @@ export function writeMessages({
   const asked: Asked[] = [];
   const startMs = worldMs();
   for (const [number, written] of world.story.messages.entries()) {
-    const { afterMs, text, inThreadOf, isUnaddressed = false, isCommand = false, hasFile = false } = written;
+    const { afterMs, text, inThreadOf, isUnaddressed = false, isCommand = false, hasFile = false, change } = written;
     const { app: appId, channel, user } = workspace;
     const ts = tsOf({ atMs: startMs + afterMs, count: number });
     const parent = asked[inThreadOf ?? -1]?.ts;
     const requestId = requestIdOf({ appId, channel, ts: isCommand ? triggerOf(ts) : ts });
     const kind = { isUnaddressed, isCommand, hasFile };
     const writtenAtMs = startMs + afterMs;
-    const message = { requestId, text, ts, writtenAtMs, threadTs: parent ?? ts, ...kind, isTaken: false };
+    const message = { requestId, text, ts, writtenAtMs, threadTs: parent ?? ts, ...kind, isTaken: false, change };
     asked.push(message);
     for (const id of [requestId, ts]) world.names.add(id, `#${number + 1}`);
     const write = () => {
       const said = { ts, text, key: undefined, from: "person" as const, user, fileIds: [] };
       if (!isCommand) world.said.push({ ...said, channel, threadTs: parent });
-      later({ delayMs: 200, run: () => deliver(message, 0) });
+      later({ delayMs: 200, run: () => deliver({ message }, 0) });
     };
     within({ process: slack, run: () => later({ delayMs: afterMs, run: write }) });
+    if (change === undefined) continue;
+    const changedTs = tsOf({ atMs: startMs + change.afterMs, count: 100 + number });
+    const makeChange = () => {
+      const said = world.said.filter((one) => one.ts === ts);
+      for (const one of said) {
+        if (change.text === undefined) world.said.splice(world.said.indexOf(one), 1);
+        else Object.assign(one, { text: change.text });
+      }
+      later({ delayMs: 200, run: () => deliver({ message, changedTs }, 0) });
+    };
+    within({ process: slack, run: () => later({ delayMs: change.afterMs, run: makeChange }) });
   }
   clickButtons({ world, slack: simulated, process: slack, ingresses });
   return asked;
 
-  function deliver(message: Asked, attempt: number): void {
+  function deliver(told: Told, attempt: number): void {
+    const { message, changedTs } = told;
     const { fate } = meet({
       world,
       process: slack,
       point: "slack.event",
-      about: () => world.names.of(message.requestId),
+      about: () => `${changedTs === undefined ? "" : "change of "}${world.names.of(message.requestId)}`,
     });
     let isHeard = false;
     const times = fate === "lost" ? 0 : fate === "repeated" ? 2 : 1;
     const { isShared = false } = world.story;
     for (let time = 0; time < times; time++)
-      void hand({ message, type: isShared ? "app_mention" : typeOf(message, attempt + time), attempt });
+      void hand({ ...told, type: isShared ? "app_mention" : typeOf(message, attempt + time), attempt });
     // Slack tells of it in both events, each for itself. There the other one does not say that it is for the bot.
-    if (isShared && attempt === 0) void hand({ message, type: "message", attempt, isBeside: true });
+    if (isShared && attempt === 0) void hand({ ...told, type: "message", attempt, isBeside: true });
     later({
       delayMs: answerMs,
       run() {
         // Of a command that was not taken the person is told by Slack.
         const delayMs = message.isCommand ? undefined : againAfterMs[attempt];
-        if (!isHeard && delayMs !== undefined) later({ delayMs, run: () => deliver(message, attempt + 1) });
+        if (!isHeard && delayMs !== undefined) later({ delayMs, run: () => deliver(told, attempt + 1) });
       },
     });
 
-    async function hand(given: {
-      message: Asked;
-      type: "app_mention" | "message";
-      attempt: number;
-      isBeside?: boolean;
-    }): Promise<void> {
+    async function hand(
+      given: Told & { type: "app_mention" | "message"; attempt: number; isBeside?: boolean },
+    ): Promise<void> {
       const instance = ingresses.find({ mayShare: true });
       if (instance === undefined) return;
       const request = requestOf({ ...given, isShared: world.story.isShared === true });
@@ -105,18 +118,15 @@ function typeOf({ isUnaddressed }: Asked, attempt: number): "app_mention" | "mes
   return !isUnaddressed && attempt % 2 === 0 ? "app_mention" : "message";
 }
 
-function requestOf(given: {
-  message: Asked;
-  type: "app_mention" | "message";
-  attempt: number;
-  isShared: boolean;
-}): IngressRequest {
-  const { message, type, attempt, isShared } = given;
+function requestOf(
+  given: Told & { type: "app_mention" | "message"; attempt: number; isShared: boolean },
+): IngressRequest {
+  const { message, changedTs, type, attempt, isShared } = given;
   if (message.isCommand) return signed({ body: commandOf(message), type: "form" });
   const { ts, threadTs, isUnaddressed, hasFile } = message;
   const { team, app, bot, otherBot, channel, user } = workspace;
   const inThread = threadTs === ts ? {} : { thread_ts: threadTs };
-  const text = isUnaddressed ? message.text : `<@${isShared ? otherBot : bot}> ${message.text}`;
+  const withMention = (text: string) => (isUnaddressed ? text : `<@${isShared ? otherBot : bot}> ${text}`);
   const file = {
     id: "FIN",
     name: "in.txt",
@@ -125,7 +135,15 @@ function requestOf(given: {
     url_private: "https://files.slack.com/in",
   };
   const files = hasFile ? { files: [file], ...(type === "message" ? { subtype: "file_share" } : {}) } : {};
-  const event = { type, user, ts, ...inThread, ...files, channel, text, channel_type: "channel" };
+  const said = { user, ts, ...inThread, ...files, text: withMention(message.text) };
+  const event =
+    changedTs === undefined
+      ? { ...said, type, channel, channel_type: "channel" }
+      : {
+          ...changeEvent({ said, text: message.change?.text, withMention, changedTs }),
+          channel,
+          channel_type: "channel",
+        };
   const payload = {
     type: "event_callback",
     api_app_id: app,
@@ -136,6 +154,21 @@ function requestOf(given: {
     event,
   };
   return signed({ body: JSON.stringify(payload), type: "json" });
+}
+
+/** As Slack tells that a message was edited or deleted. */
+function changeEvent(about: {
+  said: { user: string; text: string };
+  text: string | undefined;
+  withMention: (text: string) => string;
+  changedTs: string;
+}) {
+  const { said, text, withMention, changedTs } = about;
+  const previous = { ...said, type: "message" };
+  const change = { type: "message", hidden: true, ts: changedTs, event_ts: changedTs, previous_message: previous };
+  if (text === undefined) return { ...change, subtype: "message_deleted" };
+  const edited = { user: said.user, ts: `${Math.floor(Number(changedTs))}.000000` };
+  return { ...change, subtype: "message_changed", message: { ...previous, text: withMention(text), edited } };
 }
 
 function commandOf({ ts, text }: Asked): string {

@@ -45,7 +45,7 @@ export function configOf(story: Story): Config {
     json: {
       // Sessions are in; a status ends by itself, and reactions say nothing that a session does not.
       slack: { locale: "en", command: { name: "/sekisho" }, assistant: {}, status: false },
-      allowlist: story.isAllowed ? [{ team: workspace.team }] : [],
+      allowlist: story.isAllowed ? [{ team: workspace.team, external: "people" }] : [],
       destinations: { agents: destination, spare: destination },
       routes: [{ destination: story.first === undefined ? "agents" : ["agents", "spare"] }],
       execution: { syncBudgetMs: story.syncBudgetMs },

@@ -11,6 +11,8 @@ type Written = {
   isCommand?: boolean;
   /** It comes with a file. */
   hasFile?: boolean;
+  /** So long after the beginning it gets another text, or is deleted. */
+  change?: { afterMs: number; text?: string };
 };
 
 /** Somebody presses a button of the first question, so long after the beginning, or when it is there. */
@@ -124,6 +126,19 @@ export const stories: readonly Story[] = [
       { afterMs: 5000, text: "Until when?", inThreadOf: 0 },
     ],
   },
+  /** The second message is edited, or deleted, at the moment when its turn comes. */
+  ...[{ name: "edited", text: "Who kept the gate?" }, { name: "deleted" }].map(
+    ({ name, ...change }): Story => ({
+      ...accepted,
+      name,
+      agentMs: 15_000,
+      pollAfterMs: 5000,
+      messages: [
+        ...sync.messages,
+        { afterMs: 4000, text: "And who kept it?", inThreadOf: 0, change: { afterMs: 15_900, ...change } },
+      ],
+    }),
+  ),
   /** The second task is refused by the session of the thread as well. */
   {
     ...accepted,

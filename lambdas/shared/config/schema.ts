@@ -3,7 +3,7 @@ import * as z from "zod";
 import { authenticatorSchema } from "./authenticator-schema.ts";
 import { destinationSchema } from "./destination-schema.ts";
 import { executionSchema } from "./execution-schema.ts";
-import { slackIdSchema, slackSchema } from "./slack-schema.ts";
+import { botIdSchema, slackIdSchema, slackSchema } from "./slack-schema.ts";
 import { stageNameSchema, stageSchema } from "./stage-schema.ts";
 import { telemetrySchema } from "./telemetry-schema.ts";
 import { integer } from "./values.ts";
@@ -21,11 +21,26 @@ export const allowlistRuleSchema = z
     channel: slackIdSchema.optional().describe("Matches messages in this channel (C…)."),
     user: slackIdSchema.optional().describe("Matches messages of this user (U…)."),
     group: slackIdSchema.optional().describe("Matches messages of the current members of this user group (S…)."),
+    bot: botIdSchema
+      .optional()
+      .describe(
+        "Matches messages of this bot (B…), app (A…) or workflow (Wf…) that mention the bot. Without it, a rule matches people only.",
+      ),
+    external: z
+      .enum(["channels", "people"])
+      .optional()
+      .describe(
+        "Also matches in channels that are shared with other organizations (Slack Connect). channels: messages of your own people there; people: those of the other organizations, too. Default: neither.",
+      ),
     label: z.string().min(1).max(80).optional().describe("A note that says what the rule is for. Matches nothing."),
   })
   .refine(
-    ({ team, channel, user, group }) => team ?? channel ?? user ?? group,
-    "must have at least one of team, channel, user and group",
+    ({ team, channel, user, group, bot }) => team ?? channel ?? user ?? group ?? bot,
+    "must have at least one of team, channel, user, group and bot",
+  )
+  .refine(
+    ({ user, group, bot }) => bot === undefined || (user ?? group) === undefined,
+    "must not have both bot and user or group, because no message is of both",
   );
 export type AllowlistRule = z.infer<typeof allowlistRuleSchema>;
 

@@ -3,6 +3,9 @@ import * as z from "zod";
 import { httpUrl, integer, secretSchema } from "./values.ts";
 
 export const slackIdSchema = z.string().regex(/^[A-Z0-9]{1,64}$/, "must be a Slack id such as T012AB3CD");
+export const botIdSchema = z
+  .string()
+  .regex(/^([AB][A-Z0-9]{1,63}|Wf[A-Z0-9]{1,62})$/, "must be the id of a bot (B…), an app (A…) or a workflow (Wf…)");
 const emojiSchema = z.string().regex(/^[a-z0-9_+'-]{1,100}$/, "must be the name of an emoji without colons");
 
 export const slackSchema = z.strictObject({

@@ -8,22 +8,25 @@ import type { Log } from "../../shared/log.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import type { OverQuota } from "../task/events.ts";
 import type { Installation, UserMessage } from "../task/messages.ts";
-import { installationOf, type Locale, type Task } from "../task/task.ts";
+import { installationOf, type Locale, type Task, threadKeyOf } from "../task/task.ts";
 import { createLocales, createMembers, type FindLocale } from "./people.ts";
 import { createRefusals, type RefusalRecord } from "./refusals.ts";
-import { createEffectiveRules, matchRules, type Requester, type StoredRules } from "./rules.ts";
+import { createEffectiveRules, matchRules, type Requester, type StoredRules, toDefaultLocale } from "./rules.ts";
 
 /** Every method rejects if the store or Slack is unavailable and nothing is cached, and may then be repeated. */
 export type Gate = Quotas & {
-  /** Returns whether the rules allow the person to ask, and the person's language. */
+  /**
+   * Returns whether the rules allow the person to ask, and the person's language. `isExternal`: they would if the channel were not shared
+   * with other organizations.
+   */
   permit(request: {
     message: UserMessage;
     requestId: string;
     signal: AbortSignal;
-  }): Promise<{ allowed: boolean; locale: Locale }>;
+  }): Promise<{ allowed: boolean; locale: Locale; isExternal?: boolean }>;
   /**
-   * True if the message is dropped without an answer: the person may not ask, and either got a refusal recently or did not mention the bot.
-   * False if the store or Slack is unavailable. Never rejects.
+   * True if the message is dropped without an answer: the person may not ask, and either got a refusal recently or did not mention the bot;
+   * or it is another bot, which never gets a refusal. False if the store or Slack is unavailable. Never rejects.
    */
   isIgnored(request: { message: UserMessage; requestId: string; signal: AbortSignal }): Promise<boolean>;
   /** True if the person may not ask in the task's channel, or if the store or Slack is unavailable. Never rejects. */
@@ -36,8 +39,13 @@ export type Gate = Quotas & {
     request: PersonQuery & { isStranger: boolean; kind: string; threadTs: string | undefined },
   ): Promise<boolean>;
   mayCancel(request: { task: Task; user: string; signal: AbortSignal }): Promise<boolean>;
-  /** Decides by `questions.answerBy` of the task's destination. */
-  mayAnswer(request: { task: Task; user: string; signal: AbortSignal }): Promise<boolean>;
+  /** Decides by `questions.answerBy` of the task's destination. `external` is where the person stands in a shared channel. */
+  mayAnswer(request: {
+    task: Task;
+    user: string;
+    external: UserMessage["external"];
+    signal: AbortSignal;
+  }): Promise<boolean>;
   localeOf: FindLocale;
 };
 
@@ -79,19 +87,22 @@ export function createGate(options: {
       const query = { installation: installationOf({ message }), requestId, signal };
       const [allowed, locale] = await Promise.all([
         mayAsk({ ...query, requester: message }),
-        locales({ ...query, user: message.user }),
+        message.botIds === undefined ? locales({ ...query, user: message.user }) : toDefaultLocale(config.slack),
       ]);
-      return { allowed, locale };
+      if (allowed || message.external === undefined) return { allowed, locale };
+      const isExternal = await mayAsk({ ...query, requester: { ...message, external: undefined } });
+      return { allowed, locale, isExternal };
     },
 
     async isIgnored({ message, requestId, signal }) {
       const query = { installation: installationOf({ message }), requestId, signal };
       const isStranger = await mayAsk({ ...query, requester: message }).then((allowed) => !allowed, toFalse);
-      return isStranger && (message.unaddressed === true || refusals.isSilent({ requester: message, requestId }));
+      const isSilent = message.unaddressed === true || message.botIds !== undefined;
+      return isStranger && (isSilent || refusals.isSilent({ requester: message, requestId }));
     },
 
     async isStranger({ task, user, signal }) {
-      return !(await mayAsk({ ...toQuery(task, signal), requester: { ...task.message, user } }).catch(toFalse));
+      return !(await mayAsk({ ...toQuery(task, signal), requester: personOf(task, user) }).catch(toFalse));
     },
 
     async mayRefuse({ task, user, isStranger, kind, threadTs }) {
@@ -106,20 +117,25 @@ export function createGate(options: {
       return members.isInOneOf({ ...toQuery(task, signal), groups, user });
     },
 
-    async mayAnswer({ task, user, signal }) {
+    async mayAnswer({ task, user, external, signal }) {
       const query = toQuery(task, signal);
       // If the destination was removed from the configuration, only the person who asked may answer.
       const destination = task.call && config.destinations[task.call.destination];
       const answerBy = destination?.questions.answerBy ?? "asker";
       if (answerBy === "asker") return user === task.message.user;
-      if (answerBy === "anyone") return mayAsk({ ...query, requester: { ...task.message, user } });
+      if (answerBy === "anyone") return mayAsk({ ...query, requester: { ...personOf(task, user), external } });
       return members.isInOneOf({ ...query, groups: [answerBy.group], user });
     },
 
     localeOf: locales,
 
-    ...createQuotas({ limits: config.limits, store: usageStore, now }),
+    ...createQuotas({ limits: config.limits, store: usageStore, log, now }),
   };
+}
+
+/** The person in the task's channel. The task itself may be of a bot. */
+function personOf({ message }: Task, user: string): Requester {
+  return { ...message, user, botIds: undefined };
 }
 
 /** For use in `catch`, where the store or Slack is unavailable. */
@@ -139,19 +155,36 @@ type Quotas = {
 
 type Counter = { by: OverQuota["by"]; id: string; quota: Quota };
 
-/** Without quotas, nothing is read or written. */
+/**
+ * The tasks of other bots, all together: per thread, and per channel. They end a loop of two bots, whatever the other one does: what is
+ * over the limit gets no answer, so the other bot has nothing to answer either.
+ */
+const botQuotas = {
+  thread: { tasks: 3, perSeconds: 24 * 3600 },
+  channel: { tasks: 20, perSeconds: 3600 },
+} as const satisfies Record<string, Quota>;
+
+/** Without quotas, nothing is read or written for a person's message. */
 export function createQuotas(options: {
   limits: Pick<Config["limits"], "perUser" | "perChannel">;
   store: TaskStore<Usage>;
+  log: Log;
   now: () => number;
 }): Quotas {
-  const { limits, store, now } = options;
+  const { limits, store, log, now } = options;
   const quotas = { user: limits.perUser, channel: limits.perChannel };
   function countersOf({ message }: Task): Counter[] {
-    return (["user", "channel"] as const).flatMap((by) => {
+    const configured = (["user", "channel"] as const).flatMap((by) => {
       const quota = quotas[by];
       return quota === undefined ? [] : [{ by, id: `usage:${by}:${message.team}/${message[by]}`, quota }];
     });
+    if (message.botIds === undefined) return configured;
+    const { team, channel } = message;
+    return [
+      ...configured,
+      { by: "bots", id: `usage:bots:${team}/${threadKeyOf(message)}`, quota: botQuotas.thread },
+      { by: "bots", id: `usage:bots:${team}/${channel}`, quota: botQuotas.channel },
+    ];
   }
 
   function change<T>(id: string, decide: (usage: Usage) => { item: Usage; result: T }): Promise<T> {
@@ -174,6 +207,8 @@ export function createQuotas(options: {
         if (over !== undefined) {
           // If this is interrupted, a repeated charge finds the first quota charged and reverts it.
           for (const earlier of charged) await revertCharge(removeCharge, earlier, task.id);
+          const { team, channel, user } = task.message;
+          if (by === "bots") log.warn("bot_loop_cut", { request_id: task.id, team, channel, user });
           return { by, ...over };
         }
         charged.push(counter);

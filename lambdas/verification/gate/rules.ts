@@ -15,7 +15,7 @@ import type { Policy } from "../task/routing.ts";
 import type { Locale } from "../task/task.ts";
 
 /** `team` is the installation's workspace, even if the person belongs to another one (Slack Connect). */
-export type Requester = { team: string; channel: string; user: string };
+export type Requester = Pick<UserMessage, "team" | "channel" | "user" | "botIds" | "external">;
 
 const fields = ["team", "channel", "user"] as const;
 
@@ -30,12 +30,24 @@ export function matchRules<Rule extends AllowlistRule>(request: {
   const { rules, requester } = request;
   const fitting = rules.filter((rule) => {
     const given = fields.filter((field) => rule[field] !== undefined);
-    return (given.length > 0 || rule.group !== undefined) && given.every((field) => rule[field] === requester[field]);
+    const isNaming = given.length > 0 || rule.group !== undefined || rule.bot !== undefined;
+    if (!isNaming || !isForWriter(rule, requester) || !isForLocation(rule, requester)) return false;
+    return given.every((field) => rule[field] === requester[field]);
   });
   return {
     rule: fitting.find(({ group }) => group === undefined),
     byGroup: fitting.filter((rule): rule is Rule & { group: string } => rule.group !== undefined),
   };
+}
+
+/** A rule is either for people or for one bot. */
+function isForWriter({ bot }: AllowlistRule, { botIds }: Requester): boolean {
+  return bot === undefined ? botIds === undefined : botIds?.includes(bot) === true;
+}
+
+/** A rule that lets in the people of other organizations lets in its own people in their channels as well. */
+function isForLocation({ external: allowed }: AllowlistRule, { external }: Requester): boolean {
+  return external === undefined || allowed === "people" || allowed === external;
 }
 
 export const storedRulesId = "allowlist";
@@ -53,9 +65,17 @@ const ruleSchema = z
     channel: slackIdSchema.optional(),
     user: slackIdSchema.optional(),
     group: slackIdSchema.optional(),
+    bot: z
+      .string()
+      .regex(/^[A-Z][A-Za-z0-9]{0,63}$/)
+      .optional(),
+    external: z.enum(["channels", "people"]).optional(),
     label: z.string().min(1).max(80).optional(),
   })
-  .refine(({ team, channel, user, group }) => team ?? channel ?? user ?? group) satisfies z.ZodType<AllowlistRule>;
+  .refine(({ team, channel, user, group, bot }) => team ?? channel ?? user ?? group ?? bot)
+  .refine(
+    ({ user, group, bot }) => bot === undefined || (user ?? group) === undefined,
+  ) satisfies z.ZodType<AllowlistRule>;
 
 /** `number` is never reused, so that removing by number cannot hit another rule. */
 const storedRuleSchema = z.strictObject({ rule: ruleSchema, number: z.int().min(1), addedAtMs: z.int() });

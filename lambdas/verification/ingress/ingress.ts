@@ -133,7 +133,8 @@ export function createIntake({
 }
 
 function createLogFields(message: Extract<InterpretedPayload, { message: unknown }>["message"]) {
-  const { team, channel, user } = message.type === "ask" ? message.message : message;
-  const trace = message.type === "ask" ? { trace_id: readTraceId(message.trace) } : {};
+  const isOfMessage = message.type === "ask" || message.type === "message_change";
+  const { team, channel, user } = isOfMessage ? message.message : message;
+  const trace = isOfMessage ? { trace_id: readTraceId(message.trace) } : {};
   return { request_id: message.requestId, event: message.type, ...trace, team, channel, user };
 }

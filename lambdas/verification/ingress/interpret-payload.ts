@@ -4,33 +4,32 @@
  */
 import * as z from "zod/mini";
 import type { Trace } from "../../shared/telemetry/telemetry.ts";
-import {
-  boundedText,
-  findOtherBotUser,
-  hasMention,
-  isAddressedToOther,
-  isMentioned,
-  readUserFiles,
-  readUserText,
-  slackId,
-} from "../slack/api/user-text.ts";
+import { boundedText, readUserText, slackId } from "../slack/api/user-text.ts";
 import { decodeButton } from "../slack/messages/blocks.ts";
 import type {
   AskMessage,
   ButtonClick,
   ConversationOpened,
   Interaction,
+  MessageChange,
   SessionStopped,
   UserMessage,
 } from "../task/messages.ts";
 import { interactionIdOf, requestIdOf } from "../task/routing.ts";
-
-const slackTs = z.string().check(z.regex(/^(?=.{3,32}$)\d+\.\d+$/));
+import {
+  type EventCallback,
+  eventCallbackSchema,
+  installationFields,
+  readInstallation,
+  slackTs,
+} from "./event-callback.ts";
+import { readChange } from "./message-change.ts";
+import { filterEvent } from "./message-event.ts";
 
 /** Types are named as in Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode). Over HTTP the signature was verified. */
 export type VerifiedPayload = { type: "events_api" | "slash_commands" | "interactive"; payload: unknown };
 
-export type InterpretedPayload = { message: AskMessage | Interaction } | { drop: string };
+export type InterpretedPayload = { message: AskMessage | MessageChange | Interaction } | { drop: string };
 
 /** A payload without the form that Slack documents is dropped as `unknown_payload`. */
 export function interpretPayload({
@@ -59,6 +58,13 @@ export function interpretPayload({
       return toMessagesTabOpened(callback);
     case "agent_session_stopped":
       return toSessionStopped(callback);
+  }
+  const changed = callback.event.type === "message" ? readChange(callback) : undefined;
+  if (changed !== undefined) {
+    if ("drop" in changed) return changed;
+    const { userMessage: message, isDeleted } = changed;
+    const received = { requestId: requestIdOf(message), receivedAtMs: nowMs, trace: newTrace(), message };
+    return { message: { type: "message_change", ...received, ...(isDeleted ? { isDeleted } : {}) } };
   }
   const filtered = filterEvent(callback);
   return "drop" in filtered ? filtered : toAskMessage(requestIdOf(filtered.userMessage), filtered.userMessage);
@@ -92,106 +98,6 @@ function readFormPayload(form: URLSearchParams): VerifiedPayload | undefined {
   const interaction = form.get("payload");
   if (interaction !== null) return { type: "interactive", payload: JSON.parse(interaction) };
   return form.has("command") ? { type: "slash_commands", payload: Object.fromEntries(form) } : undefined;
-}
-
-/** `enterprise` is absent if the app is installed in the workspace itself. */
-type InstallationFields = { team: string; enterprise?: string };
-
-/** With Slack Connect, `team_id` may be the author's workspace. The authorization says whether the organization installed the app. */
-function readInstallation(callback: EventCallback): InstallationFields {
-  const authorization = (callback.authorizations ?? []).find(({ is_enterprise_install }) => is_enterprise_install);
-  const organization =
-    authorization && (authorization.enterprise_id ?? callback.context_enterprise_id ?? callback.enterprise_id);
-  return installationFields(callback.context_team_id ?? callback.team_id, organization);
-}
-
-function installationFields(team: string, organization: string | null | undefined): InstallationFields {
-  return organization ? { team, enterprise: organization } : { team };
-}
-
-type DropReason =
-  | "other_event"
-  | "malformed_message"
-  | "from_bot"
-  | "subtype"
-  | "hidden"
-  | "edited"
-  | "no_user"
-  | "not_mentioned";
-
-export type FilteredEvent = { userMessage: UserMessage } | { drop: DropReason };
-
-/** Subtypes of a person's own new message: with files, a reply that is also sent to the channel, `/me`. */
-const newMessageSubtypes: readonly string[] = ["file_share", "thread_broadcast", "me_message"];
-/** The user id of Slack's own messages, such as reminders. */
-const slackbot = "USLACKBOT";
-
-/**
- * Keeps the events that are for the bot: `app_mention`, any `message` in a direct message with it, and a `message` elsewhere that mentions
- * it. The same post may arrive as both events, with the same result. A mention without text is kept too. Any other reply in a thread is
- * kept as `unaddressed`, unless it begins by mentioning someone else. The worker drops it if the bot was not asked in that thread.
- */
-export function filterEvent(callback: EventCallback): FilteredEvent {
-  if (callback.event.type !== "message" && callback.event.type !== "app_mention") return { drop: "other_event" };
-  const { data: event } = messageEventSchema.safeParse(callback.event);
-  if (event === undefined) return { drop: "malformed_message" };
-  const botUsers = listBotUsers(callback, event);
-  const { user, user_team: userTeam, thread_ts: threadTs } = event;
-  const installation = readInstallation(callback);
-  const drop = findDropReason(event, botUsers);
-  const unaddressed = drop === "not_mentioned" && isPossibleReplyToBot(event, botUsers);
-  const perhapsAddressed = unaddressed && callback.is_ext_shared_channel && hasMention(event.text ?? "");
-  if (drop !== undefined && !unaddressed) return { drop };
-  if (!user) return { drop: "no_user" };
-  return {
-    userMessage: {
-      appId: callback.api_app_id,
-      ...installation,
-      channel: event.channel,
-      user,
-      ...(userTeam && userTeam !== installation.team ? { userTeam } : {}),
-      ts: event.ts,
-      ...(threadTs ? { threadTs } : {}),
-      direct: isDirect(event),
-      text: readUserText({ text: event.text ?? "", botUsers }),
-      ...(botUsers.length > 0 ? { botUsers } : {}),
-      ...(unaddressed ? { unaddressed } : {}),
-      ...(perhapsAddressed ? { perhapsAddressed } : {}),
-      ...(event.files?.length ? { files: readUserFiles(event.files) } : {}),
-    },
-  };
-}
-
-function findDropReason(event: MessageEvent, botUsers: readonly string[]): DropReason | undefined {
-  if (event.bot_id || event.bot_profile || event.user === slackbot) return "from_bot";
-  if (event.user && botUsers.includes(event.user)) return "from_bot";
-  if (event.subtype && !newMessageSubtypes.includes(event.subtype)) return "subtype";
-  if (event.hidden) return "hidden";
-  if (event.edited) return "edited";
-  return isAddressed(event, botUsers) ? undefined : "not_mentioned";
-}
-
-function isAddressed(event: MessageEvent, botUsers: readonly string[]): boolean {
-  if (event.type === "app_mention") return true;
-  // Without a bot user the event was delivered for a person's token, so the direct message is between people.
-  if (isDirect(event)) return botUsers.length > 0;
-  return isMentioned({ text: event.text ?? "", botUsers });
-}
-
-/** True if a reply without a mention may be for the bot. False without a bot user, because such a thread is between people. */
-function isPossibleReplyToBot(event: MessageEvent, botUsers: readonly string[]): boolean {
-  return botUsers.length > 0 && Boolean(event.thread_ts) && !isAddressedToOther({ text: event.text ?? "", botUsers });
-}
-
-/** Checks the id too, because `app_mention` has no `channel_type`. Ids of direct messages start with D. */
-function isDirect(event: MessageEvent): boolean {
-  return event.channel_type === "im" || event.channel.startsWith("D");
-}
-
-function listBotUsers(callback: EventCallback, event: MessageEvent): string[] {
-  const users = (callback.authorizations ?? []).filter(({ is_bot }) => is_bot !== false).map(({ user_id }) => user_id);
-  if (event.type !== "app_mention" || !callback.is_ext_shared_channel) return users;
-  return [...users, ...findOtherBotUser({ text: event.text ?? "", botUsers: users, author: event.user })];
 }
 
 const startedSchema = z.object({
@@ -280,6 +186,7 @@ function toButtonClick(payload: unknown, nowMs: number): { message: ButtonClick 
       channel,
       ...(threadTs ? { threadTs } : {}),
       user: data.user.id,
+      ...(data.user.team_id ? { userTeam: data.user.team_id } : {}),
       atMs: nowMs,
       button: clicked.button,
     },
@@ -333,48 +240,3 @@ const urlVerificationSchema = z.object({
   type: z.literal("url_verification"),
   challenge: boundedText(1024),
 });
-
-/** The recipient of an event: the bot, or a person who gave the app a user token (`is_bot: false`). */
-const authorizationSchema = z.object({
-  user_id: slackId,
-  is_bot: z.nullish(z.boolean()),
-  is_enterprise_install: z.nullish(z.boolean()),
-  enterprise_id: z.nullish(slackId),
-});
-
-/** The envelope of an Events API event (https://docs.slack.dev/apis/events-api#callback-field). */
-export const eventCallbackSchema = z.object({
-  type: z.literal("event_callback"),
-  api_app_id: slackId,
-  team_id: slackId,
-  enterprise_id: z.nullish(slackId),
-  /** The workspace and organization of the installation, if they differ from the author's (Enterprise Grid, Slack Connect). */
-  context_team_id: z.nullish(slackId),
-  context_enterprise_id: z.nullish(slackId),
-  /** Has at most one installation, even if several are in the channel. */
-  authorizations: z.nullish(z.array(authorizationSchema)),
-  /** The channel is shared with other organizations (Slack Connect). */
-  is_ext_shared_channel: z.nullish(z.boolean()),
-  event: z.looseObject({ type: z.string() }),
-});
-type EventCallback = z.infer<typeof eventCallbackSchema>;
-
-/** `message` and `app_mention`, of any subtype. */
-const messageEventSchema = z.object({
-  type: z.literal(["message", "app_mention"]),
-  subtype: z.nullish(z.string()),
-  hidden: z.nullish(z.boolean()),
-  edited: z.optional(z.unknown()),
-  bot_id: z.nullish(z.string()),
-  bot_profile: z.optional(z.unknown()),
-  user: z.nullish(slackId),
-  user_team: z.nullish(slackId),
-  channel: slackId,
-  channel_type: z.nullish(z.string()),
-  ts: slackTs,
-  thread_ts: z.nullish(slackTs),
-  text: z.nullish(z.string()),
-  /** Parsed one by one, so that a malformed file does not drop the message. */
-  files: z.nullish(z.array(z.unknown())),
-});
-type MessageEvent = z.infer<typeof messageEventSchema>;

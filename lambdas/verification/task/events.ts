@@ -1,6 +1,7 @@
 /** The events and effects of the task machine, as plain data. */
 import type { ClientReason } from "../../../contracts/errors.ts";
 import type { ExecuteTaskParams, TaskResult } from "../../../contracts/methods.ts";
+import type { UserMessage } from "./messages.ts";
 import type { Locale, Task, TaskOutcome } from "./task.ts";
 
 /**
@@ -12,8 +13,8 @@ import type { Locale, Task, TaskOutcome } from "./task.ts";
  */
 export type SlackErrorKind = "gone" | "no_such_message" | "refused" | "rate_limited" | "unavailable" | "ambiguous";
 
-/** A quota of a user or a channel is used up. Without `retryAtMs` too many tasks are under way at once. */
-export type OverQuota = { by: "user" | "channel"; retryAtMs?: number | undefined };
+/** A quota of a user, of a channel or of other bots is used up. Without `retryAtMs` too many tasks are under way at once. */
+export type OverQuota = { by: "user" | "channel" | "bots"; retryAtMs?: number | undefined };
 
 /** `queuePosition` tasks go before the task, until `freeAtMs` at the latest. With 0 it may begin. */
 export type ThreadPosition = { queuePosition: number; freeAtMs: number };
@@ -29,8 +30,8 @@ export type TaskEvent =
    * them than the record.
    */
   | { type: "woken"; nowMs: number; resumed: boolean; polls?: number | undefined }
-  /** `allowed`: the person may ask. `locale` is the language of texts to them. */
-  | { type: "permitted"; nowMs: number; allowed: boolean; locale: Locale }
+  /** `allowed`: the person may ask. `locale` is the language of texts to them. `isExternal`: they may ask where no others read along. */
+  | { type: "permitted"; nowMs: number; allowed: boolean; locale: Locale; isExternal?: boolean }
   /** The refusal was shown to the person, or was left out because of the limit on refusals. */
   | { type: "refusal_shown" }
   /** The gate looked for a question in the message's thread. `taken`: the message answered it; `none`: there is none; `not_yours`: another person is asked; `says_nothing`: it has no text. */
@@ -80,6 +81,10 @@ export type TaskEvent =
   | { type: "dead_lettered"; nowMs: number }
   /** A person asked to cancel the task. This worker holds the lease. */
   | { type: "cancel_asked"; nowMs: number; resumed: boolean }
+  /** The message was edited before it was sent. This worker holds the lease. */
+  | { type: "message_edited"; nowMs: number; resumed: boolean; message: UserMessage }
+  /** The message was deleted before it was sent. This worker holds the lease. */
+  | { type: "message_deleted"; nowMs: number; resumed: boolean }
   /** An operator redrives the task. This worker holds the lease. */
   | { type: "redriven"; nowMs: number; resumed: boolean };
 

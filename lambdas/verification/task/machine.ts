@@ -25,6 +25,7 @@ import {
   onWokenDelivering,
   onWokenDone,
 } from "./delivering.ts";
+import { onDeletedQueued, onDeletedReceived, onEditedAnnounced, onEditedQueued, onEditedReceived } from "./edited.ts";
 import type { EventOf, TaskEvent } from "./events.ts";
 import { onDeadLettered, onRedrivenDone, onStepFailed } from "./recovery.ts";
 import type { Policy } from "./routing.ts";
@@ -82,12 +83,16 @@ const handlersOf: { readonly [P in Phase]: Handlers } = {
     thread_canceled: onThreadCanceled,
     refusal_shown: onRefusalShown,
     slack_failed: onSlackFailedReceived,
+    message_edited: onEditedReceived,
+    message_deleted: onDeletedReceived,
     busy: onBusy,
   },
   queued: {
     woken: onWokenQueued,
     thread_joined: onQueuePosition,
     thread_full: onThreadFullQueued,
+    message_edited: onEditedQueued,
+    message_deleted: onDeletedQueued,
   },
   announced: {
     woken: onWokenAnnounced,
@@ -95,6 +100,8 @@ const handlersOf: { readonly [P in Phase]: Handlers } = {
     prepared: onPrepared,
     file_refused: onFileRefused,
     slack_failed: onPrepareFailed,
+    message_edited: onEditedAnnounced,
+    message_deleted: onDeletedQueued,
   },
   sent: {
     woken: onWokenSent,

@@ -1,6 +1,6 @@
 /**
- * The messages of the verification queue: a user message, a wake-up of a task, a request to cancel or redrive one, a button click,
- * an opened conversation, and a use of Slack's stop button.
+ * The messages of the verification queue: a user message, its edit or deletion, a wake-up of a task, a request to cancel or redrive one, a
+ * button click, an opened conversation, and a use of Slack's stop button.
  */
 
 import * as z from "zod";
@@ -30,6 +30,8 @@ const userFileSchema = z.object({
 });
 export type UserFile = z.infer<typeof userFileSchema>;
 
+const externalSchema = z.enum(["channels", "people"]);
+
 /** One Slack message for the bot. `text` has the bot's own mention removed. */
 export const userMessageSchema = z.object({
   appId: z.string(),
@@ -53,6 +55,12 @@ export const userMessageSchema = z.object({
    */
   perhapsAddressed: z.literal(true).optional(),
   files: z.array(userFileSchema).optional(),
+  /** Slack's ids of the bot that wrote it: of the bot (B…), of its app (A…) and of a workflow (Wf…). Absent if a person wrote it. */
+  botIds: z.array(z.string()).optional(),
+  /** `channels`: the channel is shared with other organizations (Slack Connect). `people`: its writer belongs to one of them, too. */
+  external: externalSchema.optional(),
+  /** Slack's time of the latest edit that is in the text. */
+  editedTs: z.string().optional(),
   /** A slash command: `ts` is the time of its receipt, and the channel has no message of it. */
   command: z.literal(true).optional(),
 });
@@ -72,6 +80,18 @@ export const askMessageSchema = z.object({
   looks: z.int().optional(),
 });
 export type AskMessage = z.infer<typeof askMessageSchema>;
+
+/**
+ * A message was edited or deleted. `message` is its new version, without text if it was deleted. If the original message was not handled
+ * yet, it is never handled: this one takes its place.
+ */
+const messageChangeSchema = askMessageSchema.omit({ retryOf: true }).extend({
+  type: z.literal("message_change"),
+  isDeleted: z.literal(true).optional(),
+  /** How often it arrived while a worker held the task's lease. */
+  early: z.int().optional(),
+});
+export type MessageChange = z.infer<typeof messageChangeSchema>;
 
 /** `seq` is the number in the task's chain of wake-ups. A wake-up below the record's `wakeSeq` is dropped. */
 const wakeSchema = z.object({
@@ -103,6 +123,8 @@ const buttonClickSchema = z.object({
   channel: z.string(),
   threadTs: z.string().optional(),
   user: z.string(),
+  /** The person's own workspace. */
+  userTeam: z.string().optional(),
   atMs: z.int(),
   button: z.discriminatedUnion("type", [
     z.object({ type: z.literal("cancel") }),
@@ -142,6 +164,7 @@ export const queueMessageSchema = z.discriminatedUnion("type", [
   conversationOpenedSchema,
   sessionStoppedSchema,
   askMessageSchema,
+  messageChangeSchema,
   wakeSchema,
   redriveSchema,
   cancelSchema,

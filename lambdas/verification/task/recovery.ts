@@ -143,7 +143,7 @@ export function salvageTask(json: unknown): Task | undefined {
   const { call, placeholder, ...others } = rest;
   const known = Object.fromEntries(Object.entries(others).filter(([, member]) => member !== undefined));
   return {
-    ...receivedTask({ type: "ask", requestId, receivedAtMs, trace, message }),
+    ...receivedTask({ requestId, receivedAtMs, trace, message }),
     ...known,
     ...(call && { call: { ...call, arrival: "none" } }),
     ...(placeholder && { placeholder: { ...placeholder, postedAtMs: placeholder.postedAtMs ?? receivedAtMs } }),

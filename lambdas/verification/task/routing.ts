@@ -63,6 +63,12 @@ export function chooseDestination(task: Task, policy: Policy): Task | undefined 
   return to === undefined ? undefined : withDestination(task, { to, policy });
 }
 
+/** Chooses the destination by the new text of an edited message. Returns undefined if there is none. Nothing may have been sent yet. */
+export function rerouteTask(task: Task, policy: Policy): Task | undefined {
+  const to = policy.routeOf(task.message).find((name) => policy.destinations.has(name));
+  return to === undefined ? undefined : withDestination(withoutParams(task), { to, policy });
+}
+
 /** Returns the names of the possible destinations: the present one first, then the others of its route in order. */
 export function targetsOf(task: Task, policy: Policy): string[] {
   const present = task.call?.destination ?? "";

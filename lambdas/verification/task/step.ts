@@ -311,7 +311,14 @@ export function waitOf({ wait, receivedAtMs }: Task): NonNullable<Task["wait"]> 
 /** Beyond this, only the first and the latest entries stay, so that a task that is redriven many times fits its record. */
 const maxEntries = 40;
 
-const recordedEvents: readonly TaskEvent["type"][] = ["cancel_asked", "redriven", "dead_lettered", "step_failed"];
+const recordedEvents: readonly TaskEvent["type"][] = [
+  "cancel_asked",
+  "message_edited",
+  "message_deleted",
+  "redriven",
+  "dead_lettered",
+  "step_failed",
+];
 
 /** Adds an entry to the history for each change of the state, and for each event of `recordedEvents`. */
 export function withHistory(step: { before: Task; after: Task; event: TaskEvent; atMs: number }): Task {

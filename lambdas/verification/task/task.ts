@@ -47,14 +47,15 @@ const outcomeSchema = z.discriminatedUnion("type", [
     /** Slack refused the agent's answer, so no part of it may stay in the thread. */
     insteadOfAnswer: z.literal(true).optional(),
   }),
-  z.object({ type: z.literal("refused") }),
+  /** `external`: the person may ask elsewhere, but not in a channel that is shared with other organizations. */
+  z.object({ type: z.literal("refused"), external: z.literal(true).optional() }),
   z.object({ type: z.literal("too_old") }),
   /** The message was a request to cancel the tasks of its thread: `count` of them. */
   z.object({ type: z.literal("canceling"), count: z.int() }),
   /** The message that an operator retries is gone, or cannot be read. */
   z.object({ type: z.literal("unreadable") }),
-  /** A quota of the user or channel is used up. `retryAtMs` is when there is room; absent for a quota of concurrent tasks. */
-  z.object({ type: z.literal("limited"), by: z.enum(["user", "channel"]), retryAtMs: z.int().optional() }),
+  /** A quota of the user, the channel or other bots is used up. `retryAtMs` is when there is room; absent for a quota of concurrent tasks. */
+  z.object({ type: z.literal("limited"), by: z.enum(["user", "channel", "bots"]), retryAtMs: z.int().optional() }),
   /** A file of the message cannot be sent to the agent. */
   z.object({
     type: z.literal("file_refused"),
@@ -236,6 +237,9 @@ export const taskSchema = z.object({
   /** Why the task is being canceled. A result counts only if it exists already. */
   cancelReason: z.enum(["deadline", "asked", "unanswered"]).optional(),
 
+  /** The thread says that this change of the message came too late. A deletion is said after an edit, too. */
+  lateChange: z.enum(["edited", "deleted"]).optional(),
+
   /** The language of texts for the person who asked. */
   locale: z.enum(["en", "ja"]).optional(),
   /** The thread that was opened for a slash command, which has none of its own. */
@@ -260,7 +264,9 @@ export const taskSchema = z.object({
 export type Task = z.infer<typeof taskSchema>;
 
 /** The first record of a message, which the conditional create stores. */
-export function receivedTask(ask: AskMessage): Task {
+export function receivedTask(
+  ask: Pick<AskMessage, "requestId" | "receivedAtMs" | "trace" | "message" | "retryOf">,
+): Task {
   const { message } = ask;
   return {
     id: ask.requestId,

@@ -38,16 +38,23 @@ export function onWokenReceived(task: Task, { resumed }: EventOf<"woken">): Tran
 }
 
 /** A person who may not ask gets a private refusal, unless the message did not mention the bot. */
-export function onPermitted(task: Task, { allowed, locale, nowMs }: EventOf<"permitted">, policy: Policy): Transition {
+export function onPermitted(
+  task: Task,
+  { allowed, locale, nowMs, isExternal }: EventOf<"permitted">,
+  policy: Policy,
+): Transition {
   const { message } = task;
   const known = { ...task, locale };
-  if (!allowed) return message.unaddressed ? ignore(known) : turnAway(known, { type: "refused" });
+  const refused: TaskOutcome = { type: "refused", ...(isExternal ? { external: true } : {}) };
+  if (!allowed) return message.unaddressed ? ignore(known) : turnAway(known, refused);
   // A message without a mention may not be for the bot, so it is not reported as too old before that is known.
   if (isOutdated(task, nowMs) && !message.unaddressed) return setOutcome(known, { type: "too_old" });
-  if (isCancelWord(message.text)) return { task: known, effects: [{ type: "cancel_thread" }] };
+  // A bot neither cancels nor answers questions, because neither is counted by what ends a loop of two bots.
+  const isBot = message.botIds !== undefined;
+  if (!isBot && isCancelWord(message.text)) return { task: known, effects: [{ type: "cancel_thread" }] };
   if (task.retryOf !== undefined && message.text === "") return { task: known, effects: [{ type: "read_message" }] };
   const { threadTs, command } = message;
-  if (threadTs === undefined || command) return acceptMessage(known, { nowMs, policy });
+  if (threadTs === undefined || command || isBot) return acceptMessage(known, { nowMs, policy });
   // In a thread the message may reply to a question.
   return { task: known, effects: [{ type: "give_reply", reconcile: known.reconcile === true }] };
 }
@@ -66,18 +73,22 @@ export function onReplyGiven(task: Task, { decision, nowMs }: EventOf<"reply_giv
 /** Continues an operator's retry with the message's current text. */
 export function onMessageRead(task: Task, { text, nowMs }: EventOf<"message_read">, policy: Policy): Transition {
   if (text === undefined) return setOutcome(task, { type: "unreadable" });
-  if (isCancelWord(text)) return { task, effects: [{ type: "cancel_thread" }] };
+  if (task.message.botIds === undefined && isCancelWord(text)) return { task, effects: [{ type: "cancel_thread" }] };
   if (task.message.unaddressed && !policy.threadReplies) return ignore(task);
   return acceptMessage({ ...task, message: { ...task.message, text } }, { nowMs, policy });
 }
 
+/** Returns why the text and the files of a message are no task, or undefined. */
+export function findRefusal({ text, files = [] }: Task["message"]): TaskOutcome | undefined {
+  if (text === "" && files.length === 0) return failedOutcome({ reason: "invalid_params", lost: false });
+  return text.length > maxTextLength ? failedOutcome({ reason: "payload_too_large", lost: false }) : undefined;
+}
+
 /** Accepts the message as a task: checks age, text and destination, then counts it in the quotas. */
 function acceptMessage(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Transition {
-  const { text, files = [] } = task.message;
   if (isOutdated(task, nowMs)) return setOutcome(task, { type: "too_old" });
-  if (text === "" && files.length === 0)
-    return turnAway(task, failedOutcome({ reason: "invalid_params", lost: false }));
-  if (text.length > maxTextLength) return turnAway(task, failedOutcome({ reason: "payload_too_large", lost: false }));
+  const refusal = findRefusal(task.message);
+  if (refusal !== undefined) return turnAway(task, refusal);
   const directed = chooseDestination(task, policy);
   if (directed === undefined) return turnAway(task, failedOutcome({ reason: "agent_not_found", lost: false }));
   const untilMs = nowMs + maxAgeMs + destinationOf(directed, policy).deadlineMs;
@@ -145,13 +156,17 @@ export function isPerhapsForNobody({ message, queuePosition }: Task): boolean {
   return message.unaddressed === true && queuePosition === undefined;
 }
 
-/** Refuses the message. Only its writer sees the reason, within the limits of `gate/refusals.ts`. */
+/**
+ * Refuses the message. Only its writer sees the reason, within the limits of `gate/refusals.ts`. Another bot gets no answer, which it
+ * might answer in turn.
+ */
 function turnAway(task: Task, outcome: TaskOutcome): Transition {
+  if (task.message.botIds !== undefined) return onRefusalShown({ ...task, outcome });
   return { task: { ...task, outcome }, effects: [{ type: "refuse" }] };
 }
 
 /** Ends the task without an answer. If an earlier try may have accepted the message as a task, its posts are cleaned up. */
-function ignore(task: Task): Transition {
+export function ignore(task: Task): Transition {
   if (task.reconcile) return releaseThread(advance(task, { state: "done" }));
   return { task: advance(endCleanup(task), { state: "done" }), effects: [] };
 }
@@ -182,7 +197,7 @@ export function onWokenQueued(task: Task, { nowMs }: EventOf<"woken">, policy: P
 }
 
 /** Chooses the destination and requests a position in the thread. Without a destination the task fails. */
-function requestThreadPosition(unrouted: Task, policy: Policy): Transition {
+export function requestThreadPosition(unrouted: Task, policy: Policy): Transition {
   const task = chooseDestination(unrouted, policy);
   if (task === undefined) return setOutcome(unrouted, failedOutcome({ reason: "agent_not_found", lost: false }));
   const { deadlineMs, concurrency } = destinationOf(task, policy);
@@ -204,7 +219,7 @@ export function onQueuePosition(
 }
 
 /** Sets the deadline, which counts from the time when the task may begin. */
-function startDeadline(task: Task, nowMs: number, policy: Policy): Task {
+export function startDeadline(task: Task, nowMs: number, policy: Policy): Task {
   return withCall(task, { deadlineAtMs: nowMs + destinationOf(task, policy).deadlineMs });
 }
 

@@ -232,7 +232,7 @@ export async function readMessageText(request: {
   const messages = await messagesFromTask(request);
   const message = messages.find((candidate) => candidate.ts === ts);
   // The record no longer has the message's files, and without them it would be a different request.
-  if (message === undefined || message.fileIds.length > 0) return undefined;
+  if (message === undefined || message.text === "" || message.fileIds.length > 0) return undefined;
   return readUserText({ text: message.text, botUsers });
 }
 

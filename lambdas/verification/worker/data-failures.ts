@@ -51,6 +51,7 @@ export function createSafeText(text: TaskText): TaskText {
     sessionTitle: (task) => withFallback(text.sessionTitle, task, withoutTexts(task)),
     parts: (task) => pureStep(() => text.parts(task)),
     replaced: text.replaced,
+    lateChange: text.lateChange,
     buttonClickRefused: text.buttonClickRefused,
   };
 }

@@ -1,11 +1,13 @@
 /** Handles dead letters (messages that the queue gave up on). It calls only the store and the queues. */
 import { ItemError } from "../../shared/engine/records.ts";
 import { readQueuedIds } from "../../shared/queued-ids.ts";
+import { isUnsent } from "../task/edited.ts";
 import type { TaskEvent } from "../task/events.ts";
 import {
   type AskMessage,
   isInteraction,
   isSuperseded,
+  type MessageChange,
   parseQueueMessage,
   type QueueMessage,
   toWakeSeq,
@@ -43,7 +45,8 @@ export function createHandleDeadLetter(options: ActlessOptions): HandleDeadLette
  * - an `ask` whose task could not be recorded, once. It is also retried automatically for a week;
  * - a `wake`. If its task has failed, a redrive only repeats the delivery;
  * - a `button_click` or a `session_stopped`;
- * - a `redrive` or a `cancel`. The task does not change. The message is also retried automatically if there is something left to do.
+ * - a `redrive`, a `cancel`, or a `message_change` of a message with a record. The task does not change. The message is also retried
+ *   automatically if there is something left to do.
  * It does not store messages whose task goes on elsewhere (the wake-up is done, or a worker holds the task) or that have no task.
  */
 async function handleDeadLetter(options: ActlessOptions, { message, signal, keep }: DeadLetter): Promise<void> {
@@ -56,7 +59,11 @@ async function handleDeadLetter(options: ActlessOptions, { message, signal, keep
   if (message.type === "redrive" || message.type === "cancel") return retryRequest(options, { message, keep });
   const { task, unreadable } = await readTask(options, message.requestId);
   if (task === undefined && unreadable !== undefined) return keep();
-  if (task === undefined) return message.type === "ask" ? handleUnclaimed(options, { ask: message, keep }) : undefined;
+  if (task === undefined) {
+    const isOfMessage = message.type === "ask" || message.type === "message_change";
+    return isOfMessage ? handleUnclaimed(options, { ask: message, keep }) : undefined;
+  }
+  if (message.type === "message_change") return retryRequest(options, { message, keep });
   const seq = toWakeSeq({ message, task });
   if (isSuperseded({ message, task })) return;
   const nowMs = now();
@@ -90,8 +97,8 @@ async function readTask(
 }
 
 /**
- * Retries a `cancel` as long as the task has no outcome, because Slack already shows that the task is being canceled. Retries it, or a
- * `redrive`, also if its worker died in a later step of the task, because the next wake-up may be an hour away, or there may be none.
+ * Retries a `cancel` as long as the task has no outcome, because Slack already shows that the task is being canceled, and the change of a
+ * message until it is sent. Retries them, or a `redrive`, also if its worker died in a later step of the task, because the next wake-up may be an hour away, or there may be none.
  */
 async function retryRequest(
   options: ActlessOptions,
@@ -100,7 +107,8 @@ async function retryRequest(
   await keep();
   const { task } = await readTask(options, message.requestId);
   if (task === undefined) return;
-  const isOpen = message.type === "cancel" && task.outcome === undefined && task.state !== "done";
+  const isCancel = message.type === "cancel" && task.outcome === undefined && task.state !== "done";
+  const isOpen = isCancel || (message.type === "message_change" && isUnsent(task));
   if (!isOpen && task.lease === undefined) return;
   const group = queueGroupOf(task);
   await options.queue.send({ body: JSON.stringify(message), delayMs: afterDeadLetterMs, group });
@@ -112,7 +120,7 @@ const maxUnclaimedMs = 7 * maxAgeMs;
 /** Retries a message whose record could never be created. */
 async function handleUnclaimed(
   { queue, now = Date.now }: ActlessOptions,
-  { ask, keep }: { ask: AskMessage; keep: () => Promise<void> },
+  { ask, keep }: { ask: AskMessage | MessageChange; keep: () => Promise<void> },
 ): Promise<void> {
   const { receivedAtMs, message } = ask;
   // A message that does not mention the bot may be private between people, so it is not stored.

@@ -83,7 +83,7 @@ export const soonAgainMs = 250;
 
 /**
  * Copies a message that met a held lease, to be delivered when the lease ends. Some copies come sooner, with a doubling delay: a wake-up
- * whose number is above the record's, because its worker is about to save, and `cancel` and `thread_free`, which should not wait for
+ * whose number is above the record's, because its worker is about to save, and `cancel`, `thread_free` and `message_change`, which should not wait for
  * a long call. A message that is too late to change anything waits for the end.
  */
 export function deferUntilLeaseEnds(request: {
@@ -97,14 +97,15 @@ export function deferUntilLeaseEnds(request: {
   const { wakeSeq } = request.task;
   const restMs = lease.untilMs - nowMs + soonAgainMs;
   if (isLate) return { body: JSON.stringify(message), delayMs: restMs };
-  if (message.type === "thread_free" || message.type === "cancel") return laterCopy(message, 500, restMs);
+  const isUrgent = message.type === "thread_free" || message.type === "cancel" || message.type === "message_change";
+  if (isUrgent) return laterCopy(message, 500, restMs);
   if (message.type !== "wake" || message.seq <= wakeSeq) return { body: JSON.stringify(message), delayMs: restMs };
   return laterCopy(message, 50, restMs);
 }
 
 /** Copies a message with a delay that doubles each time. */
 function laterCopy(
-  message: Extract<TaskMessage, { type: "wake" | "cancel" | "thread_free" }>,
+  message: Extract<TaskMessage, { type: "wake" | "cancel" | "thread_free" | "message_change" }>,
   firstMs: number,
   mostMs: number,
 ) {

@@ -77,7 +77,8 @@ function createHandleButtonClick(options: Options) {
     const isOffered = asked?.index !== index || asked.answer !== undefined || option < asked.options.length;
     if (!isOffered) return { type: "over" };
     const given = { user: buttonClick.user, atMs: buttonClick.atMs, option };
-    const decision = await questions.give({ requestId: task.id, index, answer: given, signal });
+    const external = externalOf(buttonClick, task);
+    const decision = await questions.give({ requestId: task.id, index, answer: given, external, signal });
     switch (decision.type) {
       case "taken":
         return undefined;
@@ -106,6 +107,12 @@ function createHandleButtonClick(options: Options) {
     log.info("button_clicked", { ...fields, trace_id: readTraceId(task.trace), reason: refusal?.type });
     if (refusal !== undefined) await notifyRefusal(options, { task, user: buttonClick.user, refusal, signal });
   };
+}
+
+/** Slack does not say with a click whether the channel is shared, so the task's message decides that. */
+function externalOf({ userTeam }: ButtonClick, { message }: Task): Task["message"]["external"] {
+  if (message.external === undefined) return undefined;
+  return userTeam === message.team || userTeam === message.enterprise ? "channels" : "people";
 }
 
 type Clicked = { buttonClick: ButtonClick; task: Task; signal: AbortSignal };

@@ -6,6 +6,7 @@ import { questionPart } from "../slack/messages/blocks.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { isWrittenAfter, type ReplyRefusal, takeAnswer } from "../task/asking.ts";
 import type { TaskEvent } from "../task/events.ts";
+import type { UserMessage } from "../task/messages.ts";
 import { type GivenAnswer, installationOf, queueGroupOf, type Task, threadRefOf } from "../task/task.ts";
 import { type Indicators, markReplyTaken } from "./indicators.ts";
 import { ownPostsOrKnown } from "./own-posts.ts";
@@ -43,6 +44,8 @@ export type Questions = {
     index?: number;
     saidTs?: string;
     answer: Given;
+    /** Where the person who replies stands in a shared channel. */
+    external: UserMessage["external"];
     signal: AbortSignal;
   }): Promise<ReplyResult>;
   /** Gives the message as a reply, if its thread waits for one. `reconcile`: an earlier try may have given it. */
@@ -68,7 +71,7 @@ export function createQuestions(options: {
 }): Questions {
   const { store, taskOf, queue, threads, gate, notify, slack, text, indicators, newId, now } = options;
   async function give(request: Parameters<Questions["give"]>[0]): Promise<ReplyResult> {
-    const { requestId, index, saidTs, answer, signal } = request;
+    const { requestId, index, saidTs, answer, external, signal } = request;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const task = await taskOf(requestId);
       if (task === undefined) return { type: "over" };
@@ -82,7 +85,7 @@ export function createQuestions(options: {
       const taken = takeAnswer({ task, ...asked, answer: { ...answer, callId: newId() }, nowMs });
       if ("notTaken" in taken) return taken.notTaken;
       if (answer.option === undefined && !answer.text) return { type: "says_nothing" };
-      if (!(await gate.mayAnswer({ task, user: answer.user, signal }))) return { type: "not_yours" };
+      if (!(await gate.mayAnswer({ task, user: answer.user, external, signal }))) return { type: "not_yours" };
       if (task.lease !== undefined && task.lease.untilMs > nowMs) return { type: "held" };
       // The wake-up is sent first, as in every step, so that no stored answer is left without one.
       const seq = task.wakeSeq + 1;
@@ -105,7 +108,7 @@ export function createQuestions(options: {
     let isOthers = false;
     const asking = await threads.asking({ task });
     for (const requestId of reconcile ? [...asking.before, ...asking.now] : asking.now) {
-      const given = await give({ requestId, saidTs: message.ts, answer, signal });
+      const given = await give({ requestId, saidTs: message.ts, answer, external: message.external, signal });
       if (given.type === "held") return { type: "busy", delayMs: heldDelayMs(now() - task.receivedAtMs) };
       const isMeant = given.type === "taken" || given.type === "says_nothing";
       if (isMeant && message.files !== undefined) await notifyFilesIgnored({ task, signal });

@@ -18,6 +18,7 @@ import { queueGroupOf, type Task } from "../task/task.ts";
 import { causeKindOf } from "./data-failures.ts";
 import { createLease, type HeldLease, InterruptedStep, withRenewedLease, withStoredRevision } from "./held-lease.ts";
 import type { HandleInteraction } from "./interactions.ts";
+import type { NoticeLateChange } from "./late-changes.ts";
 import { countStep, createDeliverySpan, giveUpReason, recordTaskSpan } from "./step-metrics.ts";
 import { createStepSpan, type QueueSystem } from "./step-span.ts";
 import type { Threads } from "./threads.ts";
@@ -53,6 +54,7 @@ export type WorkerOptions = {
   isKnownThread: Threads["isKnown"];
   /** True if a message is dropped without an answer, before there is a record of it. */
   isIgnored: Gate["isIgnored"];
+  noticeLateChange: NoticeLateChange;
   handleInteraction: HandleInteraction;
   /** Always shorter than the queue's visibility timeout. An act's signal aborts after nine tenths of it. */
   leaseMs: number;
@@ -71,7 +73,7 @@ export type WorkerOptions = {
 /** The options of a step that runs no acts itself but leaves them to the next wake-up. */
 export type ActlessOptions = Omit<
   WorkerOptions,
-  "runAct" | "isKnownThread" | "isIgnored" | "handleInteraction" | "zoneSecret"
+  "runAct" | "isKnownThread" | "isIgnored" | "noticeLateChange" | "handleInteraction" | "zoneSecret"
 >;
 
 type StepOptions = ActlessOptions & { runAct?: RunAct };

@@ -21,6 +21,7 @@ import { createZoneSecret, parseZoneSecret, type ZoneSecret } from "../zone-secr
 import { createNotify, createRunAct } from "./acts.ts";
 import { createSafeText } from "./data-failures.ts";
 import { createHandleInteraction } from "./interactions.ts";
+import { createNoticeLateChange } from "./late-changes.ts";
 import { createQuestions } from "./questions.ts";
 import type { Observation } from "./run-step.ts";
 import type { QueueSystem } from "./step-span.ts";
@@ -101,6 +102,7 @@ export function createVerificationWorker(options: {
     runAct,
     isKnownThread: threads.isKnown,
     isIgnored: gate.isIgnored,
+    noticeLateChange: createNoticeLateChange({ store, slack, text }),
     handleInteraction: createHandleInteraction({ ...shared, store, queue, questions, prompts, log }),
     leaseMs: config.limits.leaseMs,
     zoneSecret: createZoneSecret({ store: engine.secretStore, newSecret }),

@@ -1,15 +1,18 @@
 /** The worker: takes one queue message and moves one task one step (docs/architecture.md, "The way of one message"). */
 import { SekishoError } from "../../../contracts/errors.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
+import { takesEffect } from "../task/edited.ts";
 import type { TaskEvent } from "../task/events.ts";
 import {
   type AskMessage,
   isInteraction,
   isSuperseded,
+  type MessageChange,
   parseQueueMessage,
   type TaskMessage,
   toWakeSeq,
 } from "../task/messages.ts";
+import { isTooOld } from "../task/step.ts";
 import { queueGroupOf, receivedTask, type Task } from "../task/task.ts";
 import { createHandleCompletion } from "./completion.ts";
 import { createHandleDeadLetter } from "./dead-letter.ts";
@@ -59,22 +62,23 @@ async function handleMessage(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { store, queue, runAct, now = Date.now } = options;
-  if (message.type === "ask" && message.message.unaddressed) {
-    const known = await options.isKnownThread({ message: message.message });
+  const asks = await readAsk(options, message);
+  if (asks?.message.unaddressed) {
+    const known = await options.isKnownThread({ message: asks.message });
     // If the message may mention the bot, Slack's `app_mention` event should be handled first.
-    const isEarly = message.message.perhapsAddressed === true && message.looks === undefined;
-    if (known !== "known" || isEarly) return lookAgain(options, { message, isUndecided: known === "undecided" });
+    const isEarly = asks.message.perhapsAddressed === true && asks.looks === undefined;
+    if (known !== "known" || isEarly) return lookAgain(options, { message: asks, isUndecided: known === "undecided" });
   }
-  const isIgnored = message.type === "ask" && (await isFromIgnored(options, message, signal));
-  const created = message.type === "ask" && !isIgnored ? await createTask(options, message) : undefined;
+  const isIgnored = asks !== undefined && (await isFromIgnored(options, asks, signal));
+  const created = asks !== undefined && !isIgnored ? await createTask(options, asks) : undefined;
   // A message whose worker died after it had created the record is found, whoever wrote it.
   const task = created ?? (await store.get({ id: message.requestId }));
   if (task === undefined) return reportNoTask(options, { message, isIgnored });
   const log = options.log.with({ request_id: task.id, trace_id: readTraceId(task.trace) });
   const seq = toWakeSeq({ message, task });
   // With the lease of a worker that died, this may be the message that it handled, and the only wake-up for a long time.
-  const isLate = isTooLate({ message, task });
-  const isDropped = isSuperseded({ message, task }) || (isLate && task.lease === undefined);
+  const isLate = created === undefined && isTooLate({ message, task });
+  const isDropped = isSuperseded({ message, task }) || (isLate && message.type !== "message_change" && !task.lease);
   if (isDropped) return log.debug("wake_up_dropped", { seq });
 
   const nowMs = now();
@@ -82,27 +86,74 @@ async function handleMessage(
   if (created === undefined && task.lease !== undefined && task.lease.untilMs > nowMs) {
     const stop = signal ?? AbortSignal.timeout(options.leaseMs);
     if (message.type === "cancel") await cancelUnderWay(runAct, task, stop);
-    const copy = deferUntilLeaseEnds({ message, task, lease: task.lease, isLate, nowMs });
+    // The change of a message that is too late to take effect is still to be told.
+    const isIdle = isLate && message.type !== "message_change";
+    const copy = deferUntilLeaseEnds({ message, task, lease: task.lease, isLate: isIdle, nowMs });
     await queue.send({ ...copy, group });
     return log.debug("lease_held", { seq, delay_ms: copy.delayMs });
   }
+  if (isLate && message.type === "message_change" && task.lease === undefined) {
+    const stop = signal ?? AbortSignal.timeout(options.leaseMs);
+    if (await options.noticeLateChange({ task, change: message, signal: stop })) return;
+    return queue.send({ body: JSON.stringify(message), delayMs: soonAgainMs, group });
+  }
   const resumed = created === undefined && task.lease !== undefined;
   const isWake = message.type === "wake";
-  const type = isLate ? "woken" : eventTypes[message.type];
-  const event: TaskEvent = { type, nowMs, resumed, ...(isWake && { polls: message.polls }) };
+  const event = isLate ? { type: "woken" as const, nowMs, resumed } : toEvent({ message, created, nowMs, resumed });
   // A copy of a wake-up, and one of a completion push, claim the lease first, so that of many with one number one is worked at.
   const mayLook = isWake && message.early === undefined && !resumed;
   const policy = { ...options.policy, zoneSecret: await options.zoneSecret() };
   const begun = { task, lease: created?.lease, event, seq, mayLook, nowMs, signal };
-  if (await runStep({ ...options, policy }, begun)) return;
+  const isDone = await runStep({ ...options, policy }, begun);
+  // It took the place of a wake-up whose worker had died, and is still to be told.
+  const isOwed = isDone && isLate && message.type === "message_change";
+  if (isDone && !isOwed) return;
   // Another worker was first. The message is handled again with the record that the other one saved.
   await queue.send({ body: JSON.stringify(message), delayMs: soonAgainMs, group });
-  log.debug("claim_lost", { seq });
+  if (!isDone) log.debug("claim_lost", { seq });
+}
+
+/** The message as one that begins a task if there is none yet. A change of a message does that only while there is no record of it. */
+async function readAsk(
+  { store, now = Date.now }: WorkerOptions,
+  message: TaskMessage,
+): Promise<AskMessage | MessageChange | undefined> {
+  if (message.type === "ask") return message;
+  if (message.type !== "message_change") return undefined;
+  const { requestId, receivedAtMs } = message;
+  // The record of an older message may have expired, and an older message without one is left alone.
+  if (isTooOld({ ts: message.message.ts, receivedAtMs, nowMs: now() })) return undefined;
+  return (await store.get({ id: requestId })) === undefined ? message : undefined;
+}
+
+function toEvent(received: {
+  message: TaskMessage;
+  created: Task | undefined;
+  nowMs: number;
+  resumed: boolean;
+}): TaskEvent {
+  const { message, created, ...at } = received;
+  switch (message.type) {
+    case "message_change":
+      if (message.isDeleted) return { type: "message_deleted", ...at };
+      // A new record has the new text already.
+      return created === undefined
+        ? { type: "message_edited", message: message.message, ...at }
+        : { type: "woken", ...at };
+    case "cancel":
+      return { type: "cancel_asked", ...at };
+    case "redrive":
+      return { type: "redriven", ...at };
+    case "wake":
+      return { type: "woken", ...at, polls: message.polls };
+    default:
+      return { type: "woken", ...at };
+  }
 }
 
 function isFromIgnored(
   { isIgnored, leaseMs }: WorkerOptions,
-  { requestId, message }: AskMessage,
+  { requestId, message }: AskMessage | MessageChange,
   signal = AbortSignal.timeout(leaseMs),
 ): Promise<boolean> {
   return isIgnored({ message, requestId, signal });
@@ -112,7 +163,7 @@ function isFromIgnored(
  * Creates the record with this worker's lease, so that a new task needs no claim. The create is conditional, so one delivery of the message
  * wins. Resolves to undefined if there is a record already.
  */
-async function createTask(options: WorkerOptions, message: AskMessage): Promise<Task | undefined> {
+async function createTask(options: WorkerOptions, message: AskMessage | MessageChange): Promise<Task | undefined> {
   const { store, log, zoneSecret, now = Date.now } = options;
   // Read before the lease begins, because a step without it would hold the lease in vain.
   await zoneSecret();
@@ -128,7 +179,9 @@ function reportNoTask(
   { message, isIgnored }: { message: TaskMessage; isIgnored: boolean },
 ): void {
   const { requestId, type } = message;
-  if (type !== "ask" || !isIgnored) {
+  if (type === "message_change" && !isIgnored) {
+    log.debug("change_dropped", { request_id: requestId });
+  } else if ((type !== "ask" && type !== "message_change") || !isIgnored) {
     log.warn("message_without_task", { request_id: requestId, event: type });
   } else if (!message.message.unaddressed) {
     const { team, user } = message.message;
@@ -146,7 +199,7 @@ const lookAgainAfterMs = [30_000, 120_000, 480_000, 1_800_000];
 
 async function lookAgain(
   { queue, log }: WorkerOptions,
-  { message, isUndecided }: { message: AskMessage; isUndecided: boolean },
+  { message, isUndecided }: { message: AskMessage | MessageChange; isUndecided: boolean },
 ): Promise<void> {
   const { looks = 0 } = message;
   // While the message that asked the bot is undecided, this one waits for it.
@@ -156,17 +209,10 @@ async function lookAgain(
   await queue.send({ body, delayMs, group: message.message.team });
 }
 
-const eventTypes = {
-  ask: "woken",
-  wake: "woken",
-  thread_free: "woken",
-  redrive: "redriven",
-  cancel: "cancel_asked",
-} as const satisfies Record<TaskMessage["type"], TaskEvent["type"]>;
-
 /** True if the message comes too late to change anything by itself. */
 function isTooLate({ message, task }: { message: TaskMessage; task: Task }): boolean {
   if (message.type === "thread_free") return task.state !== "queued" && task.state !== "received";
+  if (message.type === "message_change") return !takesEffect(task, message);
   return message.type === "cancel" && (task.state === "delivering" || task.state === "done");
 }
 

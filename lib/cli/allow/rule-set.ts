@@ -7,7 +7,7 @@ import {
   type StoredRules,
 } from "../../../lambdas/verification/gate/rules.ts";
 
-export const ruleFields = ["team", "channel", "user", "group"] as const;
+export const ruleFields = ["team", "channel", "user", "group", "bot", "external"] as const;
 
 /** A rule without its label. Two rules with the same fields let in the same people. */
 export type RuleFields = Pick<AllowlistRule, (typeof ruleFields)[number]>;

@@ -1,6 +1,6 @@
 /** Reads the rules of the allowlist from the options of a command, and formats them for a person. */
 
-import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
+import { type AllowlistRule, allowlistRuleSchema } from "../../../lambdas/shared/config/schema.ts";
 import type { Requester } from "../../../lambdas/verification/gate/rules.ts";
 import { option, UsageError } from "../command.ts";
 import { type RuleFields, ruleFields } from "./rule-set.ts";
@@ -10,6 +10,11 @@ const ids = {
   channel: { pattern: /^[CDG][A-Z0-9]{0,63}$/, text: "a channel's id such as C012AB3CD" },
   user: { pattern: /^[UW][A-Z0-9]{0,63}$/, text: "a user's id such as U012AB3CD" },
   group: { pattern: /^S[A-Z0-9]{0,63}$/, text: "a user group's id such as S012AB3CD" },
+  bot: {
+    pattern: /^([AB][A-Z0-9]{1,63}|Wf[A-Z0-9]{1,62})$/,
+    text: "the id of a bot such as B012AB3CD, of an app such as A012AB3CD, or of a workflow such as Wf012AB3CD",
+  },
+  external: { pattern: /^(channels|people)$/, text: "either channels or people" },
 };
 const maxLabelLength = 80;
 
@@ -21,9 +26,17 @@ export const fieldOptions = {
   channel: option("C", "messages in the channel or direct message with that id (C…, D…)"),
   user: option("U", "messages of the person with that id (U…)"),
   group: option("S", "messages of members of the user group with that id (S…)"),
+  bot: option("B", "messages of the bot, app or workflow with that id (B…, A…, Wf…) that mention Sekisho"),
+  external: option(
+    "WHO",
+    "also messages in channels that are shared with other organizations (Slack Connect): channels for those of your own people, people for everyone's",
+  ),
 };
 
 type FieldValues = { [Field in keyof RuleFields]?: string | undefined };
+
+/** The rest only says more of these. */
+const namingFields = ruleFields.filter((field) => field !== "external");
 
 /** Refuses an empty value, such as a shell variable that is not set, because without it the rule would be wider. */
 export function readRuleFields(values: FieldValues): RuleFields {
@@ -39,8 +52,11 @@ export function readRuleFields(values: FieldValues): RuleFields {
 
 export function readRule({ label, ...values }: FieldValues & { label?: string | undefined }): AllowlistRule {
   const rule = readRuleFields(values);
-  if (Object.keys(rule).length === 0) {
-    throw new UsageError("Give at least one of --team, --channel, --user and --group.");
+  if (namingFields.every((field) => rule[field] === undefined)) {
+    throw new UsageError("Give at least one of --team, --channel, --user, --group and --bot.");
+  }
+  if (!allowlistRuleSchema.safeParse(rule).success) {
+    throw new UsageError("Give --bot without --user and --group, because no message is of both.");
   }
   if (label === undefined) return rule;
   if (label === "" || label.length > maxLabelLength || /\p{Cc}/u.test(label)) {
@@ -49,12 +65,19 @@ export function readRule({ label, ...values }: FieldValues & { label?: string | 
   return { ...rule, label };
 }
 
+/** Reads who asks and where. A bot has no user, so its id stands for both. */
 export function readRequester(values: Omit<FieldValues, "group">): Requester {
-  const { team, channel, user } = readRuleFields(values);
-  if (team === undefined || channel === undefined || user === undefined) {
-    throw new UsageError("Give --team, --channel and --user.");
+  const { team, channel, user, bot, external } = readRuleFields(values);
+  const who = user ?? bot;
+  if (team === undefined || channel === undefined || who === undefined || (user !== undefined && bot !== undefined)) {
+    throw new UsageError("Give --team, --channel, and either --user or --bot.");
   }
-  return { team, channel, user };
+  return { team, channel, user: who, external, ...(bot === undefined ? {} : { botIds: [bot] }) };
+}
+
+/** The fields of the rule that lets in the requester, and nobody else. */
+export function ruleFor({ team, channel, user, botIds: [bot] = [], external }: Requester): RuleFields {
+  return { team, channel, ...(bot === undefined ? { user } : { bot }), external };
 }
 
 export function readRuleNumber(text: string): number {

@@ -40,6 +40,7 @@ export function toTaskView({ task, nowMs }: { task: Task; nowMs: number }) {
       ...pick(call, "deadlineAtMs", "arrival", "undeliveredAttempts", "taskId"),
     },
     ...pick(task, "wait", "attempts", "reconcile", "nonTransientFailures", "queuePosition", "cancelReason", "owed"),
+    lateChange: task.lateChange,
     question: question && viewQuestion(question),
     answeredBy: task.answeredBy,
     progress: progress && pick(progress, "percent", "shownAtMs"),

@@ -40,6 +40,8 @@ const names: Record<EventName | "asked", string> = {
   thread_left: "next task of the thread may begin",
   thread_canceled: "other tasks of the thread are canceled",
   message_read: "message is read again",
+  message_edited: "message is edited before it is sent",
+  message_deleted: "message is deleted before it is sent",
   busy: "destination is at its limit of calls",
   cancel_asked: "somebody cancels it",
   announced: "placeholder is in the thread",

@@ -157,6 +157,21 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     expect(then.code).toBe(0);
   });
 
+  it.each([
+    [["--user", "U3"], ["--external", "people"], "as a person of one of them"],
+    [["--user", "U3"], ["--external", "channels"], "shared with other organizations"],
+    [["--bot", "Wf3"], [], "lets Wf3 ask"],
+  ])("says what lets in %j %j", async (who, where, text) => {
+    await place.allow("add", "--channel", "C3");
+    const asked = ["why", "--team", "T1", "--channel", "C3", ...who, ...where];
+    const none = await place.allow(...asked);
+    expect(none).toMatchObject({ code: 1, stdout: expect.stringContaining(text) });
+    expect(/where no other organization reads along, by rule \d+/.test(none.stdout)).toBe(where.length > 0);
+    const [, args = ""] = /npx sekisho allow (add .*)$/m.exec(none.stdout) ?? [];
+    expect(await place.sekisho("allow", ...args.split(" "))).toMatchObject({ code: 0 });
+    expect(await place.allow(...asked)).toMatchObject({ code: 0 });
+  });
+
   it("leaves rules of another version alone", async () => {
     await place.allow("add", "--user", "U1");
     const store = place.engine.taskStore({ parse: (json) => json as ReturnType<typeof parseStoredRules> });
@@ -192,7 +207,12 @@ describe("sekisho allow", () => {
     [["remove"], "Name one rule"],
     [["remove", "1", "--user", "U1"], "Name one rule"],
     [["remove", "first"], '"first" is not the number'],
-    [["why", "--user", "U1"], "Give --team, --channel and --user"],
+    [["add", "--external", "people"], "at least one of --team"],
+    [["add", "--user", "U1", "--external", "guests"], "--external is either channels or people"],
+    [["add", "--bot", "U012AB3CD"], "--bot is the id of a bot"],
+    [["add", "--bot", "B1", "--user", "U1"], "--bot without --user"],
+    [["why", "--user", "U1"], "Give --team, --channel, and either"],
+    [["why", "--team", "T1", "--channel", "C1", "--user", "U1", "--bot", "B1"], "either --user or --bot"],
     [["why", "--team", "T1", "--channel", "C1", "--user", ""], "--user is a user's id"],
     [["list", "--stage", "dev", "--store", "x.db"], "not both"],
     [["list", "--stage", "nowhere"], "nowhere"],

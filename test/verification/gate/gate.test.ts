@@ -228,6 +228,44 @@ describe("who may cancel", () => {
   });
 });
 
+describe("a message where other organizations read along", () => {
+  it("is refused by a rule that does not say so, and the refusal says why", async () => {
+    const { gate, keep } = setUp({ allowlist: [{ channel: "C1" }] });
+    const shared = { ...message, external: "people" } as const;
+    expect(await gate.permit({ message: shared, requestId, signal })).toMatchObject({
+      allowed: false,
+      isExternal: true,
+    });
+    const stranger = { ...shared, channel: "C2" };
+    expect(await gate.permit({ message: stranger, requestId, signal })).toMatchObject({ isExternal: false });
+    await keep({ channel: "C1", external: "channels" });
+    nowMs += 15_000;
+    expect(await gate.permit({ message: shared, requestId, signal })).toMatchObject({ allowed: false });
+    const own = { ...shared, external: "channels" } as const;
+    expect(await gate.permit({ message: own, requestId, signal })).toMatchObject({ allowed: true });
+  });
+});
+
+describe("a message of another bot", () => {
+  const posted = { ...message, user: "B2", botIds: ["B2"] };
+
+  it("is dropped without a refusal unless a rule names the bot, and nobody's language is asked for", async () => {
+    const { gate } = setUp({ allowlist: [{ team: "T1" }], slack: { locale: "user" } });
+    expect(await gate.isIgnored({ message: posted, requestId, signal })).toBe(true);
+    const named = setUp({ allowlist: [{ bot: "B2" }], slack: { locale: "user" } });
+    expect(await named.gate.isIgnored({ message: posted, requestId, signal })).toBe(false);
+    expect(await named.gate.permit({ message: posted, requestId, signal })).toEqual({ allowed: true, locale: "en" });
+    expect(calls).toEqual([]);
+  });
+
+  it("lets a person press its buttons as a person", async () => {
+    const { gate } = setUp({ allowlist: [{ bot: "B2" }, { user: "U1" }] });
+    const task = sampleTask({ message: posted });
+    const strangers = ["U1", "U2", "B2"].map((user) => gate.isStranger({ task, user, signal }));
+    expect(await Promise.all(strangers)).toEqual([false, true, true]);
+  });
+});
+
 describe("who may answer a question", () => {
   const answered = async (answerBy: unknown, user: string, destination: string | undefined = "far") => {
     const far = { transport: "https", url: "http://127.0.0.1:9/rpc", questions: { answerBy } };
@@ -236,7 +274,12 @@ describe("who may answer a question", () => {
       destinations: { far },
       routes: [{ destination: "far" }],
     });
-    return gate.mayAnswer({ task: sampleTask({ call: sampleCall({ destination }) }), user, signal });
+    return gate.mayAnswer({
+      task: sampleTask({ call: sampleCall({ destination }) }),
+      user,
+      external: undefined,
+      signal,
+    });
   };
 
   it("is by the task's destination the asker, anyone who may ask there, or a group", async () => {
@@ -246,6 +289,18 @@ describe("who may answer a question", () => {
       said[name] = await Promise.all(["U1", "U2", "U3"].map((user) => answered(answerBy, user)));
     }
     expect(said).toEqual({ asker: [true, false, false], anyone: [true, true, false], group: [false, false, true] });
+  });
+
+  it("is nobody of another organization, unless a rule lets them ask", async () => {
+    const far = { transport: "https", url: "http://127.0.0.1:9/rpc", questions: { answerBy: "anyone" } };
+    const { gate } = setUp({
+      allowlist: [{ channel: "C1", external: "channels" }],
+      destinations: { far },
+      routes: [{ destination: "far" }],
+    });
+    const task = sampleTask({ call: sampleCall({ destination: "far" }) });
+    const by = (external: "channels" | "people") => gate.mayAnswer({ task, user: "U2", external, signal });
+    expect([await by("channels"), await by("people")]).toEqual([true, false]);
   });
 
   it("is the asker alone where the destination is not there any more", async () => {

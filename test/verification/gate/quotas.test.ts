@@ -13,19 +13,23 @@ import {
   removeCharge,
   type Usage,
 } from "../../../lambdas/verification/gate/gate.ts";
+import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
+import { collectLog } from "../../doubles/collect-log.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { sampleAsk, sampleTask } from "../task/sample.ts";
 
 const hourly = (tasks: number): Quota => ({ tasks, perSeconds: 3600 });
+
+const { log, lines } = collectLog();
 
 type Given = { limits: { perUser?: Quota; perChannel?: Quota }; store?: TaskStore<Usage> };
 
 function setUp({ limits, store: given }: Given) {
   const clock = { nowMs: 1_760_000_000_000 };
   const store = given ?? createMemoryTaskStore({ parse: parseUsage, now: () => clock.nowMs });
-  const quotas = createQuotas({ limits, store, now: () => clock.nowMs });
+  const quotas = createQuotas({ limits, store, log, now: () => clock.nowMs });
   let made = 0;
-  const task = (message: { user?: string; channel?: string; team?: string } = {}) => {
+  const task = (message: Partial<UserMessage> = {}) => {
     made += 1;
     const id = `0d1c2b3a-4f5e-5a6b-8c7d-${String(made).padStart(12, "0")}`;
     return sampleTask({ id, message: sampleAsk(message).message });
@@ -89,7 +93,7 @@ describe("quotas", () => {
     await charge(task({ user: "U1", channel: "C1" }));
     const second = task({ user: "U2", channel: "C1" });
     // As far as a worker came that died between the two quotas.
-    const half = createQuotas({ limits: { perUser: hourly(1) }, store, now: () => clock.nowMs });
+    const half = createQuotas({ limits: { perUser: hourly(1) }, store, log, now: () => clock.nowMs });
     await half.charge({ task: second, untilMs: clock.nowMs + 1000 });
     expect(await charge(second)).toMatchObject({ by: "channel" });
     expect(await charge(task({ user: "U2", channel: "C2" }))).toBeUndefined();
@@ -236,5 +240,32 @@ describe("a quota", () => {
     expect(left.length).toBe(1001);
     expect(left).toEqual(expect.arrayContaining([{ id: idOf(5000), atMs: 10_999, untilMs }, charges[4999]]));
     expect(JSON.stringify(left).length).toBeLessThan(150_000);
+  });
+});
+
+describe("the tasks of other bots", () => {
+  const botIds = ["B2", "A2"];
+
+  it("are three in a thread a day, all bots together, and one more is cut off with a log line", async () => {
+    const { clock, task, charge } = setUp({ limits: {} });
+    lines.length = 0;
+    const inThread = (user: string) => task({ user, threadTs: "1.1", botIds });
+    for (const user of ["B2", "B3", "B2"]) expect(await charge(inThread(user))).toBeUndefined();
+    const cut = inThread("B3");
+    expect(await charge(cut)).toMatchObject({ by: "bots" });
+    const logged = lines.map((line) => JSON.parse(line));
+    expect(logged).toMatchObject([{ message: "bot_loop_cut", request_id: cut.id, user: "B3" }]);
+    expect(await charge(task({ threadTs: "1.1" }))).toBeUndefined();
+    expect(await charge(task({ user: "B2", threadTs: "2.2", botIds }))).toBeUndefined();
+    clock.nowMs += 24 * 3600_000;
+    expect(await charge(inThread("B2"))).toBeUndefined();
+  });
+
+  it("are twenty in a channel an hour, in whatever threads", async () => {
+    const { task, charge } = setUp({ limits: {} });
+    const outcomes: unknown[] = [];
+    for (let count = 0; count < 22; count++) outcomes.push(await charge(task({ ts: `${count}.1`, botIds })));
+    expect(outcomes.map((over) => over === undefined)).toEqual(Array.from({ length: 22 }, (_, index) => index < 20));
+    expect(await charge(task({ channel: "C9", ts: "9.9", botIds }))).toBeUndefined();
   });
 });

@@ -46,6 +46,52 @@ describe("the allowlist", () => {
     }
   });
 
+  it("lets in another bot by a rule that names it, and a person by none of those", () => {
+    const bot = { ...requester, user: "B2", botIds: ["B2", "A2"] };
+    const rulesFor = (who: typeof requester, ...rules: AllowlistRule[]) => matchRules({ rules, requester: who });
+    for (const rule of [{ bot: "B2" }, { bot: "A2", channel: "C1" }]) {
+      expect([rulesFor(bot, rule).rule, rulesFor(requester, rule).rule]).toEqual([rule, undefined]);
+    }
+    for (const rule of [{ team: "T1" }, { user: "B2" }, { bot: "B3" }, { bot: "A2", channel: "C2" }]) {
+      expect(rulesFor(bot, rule).rule).toBeUndefined();
+    }
+    expect(rulesFor(bot, { group: "S1" }).byGroup).toEqual([]);
+  });
+
+  it.each([
+    [undefined, [true, true, true]],
+    ["channels" as const, [false, true, true]],
+    ["people" as const, [false, false, true]],
+  ])("lets in only who may where other organizations read along: %s", (external, expected) => {
+    const rules: AllowlistRule[] = [
+      { team: "T1" },
+      { team: "T1", external: "channels" },
+      { team: "T1", external: "people" },
+    ];
+    const matched = rules.map((rule) => matchRules({ rules: [rule], requester: { ...requester, external } }).rule);
+    expect(matched.map((rule) => rule !== undefined)).toEqual(expected);
+    const byGroup = rules.map(({ team: _team, ...rule }) => ({ ...rule, group: "S1" }));
+    expect(matchRules({ rules: byGroup, requester: { ...requester, external } }).byGroup).toEqual(
+      byGroup.filter((_rule, index) => expected[index]),
+    );
+  });
+
+  it("is refused by both readers where a rule is for a bot and for people", () => {
+    for (const rule of [{ bot: "B2", user: "U1" }, { bot: "B2", group: "S1" }, { bot: "U1" }, { external: "people" }]) {
+      expect(configSchema.safeParse({ allowlist: [rule] }).success).toBe(false);
+      if (rule.bot === "U1") continue;
+      const rules = [{ rule, number: 1, addedAtMs: 0 }];
+      expect(() => parseStoredRules({ ...noStoredRules(), rules })).toThrow();
+    }
+    for (const bot of ["B2", "A2", "Wf2"]) {
+      const rule = { bot, external: "channels" };
+      expect(configSchema.safeParse({ allowlist: [rule] }).success).toBe(true);
+      expect(parseStoredRules({ ...noStoredRules(), rules: [{ rule, number: 1, addedAtMs: 0 }] }).rules).toHaveLength(
+        1,
+      );
+    }
+  });
+
   it("goes on with the rules that can be read, and lets nobody in by one that cannot", () => {
     const stored = [{ team: "T1", role: "guest" }, { user: "U1" }];
     const rules = stored.map((rule, index) => ({ rule, number: index + 1, addedAtMs: 0 }));

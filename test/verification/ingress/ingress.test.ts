@@ -47,6 +47,8 @@ describe("an unsigned request", () => {
   });
 });
 
+const joined = { ...fixture("message-with-mention").event, subtype: "channel_join" };
+
 describe("a signed request", () => {
   it("reaches the queue as one ask with everything that the worker needs", async () => {
     const { ingress, asks } = setUp();
@@ -127,7 +129,7 @@ describe("a signed request", () => {
     ["a form", Buffer.from("ssl_check=1&token=abc"), "unknown_payload"],
     ["an unknown type", bytesOf({ type: "app_rate_limited", api_app_id: "A1" }), "unknown_payload"],
     ["the bot's own post", bytesOf(fixture("own-message")), "from_bot"],
-    ["a changed message", bytesOf(fixture("message-changed")), "subtype"],
+    ["somebody joining", bytesOf({ ...fixture("app-mention"), event: joined }), "subtype"],
   ])("gets 200 and is dropped by name in the log when it carries %s", async (_name, body, drop) => {
     const { ingress, asks, lines } = setUp();
     expect(await ingress(signed({ body }))).toMatchObject({ status: 200, body: "" });

@@ -3,14 +3,13 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { escapeSqsText } from "../../../lambdas/shared/engine/aws/sqs-message.ts";
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { eventCallbackSchema } from "../../../lambdas/verification/ingress/event-callback.ts";
 import {
-  eventCallbackSchema,
-  type FilteredEvent,
-  filterEvent,
   type InterpretedPayload,
   interpretPayload,
   type VerifiedPayload,
 } from "../../../lambdas/verification/ingress/interpret-payload.ts";
+import { type FilteredEvent, filterEvent } from "../../../lambdas/verification/ingress/message-event.ts";
 import { readUserFiles } from "../../../lambdas/verification/slack/api/user-text.ts";
 import { encodeButton } from "../../../lambdas/verification/slack/messages/blocks.ts";
 import { queueMessageSchema, userMessageSchema } from "../../../lambdas/verification/task/messages.ts";
@@ -177,9 +176,54 @@ describe("a channel of Slack Connect with the app in both workspaces", () => {
   });
 });
 
+describe("what another bot writes", () => {
+  it("is for the bot where it mentions it, with every id that a rule may name", () => {
+    const ids = { app_id: "A2", bot_profile: { id: "B0OTHER001", app_id: "A2", team_id: "T0TEAM0001" } };
+    expect(askedOf(withEvent("bot-message", ids))).toMatchObject({ botIds: ["B0OTHER001", "A2"], text: "deployed" });
+    expect(askedOf(withEvent("app-mention", { bot_id: "B2" }))).toMatchObject({ user: "U0USER0001", botIds: ["B2"] });
+  });
+
+  it("is a workflow's too, which has no user and names itself", () => {
+    const posted = { user: undefined, subtype: "bot_message", bot_id: "B7", workflow_id: "Wf7", username: "Report" };
+    expect(askedOf(withEvent("app-mention", posted))).toMatchObject({ user: "B7", botIds: ["B7", "Wf7"] });
+  });
+
+  it("is never a reply that mentions nobody", () => {
+    const reply = withEvent("thread-reply", { type: "message", text: "done", bot_id: "B2" });
+    expect(filter(reply)).toEqual({ drop: "from_bot" });
+  });
+
+  it("has no mark where a person wrote it", () => {
+    expect(askedOf(fixture("app-mention"))).not.toHaveProperty("botIds");
+  });
+});
+
+describe("a channel that is shared with other organizations", () => {
+  const own = { user_team: "T0TEAM0001", source_team: "T0TEAM0001", team: "T0TEAM0001" };
+
+  it.each([
+    ["people", "a person of another organization", {}],
+    ["channels", "one of our own", own],
+    ["people", "anyone of whom one field names another organization", { ...own, source_team: "T9" }],
+    ["people", "anyone of whom Slack says nothing", { user_team: undefined, source_team: undefined, team: undefined }],
+    ["people", "a bot of another organization", { ...own, bot_profile: { id: "B9", team_id: "T9" } }],
+  ])("is told as %s for a message of %s", (external, _whose, change) => {
+    expect(askedOf(withEvent("slack-connect", change)).external).toBe(external);
+  });
+
+  it("is one of the organization's own where the app is installed in all of it", () => {
+    const payload = withEvent("enterprise-grid", { team: "E0ORG00001" });
+    expect(askedOf({ ...payload, is_ext_shared_channel: true }).external).toBe("channels");
+    expect(askedOf(payload)).not.toHaveProperty("external");
+  });
+});
+
 describe("what is not for the bot", () => {
   it.each([
-    ["another app's post", "from_bot", fixture("bot-message")],
+    ["another app's post without a mention", "from_bot", withEvent("bot-message", { text: "deployed" })],
+    ["another app's post in a direct message", "from_bot", withEvent("message-im", { bot_id: "B2" })],
+    ["the bot's own post under another user", "from_bot", withEvent("bot-message", { app_id: "A0APP00001" })],
+    ["its own post by its profile", "from_bot", withEvent("bot-message", { bot_profile: { app_id: "A0APP00001" } })],
     ["the bot's own post", "from_bot", fixture("own-message")],
     ["the bot's own post without a bot_id", "from_bot", withEvent("own-message", { bot_id: undefined })],
     ["another app's post without its bot's id", "from_bot", withEvent("message-im", { bot_profile: { id: "B2" } })],
@@ -370,6 +414,7 @@ describe("a button", () => {
     channel: "C0CHAN0001",
     threadTs: "1762750000.000100",
     user: "U0USER0001",
+    userTeam: "T0TEAM0001",
     atMs: nowMs,
     button: { type: "cancel" },
   };
@@ -391,7 +436,7 @@ describe("a button", () => {
 
   it("in the installation of a workspace is the workspace's, although that belongs to an organization", () => {
     const change = { enterprise: { id: "E0ORG00001", name: "Example" }, user: { id: "U1", team_id: "T0OTHER001" } };
-    expect(messageOf("interactive", clicked(change))).toEqual({ ...expected, user: "U1" });
+    expect(messageOf("interactive", clicked(change))).toEqual({ ...expected, user: "U1", userTeam: "T0OTHER001" });
   });
 
   it("is known by its container where Slack sends neither message nor channel", () => {

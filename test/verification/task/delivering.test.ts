@@ -170,6 +170,7 @@ const filled = {
   mrkdwnFallback: true,
   outcome: { type: "answer", text: secret, artifacts: [{ name: secret, text: secret }] },
   owed: undefined,
+  lateChange: "edited",
   delivery: { status: "posting", rewriteParts: true },
   cleanupDone: false,
   textsErased: undefined,

@@ -2,6 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { reasons } from "../../../contracts/errors.ts";
 import { takeAnswer } from "../../../lambdas/verification/task/asking.ts";
+import { isUnsent } from "../../../lambdas/verification/task/edited.ts";
 import type { CallAct, Act as MachineAct, TaskEffect, TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { next } from "../../../lambdas/verification/task/machine.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
@@ -136,8 +137,9 @@ function answeredBySomebody(task: Task, atMs: number): Task {
 
 describe("whatever happens in whatever order", () => {
   it("a task that is not over has its wake-up, acts one at a time, and its record is one that can be stored", () => {
+    const texts = fc.constantFrom("What is it?", "cancel", "");
     const messages = fc.record({
-      text: fc.constantFrom("What is it?", "cancel", ""),
+      text: texts,
       threadRef: fc.constantFrom<Partial<UserMessage>>(
         {},
         { threadTs: "1.1" },
@@ -159,7 +161,15 @@ describe("whatever happens in whatever order", () => {
           fc.constantFrom("woken", "woken", "woken", "woken", "woken", "cancel_asked", "redriven" as const),
         );
         if (gen(fc.boolean)) task = answeredBySomebody(task, clockMs);
-        let step = next({ task, event: { type, nowMs: clockMs, resumed: gen(fc.boolean) }, policy });
+        const at = { nowMs: clockMs, resumed: gen(fc.boolean) };
+        const change = gen(() => fc.constantFrom("none", "none", "none", "edited", "deleted"));
+        const event: TaskEvent =
+          change === "none" || !isUnsent(task)
+            ? { type, ...at }
+            : change === "deleted"
+              ? { type: "message_deleted", ...at }
+              : { type: "message_edited", ...at, message: { ...message, text: gen(() => texts) } };
+        let step = next({ task, event, policy });
         for (let acts = 0; ; acts++) {
           const act = step.effects.find(({ type: name }) => name !== "wake" && name !== "stop_session");
           if (act === undefined) break;

@@ -1,6 +1,7 @@
 /** What becomes of a message before anything is sent: let in, counted, given a thread; or refused in words, or left alone. */
 import { describe, expect, it, jest } from "@jest/globals";
 import type { Act, TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import { next } from "../../../lambdas/verification/task/machine.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { isCancelWord } from "../../../lambdas/verification/task/unsent.ts";
 import { announced, nowMs, play, resumed, success, woken } from "./play.ts";
@@ -46,6 +47,25 @@ describe("a message", () => {
   it("is taken with a file alone, and with nothing at all it is not", () => {
     expect(play([woken], { task: taskOf({ text: "", files: [file] }) }).last).toMatchObject([{ type: "announce" }]);
     expect(play([woken], { task: taskOf({ text: "" }) }).task.outcome).toMatchObject({ reason: "invalid_params" });
+  });
+});
+
+describe("a message of another bot", () => {
+  const botIds = ["B2"];
+
+  it("hears nothing where it is over a limit, or cannot be a task", () => {
+    const over = { by: "bots", retryAtMs: nowMs + 60_000 } as const;
+    const cut = play([woken, { type: "charged", over }], { task: taskOf({ botIds }) });
+    expect(cut).toMatchObject({ task: { ...ignored, outcome: { type: "limited", by: "bots" } }, last: [] });
+    expect(play([woken], { task: taskOf({ botIds, text: "" }) })).toMatchObject({ task: ignored, last: [] });
+  });
+
+  it("is a task in a thread that waits for a reply, and never the reply or the word to cancel", () => {
+    const permitted = { type: "permitted", nowMs, allowed: true, locale: "en" } as const;
+    for (const text of ["yes", "cancel"]) {
+      const asked = { task: taskOf({ botIds, threadTs, text }), event: permitted, policy: samplePolicy() };
+      expect(next(asked).effects).toMatchObject([{ type: "charge" }]);
+    }
   });
 });
 

@@ -351,6 +351,7 @@ function workerWith(given: Pick<Worker, "store" | "runAct" | "queue"> & Partial<
   return createWorker({
     policy: samplePolicy(),
     isKnownThread: async () => "unknown",
+    noticeLateChange: async () => true,
     handleInteraction: async () => {},
     isIgnored: async () => false,
     zoneSecret: async () => "secret",

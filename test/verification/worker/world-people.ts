@@ -93,5 +93,6 @@ export const worldText: TaskText = {
   status: () => "is working",
   sessionTitle: ({ message }) => message.text,
   replaced: () => ({ text: "Replaced." }),
+  lateChange: ({ lateChange }) => ({ text: `It was ${lateChange} too late.` }),
   buttonClickRefused: ({ refusal }) => JSON.stringify(refusal),
 };

@@ -11,7 +11,12 @@ import type { Files } from "../../../lambdas/verification/files/files.ts";
 import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
 import type { MessageContent } from "../../../lambdas/verification/slack/api/slack.ts";
 import type { TaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
-import type { AskMessage, ButtonClick, Interaction } from "../../../lambdas/verification/task/messages.ts";
+import type {
+  AskMessage,
+  ButtonClick,
+  Interaction,
+  MessageChange,
+} from "../../../lambdas/verification/task/messages.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { Thread } from "../../../lambdas/verification/task/thread.ts";
 import type { HistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
@@ -231,7 +236,7 @@ export function createWorld({
     uploads,
     now,
     /** Slack delivers the message: the ingress puts it into the queue. */
-    deliver: (ask: AskMessage) => enqueue(ask),
+    deliver: (ask: AskMessage | MessageChange) => enqueue(ask),
     clickButton: (buttonClick: ButtonClick) => enqueue(buttonClick),
     interact: (interaction: Interaction) => enqueue(interaction),
     /** Somebody puts something into the queue that is none of ours. */

@@ -98,7 +98,8 @@ export function readMessagesPage({ page, appId }: { page: unknown; appId: string
     const from = readWriter({ message, appId });
     return {
       ts: message.ts,
-      text: message.text,
+      // What Slack writes there about a deleted message that has replies is no message of anyone.
+      text: message.subtype === "tombstone" ? "" : message.text,
       key: from === "self" ? readPostKey(message.metadata) : undefined,
       from,
       user: message.user,

@@ -184,6 +184,8 @@ export const insteadPart = 1001;
 export const questionPart = 2001;
 /** The message that opens a thread for a slash command. */
 export const openingPart = 3001;
+/** The message that says that an edit came too late. The one about a deletion follows. Neither is part of the outcome. */
+export const latePart = 3501;
 /** The message with the answer's files. Slack posts it without a key, so it is recognized by its files. */
 export const filesPart = 4001;
 /** A message that should be deleted, but that Slack does not delete. */

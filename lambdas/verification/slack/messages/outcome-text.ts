@@ -133,14 +133,14 @@ function joinSentences({ notice: { happened, todo }, locale }: { notice: Notice;
 }
 
 type OtherOutcome = Exclude<TaskOutcome, { type: "answer" | "failed" | "canceling" }>;
-type Asked = { team: string; channel: string; user: string };
+type Asked = Pick<Task["message"], "team" | "channel" | "user" | "external">;
 /** `contact` is mrkdwn from the configuration. `nowMs` is when the message arrived, so that every try shows the same text. */
 type About = { asked: Asked; contact: string | undefined; nowMs: number };
 
 function otherOutcomeText({ outcome, locale, ...about }: About & { outcome: OtherOutcome; locale: Locale }): Notice {
   switch (outcome.type) {
     case "refused":
-      return refused[locale](about);
+      return (outcome.external ? refusedExternal : refused)[locale](about);
     case "limited":
       return limited[locale]({ ...outcome, ...about });
     case "file_refused":
@@ -207,11 +207,23 @@ const refused: Record<Locale, (about: About) => Notice> = {
   }),
 };
 
-function addCommand({ team, channel, user }: Asked): string {
-  return escapeMrkdwn(`npx sekisho allow add --team ${team} --channel ${channel} --user ${user}`);
+const refusedExternal: Record<Locale, (about: About) => Notice> = {
+  en: ({ contact }) => ({
+    happened: "I do not take tasks from you here, because other organizations are in this channel.",
+    todo: `Please ask ${contact ?? "your administrator"} if you need me here.`,
+  }),
+  ja: ({ contact }) => ({
+    happened: "このチャンネルは他の組織と共有されているため、ここではご依頼をお受けできません。",
+    todo: `ここで必要な場合は、${contact ?? "管理者"}に相談してください。`,
+  }),
+};
+
+function addCommand({ team, channel, user, external }: Asked): string {
+  const where = external === undefined ? "" : ` --external ${external}`;
+  return escapeMrkdwn(`npx sekisho allow add --team ${team} --channel ${channel} --user ${user}${where}`);
 }
 
-type Limited = About & { by: "user" | "channel"; retryAtMs?: number | undefined };
+type Limited = About & { by: "user" | "channel" | "bots"; retryAtMs?: number | undefined };
 
 const limited: Record<Locale, (about: Limited) => Notice> = {
   en: ({ by, retryAtMs, nowMs }) =>

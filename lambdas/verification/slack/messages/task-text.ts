@@ -57,6 +57,7 @@ export function createTaskText(options: { locale: Locale; contact?: string | und
     opening: (task) => ({ text: openingText({ task, locale: localeOf(task) }) }),
     status: (task) => statusText({ task, locale: localeOf(task) }),
     sessionTitle: ({ message }) => sessionTitle(message.text),
+    lateChange: ({ task, lateChange }) => ({ text: lateChangeText[lateChange][localeOf(task)] }),
     buttonClickRefused: ({ refusal, locale }) => replyRefusalText({ refusal, locale: locale ?? options.locale }),
   };
 }
@@ -77,8 +78,21 @@ export type TaskText = {
   status(task: Task): string;
   /** Names the thread's session after its first message. Undefined if the message has no text. */
   sessionTitle(task: Task): string | undefined;
+  /** Says that an edit or a deletion came too late. */
+  lateChange(request: { task: Task; lateChange: NonNullable<Task["lateChange"]> }): MessageContent;
   /** In mrkdwn. */
   buttonClickRefused(request: { refusal: ButtonClickRefusal; locale: Locale | undefined }): string;
+};
+
+const lateChangeText: Record<NonNullable<Task["lateChange"]>, Record<Locale, string>> = {
+  edited: {
+    en: "Your edit came too late: the agent got the message as it was before. Please write what should be different in this thread.",
+    ja: "編集が間に合わず、エージェントには編集前のメッセージが渡されています。変更したい内容は、このスレッドに書いてください。",
+  },
+  deleted: {
+    en: "The message was deleted when the agent had it already, so the task goes on. To end it, press Cancel.",
+    ja: "メッセージが削除されましたが、すでにエージェントに渡されているため、タスクは続行しています。終了するには「取り消す」を押してください。",
+  },
 };
 
 const maxOpeningLength = 300;

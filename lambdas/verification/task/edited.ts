@@ -1,0 +1,107 @@
+/**
+ * A message that is edited or deleted before its task is sent. The new text is what is sent, and what was decided by the old one is
+ * decided anew. The record's compare-and-set says which was first, the change or the send. After the send, the thread only says that
+ * the change came too late (`worker/late-changes.ts`).
+ */
+import type { EventOf } from "./events.ts";
+import type { MessageChange, UserMessage } from "./messages.ts";
+import { type Policy, rerouteTask } from "./routing.ts";
+import { failedOutcome, markForReconcile, setOutcome, type Transition } from "./step.ts";
+import type { Task } from "./task.ts";
+import {
+  findRefusal,
+  ignore,
+  isCancelWord,
+  onWokenAnnounced,
+  onWokenReceived,
+  requestThreadPosition,
+  startDeadline,
+} from "./unsent.ts";
+
+/** True in the states in which a change of the message takes effect. */
+export function isUnsent({ state }: Pick<Task, "state">): boolean {
+  return state === "received" || state === "queued" || state === "announced";
+}
+
+/** False for an edit that is not newer than the record, and for one that changes neither the text nor the files. */
+export function isNewVersion({ message: known }: Pick<Task, "message">, message: UserMessage): boolean {
+  if (Number(message.editedTs) <= Number(known.editedTs ?? 0)) return false;
+  return textOf(message, known) !== known.text || fileIdsOf(message) !== fileIdsOf(known);
+}
+
+/** True if the change of the message is to be handled by the task machine. */
+export function takesEffect(task: Task, { message, isDeleted }: MessageChange): boolean {
+  return isUnsent(task) && (isDeleted === true || isNewVersion(task, message));
+}
+
+/** Checks the permission again, as at every try. */
+export function onEditedReceived(task: Task, event: EventOf<"message_edited">): Transition {
+  const { resumed, nowMs } = event;
+  return onWokenReceived(withNewText(task, event), { type: "woken", resumed, nowMs });
+}
+
+export function onEditedQueued(task: Task, event: EventOf<"message_edited">, policy: Policy): Transition {
+  const edited = withNewText(task, event);
+  const outcome = findOutcome(edited, policy);
+  return "task" in outcome ? requestThreadPosition(outcome.task, policy) : setOutcome(edited, outcome.refusal);
+}
+
+/** The history and the files are gathered again. The time starts anew if the task goes elsewhere now. */
+export function onEditedAnnounced(task: Task, event: EventOf<"message_edited">, policy: Policy): Transition {
+  const edited = withNewText(task, event);
+  const outcome = findOutcome(edited, policy);
+  if (!("task" in outcome)) return setOutcome(edited, outcome.refusal);
+  const isMoved = outcome.task.call?.destination !== task.call?.destination;
+  const routed = isMoved ? startDeadline(outcome.task, event.nowMs, policy) : outcome.task;
+  return onWokenAnnounced(routed, { type: "woken", resumed: event.resumed, nowMs: event.nowMs }, policy);
+}
+
+/** Nobody is answered, because nobody asks any more. If a worker died, the thread may have a placeholder, which is cleaned up. */
+export function onDeletedReceived(task: Task, { resumed }: EventOf<"message_deleted">): Transition {
+  return ignore(resumed ? markForReconcile(task) : task);
+}
+
+/** The placeholder says that the task was canceled. */
+export function onDeletedQueued(task: Task): Transition {
+  return setOutcome(task, canceledOutcome, { reconcile: true });
+}
+
+const canceledOutcome = failedOutcome({ reason: "canceled", lost: false });
+
+/** Checks what was checked when the message was accepted. A message that became the word to cancel cancels itself. */
+function findOutcome(task: Task, policy: Policy) {
+  const refusal = isCancelWord(task.message.text) ? canceledOutcome : findRefusal(task.message);
+  if (refusal !== undefined) return { refusal };
+  const routed = rerouteTask(task, policy);
+  return routed === undefined
+    ? { refusal: failedOutcome({ reason: "agent_not_found", lost: false }) }
+    : { task: routed };
+}
+
+/** A message that spoke to the bot once, before or after the edit, does so. */
+function withNewText(task: Task, { message }: EventOf<"message_edited">): Task {
+  const { files: _files, unaddressed: _unaddressed, perhapsAddressed: _perhaps, ...known } = task.message;
+  const { files, editedTs } = message;
+  const isUnaddressed = task.message.unaddressed && message.unaddressed;
+  return {
+    ...task,
+    message: {
+      ...known,
+      text: textOf(message, known),
+      ...(editedTs === undefined ? {} : { editedTs }),
+      ...(isUnaddressed ? { unaddressed: true } : {}),
+      ...(files === undefined ? {} : { files }),
+    },
+  };
+}
+
+/** In a Slack Connect channel, only the record knows the bot's user of the other workspace. */
+function textOf({ text }: UserMessage, { botUsers = [] }: Pick<UserMessage, "botUsers">): string {
+  return text
+    .replace(/<@([A-Z0-9]+)(?:\|[^<>]*)?>[ \t]*/g, (mention, user: string) => (botUsers.includes(user) ? "" : mention))
+    .trim();
+}
+
+function fileIdsOf({ files = [] }: UserMessage): string {
+  return files.map(({ id }) => id).join();
+}

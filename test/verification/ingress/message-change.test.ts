@@ -1,0 +1,160 @@
+/** Edits and deletions of messages, as Slack sends them. */
+import { describe, expect, it } from "@jest/globals";
+import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { type InterpretedPayload, interpretPayload } from "../../../lambdas/verification/ingress/interpret-payload.ts";
+import { queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
+import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
+import { botUser, fixture, nowMs, type Payload } from "./slack-request.ts";
+
+const read = (payload: Payload): InterpretedPayload =>
+  interpretPayload({ verified: { type: "events_api", payload }, nowMs, newTrace: createTrace });
+
+const ts = "1762750000.000100";
+const version = (change: object = {}) => ({
+  type: "message",
+  user: "U0USER0001",
+  team: "T0TEAM0001",
+  text: `<@${botUser}> What is a sekisho?`,
+  ts,
+  ...change,
+});
+const edited = { edited: { user: "U0USER0001", ts: "1762750010.000000" } };
+
+function changed(before: object | undefined, after: object, envelope: object = {}): Payload {
+  const payload = fixture("message-changed");
+  const event = {
+    type: "message",
+    subtype: "message_changed",
+    hidden: true,
+    channel: "C0CHAN0001",
+    channel_type: "channel",
+    ts: "1762750010.000300",
+    event_ts: "1762750010.000300",
+    message: version({ ...edited, ...after }),
+    ...(before && { previous_message: version(before) }),
+  };
+  return { ...payload, ...envelope, event };
+}
+
+function deleted(before: object): Payload {
+  const { message: _message, ...event } = changed(before, {}).event;
+  return { ...fixture("message-deleted"), event: { ...event, subtype: "message_deleted", deleted_ts: ts } };
+}
+
+const changeOf = (payload: Payload) => {
+  const interpreted = read(payload);
+  if (!("message" in interpreted)) throw new Error(`dropped: ${interpreted.drop}`);
+  return queueMessageSchema.parse(interpreted.message);
+};
+const text = (of: string) => ({ text: of });
+const mention = text(`<@${botUser}> And who kept it?`);
+
+describe("an edit", () => {
+  it("has the id of its message, the new text without the mention, and the time of the edit", () => {
+    expect(changeOf(changed({}, mention))).toMatchObject({
+      type: "message_change",
+      requestId: requestIdOf({ appId: "A0APP00001", channel: "C0CHAN0001", ts }),
+      receivedAtMs: nowMs,
+      message: { user: "U0USER0001", ts, text: "And who kept it?", editedTs: "1762750010.000300", direct: false },
+    });
+    expect(changeOf(changed({}, mention))).not.toHaveProperty("isDeleted");
+  });
+
+  it("is read in the fixture of a real one", () => {
+    expect(changeOf(fixture("message-changed"))).toMatchObject({
+      type: "message_change",
+      message: { text: "What is a sekisho, really?", editedTs: "1762750050.000300" },
+    });
+  });
+
+  it.each([
+    ["was", {}, text("never mind")],
+    ["is now", text("What is a sekisho?"), mention],
+  ])("is for the bot where the message %s", (_when, before, after) => {
+    expect(changeOf(changed(before, after))).not.toHaveProperty("message.unaddressed");
+  });
+
+  it("of a reply that never mentioned the bot goes on as such a reply", () => {
+    const thread = { thread_ts: "1762740000.000100" };
+    const reply = changed({ ...text("yes"), ...thread }, { ...text("no"), ...thread });
+    expect(changeOf(reply)).toMatchObject({
+      message: { unaddressed: true, threadTs: "1762740000.000100", text: "no" },
+    });
+  });
+
+  it("of the first message of a thread is of no reply", () => {
+    const root = { thread_ts: ts, reply_count: 1 };
+    expect(changeOf(changed(root, { ...root, ...mention }))).not.toHaveProperty("message.threadTs");
+    expect(read(changed({ ...root, ...text("a") }, { ...root, ...text("b") }))).toEqual({ drop: "not_mentioned" });
+  });
+
+  it("of files is one", () => {
+    const files = [{ id: "F1", name: "a.txt", size: 1, url_private: "https://files.slack.com/F1" }];
+    expect(changeOf(changed({ files }, { files: [] }))).not.toHaveProperty("message.files");
+    expect(changeOf(changed({}, { files }))).toMatchObject({ message: { files: [{ id: "F1" }] } });
+  });
+
+  it("in a shared channel is looked at by the worker where it mentions anybody, since it may be the bot's other user", () => {
+    const other = text("<@U0BOT00002> and?");
+    const shared = { is_ext_shared_channel: true };
+    expect(changeOf(changed(text("<@U0BOT00002> what?"), other, shared))).toMatchObject({
+      message: { text: "<@U0BOT00002> and?", unaddressed: true, perhapsAddressed: true },
+    });
+    expect(read(changed(text("<@U0BOT00002> what?"), other))).toEqual({ drop: "not_mentioned" });
+  });
+
+  it.each([
+    ["a link got its preview", "unchanged", changed({}, { attachments: [{ from_url: "https://example.com" }] })],
+    ["a link of an edited message got its preview", "unchanged", changed(edited, { attachments: [{}] })],
+    ["people's own message was edited", "not_mentioned", changed(text("a"), text("b"))],
+    ["the bot edited its placeholder", "from_bot", changed({ user: botUser }, { ...mention, user: botUser })],
+    [
+      "the bot edited a post by its app id",
+      "from_bot",
+      changed({ app_id: "A0APP00001" }, { ...mention, app_id: "A0APP00001" }),
+    ],
+    [
+      "another bot edited a post without a mention",
+      "not_mentioned",
+      changed({ ...text("a"), bot_id: "B2" }, { ...text("b"), bot_id: "B2" }),
+    ],
+    [
+      "a channel's topic was edited",
+      "subtype",
+      changed({ subtype: "channel_topic" }, { subtype: "channel_topic", ...mention }),
+    ],
+    ["the message has no ts", "malformed_message", changed({ ts: "x" }, { ...mention, ts: "x" })],
+    ["the message is of nobody", "no_user", changed({}, { ...mention, user: undefined })],
+  ])("is none, or none for the bot, where %s", (_what, drop, payload) => {
+    expect(read(payload)).toEqual({ drop });
+  });
+
+  it("without the version before it goes to the worker, which compares", () => {
+    expect(changeOf(changed(undefined, mention))).toMatchObject({ message: { text: "And who kept it?" } });
+  });
+});
+
+describe("a deletion", () => {
+  it("has the id of its message, and nothing of what it said", () => {
+    const files = [{ id: "F1", name: "a.txt" }];
+    const change = changeOf(deleted({ files }));
+    expect(change).toMatchObject({
+      type: "message_change",
+      isDeleted: true,
+      requestId: requestIdOf({ appId: "A0APP00001", channel: "C0CHAN0001", ts }),
+      message: { user: "U0USER0001", text: "" },
+    });
+    expect(change).not.toHaveProperty("message.files");
+  });
+
+  it("of a message with replies is a tombstone in its place", () => {
+    const tombstone = { subtype: "tombstone", user: "USLACKBOT", text: "This message was deleted.", hidden: true };
+    const change = changeOf(changed({ thread_ts: ts, reply_count: 1 }, tombstone));
+    expect(change).toMatchObject({ isDeleted: true, message: { user: "U0USER0001", text: "" } });
+  });
+
+  it("of a post of the bot, or of what was said to others, is left alone", () => {
+    expect(read(deleted({ user: botUser }))).toEqual({ drop: "from_bot" });
+    expect(read(deleted(text("hello")))).toEqual({ drop: "not_mentioned" });
+  });
+});

@@ -1,0 +1,147 @@
+/** A message that is edited or deleted before its task is sent. */
+import { describe, expect, it } from "@jest/globals";
+import { isNewVersion } from "../../../lambdas/verification/task/edited.ts";
+import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import { next } from "../../../lambdas/verification/task/machine.ts";
+import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
+import type { Policy } from "../../../lambdas/verification/task/routing.ts";
+import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { nowMs, play, typesOf } from "./play.ts";
+import { sampleCall, samplePolicy, sampleTask } from "./sample.ts";
+
+const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10, url: "https://files.slack.com/F1" };
+const original = sampleTask().message;
+const versionOf = (change: Partial<UserMessage>): UserMessage => ({
+  ...original,
+  text: "And who?",
+  editedTs: "9.9",
+  ...change,
+});
+const edited = (change: Partial<UserMessage> = {}, resumed = false): TaskEvent => {
+  return { type: "message_edited", nowMs, resumed, message: versionOf(change) };
+};
+const deleted = { type: "message_deleted", nowMs, resumed: false } as const;
+const canceled = { type: "failed", reason: "canceled" };
+
+const queued = sampleTask({
+  state: "queued",
+  queuePosition: 1,
+  placeholder: { ts: "2.2", postedAtMs: nowMs },
+  call: sampleCall(),
+});
+const deadlineAtMs = nowMs + 60_000;
+const params = {
+  text: original.text,
+  correlation_id: original.ts,
+  session_id: "s-1",
+  timeout_ms: 1000,
+  callback: true,
+};
+const announced: Task = { ...queued, state: "announced", queuePosition: 0, call: sampleCall({ deadlineAtMs, params }) };
+
+/** The word "far" before a colon leads to another destination. */
+function routedByWord(): Policy {
+  const policy = samplePolicy();
+  const near = policy.destinations.get("host");
+  if (near === undefined) throw new Error("The sample has a host.");
+  const destinations = new Map([
+    ["host", near],
+    ["far", { ...near, deadlineMs: 300_000 }],
+  ]);
+  return { ...policy, destinations, routeOf: ({ text }) => (text.startsWith("far:") ? ["far"] : ["host"]) };
+}
+
+describe("an edit", () => {
+  it("of a message that was only received is judged and accepted by its new text", () => {
+    const { task, last } = play([edited({ files: [file] })]);
+    expect(task.message).toMatchObject({ text: "And who?", files: [file], editedTs: "9.9" });
+    expect(last).toMatchObject([{ type: "announce" }]);
+    expect(next({ task: sampleTask(), event: edited({}, true), policy: samplePolicy() })).toMatchObject({
+      task: { reconcile: true },
+      effects: [{ type: "permit" }],
+    });
+  });
+
+  it("that makes a reply mention the bot makes it a message to the bot", () => {
+    const reply = sampleTask({ message: { ...original, unaddressed: true } });
+    expect(play([edited()], { task: reply }).task.message).not.toHaveProperty("unaddressed");
+    expect(play([edited({ unaddressed: true })], { task: reply }).task.message.unaddressed).toBe(true);
+    expect(play([edited({ unaddressed: true })]).task.message).not.toHaveProperty("unaddressed");
+  });
+
+  it("of a task that waits for its turn is what is sent when that comes", () => {
+    const { task } = play(
+      [edited(), { type: "progress_shown", nowMs, shown: {} }, { type: "woken", nowMs, resumed: false }],
+      { task: queued },
+    );
+    expect(task).toMatchObject({ state: "sent", call: { params: { text: "And who?" } } });
+  });
+
+  it("of a task whose params were gathered gathers them again", () => {
+    const sent = play([edited()], { task: announced });
+    expect(sent).toMatchObject({ task: { state: "sent", call: { deadlineAtMs, params: { text: "And who?" } } } });
+    const withFile = play([edited({ files: [file] })], { task: announced });
+    expect(typesOf(withFile.asked)).toEqual([["prepare"]]);
+    expect(withFile.task.call).not.toHaveProperty("params");
+  });
+
+  it("goes where its new text leads, with the time that it has there", () => {
+    const policy = routedByWord();
+    const text = "far: And who?";
+    const waiting = play([edited({ text })], { task: queued, policy });
+    expect(waiting.task.call).toMatchObject({ destination: "far" });
+    const begun = play([edited({ text })], { task: announced, policy });
+    expect(begun.task).toMatchObject({ state: "sent", call: { destination: "far", deadlineAtMs: nowMs + 300_000 } });
+  });
+
+  it.each([
+    ["nothing", "", { type: "failed", reason: "invalid_params" }],
+    ["too much", "x".repeat(40_001), { type: "failed", reason: "payload_too_large" }],
+    ["the word to cancel", "Cancel", canceled],
+  ])("to %s ends a task that has its place in the thread", (_what, text, outcome) => {
+    for (const task of [queued, announced]) {
+      expect(play([edited({ text })], { task })).toMatchObject({ task: { state: "delivering", outcome } });
+    }
+  });
+
+  it("for which there is no route ends such a task", () => {
+    const { task } = play([edited()], { task: queued, policy: samplePolicy({ routed: false }) });
+    expect(task.outcome).toMatchObject({ reason: "agent_not_found" });
+  });
+});
+
+describe("a version of a message", () => {
+  const known = sampleTask({ message: { ...original, files: [file], editedTs: "5.5", botUsers: ["U9"] } });
+
+  it.each([
+    [true, { text: "And who?", editedTs: "6.6", files: [file] }],
+    [true, { text: original.text, editedTs: "6.6" }],
+    [false, { text: original.text, editedTs: "6.6", files: [file] }],
+    [false, { text: `<@U9> ${original.text}`, editedTs: "6.6", files: [file] }],
+    [false, { text: "And who?", editedTs: "5.5", files: [file] }],
+    [false, { text: "And who?", editedTs: "4.4", files: [file] }],
+  ])("is new: %s, by its time, its text and its files", (expected, change) => {
+    expect(isNewVersion(known, { ...original, ...change })).toBe(expected);
+  });
+});
+
+describe("a deletion", () => {
+  it("of a message of which nothing was seen ends without a word", () => {
+    const { task, last } = play([deleted]);
+    expect(task).toMatchObject({ state: "done", cleanupDone: true, message: { text: "" } });
+    expect(last).toEqual([]);
+  });
+
+  it("of one whose worker died looks for what that has left in the thread", () => {
+    const { task, last } = play([{ ...deleted, resumed: true }]);
+    expect(task).toMatchObject({ state: "done", cleanupDone: false });
+    expect(last).toMatchObject([{ type: "wake" }]);
+  });
+
+  it("of one that has its place in the thread cancels it there, before anything is sent", () => {
+    for (const task of [queued, announced]) {
+      const { task: after } = play([deleted], { task });
+      expect(after).toMatchObject({ state: "delivering", outcome: canceled, reconcile: true });
+    }
+  });
+});
