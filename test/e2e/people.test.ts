@@ -1,5 +1,6 @@
 /** Whatever else people do in Slack, over one transport: commands, the assistant, two who press, other languages, other companies. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { failureText } from "../../lambdas/verification/slack/messages/failure-text.ts";
 import { type E2eWorld, inThread, startWorld, textsOf, together, until, withButton } from "./world.ts";
 
 const prompts = [{ title: "What is this?", message: "What is a sekisho?" }];
@@ -55,7 +56,7 @@ const stories = {
     expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "failed", reason: "execution_failed" });
     const [words, ...more] = world.answersTo(asked.message);
     expect([words?.text, more]).toEqual([
-      expect.stringContaining("エージェントが作業しましたが、完了できませんでした"),
+      expect.stringContaining(failureText({ reason: "execution_failed", lost: false, locale: "ja" }).happened),
       [],
     ]);
   },

@@ -81,6 +81,9 @@ export function createGate(options: {
         mayAsk({ ...query, requester: message }),
         locales({ ...query, user: message.user }),
       ]);
+      // With these ids, `sekisho allow why` says how to let the person in.
+      const { team, channel, user } = message;
+      if (!allowed) log.info("request_not_allowed", { request_id: requestId, team, channel, user });
       return { allowed, locale };
     },
 

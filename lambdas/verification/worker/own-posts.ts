@@ -4,7 +4,7 @@ import { type MessageContent, type PostedMessage, type SlackApi, SlackError } fr
 import { filesPart, insteadPart, placeholderPart, questionPart, streamPart } from "../slack/messages/blocks.ts";
 import type { SlackErrorKind } from "../task/events.ts";
 import { concludedAtMs, deliveryMs, graceMs, threadReleaseMs } from "../task/step.ts";
-import { installationOf, type Task, threadRefOf } from "../task/task.ts";
+import { installationOf, isCanceled, type Task, threadRefOf } from "../task/task.ts";
 
 /** The possible error of the difference between Slack's clock and ours, which is derived from the placeholder's post. */
 const clockErrorMs = 5000;
@@ -189,7 +189,7 @@ export async function markOver(request: ReactRequest): Promise<void> {
   await react(request, received, false);
   const { outcome } = task;
   if (outcome?.type === "answer") await react(request, done, true);
-  else if (outcome?.type !== "canceling") await react(request, failed, true);
+  else if (outcome?.type !== "canceling" && !isCanceled(task)) await react(request, failed, true);
 }
 
 /** Adds a reaction to a message that was accepted as the reply to a question. */
