@@ -71,7 +71,7 @@ const stories = {
     });
     const { message } = await world.over(asked.requestId);
     expect(message).toMatchObject({ team: "TSTANDIN", user: "UOUTSIDER" });
-    expect(textsOf(world.answersTo(asked.message))).toMatch(/UOUTSIDER said in CSHARED.*\n.*\ntheirs.txt: 14 bytes/);
+    expect(textsOf(world.answersTo(asked.message))).toMatch(/private, and read the file\ntheirs.txt: 14 bytes/);
   },
 
   async "an answer too long for messages comes as a file"(world: E2eWorld) {
@@ -82,7 +82,6 @@ const stories = {
     expect([answers.length, file?.name]).toEqual([2, "answer.md"]);
     const text = new TextDecoder().decode(world.fakeSlack.file(file?.id ?? "")?.bytes);
     expect(text.length).toBeGreaterThan(50_000);
-    expect(text).toContain(`(request ${asked.requestId.slice(0, 8)})`);
   },
 };
 
