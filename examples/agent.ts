@@ -9,5 +9,5 @@ export const agent: Agent = async function* greet(task, { signal }) {
     yield { type: "failure", reason: "plan_error" };
     return;
   }
-  yield { type: "answer", text: `Hello ${task.user_id ?? "there"}, you wrote ${words} word(s).` };
+  yield { type: "answer", text: `Hello! You wrote ${words === 1 ? "one word" : `${words} words`}.` };
 };

@@ -85,5 +85,6 @@ ${allowlistHint()}
 }
 
 function allowlistHint(): string {
-  return "A refused person sees the ids to add to the allowlist (npx sekisho allow add, or sekisho.config.json and a restart).";
+  return `If someone is refused, npx sekisho tasks show REFERENCE (the reference in the refusal) shows the ids of team,
+channel and user, and npx sekisho allow why with these prints the command that adds a rule.`;
 }

@@ -1,5 +1,6 @@
 /** Reports each task's timeline as it happens: what the worker decides, and what goes over the wire. */
 
+import { isCanceled, type Task } from "../../lambdas/verification/task/task.ts";
 import type { TapEntry } from "../../lambdas/verification/transport/tap.ts";
 import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
 import { describeEvent, formatStepTitle } from "../cli/trace/event-text.ts";
@@ -11,7 +12,7 @@ export type WatchedStep = {
   kind: "claim" | "decision" | "request" | "response";
   title: string;
   detail: unknown;
-  /** The task has an outcome, and it is not an answer. */
+  /** The task has an outcome, and it is neither an answer nor a cancel. */
   failed?: boolean;
 };
 
@@ -55,7 +56,7 @@ export function createTaskWatch({ add, now = Date.now }: TaskWatchOptions): Task
         effect.type === "wake" ? `wake in ${effect.delayMs + (effect.jitterMs ?? 0)} ms at most` : effect.type,
       );
       const kind = event.type === "woken" ? "claim" : "decision";
-      const failed = task.outcome !== undefined && task.outcome.type !== "answer";
+      const failed = isFailed(task);
       add({ requestId, atMs: now(), kind, title, detail: { event, next: asked }, ...(failed && { failed }) });
     },
     tap(entry) {
@@ -69,6 +70,11 @@ export function createTaskWatch({ add, now = Date.now }: TaskWatchOptions): Task
       add({ requestId, atMs: entry.atMs, kind: entry.direction, title: titleOf(entry), detail: entry.body });
     },
   };
+}
+
+function isFailed(task: Task): boolean {
+  const { outcome } = task;
+  return outcome !== undefined && outcome.type !== "answer" && outcome.type !== "canceling" && !isCanceled(task);
 }
 
 /** The method, and the progress that a response reports. */

@@ -86,12 +86,12 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     await page.getByRole("button", { name: /Open/ }).click();
     expect(await rows().count()).toBe(1);
     await page.getByRole("button", { name: /Mine/ }).click();
-    await page.getByLabel("My member id in Slack").fill("uperson");
+    await page.getByLabel("My Slack member ID").fill("uperson");
     await rows().nth(1).waitFor();
     await page.getByRole("searchbox", { name: "Filter" }).fill("cstandin waiting");
     expect(await rows().count()).toBe(1);
     await page.getByRole("searchbox", { name: "Filter" }).fill("0123abcd");
-    await page.getByRole("link", { name: "Look for 0123abcd among all tasks" }).click();
+    await page.getByRole("link", { name: "Search all tasks for 0123abcd" }).click();
     await page.getByText("No request id").waitFor();
     // The answer that there is none is a 404, of which the browser complains.
     complaints.length = 0;
@@ -117,11 +117,11 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     await rows().first().waitFor();
     expect(await focused()).toContain("failed: execution_failed");
     await press("/", "Escape", "Escape", "?");
-    await page.getByRole("dialog").getByText("the next and the previous task").waitFor();
+    await page.getByRole("dialog").getByText("next and previous task").waitFor();
     await press("Escape", "2");
     await page.getByRole("heading", { name: "Destinations" }).waitFor();
     await press("3");
-    await page.getByText("There is none.").waitFor();
+    await page.getByText("No dead letters.").waitFor();
   });
 
   it("shows the focus, in both schemes", async () => {
@@ -139,7 +139,7 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     await rows().first().click();
     await page.getByRole("button", { name: "Cancel" }).waitFor();
     await press("c");
-    await page.getByRole("dialog").getByText("the agent is stopped").waitFor();
+    await page.getByRole("dialog").getByText("The agent is asked to stop").waitFor();
     await press("Escape");
     expect(await page.getByRole("dialog").count()).toBe(0);
     await page.getByRole("button", { name: "Cancel" }).click();
@@ -147,7 +147,7 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     await page.locator(".result", { hasText: "canceled" }).waitFor();
     await page.getByRole("button", { name: "Retry" }).waitFor();
     await press("r");
-    await page.getByRole("dialog").getByText("Its agent runs again").waitFor();
+    await page.getByRole("dialog").getByText("The agent runs again").waitFor();
   });
 
   it("tells which destination answers and which does not, and what to do", async () => {
@@ -214,7 +214,7 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
     const open = page.getByRole("button", { name: /^Open/ });
     for (const shown of ["50", "150", "250"]) {
       await open.getByText(shown, { exact: true }).waitFor();
-      if (shown !== "250") await page.getByRole("button", { name: "Show more that are waiting" }).click();
+      if (shown !== "250") await page.getByRole("button", { name: "Show more tasks that are waiting" }).click();
     }
     // In one commit: what ends bit by bit the live list sees.
     await Promise.all(numbers.map((number) => tasks.change(number, { state: "done" })));
@@ -247,7 +247,7 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
     await page.goto(`${served.url}/operate/#/tasks/${requestIdOf(1)}`);
     await page.getByLabel("Token").fill("wrong");
     await press("Enter");
-    await page.getByRole("alert").getByText("lets nobody in").waitFor();
+    await page.getByRole("alert").getByText("This token is not valid.").waitFor();
     await page.getByLabel("Token").fill("a-token-of-operators");
     await press("Enter");
     await page.getByRole("heading", { name: `Task ${requestIdOf(1)}` }).waitFor();
@@ -257,7 +257,7 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
     await page.getByRole("link", { name: "Dead letters" }).click();
     await page.getByRole("button", { name: /^Redrive 00000000/ }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Redrive" }).click();
-    await page.getByRole("status").getByText("1 task on the way again.").waitFor();
+    await page.getByRole("status").getByText("1 task redriven.").waitFor();
     expect(await tasks.queued()).toMatchObject([{ type: "redrive", requestId: requestIdOf(1) }]);
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Token").waitFor();

@@ -45,7 +45,7 @@ withBrowser("the page in a browser", () => {
     expect(await person.thread().locator(".message").count()).toBe(2);
     await person.thread().getByTitle(":white_check_mark:").waitFor();
     const steps = page.getByRole("list", { name: "Steps" });
-    await steps.getByText("Slack sends a signed event").waitFor();
+    await steps.getByText("Slack sent a signed event").waitFor();
     await steps.getByText("execute_task").first().waitFor();
     await page.locator("#summary").getByText("done").waitFor();
   });

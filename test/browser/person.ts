@@ -22,7 +22,7 @@ export async function openPage({ page, url }: { page: Page; url: string }): Prom
   };
   return {
     async say(text) {
-      const leave = page.getByRole("button", { name: "Leave the thread" });
+      const leave = page.getByRole("button", { name: "Leave thread" });
       if (await leave.isVisible()) await leave.click();
       const count = await page.getByRole("article").count();
       await type(text);

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { referenceText } from "../../lambdas/verification/slack/messages/outcome-text.ts";
 import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
 import { sendEvent } from "../../lib/local/signed-events.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
@@ -84,14 +85,16 @@ function stories({ transport, openEngine }: Way): void {
     expect(world.answersTo(message)).toHaveLength(1);
   });
 
-  it("is refused, and the person reads which ids to add", async () => {
+  it("is refused, and the person reads whom to ask, and the reference for that", async () => {
     const world = await start({ allowed: false });
     const { message, requestId } = world.ask("What is a sekisho?");
     expect((await world.over(requestId)).outcome).toMatchObject({ type: "refused" });
     expect(world.answersTo(message)).toEqual([]);
     const ephemeralMessages = world.fakeSlack.ephemeralMessages();
     expect(ephemeralMessages).toHaveLength(1);
-    for (const id of ["TSTANDIN", message.channel, message.user]) expect(ephemeralMessages[0]?.text).toContain(id);
+    const text = ephemeralMessages[0]?.text;
+    expect(text).toContain(referenceText({ locale: "en", requestId }));
+    for (const id of ["TSTANDIN", message.channel, message.user]) expect(text).not.toContain(id);
   });
 }
 

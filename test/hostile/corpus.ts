@@ -1,5 +1,7 @@
 /** Hostile answers and responses of an Execution zone: texts, results and whole HTTP responses. */
 import { gzipSync } from "node:zlib";
+import { failureText } from "../../lambdas/verification/slack/messages/failure-text.ts";
+import { emptyAnswerText, missingFilesText } from "../../lambdas/verification/slack/messages/outcome-text.ts";
 import { failure, halfOf, json, raw, result, silence } from "../doubles/answers.ts";
 import type { PeerCall } from "../doubles/execution-peer.ts";
 import { connectionReset } from "../doubles/web-server.ts";
@@ -16,11 +18,13 @@ export type Entry = {
 
 const slow = (unit: string) => unit.repeat(3000).slice(0, 39_000);
 const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
-const nothing = /without any text/;
-const mismatch = /did not understand each other/;
+const mismatchText = failureText({ reason: "invalid_response", lost: false, locale: "en" }).happened;
+const inDoubtText = failureText({ reason: "ambiguous", lost: false, locale: "en" }).happened;
+const nothing = new RegExp(emptyAnswerText.en(0));
+const mismatch = new RegExp(mismatchText);
 const tooLarge = /too large/;
-const inDoubt = /may or may not have run|did not understand each other/;
-const leftOut = (count: number) => new RegExp(`${count} more files? of the answer could not be attached`);
+const inDoubt = new RegExp(`${inDoubtText}|${mismatchText}`);
+const leftOut = (count: number) => new RegExp(missingFilesText({ locale: "en", failed: [], leftOut: count }));
 
 /** `value` is JSON. */
 const ofJson = (value: string) => (call: PeerCall) => raw(`{"jsonrpc":"2.0","id":"${call.id}","result":${value}}`);
@@ -131,7 +135,7 @@ const results: readonly Entry[] = [
   artifacts(
     "an address of the metadata service",
     '{"name":"a.txt","url":"http://169.254.169.254/"}',
-    /could not attach/,
+    /couldn't attach/,
   ),
   artifacts("names that climb", '{"name":"../../../etc/passwd\\u0000.png\\ud800","text":"x"}', /It is done/),
   artifacts("bytes that are none", '{"base64":"!!!"},{"base64":7}', leftOut(2)),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Task, TaskOutcome } from "../../lambdas/verification/task/task.ts";
+import { describeEventName } from "../../lib/cli/trace/event-text.ts";
 import { createTaskWatch, type WatchedStep } from "../../lib/local/task-watch.ts";
 
 const requestId = "3f0f6b0e-5a35-4b0c-9d5e-0d7d5a6f3a11";
@@ -9,7 +10,7 @@ function watch() {
   return { steps, ...createTaskWatch({ add: (step) => steps.push(step), now: () => 7 }) };
 }
 
-describe("the way of a task", () => {
+describe("the timeline of a task", () => {
   it("shows in the title of a response how far the agent is", () => {
     const { steps, tap } = watch();
     const respond = (id: string, method: string, result: object) =>
@@ -43,13 +44,15 @@ describe("the way of a task", () => {
     [undefined, false],
     [{ type: "answer", text: "hi" }, false],
     [{ type: "failed", reason: "execution_failed", lost: false }, true],
+    [{ type: "failed", reason: "canceled", lost: false }, false],
+    [{ type: "canceling", count: 1 }, false],
     [{ type: "refused" }, true],
     [{ type: "too_old" }, true],
   ])("with the outcome %j is marked as failed: %s", (outcome, isFailed) => {
     const { steps, observe } = watch();
     const task = { state: "done", outcome } as Task;
     observe({ requestId, event: { type: "delivered" }, task, effects: [] } as unknown as Parameters<typeof observe>[0]);
-    expect(steps).toMatchObject([{ kind: "decision", title: "answer is in the thread → done" }]);
+    expect(steps).toMatchObject([{ kind: "decision", title: `${describeEventName("delivered")} → done` }]);
     expect(steps[0]?.failed ?? false).toBe(isFailed);
   });
 });

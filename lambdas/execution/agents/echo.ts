@@ -34,7 +34,7 @@ export function createEchoAgent(
   } = {},
 ): Agent {
   const { stepMs = defaultStepMs, sleep = ({ ms, signal }) => delay(ms, undefined, { signal }) } = settings;
-  return async function* echo(task, { requestId, signal, readAttachment }) {
+  return async function* echo(task, { signal, readAttachment }) {
     const wishes = readWishes({ text: task.text, stepMs });
     const { lengthMs, steps, reports, plans, streams, fails } = wishes;
     const prompt = prompts.slice(0, wishes.questions)[task.answers.length];
@@ -43,7 +43,7 @@ export function createEchoAgent(
       return;
     }
     const files = wishes.reads ? await fileLines({ attachments: task.attachments ?? [], readAttachment, signal }) : [];
-    const text = createAnswer({ task, requestId, body: wishes.body, files });
+    const text = createAnswer({ task, body: wishes.body, files });
     for (let step = 1; step <= steps; step++) {
       await sleep({ ms: lengthMs / steps, signal });
       const report = reports && { text: `Step ${step} of ${steps}`, percent: (100 * step) / steps };
@@ -65,14 +65,15 @@ export const createAgent: CreateAgent = () => createEchoAgent();
 
 const lengths = { long: 9000, "very long": 60_000 };
 
-type AnswerParts = { task: AgentTask; requestId: string; body: Body | undefined; files: readonly string[] };
+type AnswerParts = { task: AgentTask; body: Body | undefined; files: readonly string[] };
 
 /** `files` are lines about the attachments. */
-function createAnswer({ task, requestId, body, files }: AnswerParts): string {
+function createAnswer({ task, body, files }: AnswerParts): string {
   const answers = task.answers.map(({ prompt, option_id, text }) => `${prompt} ${option_id ?? text}`);
-  const lines = [...files, ...answers, `(request ${requestId.slice(0, 8)})`];
+  const lines = [...files, ...answers];
   // The empty line ends a Markdown table or list, which would otherwise include the next line.
-  return [textOf({ task, body }), ...(body === undefined ? [] : [""]), ...lines].join("\n");
+  const gap = body === undefined || lines.length === 0 ? [] : [""];
+  return [textOf({ task, body }), ...gap, ...lines].join("\n");
 }
 
 function textOf({ task, body }: { task: AgentTask; body: Body | undefined }): string {
@@ -80,11 +81,10 @@ function textOf({ task, body }: { task: AgentTask; body: Body | undefined }): st
   return body === undefined ? createEcho(task) : createSampleMarkdown({ length: lengths[body] });
 }
 
-function createEcho({ text, channel, user_id, thread_ts, attachments = [] }: AgentTask): string {
-  const who = user_id === undefined ? "Someone" : user_id;
-  const where = channel === undefined ? "" : ` in ${channel}${thread_ts === undefined ? "" : `, thread ${thread_ts}`}`;
-  const files = attachments.length === 0 ? "" : ` with ${attachments.length} file(s)`;
-  return `I am the echo agent. ${who} said${where}${files}:\n${text}`;
+function createEcho({ text, attachments = [] }: AgentTask): string {
+  const count = attachments.length;
+  const files = count === 0 ? "" : ` and attached ${count === 1 ? "a file" : `${count} files`}`;
+  return `I am the echo agent. You wrote${files}:\n${text}`;
 }
 
 /** A generated text for the answer. Without one, the answer repeats the request. */

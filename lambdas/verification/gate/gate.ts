@@ -89,7 +89,10 @@ export function createGate(options: {
         mayAsk({ ...query, requester: message }),
         message.botIds === undefined ? locales({ ...query, user: message.user }) : toDefaultLocale(config.slack),
       ]);
-      if (allowed || message.external === undefined) return { allowed, locale };
+      // With these ids, `sekisho allow why` says how to let the person in.
+      const { team, channel, user, external } = message;
+      if (!allowed) log.info("request_not_allowed", { request_id: requestId, team, channel, user });
+      if (allowed || external === undefined) return { allowed, locale };
       const isExternal = await mayAsk({ ...query, requester: { ...message, external: undefined } });
       return { allowed, locale, isExternal };
     },

@@ -44,7 +44,7 @@ export function pageResponse(request: {
     `<h1>${happened}</h1>`,
     name === undefined ? "" : `<p><strong>${escapeHtml(name)}</strong></p>`,
     `<p>${todo}</p>`,
-    situation === "installed" ? "" : `<p><a href="/slack/install">${restartText[locale]}</a></p>`,
+    situation === "installed" ? "" : `<p><a href="/slack/install">${installLinkText[locale]}</a></p>`,
     "</main></body></html>\n",
   ].join("");
   return new Response(html, {
@@ -72,93 +72,82 @@ export type InstallSituation =
   | "unavailable"
   | "not_found";
 
-const installText: Record<InstallSituation, Record<Locale, Notice>> = {
+export const installText: Record<InstallSituation, Record<Locale, Notice>> = {
   installed: {
-    en: { happened: "The app is installed.", todo: "Go back to Slack, invite it to a channel, and mention it." },
+    en: { happened: "The app is installed.", todo: "Go back to Slack, invite the app to a channel, and mention it." },
     ja: {
       happened: "アプリをインストールしました。",
-      todo: "Slackに戻り、チャンネルに招待してからメンションしてください。",
+      todo: "Slackに戻り、アプリをチャンネルに招待して、メンションしてください。",
     },
   },
   denied: {
-    en: {
-      happened: "Nothing was installed: you did not allow it.",
-      todo: "If that was not what you wanted, begin again.",
-    },
+    en: { happened: "The installation was canceled.", todo: "Nothing was installed. You can start again at any time." },
     ja: {
-      happened: "許可されなかったため、インストールしませんでした。",
-      todo: "意図したことでなければ、最初からやり直してください。",
+      happened: "インストールはキャンセルされました。",
+      todo: "何もインストールされていません。いつでもやり直せます。",
     },
   },
   bad_state: {
     en: {
-      happened:
-        "Nothing was installed: this browser did not begin here, it took longer than ten minutes, or it was done already.",
-      todo: "Begin again, and go through to the end in this browser, with cookies allowed.",
+      happened: "This installation link is no longer valid.",
+      todo: "Start again, and finish within ten minutes in this browser, with cookies allowed.",
     },
     ja: {
-      happened:
-        "このブラウザーで始められていないか、十分以上たったか、すでに完了しているため、インストールしませんでした。",
-      todo: "Cookieを許可し、このブラウザーで最初から最後まで行ってください。",
+      happened: "このインストール用リンクは無効になっています。",
+      todo: "Cookieを許可したこのブラウザーで最初からやり直し、10分以内に完了してください。",
     },
   },
   bad_code: {
     en: {
-      happened: "Nothing was installed: Slack's permission was used already, or is too old.",
-      todo: "Begin again.",
+      happened: "Slack's permission has expired or was already used.",
+      todo: "Nothing was installed. Start again.",
     },
     ja: {
-      happened: "Slackの許可がすでに使われたか、期限が切れたため、インストールしませんでした。",
-      todo: "最初からやり直してください。",
+      happened: "Slackの許可が期限切れか、すでに使用されています。",
+      todo: "インストールは完了していません。もう一度お試しください。",
     },
   },
   not_listed: {
     en: {
-      happened: "Nothing was installed: this app is not for your workspace.",
-      todo: "Ask whoever runs it to list your workspace. In Slack the app can be removed again.",
+      happened: "This app isn't available for your workspace.",
+      todo: "Nothing was installed. Ask the people who run the app to add your workspace. You can remove the app in Slack.",
     },
     ja: {
-      happened: "このワークスペースは対象外のため、インストールしませんでした。",
-      todo: "運用担当者に追加を依頼してください。Slack側のアプリは削除できます。",
+      happened: "このアプリは、お使いのワークスペースでは利用できません。",
+      todo: "インストールは完了していません。アプリの運用担当者に、ワークスペースの追加を依頼してください。Slackに表示されるアプリは削除してかまいません。",
     },
   },
   too_many: {
     en: {
-      happened: "Nothing was installed: there were too many installations today.",
-      todo: "Begin again tomorrow, or tell whoever runs the app.",
+      happened: "The app was installed too many times today.",
+      todo: "Nothing was installed. Try again tomorrow, or tell the people who run the app.",
     },
     ja: {
-      happened: "本日のインストール数が上限に達したため、インストールしませんでした。",
-      todo: "明日やり直すか、運用担当者に知らせてください。",
+      happened: "本日のインストール数が上限に達しました。",
+      todo: "インストールは完了していません。明日もう一度お試しいただくか、アプリの運用担当者にお知らせください。",
     },
   },
   refused: {
     en: {
-      happened: "Nothing was installed: Slack does not accept how this app is set up.",
-      todo: "Tell whoever runs it; the log of this function names the reason.",
+      happened: "Slack didn't accept this app's settings.",
+      todo: "Nothing was installed. Tell the people who run the app.",
     },
     ja: {
-      happened: "アプリの設定がSlackに受け付けられなかったため、インストールしませんでした。",
-      todo: "運用担当者に知らせてください。理由はこの機能のログにあります。",
+      happened: "アプリの設定がSlackに受け付けられませんでした。",
+      todo: "インストールは完了していません。アプリの運用担当者にお知らせください。",
     },
   },
   unavailable: {
-    en: {
-      happened: "Nothing was installed: something that is needed for it cannot be reached.",
-      todo: "Begin again in a few minutes.",
-    },
-    ja: {
-      happened: "必要なものに接続できないため、インストールしませんでした。",
-      todo: "数分後に最初からやり直してください。",
-    },
+    en: { happened: "The app can't be installed right now.", todo: "Try again in a few minutes." },
+    ja: { happened: "現在インストールできません。", todo: "数分後にもう一度お試しください。" },
   },
   not_found: {
-    en: { happened: "There is nothing here.", todo: "To install the app, begin here." },
-    ja: { happened: "ここには何もありません。", todo: "アプリをインストールするには、ここから始めてください。" },
+    en: { happened: "There's nothing on this page.", todo: "You can install the app from here." },
+    ja: { happened: "このページには何もありません。", todo: "アプリのインストールはこちらから始められます。" },
   },
 };
 
-const restartText: Record<Locale, string> = { en: "Begin again", ja: "最初からやり直す" };
+const installLinkText: Record<Locale, string> = { en: "Install the app", ja: "アプリをインストールする" };
 
 /** Picks the language that the browser prefers (RFC 9110, section 12.5.4). Defaults to English. */
 export function readLocale(acceptLanguage: string | null): Locale {

@@ -64,11 +64,14 @@ export function startAsking(
     expiresAtMs: Math.min(expiresAtMs, earlier?.expiresAtMs ?? expiresAtMs),
     ...(earlier?.ts === undefined ? {} : { ts: earlier.ts }),
   };
-  const { progress: _progress, stream, ...rest } = withCall(withoutParams(task), { taskId });
+  const { progress, stream, ...rest } = withCall(withoutParams(task), { taskId });
   // Text that the agent writes after the reply begins a new stream message.
   const messages = stream?.messages.map((message) => ({ ...message, startedAtMs: 0 })) ?? [];
   const anew = stream === undefined ? {} : { stream: { ...stream, messages, length: 0 } };
-  const asking = advance({ ...rest, ...anew }, { state: "asking", question });
+  // What the agent has written stays in the thread beside its question.
+  const { text: _text, percent: _percent, ...written } = progress ?? { shownAtMs: 0 };
+  const shown = written.partialText === undefined ? {} : { progress: written };
+  const asking = advance({ ...rest, ...anew, ...shown }, { state: "asking", question });
   return { task: asking, effects: question.ts === undefined ? [wake(0)] : [{ type: "show_question" }] };
 }
 
@@ -146,7 +149,11 @@ export function onAnsweredAsking(entered: Task, event: EventOf<"answered">, poli
   if (result.status === "success") return setAnswer(known, result);
   // Polls start again with short gaps, because the person has just replied and waits.
   const wait = { ...waitOf(known), workStartedAtMs: nowMs };
-  return startWaiting({ ...known, wait }, { result, nowMs, policy });
+  const waiting = startWaiting({ ...known, wait }, { result, nowMs, policy });
+  if (known.question?.answer !== undefined) return waiting;
+  // Without a reply, nothing has shown yet that the agent goes on. Earlier text would begin a stream anew.
+  const { progress: _progress, ...rest } = waiting.task;
+  return { task: rest, effects: [{ type: "show_progress" }] };
 }
 
 /** A poll, or the call with the reply, found the agent asking the same question as before, or another one. */

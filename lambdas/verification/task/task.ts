@@ -313,6 +313,12 @@ export function hasFailedDelivery({ delivery }: Pick<Task, "delivery">): boolean
   return delivery !== undefined && delivery.status !== "posting";
 }
 
+/** True if the task was canceled, or a person canceled it and nobody knows whether it has stopped. Neither is shown as a failure. */
+export function isCanceled({ outcome, cancelReason }: Pick<Task, "outcome" | "cancelReason">): boolean {
+  if (outcome?.type !== "failed" || outcome.lost) return false;
+  return outcome.reason === "canceled" || (outcome.reason === "ambiguous" && cancelReason === "asked");
+}
+
 /** The `ts` of the message's thread, or of the thread that starts with the message. */
 function threadOf(message: { ts: string; threadTs?: string | undefined }): string {
   return message.threadTs ?? message.ts;

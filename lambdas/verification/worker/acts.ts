@@ -97,11 +97,16 @@ export function createRunAct({ now = Date.now, ...options }: ActOptions): RunAct
       case "ask_question": {
         const ts = await askQuestion({ ...request, reconcile: act.reconcile, nowMs: now() });
         await markAsking(request);
+        // Best effort. The placeholder now says that the bot waits for an answer.
+        await showProgress({ ...request, streaming: false, now });
         return { type: "question_asked", ts, nowMs: now() };
       }
       case "show_question":
         await showQuestion({ ...request, nowMs: now() });
-        if (task.question?.answer !== undefined) await markWorking(request);
+        if (task.question?.answer !== undefined) {
+          await markWorking(request);
+          await showProgress({ ...request, streaming: false, now });
+        }
         return { type: "question_shown", nowMs: now() };
       case "upload":
         return { type: "uploaded", index: act.index, ...(await files.upload({ task, index: act.index, signal })) };

@@ -181,9 +181,10 @@ function isNew({ task: { placeholder, question, progress }, nowMs }: Request): b
 }
 
 /** True if the stream is the newest post: there is no question below it, and it grew within the last minute. */
-function isStreamRecent({ task: { question, progress }, nowMs }: { task: Task; nowMs: number }): boolean {
-  if (progress === undefined) return question === undefined;
-  return nowMs - progress.shownAtMs <= editNotifiesNobodyAfterMs;
+function isStreamRecent({ task: { question, progress, stream }, nowMs }: { task: Task; nowMs: number }): boolean {
+  const startedAtMs = stream?.messages.at(-1)?.startedAtMs ?? 0;
+  if (question !== undefined && startedAtMs <= question.askedAtMs) return false;
+  return progress === undefined || nowMs - progress.shownAtMs <= editNotifiesNobodyAfterMs;
 }
 
 /** The number of the first part. Each kind of content has its own range, so that a post of one kind is not taken for another. */

@@ -4,7 +4,7 @@
  */
 import type { SessionStatus, SlackApi } from "../slack/api/slack.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
-import { installationOf, type Task, threadRefOf } from "../task/task.ts";
+import { installationOf, isCanceled, type Task, threadRefOf } from "../task/task.ts";
 
 export type Indicators = {
   /** The names of the emoji. */
@@ -61,7 +61,7 @@ async function markOutcome(request: Request): Promise<void> {
   await react(request, received, false);
   const { outcome } = task;
   if (outcome?.type === "answer") await react(request, done, true);
-  else if (outcome?.type !== "canceling") await react(request, failed, true);
+  else if (outcome?.type !== "canceling" && !isCanceled(task)) await react(request, failed, true);
 }
 
 /** No task of the thread is under way any more. A worker may have died after it began the session and before it recorded anything. */

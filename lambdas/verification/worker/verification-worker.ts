@@ -12,6 +12,7 @@ import { createGate, type Gate, parseUsage, type Usage } from "../gate/gate.ts";
 import { parseRefusalRecord, type RefusalRecord } from "../gate/refusals.ts";
 import { createPolicy, parseReadableRules, toDefaultLocale } from "../gate/rules.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
+import { chooseContact } from "../slack/messages/outcome-text.ts";
 import { createTaskText, type TaskText } from "../slack/messages/task-text.ts";
 import type { Policy } from "../task/routing.ts";
 import { taskSchema } from "../task/task.ts";
@@ -80,7 +81,8 @@ export function createVerificationWorker(options: {
   const { config, engine, slack, files, destinations, extraRules = [], log, telemetry = noTelemetry } = options;
   const { observe, newId = randomUUID, newSecret, now = Date.now, random = Math.random } = options;
   const { store, queue, queueSystem, ruleStore, usageStore, refusalStore } = engine;
-  const { reactions, status, assistant, streaming, contact } = config.slack;
+  const { reactions, status, assistant, streaming } = config.slack;
+  const contact = chooseContact(config.slack);
   const { policy = createPolicy({ config }) } = options;
   const { gate = createGate({ config, extraRules, ruleStore, usageStore, refusalStore, slack, log, now }) } = options;
   const prompts = assistant?.prompts ?? [];

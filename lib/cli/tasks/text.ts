@@ -20,22 +20,22 @@ export function formatTime(atMs: number): string {
 
 export function describeNextStep({ task, nowMs }: { task: Task; nowMs: number }): string {
   const { state, lease, attempts } = task;
-  if (state === "done") return describeOutcome(task) ?? "over";
+  if (state === "done") return describeOutcome(task) ?? "done";
   const step = stepTexts[state](task);
-  if (lease !== undefined && lease.untilMs > nowMs) return `a worker is at it: ${step}`;
-  if (lease !== undefined) return `taken over from a worker that died: ${step}`;
-  return attempts > 0 ? `again: ${step}` : step;
+  if (lease !== undefined && lease.untilMs > nowMs) return `in progress: ${step}`;
+  if (lease !== undefined) return `after a worker died: ${step}`;
+  return attempts > 0 ? `retry: ${step}` : step;
 }
 
-const cancelText = "cancel it at its destination";
+const cancelText = "cancel it at the destination";
 
 const stepTexts: Record<Exclude<Task["state"], "done">, (task: Task) => string> = {
   received: () => "post the placeholder",
   queued: ({ queuePosition: before }) =>
     `wait for its turn in the thread${before === undefined ? "" : `, ${before} before it`}`,
-  announced: () => "send it to its destination",
+  announced: () => "send it to the destination",
   sent: ({ call }) =>
-    call?.arrival === "in_doubt" ? "ask whether it arrived" : "wait for the answer to the first call",
+    call?.arrival === "in_doubt" ? "check whether it arrived" : "wait for the response to the first call",
   waiting: ({ cancelReason }) => (cancelReason === undefined ? "poll" : cancelText),
   asking: ({ cancelReason, question }) => (cancelReason === undefined ? questionText(question) : cancelText),
   delivering: () => "post the answer",
@@ -66,11 +66,11 @@ const outcomeTexts: { [Type in Outcome["type"]]: (outcome: Extract<Outcome, { ty
   refused: () => "refused: not on the allowlist",
   too_old: () => "not executed: too old",
   unreadable: () => "not retried: the message cannot be read",
-  limited: ({ by }) => `refused: over the limit of that ${by}`,
+  limited: ({ by }) => `refused: over the quota of the ${by}`,
   file_refused: ({ why }) => `not executed: ${fileTexts[why]}`,
   unanswered: () => "canceled: nobody answered the agent's question",
-  not_yours: () => "refused: the thread waits for somebody else's answer",
-  canceling: ({ count }) => `a request to cancel ${count} tasks`,
+  not_yours: () => "refused: the thread waits for someone else's reply",
+  canceling: ({ count }) => `request to cancel ${count} ${count === 1 ? "task" : "tasks"}`,
 };
 
 const fileTexts = {

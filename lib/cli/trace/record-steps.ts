@@ -25,10 +25,10 @@ export function listTaskSteps({ history, wait, question, progress }: Omit<Task, 
   if (question !== undefined) {
     const { index, askedAtMs, options, answer } = question;
     const number = { question: index + 1 };
-    steps.push(createStep(askedAtMs, "verification", "the agent asks", { ...number, options: options.length }));
+    steps.push(createStep(askedAtMs, "verification", "agent asked a question", { ...number, options: options.length }));
     if (answer !== undefined) {
       const { user, option, atMs, arrival, stillAskedTimes } = answer;
-      const title = arrival?.type === "arrived" ? "a person answers, and the agent has it" : "a person answers";
+      const title = arrival?.type === "arrived" ? "reply given, and the agent has it" : "reply given";
       const chosen = { user, option: option === undefined ? undefined : option + 1, still_asked: stillAskedTimes };
       steps.push(createStep(atMs, "slack", title, { ...number, ...chosen }));
     }
@@ -36,19 +36,19 @@ export function listTaskSteps({ history, wait, question, progress }: Omit<Task, 
   if (progress !== undefined) {
     const { shownAtMs, percent, partialText } = progress;
     const shown = { percent, partial_characters: partialText?.length };
-    steps.push(createStep(shownAtMs, "slack", "latest progress is shown", shown));
+    steps.push(createStep(shownAtMs, "slack", "latest progress shown", shown));
   }
   return steps;
 }
 
 const stateTexts: Record<ExecutionTask["state"], string> = {
-  submitted: "task is stored",
-  working: "agent works",
-  input_required: "agent asks",
-  completed: "agent is done",
+  submitted: "task stored",
+  working: "agent started",
+  input_required: "agent asked a question",
+  completed: "agent finished",
   failed: "task failed",
-  canceled: "task is canceled",
-  rejected: "agent rejected it",
+  canceled: "task canceled",
+  rejected: "rejected by the agent",
 };
 
 export function listExecutionSteps({ task, nowMs }: { task: ExecutionTask; nowMs: number }): PictureStep[] {
@@ -69,7 +69,7 @@ export function listExecutionSteps({ task, nowMs }: { task: ExecutionTask; nowMs
   steps.unshift(createStep(createdAtMs, "execution", stored));
   // A run renews its lease. One that has expired means that nobody runs the agent any more.
   if (lease !== undefined && !isTerminal(latest) && lease.untilMs <= nowMs) {
-    steps.push({ ...createStep(lease.untilMs, "execution", "the lease of the agent's run expired"), failed: true });
+    steps.push({ ...createStep(lease.untilMs, "execution", "lease of the agent's run expired"), failed: true });
   }
   return steps;
 }

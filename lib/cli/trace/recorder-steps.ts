@@ -13,7 +13,7 @@ export function toRecorderStep({ atMs, kind, title, detail, failed }: RecordedSt
       return { ...step, frame: hideTexts(detail) };
     case "response":
       // Its title may quote the agent's progress.
-      return { ...step, title: `answer to ${title.replace(/:.*$/s, "")}`, frame: hideTexts(detail) };
+      return { ...step, title: `response to ${title.replace(/:.*$/s, "")}`, frame: hideTexts(detail) };
     case "claim":
     case "decision":
       return Array.isArray(next) && next.length > 0 ? { ...step, detail: { next: next.join(", ") } } : step;

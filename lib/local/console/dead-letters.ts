@@ -52,14 +52,14 @@ export function createArchivedDeadLetters({ named, zone, signal }: StageArchive)
     }
     const { requestId } = message;
     const stored = await zone.store.get({ id: requestId });
-    if (stored === undefined) return { ...row, requestId, task: "none", reason: "Its task could not even be recorded" };
+    if (stored === undefined) return { ...row, requestId, task: "none", reason: "The task was never stored" };
     const outcome = (stored.task && describeOutcome(stored.task)) ?? stored.state;
-    return { ...row, requestId, task: stored.state, reason: `Failed too often; its task: ${outcome}` };
+    return { ...row, requestId, task: stored.state, reason: `Failed too often. Task: ${outcome}` };
   }
 
   return {
     about:
-      "Messages that the stage's workers gave up on. Their users have been told. A redrive begins a task that was never begun; of one that has ended only the delivery is repeated: no agent runs twice.",
+      "Messages that the workers of the stage gave up on. Their users have been told. A redrive starts tasks that never started. For tasks that have ended, it repeats only the delivery. No agent runs twice.",
     list: () =>
       inTurn(async () => {
         const { deadLettersUrl: queueUrl } = await readStackOutputs({ ...named, signal });
@@ -110,13 +110,13 @@ export function createUndeliveredAnswers({ zone }: { zone: TaskZone }): DeadLett
 
   return {
     about:
-      "On one machine a dead letter fails its task at once and its user is told, so that none is kept. Listed are tasks whose answer Slack did not take; a redrive delivers it once more, and no agent runs again.",
+      "On one machine there are no dead letters: their tasks fail at once, and the users are told. This list shows tasks whose answer Slack did not accept. A redrive posts the answer again. No agent runs again.",
     async list() {
       const rows: DeadLetterRow[] = [];
       for await (const task of undelivered()) {
         const { id, state, history, receivedAtMs } = task;
         const keptAtMs = history.at(-1)?.atMs ?? receivedAtMs;
-        const reason = `Slack did not take its answer (${describeOutcome(task)})`;
+        const reason = `Slack did not accept the answer (${describeOutcome(task)})`;
         rows.push({ key: id, requestId: id, kind: "answer", keptAtMs, task: state, reason });
       }
       return rows;
@@ -135,7 +135,7 @@ export function createUndeliveredAnswers({ zone }: { zone: TaskZone }): DeadLett
 
 /** Undefined if its answer can be delivered once more. */
 export function redriveRefusal(task: Task): string | undefined {
-  return isUndelivered(task) ? undefined : "has no answer that is missing in its thread.";
+  return isUndelivered(task) ? undefined : "has no answer left to deliver.";
 }
 
 export async function sendRedrive({ zone, task }: { zone: Pick<TaskZone, "queue">; task: Task }): Promise<void> {

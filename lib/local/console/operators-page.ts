@@ -47,14 +47,14 @@ export function createOperatorsPage({ source, admission, pollMs, log }: PageOpti
     "GET destinations": () => health.view(),
     "POST destinations/check": async ({ json }) => {
       const asked = checkSchema.safeParse(await json()).data;
-      if (asked === undefined) throw new Refusal(400, "Names of destinations are needed, or none for all.");
+      if (asked === undefined) throw new Refusal(400, "Give the names of destinations, or none to check all.");
       await health.check(asked.names);
       return health.view();
     },
     "GET dead-letters": async () => ({ about: deadLetters.about, rows: await deadLetters.list() }),
     "POST dead-letters/redrive": async ({ json, visitor: { operator } }) => {
       const asked = redriveSchema.safeParse(await json()).data;
-      if (asked === undefined) throw new Refusal(400, "Request ids are needed, or all: true.");
+      if (asked === undefined) throw new Refusal(400, "Give request ids, or all: true.");
       const redriven = await deadLetters.redrive("all" in asked ? undefined : asked.requestIds);
       for (const { requestId } of redriven) {
         log.info("operator_asked", { operation: "redrive", request_id: requestId, operator });
@@ -109,8 +109,8 @@ export function createOperatorsPage({ source, admission, pollMs, log }: PageOpti
 function signIn({ admission }: { admission: Admission }): Handler {
   return async ({ request, response, json }) => {
     const given = signInSchema.safeParse(await json()).data;
-    if (admission.signIn === undefined) throw new Refusal(404, "Nobody signs in here.");
-    if (given === undefined) throw new Refusal(400, "A token is needed.");
+    if (admission.signIn === undefined) throw new Refusal(404, "This page has no sign-in.");
+    if (given === undefined) throw new Refusal(400, "Enter a token.");
     response.setHeader("set-cookie", await admission.signIn(request, given.token));
     return {};
   };

@@ -22,7 +22,7 @@ export function createTaskRoutes({ source: { zone, pictureOf }, log }: TaskRoute
   async function find([given = ""]: readonly string[]): Promise<Task> {
     const id = given.toLowerCase();
     if (idPattern.test(id)) return findTask({ zone, id, note: () => {} });
-    throw new Refusal(404, "No task has such an id.");
+    throw new Refusal(404, "No task has this id.");
   }
 
   function action(operation: string, run: (task: Task) => Promise<object>): Handler {
@@ -63,23 +63,23 @@ export function createTaskRoutes({ source: { zone, pictureOf }, log }: TaskRoute
 
     "POST tasks/*/cancel": action("cancel", async (task) => {
       const whyNot = cancelRefusal(task);
-      if (whyNot !== undefined) throw new Refusal(409, `It cannot be canceled any more (${whyNot}).`);
+      if (whyNot !== undefined) throw new Refusal(409, `This task can no longer be canceled (${whyNot}).`);
       await sendCancel({ zone, task });
-      return { text: "Asked to end; its thread is told." };
+      return { text: "Cancel requested." };
     }),
 
     "POST tasks/*/retry": action("retry", async (task) => {
       const whyNot = retryRefusal(task);
-      if (whyNot !== undefined) throw new Refusal(409, `It ${whyNot}`);
+      if (whyNot !== undefined) throw new Refusal(409, `This task ${whyNot}`);
       const { requestId } = await sendRetry({ zone, task });
-      return { requestId, text: "Asked once more, as a new task." };
+      return { requestId, text: "Retried as a new task." };
     }),
 
     "POST tasks/*/redrive": action("redrive", async (task) => {
       const whyNot = redriveRefusal(task);
-      if (whyNot !== undefined) throw new Refusal(409, `It ${whyNot}`);
+      if (whyNot !== undefined) throw new Refusal(409, `This task ${whyNot}`);
       await sendRedrive({ zone, task });
-      return { text: "Its answer is on its way again." };
+      return { text: "Delivery requested." };
     }),
   };
 }

@@ -34,7 +34,7 @@ export function toTaskRow({ task, nowMs }: { task: Task; nowMs: number }): TaskR
     id: task.id,
     state: task.state,
     kind: kindOf(task),
-    text: undelivered ? `${describeOutcome(task)}, but not in the thread` : describeNextStep({ task, nowMs }),
+    text: undelivered ? `${describeOutcome(task)}, but not posted` : describeNextStep({ task, nowMs }),
     receivedAtMs: task.receivedAtMs,
     changedAtMs: task.history.at(-1)?.atMs ?? task.receivedAtMs,
     nextAtMs: nextAtMsOf(task),

@@ -32,7 +32,10 @@ export function createTokenAdmission({ authenticator, publicHost, log, now = Dat
     const { method, headers } = request;
     const hosts = publicHost === undefined ? undefined : [publicHost.toLowerCase()];
     if (isFromOwnPage({ method, headers, hosts, isDocument: isForDocument(request) })) return;
-    throw new Refusal(403, "Only this page may ask this. A proxy before it must pass on Host as it came.");
+    throw new Refusal(
+      403,
+      "Requests must come from this page. A proxy in front of it must not change the Host header.",
+    );
   }
 
   async function verify(request: IncomingMessage, authorization: string | undefined): Promise<Visitor> {
@@ -66,7 +69,7 @@ export function createTokenAdmission({ authenticator, publicHost, log, now = Dat
     } catch (thrown) {
       if (thrown instanceof Refusal) throw thrown;
       const reason = thrown instanceof SekishoError ? thrown.reason : undefined;
-      if (reason === "permission_denied") throw new Refusal(403, "It is known who you are, and you may not.");
+      if (reason === "permission_denied") throw new Refusal(403, "You are signed in, but you do not have access.");
       if (reason === "unauthenticated") throw unknownVisitor();
       log.warn("operator_not_verified", { cause_kind: errorKind(thrown) });
       throw new Refusal(503, "The token cannot be verified now. Try again in a minute.");
@@ -96,7 +99,7 @@ export function createTokenAdmission({ authenticator, publicHost, log, now = Dat
     admit,
     async signIn(request, token) {
       requireOwnPage(request);
-      const wrong = new Refusal(401, "That token lets nobody in.");
+      const wrong = new Refusal(401, "This token is not valid.");
       if (!tokenPattern.test(token)) throw wrong;
       const answer = await verify(request, `Bearer ${token}`).catch(toRefusal);
       if (answer instanceof Refusal) throw answer.status === 401 ? wrong : answer;

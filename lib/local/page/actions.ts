@@ -29,7 +29,7 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
     const [typed, name] = command.exec(text) ?? [];
     if (typed !== undefined && name !== undefined && threadTs === undefined && fileIds.length === 0) {
       const sent = fakeSlack.command({ eventsUrl, command: name, text: text.slice(typed.length), channel, user });
-      const shown = { title: `Slack sends the command ${name}`, detail: { channel, user, command: name } };
+      const shown = { title: `Slack sent the command ${name}`, detail: { channel, user, command: name } };
       recordSignedRequest({ ...sent, ...shown, stepRecorder });
       return { request_id: sent.requestId };
     }
@@ -45,7 +45,7 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
     const { channel, ts, action_id: actionId, user } = body;
     const { delivered, requestId } = fakeSlack.clickButton({ eventsUrl, channel, ts, actionId, user });
     if (requestId !== undefined) {
-      const shown = { title: "Slack sends a pressed button", detail: { channel, user, action_id: actionId } };
+      const shown = { title: "Slack sent a button click", detail: { channel, user, action_id: actionId } };
       recordSignedRequest({ requestId, delivered, ...shown, stepRecorder });
     }
     return {};
@@ -56,9 +56,9 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
     return { channel, thread_ts: threadTs };
   }
 
-  const noThread = "There is no such channel or thread.";
-  const noButton = "The message has no such button any more.";
-  const noText = "A text of 1 to 40,000 characters is needed.";
+  const noThread = "This channel or thread does not exist.";
+  const noButton = "The message no longer has this button.";
+  const noText = "Enter a text of 1 to 40,000 characters.";
   return {
     "POST /local/messages": action({ schema: messageSchema, invalid: noText, impossible: noThread, run: post }),
     "POST /local/clicks": action({ schema: clickSchema, invalid: noButton, impossible: noButton, run: click }),

@@ -58,7 +58,7 @@ function receiveFile(fakeSlack: FakeSlack): Handler {
     const bytes = await read({ type: "application/octet-stream", maxBytes: maxFileBytes });
     const name = query.get("name") ?? "";
     if (name === "" || name.length > maxNameLength || bytes.byteLength === 0) {
-      throw new Refusal(400, "A file with a name and at least one byte is needed.");
+      throw new Refusal(400, "Choose a file that has a name and is not empty.");
     }
     const user = findFakePerson(query.get("user") ?? undefined)?.id;
     const mimetype = query.get("type") || "application/octet-stream";
@@ -71,7 +71,7 @@ function receiveFile(fakeSlack: FakeSlack): Handler {
 function serveFile(fakeSlack: FakeSlack): Handler {
   return ({ parts: [id = ""], response }) => {
     const file = fakeSlack.file(id);
-    if (file === undefined) throw new Refusal(404, "There is no such file.");
+    if (file === undefined) throw new Refusal(404, "This file does not exist.");
     const isImage = imageTypes.includes(file.mimetype);
     sendPage(response, {
       type: isImage ? file.mimetype : "application/octet-stream",

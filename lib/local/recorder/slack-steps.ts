@@ -33,7 +33,7 @@ export function recordPost({ asked, stepRecorder }: { asked: PostedByFakePerson;
   const { requestId, message, delivered } = asked;
   const { channel, user, ts, threadTs, files } = message;
   const detail = { channel, user, ts, thread_ts: threadTs, files: files?.map(({ id, size }) => ({ id, size })) };
-  recordSignedRequest({ requestId, delivered, title: "Slack sends a signed event", detail, stepRecorder });
+  recordSignedRequest({ requestId, delivered, title: "Slack sent a signed event", detail, stepRecorder });
 }
 
 type SignedRequest = {
@@ -48,7 +48,7 @@ type SignedRequest = {
 export function recordSignedRequest({ requestId, delivered, title, detail, stepRecorder }: SignedRequest): void {
   stepRecorder.add({ requestId, kind: "event", title, detail });
   void delivered.then(({ status, deliveries }) => {
-    const answer = status === undefined ? "No answer to it" : `The ingress answers ${status}`;
+    const answer = status === undefined ? "no response" : `ingress responded ${status}`;
     stepRecorder.add({ requestId, kind: "event", title: answer, detail: { status, deliveries } });
   });
 }

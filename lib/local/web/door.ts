@@ -24,10 +24,7 @@ export function createDoor({ token = randomBytes(32).toString("base64url") }: { 
     const { method, headers, socket } = request;
     const hosts = loopbackHosts(socket.localPort);
     if (isFromOwnPage({ method, headers, hosts, isDocument: isForDocument(request) })) return;
-    throw new Refusal(
-      403,
-      "Only the page of this server may ask this, under its own address: http://127.0.0.1 or http://localhost.",
-    );
+    throw new Refusal(403, "Requests must come from the page of this server, at http://127.0.0.1 or http://localhost.");
   }
 
   function enter(request: IncomingMessage, given: string): string | undefined {
@@ -40,12 +37,12 @@ export function createDoor({ token = randomBytes(32).toString("base64url") }: { 
       requireOwnPage(request);
       const [session] = sessions.find(request, { isActivity: isActivity(request) });
       if (session !== undefined) return { operator: session.grant, ended: session.ended };
-      throw new Refusal(401, "Open the address that the command printed: it holds a token.");
+      throw new Refusal(401, "Open the address that the command printed. It contains a token.");
     },
     async signIn(request, given) {
       requireOwnPage(request);
       const cookie = enter(request, given);
-      if (cookie === undefined) throw new Refusal(401, "That token lets nobody in.");
+      if (cookie === undefined) throw new Refusal(401, "This token is not valid.");
       return cookie;
     },
     enter,

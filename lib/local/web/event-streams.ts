@@ -21,7 +21,8 @@ export function createEventStreams(): EventStreams {
   const streams = new Set<PageRequest["response"]>();
   return {
     open({ response, visitor: { ended } }, { watch, endsInMs }) {
-      if (streams.size >= maxStreams) throw new Refusal(503, "Too many look at it already.");
+      if (streams.size >= maxStreams)
+        throw new Refusal(503, "Too many of these pages are open. Close one and try again.");
       response.writeHead(200, { ...commonHeaders, "content-type": "text/event-stream" });
       // The session may have ended while the request was admitted. Its signal does not fire again.
       if (ended?.aborted) {

@@ -16,7 +16,7 @@ async function ask(path, options) {
   const answer = await fetch(path, options).catch(() => undefined);
   if (answer?.ok) return answer.json();
   const message = await answer?.text().catch(() => "");
-  throw Object.assign(new Error(message?.trim() || "The server does not answer. Is it still running?"), {
+  throw Object.assign(new Error(message?.trim() || "The server is not responding. Is it still running?"), {
     status: answer?.status,
   });
 }

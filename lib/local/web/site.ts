@@ -69,7 +69,7 @@ export function createSite({ home, signInPath, isOwn, admission, openRoutes, rou
     const found = "handler" in open ? open : find(asked);
     if ("allow" in found) {
       if (found.allow === "") throw new Refusal(404, "There is nothing at this address.");
-      throw new Refusal(405, "This address takes another method.", { allow: found.allow });
+      throw new Refusal(405, "This address does not support this method.", { allow: found.allow });
     }
     const bytes = (body: { type: string; maxBytes: number }) => readBytes({ request, visitor, ...body });
     const result = await found.handler({
@@ -118,9 +118,9 @@ type BodyRequest = { request: IncomingMessage; visitor: Visitor; type: string; m
 
 async function readBytes({ request, visitor, type, maxBytes }: BodyRequest): Promise<Buffer> {
   const given = request.headers["content-type"]?.toLowerCase().split(";", 1)[0]?.trim();
-  if (given !== type) throw new Refusal(415, `${type} is taken here.`);
+  if (given !== type) throw new Refusal(415, `This address accepts only ${type}.`);
   const bytes = await readRequestBody({ request, maxBytes });
-  if (typeof bytes === "string") throw new Refusal(413, `That is too long: ${maxBytes} bytes at most.`);
+  if (typeof bytes === "string") throw new Refusal(413, `This is too large. The limit is ${maxBytes} bytes.`);
   // A body may take its time, and somebody may have signed out meanwhile.
   if (visitor.ended?.aborted) throw new Refusal(401, "The session has ended. Sign in again.");
   return bytes;

@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 const zones = {
   slack: "Slack",
   verification: "Verification zone",
-  transport: "the wire",
+  transport: "transport",
   execution: "Execution zone",
   agent: "agent",
 };

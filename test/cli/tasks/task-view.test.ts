@@ -90,9 +90,9 @@ describe("what a task does next", () => {
 
   it.each<[string, Partial<Task>, string]>([
     ["polls", {}, "poll"],
-    ["is tried again", { attempts: 2 }, "again: poll"],
-    ["has a worker", lease(nowMs + 1), "a worker is at it"],
-    ["had a worker that died", lease(nowMs), "a worker that died"],
+    ["is tried again", { attempts: 2 }, "retry: poll"],
+    ["has a worker", lease(nowMs + 1), "in progress: "],
+    ["had a worker that died", lease(nowMs), "after a worker died"],
     ["is to be canceled", { cancelReason: "asked" }, "cancel it"],
     ["is queued", { state: "queued", queuePosition: 2 }, "2 before it"],
     ["may have been sent", { state: "sent", call: sampleCall({ arrival: "in_doubt" }) }, "whether"],

@@ -52,13 +52,13 @@ describe("sekisho trace on one machine", () => {
       .split(/\n +\+/)
       .map((row) => row.trim());
     expect(rows).toEqual([
-      "0.00 s  slack          message is in the queue",
-      "0.10 s   verification  placeholder is in the thread → announced",
-      "0.15 s   verification  worker claims the task → sent",
-      expect.stringMatching(/^0\.17 s {4}.*execution {3}task is stored → submitted\n +⋮ {2}1\.96 s later$/),
-      "2.13 s      agent      agent is done → completed",
-      "2.15 s   verification  Execution zone answered → delivering",
-      "2.30 s   verification  answer is in the thread → done",
+      "0.00 s  slack          message queued",
+      "0.10 s   verification  placeholder posted → announced",
+      "0.15 s   verification  worker claimed the task → sent",
+      expect.stringMatching(/^0\.17 s {4}.*execution {3}task stored → submitted\n +⋮ {2}1\.96 s later$/),
+      "2.13 s      agent      agent finished → completed",
+      "2.15 s   verification  Execution zone responded → delivering",
+      "2.30 s   verification  outcome posted → done",
     ]);
     expect(stdout).not.toContain(secretText);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are for terminals alone.
@@ -101,7 +101,7 @@ describe("sekisho trace on one machine", () => {
     const { code, stdout, stderr } = await commandHere(["trace", requestId, "--logs", file, "--store", elsewhere], {});
     expect(code).toBe(0);
     expect(stderr).toContain(`There is no ${elsewhere}`);
-    expect(stdout).toContain("agent is done → completed");
+    expect(stdout).toContain("agent finished → completed");
   });
 
   it("says which tasks a beginning may mean, where the lines know several", async () => {
@@ -174,14 +174,14 @@ describeWhere("sekisho trace of a stage", () => {
     const { code, stdout, stderr } = await trace("--config", `${place.folder}/two.json`);
     expect(code).toBe(0);
     expect(stderr).toMatch(new RegExp(`^The Execution zone is in account ${executionAccount}, .*--logs .*\n$`));
-    expect(stdout).toContain("answer is in the thread → done");
+    expect(stdout).toContain("outcome posted → done");
   });
 
   it("says in one line why the table of its own account cannot be read, and shows what there is", async () => {
     const { code, stdout, stderr } = await trace("--config", oneAccount);
     expect(code).toBe(0);
     expect(stderr).toMatch(/^There is no stack Sekisho-prod-Execution in eu-central-1\. .*\n$/);
-    expect(stdout).toContain("answer is in the thread → done");
+    expect(stdout).toContain("outcome posted → done");
   });
 
   it("shows the Execution zone's part from its table, which the stack names", async () => {
@@ -194,6 +194,6 @@ describeWhere("sekisho trace of a stage", () => {
     const { code, stdout, stderr } = await trace("--config", oneAccount);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toContain(`task id      ${id}`);
-    expect(stdout).toContain("agent is done → completed");
+    expect(stdout).toContain("agent finished → completed");
   });
 });

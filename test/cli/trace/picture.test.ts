@@ -24,18 +24,18 @@ describe("the picture of a task", () => {
     expect(picture).toMatchObject({ requestId, traceId, state: "done", outcome: "answered", destination: "host" });
     expect([picture?.startedAtMs, picture?.endedAtMs]).toEqual([startMs, startMs + 2300]);
     expect(titles(picture)).toEqual([
-      "message is in the queue",
-      "placeholder is in the thread → announced",
-      "worker claims the task → sent",
-      "Execution zone answered → delivering",
-      "answer is in the thread → done",
+      "message queued",
+      "placeholder posted → announced",
+      "worker claimed the task → sent",
+      "Execution zone responded → delivering",
+      "outcome posted → done",
     ]);
   });
 
   it("has the Execution zone's part where its record is at hand, in order of time", () => {
     const picture = createPicture({ requestId, task, execution, nowMs });
     expect(picture?.taskId).toBe(taskId);
-    expect(titles(picture)?.slice(3, 5)).toEqual(["task is stored → submitted", "agent is done → completed"]);
+    expect(titles(picture)?.slice(3, 5)).toEqual(["task stored → submitted", "agent finished → completed"]);
     const times = picture?.steps.map(({ atMs }) => atMs) ?? [];
     expect(times).toEqual([...times].sort((a, b) => a - b));
   });
@@ -43,16 +43,16 @@ describe("the picture of a task", () => {
   it("tells once what a record and a line both know, and everything that only the lines know", () => {
     const picture = createPicture({ requestId, task, execution, lines, nowMs });
     expect(titles(picture)).toEqual([
-      "message is in the queue",
-      "placeholder is in the thread → announced",
+      "message queued",
+      "placeholder posted → announced",
       "slack call failed (rate_limited)",
-      "worker claims the task → sent",
+      "worker claimed the task → sent",
       "execute_task",
-      "task is stored → submitted",
+      "task stored → submitted",
       "task started",
-      "agent is done → completed",
-      "Execution zone answered → delivering",
-      "answer is in the thread → done",
+      "agent finished → completed",
+      "Execution zone responded → delivering",
+      "outcome posted → done",
     ]);
     expect(picture?.steps[4]).toMatchObject({ zone: "transport", durationMs: 1985, detail: { attempt: 1 } });
     expect(picture?.steps[2]).toMatchObject({ zone: "slack", failed: true, detail: { method: "reactions.add" } });
@@ -62,7 +62,7 @@ describe("the picture of a task", () => {
     const picture = createPicture({ requestId, lines, nowMs });
     expect(picture).toMatchObject({ requestId, taskId, traceId, state: "done", destination: "host" });
     expect(titles(picture)).toEqual(
-      expect.arrayContaining(["task ended → completed", "Execution zone answered → delivering"]),
+      expect.arrayContaining(["task ended → completed", "Execution zone responded → delivering"]),
     );
     expect(createPicture({ requestId: "another", lines, nowMs })).toBeUndefined();
   });
@@ -113,9 +113,9 @@ describe("the picture of a task", () => {
     const picture = createPicture({ requestId, task: waiting, nowMs });
     expect(picture?.endedAtMs).toBeUndefined();
     expect(titles(picture)).toEqual(
-      expect.arrayContaining(["the agent asks", "a person answers, and the agent has it", "latest progress is shown"]),
+      expect.arrayContaining(["agent asked a question", "reply given, and the agent has it", "latest progress shown"]),
     );
-    expect(picture?.steps.find(({ title }) => title.startsWith("a person"))?.detail).toEqual({
+    expect(picture?.steps.find(({ title }) => title.startsWith("reply given"))?.detail).toEqual({
       question: 1,
       user: "U7",
       option: 1,
@@ -128,13 +128,13 @@ describe("the picture of a task", () => {
     const lease = { owner: "o", untilMs: nowMs - 1 };
     const working = knownExecution({ startMs, state: "working", lease });
     const lost = createPicture({ requestId, execution: working, nowMs });
-    expect(titles(lost)?.at(-1)).toBe("the lease of the agent's run expired");
+    expect(titles(lost)?.at(-1)).toBe("lease of the agent's run expired");
     const held = createPicture({
       requestId,
       execution: { ...working, lease: { ...lease, untilMs: nowMs + 1 } },
       nowMs,
     });
-    expect(titles(held)).toEqual(["task is stored → submitted", "agent works → working"]);
+    expect(titles(held)).toEqual(["task stored → submitted", "agent started → working"]);
   });
 
   it("has the frames of the local run, with lengths in the place of texts, and of no other task", () => {
@@ -149,10 +149,10 @@ describe("the picture of a task", () => {
     ];
     const picture = createPicture({ requestId, task, stepRecorder, nowMs });
     const frames = picture?.steps.filter(({ frame }) => frame !== undefined);
-    expect(frames?.map(({ title }) => title)).toEqual(["execute_task", "answer to execute_task"]);
+    expect(frames?.map(({ title }) => title)).toEqual(["execute_task", "response to execute_task"]);
     expect(frames?.[0]).toMatchObject({ frame: { id: requestId, params: { channel: "C1" } } });
     expect(titles(picture)).toContain("it answered → delivering");
-    expect(titles(picture)).not.toContain("Execution zone answered → delivering");
+    expect(titles(picture)).not.toContain("Execution zone responded → delivering");
     expect(JSON.stringify(picture)).not.toContain(secretText);
     expect(titles(picture)).not.toContain("another's");
   });
@@ -189,7 +189,7 @@ describe("polls in a row", () => {
   const poll = (atMs: number): PictureStep => ({ ...step(atMs, "get_task"), zone: "transport", durationMs: 5 });
 
   it("are one step that says how many there were and how long they took, until something else happens", () => {
-    const before = step(0, "Execution zone answered → waiting");
+    const before = step(0, "Execution zone responded → waiting");
     const question = step(40, "question is in the thread → asking");
     const folded = foldPolls([before, poll(10), poll(20), poll(30), question, poll(50)]);
     const titles = folded.map(({ title }) => title);

@@ -9,12 +9,18 @@ import { createTestHost } from "../test-host.ts";
 import { agentContext, agentTask } from "./agent-context.ts";
 
 describe("the echo agent", () => {
-  it("says what it received, from whom, where, and the short request id", async () => {
+  it("repeats what the person wrote, without ids", async () => {
     const { updates, slept } = await updatesOf("関所?", { user_id: "U1", thread_ts: "1.2" });
     expect(slept).toEqual([]);
-    expect(updates).toEqual([
-      { type: "answer", text: expect.stringMatching(/U1.*C1.*1\.2[\s\S]*関所\?[\s\S]*3f0f6b0e/) },
-    ]);
+    expect(updates).toEqual([{ type: "answer", text: "I am the echo agent. You wrote:\n関所?" }]);
+  });
+
+  it("says how many files came along", async () => {
+    const file = { id: "a", name: "a.txt", mimetype: "text/plain", size: 2, url: "a.txt" };
+    const attached = async (...attachments: object[]) =>
+      answerIn((await updatesOf("Look", { attachments } as object)).updates).split("\n")[0];
+    expect(await attached(file)).toMatch(/You wrote and attached a file:$/);
+    expect(await attached(file, file)).toMatch(/You wrote and attached 2 files:$/);
   });
 
   it.each([
@@ -182,7 +188,7 @@ describe("the echo agent on read files", () => {
     };
     const { updates } = await updatesOf("please read the files", { attachments }, read);
     expect(updates).toHaveLength(1);
-    expect(answerIn(updates)).toContain(`\na.txt: 6 bytes, sha256 ${sha256}\nb.txt: not read (permission_denied)\n`);
+    expect(answerIn(updates)).toContain(`\na.txt: 6 bytes, sha256 ${sha256}\nb.txt: not read (permission_denied)`);
   });
 
   it("ends where its signal does", async () => {

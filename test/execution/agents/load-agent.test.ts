@@ -65,7 +65,7 @@ describe("an agent", () => {
     const lines = (await loadedByNode("./examples/agent.ts", root)).trim().split("\n");
     expect(lines.map((line) => JSON.parse(line))).toEqual([
       { type: "progress", text: "Counting the words" },
-      { type: "answer", text: "Hello there, you wrote 2 word(s)." },
+      { type: "answer", text: "Hello! You wrote 2 words." },
     ]);
   });
 
@@ -81,7 +81,7 @@ describe("an agent", () => {
   it("of the example runs in the host, and cannot plan a task without words", async () => {
     const { call } = createTestHost({ agent: example });
     const { result } = await call("execute_task", { ...hello, text: "one two three", user_id: "U1" });
-    expect(result?.response_text).toBe("Hello U1, you wrote 3 word(s).");
+    expect(result?.response_text).toBe("Hello! You wrote 3 words.");
     expect((await call("execute_task", { ...hello, text: " " })).error?.data.reason).toBe("plan_error");
   });
 });

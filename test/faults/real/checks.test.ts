@@ -36,7 +36,7 @@ const answered: Evidence = {
   hostTask: hostTask("completed"),
 };
 const question = { part: 2001, text: "Shall I go on?" };
-const unattached = [{ part: 1, text: "I am the echo agent. I could not attach this file of the answer: gate.png" }];
+const unattached = [{ part: 1, text: "I am the echo agent. I couldn't attach this file: gate.png" }];
 const told: Evidence = { ...answered, posts: [{ part: 1, text: "words of ours" }], hostTask: hostTask("failed") };
 const unheard: Evidence = { ...told, isTaken: false, record: undefined, hostTask: undefined, posts: [], starts: 0 };
 

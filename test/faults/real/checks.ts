@@ -58,7 +58,7 @@ export function violationsOf({ evidence, others }: { evidence: Evidence; others:
   if (isAnswer(evidence)) {
     check(hostTask?.state === "completed", `it is answered, and its host says ${hostTask?.state}`);
     check(starts === mostStarts, `it is answered, and its agent was started ${starts} times`);
-    const isShared = posts.some(({ text }) => text.includes("could not attach")) ? 0 : 1;
+    const isShared = posts.some(({ text }) => text.includes("couldn't attach")) ? 0 : 1;
     check(files === (kind === "filed" ? isShared : 0), `it is answered, and its file is there ${files} times`);
   }
   check(hostTask?.state !== "working" || isGivenUp(record), "its answer is there, and its agent still works");

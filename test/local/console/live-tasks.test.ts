@@ -105,7 +105,7 @@ describe("the live list", () => {
   it("sees an answer that is delivered after all", async () => {
     await tasks.add(1, undelivered);
     const { next } = look();
-    expect(await next()).toMatchObject({ rows: [{ kind: "bad", text: "answered, but not in the thread" }] });
+    expect(await next()).toMatchObject({ rows: [{ kind: "bad", text: "answered, but not posted" }] });
     await tasks.change(1, { delivery: undefined });
     expect(await next()).toMatchObject({ rows: [{ kind: "good" }] });
   });

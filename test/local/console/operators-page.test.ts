@@ -117,10 +117,10 @@ describe("the operators' page on loopback", () => {
   });
 
   it.each([
-    ["cancel", 2, 409, /cannot be canceled any more/],
+    ["cancel", 2, 409, /can no longer be canceled/],
     ["retry", 1, 409, /has not ended yet/],
     ["retry", 3, 409, /slash command/],
-    ["redrive", 1, 409, /no answer that is missing/],
+    ["redrive", 1, 409, /no answer left to deliver/],
     ["cancel", 9, 404, /There is no task/],
     ["constructor", 1, 404, /nothing at this address/],
     ["", 1, 404, /nothing at this address/],
@@ -134,7 +134,7 @@ describe("the operators' page on loopback", () => {
   it("lists the answers that Slack did not take, and redrives one, or all", async () => {
     const { about, rows } = await jsonOf("dead-letters");
     expect(about).toMatch(/On one machine/);
-    expect(rows).toMatchObject([{ requestId: requestIdOf(2), reason: expect.stringMatching(/Slack did not take/) }]);
+    expect(rows).toMatchObject([{ requestId: requestIdOf(2), reason: expect.stringMatching(/Slack did not accept/) }]);
     const one = await post("/operate/api/dead-letters/redrive", { requestIds: [requestIdOf(2)] });
     expect(JSON.parse(one.body)).toEqual({ redriven: [{ requestId: requestIdOf(2), task: "done" }] });
     const other = await post("/operate/api/dead-letters/redrive", { requestIds: [requestIdOf(1)] });
@@ -252,7 +252,7 @@ describeWithDynamoDb("the operators' page of a stage", () => {
     const rows: { requestId: string | null }[] = listed.rows;
     expect(rows.toSorted((a, b) => String(a.requestId).localeCompare(String(b.requestId)))).toMatchObject([
       { requestId: requestIdOf(1), kind: "wake", task: "done", reason: expect.stringContaining("failed: internal") },
-      { requestId: requestIdOf(7), kind: "ask", task: "none", reason: expect.stringContaining("not even be recorded") },
+      { requestId: requestIdOf(7), kind: "ask", task: "none", reason: expect.stringContaining("never stored") },
       { requestId: null, kind: "unreadable", reason: expect.stringContaining("--discard") },
     ]);
     expect(JSON.stringify(listed)).not.toContain("the text");

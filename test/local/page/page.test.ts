@@ -144,7 +144,7 @@ async function received(count: number) {
 /** The ingress's answer is the last step that a message makes by itself. */
 async function answered(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  served.stepRecorder.onStep(({ title }) => title.startsWith("The ingress answers") && resolve());
+  served.stepRecorder.onStep(({ title }) => title.startsWith("ingress responded") && resolve());
   await promise;
 }
 
@@ -214,7 +214,7 @@ describe("on the page a person", () => {
     expect(served.fakeSlack.messages()).toEqual([]);
     expect(served.stepRecorder.steps()[0]).toMatchObject({
       requestId: request_id,
-      title: "Slack sends the command /sekisho",
+      title: "Slack sent the command /sekisho",
     });
   });
 
@@ -231,9 +231,9 @@ describe("on the page a person", () => {
     const payload = JSON.parse(new URLSearchParams(request?.body).get("payload") ?? "");
     expect(payload).toMatchObject({ type: "block_actions", user: { id: "UHANAKO" }, actions: [{ action_id: "a0" }] });
     const titles = served.stepRecorder.steps().flatMap((step) => (step.requestId === requestId ? step.title : []));
-    expect(titles).toEqual(expect.arrayContaining(["chat.postMessage", "Slack sends a pressed button"]));
+    expect(titles).toEqual(expect.arrayContaining(["chat.postMessage", "Slack sent a button click"]));
     const refused = await send("/local/clicks", { channel, ts, action_id: "a1" });
-    expect([refused.status, refused.body]).toEqual([400, expect.stringContaining("no such button")]);
+    expect([refused.status, refused.body]).toEqual([400, expect.stringContaining("no longer has this button")]);
   });
 
   it("opens a conversation with the assistant", async () => {

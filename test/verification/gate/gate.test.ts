@@ -190,10 +190,20 @@ describe("who may ask", () => {
     expect([await allowed(), await allowed()]).toEqual([false, false]);
     expect(calls).toHaveLength(2);
     const logged = lines.map((line) => JSON.parse(line));
-    expect(logged).toMatchObject([
+    expect(logged.filter(({ level }) => level === "warn")).toMatchObject([
       { message: "group_unreadable", slack_error: "missing_scope" },
       { message: "group_unreadable", slack_error: "no_such_subteam" },
     ]);
+  });
+
+  it("logs the ids of whoever may not ask, with which an operator can add a rule", async () => {
+    const { allowed } = setUp();
+    expect(await allowed({ user: "U2" })).toBe(false);
+    const ids = { request_id: requestId, team: "T1", channel: "C1", user: "U2" };
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ message: "request_not_allowed", ...ids }]);
+    const { allowed: allowedByRule } = setUp({ allowlist: [{ team: "T1" }] });
+    await allowedByRule();
+    expect(lines).toHaveLength(1);
   });
 
   it("sees the installation's workspace, whichever one the person is of", async () => {

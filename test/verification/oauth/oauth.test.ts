@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from "@jest/globals";
 import { createBotTokens, type StoredInstallation } from "../../../lambdas/verification/installations/installations.ts";
 import { createMemoryLedger } from "../../../lambdas/verification/oauth/ledger.ts";
 import { createOauth } from "../../../lambdas/verification/oauth/oauth.ts";
+import { installText } from "../../../lambdas/verification/oauth/page.ts";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { type CollectedLog, collectLog } from "../../doubles/collect-log.ts";
 import { closeAfterTest, serve } from "../../doubles/serving.ts";
@@ -100,12 +101,12 @@ describe("the installation of the app", () => {
   });
 
   it.each([
-    ["ja,en;q=0.8", "アプリをインストールしました。", "ja"],
-    ["en;q=0.5, ja-JP", "アプリをインストールしました。", "ja"],
-    ["fr, en;q=0.4, ja;q=0.3", "The app is installed.", "en"],
-    ["de", "The app is installed.", "en"],
-    ["ja;q=0", "The app is installed.", "en"],
-    ["", "The app is installed.", "en"],
+    ["ja,en;q=0.8", installText.installed.ja.happened, "ja"],
+    ["en;q=0.5, ja-JP", installText.installed.ja.happened, "ja"],
+    ["fr, en;q=0.4, ja;q=0.3", installText.installed.en.happened, "en"],
+    ["de", installText.installed.en.happened, "en"],
+    ["ja;q=0", installText.installed.en.happened, "en"],
+    ["", installText.installed.en.happened, "en"],
   ])("ends in the browser's language: %s", async (language, words, tag) => {
     const { back } = await begun(oauth(), language);
     const page = await back();
@@ -129,7 +130,7 @@ describe("a state", () => {
     const { state, back } = await begun();
     const page = await back({ state: await change(state), code: codeFor() });
     expect(page.status).toBe(400);
-    expect(page.text).toContain("this browser did not begin here");
+    expect(page.text).toContain(installText.bad_state.en.happened);
     expect(stored.size).toBe(0);
     expect(logged()).toEqual([expect.objectContaining({ reason: "bad_state" })]);
   });
@@ -151,7 +152,7 @@ describe("a state", () => {
     restore();
     const again = await back({ code: codeFor({ team: "TSTANDIN" }) });
     expect(again.status).toBe(400);
-    expect(again.text).toContain("it was done already");
+    expect(again.text).toContain(installText.bad_state.en.happened);
     expect([...stored.keys()]).toEqual(["TSECOND"]);
   });
 
@@ -216,7 +217,7 @@ describe("an installation that is limited", () => {
     const flow = oauth({ teams: ["TSTANDIN", "ESTANDIN"] });
     const refused = await install(flow, { team: "TSECOND" });
     expect(refused.status).toBe(403);
-    expect(refused.text).toContain("this app is not for your workspace");
+    expect(refused.text).toContain(installText.not_listed.en.happened);
     expect(logged()).toEqual([expect.objectContaining({ reason: "not_listed", team: "TSECOND" })]);
     expect((await install(flow, { team: "TSTANDIN" })).status).toBe(200);
     expect((await install(flow, { enterprise: "ESTANDIN" })).status).toBe(200);
@@ -229,7 +230,7 @@ describe("an installation that is limited", () => {
     expect((await install(flow, { team: "TSECOND" })).status).toBe(200);
     const refused = await install(flow, { team: "TSTANDIN" });
     expect(refused.status).toBe(429);
-    expect(refused.text).toContain("too many installations today");
+    expect(refused.text).toContain(installText.too_many.en.happened);
     expect([...stored.keys()]).toEqual(["TSECOND"]);
   });
 });
@@ -264,7 +265,7 @@ describe("refusals", () => {
     it("was not allowed by the person", async () => {
       const page = await installed({}, { error: "access_denied" });
       expect(page.status).toBe(200);
-      expect(page.text).toContain("you did not allow it");
+      expect(page.text).toContain(installText.denied.en.happened);
       expect(reasons()).toEqual([["denied", undefined]]);
     });
 
@@ -273,7 +274,7 @@ describe("refusals", () => {
       expect((await installed({}, { code })).status).toBe(200);
       for (const query of [{ code }, { code: "made-up" }, { code: "x".repeat(1001) }, { code: "" }]) {
         const page = await installed({}, query);
-        expect([page.status, page.text.includes("used already, or is too old")]).toEqual([400, true]);
+        expect([page.status, page.text.includes(installText.bad_code.en.happened)]).toEqual([400, true]);
       }
       expect(stored.size).toBe(1);
       expect(reasons().slice(1)).toEqual([

@@ -72,7 +72,10 @@ describe("the gap between two polls of a task that tells nothing", () => {
     // Credentials come without a reply.
     const { answer: _none, ...open } = replied.question as NonNullable<Task["question"]>;
     const waiting: Task = { ...replied, question: { ...open, kind: "auth" } };
-    const letIn = play([{ ...accepted, act: "poll", nowMs: atMs }], { task: waiting, policy });
+    const goesOnUnasked = { ...accepted, act: "poll", nowMs: atMs } as const;
+    const shown: TaskEvent = { type: "progress_shown", nowMs: atMs, shown: {} };
+    expect(play([goesOnUnasked], { task: waiting, policy }).last).toEqual([{ type: "show_progress" }]);
+    const letIn = play([goesOnUnasked, shown], { task: waiting, policy });
     expect(letIn.last).toEqual([{ type: "wake", delayMs: 500, jitterMs: 0 }]);
   });
 

@@ -49,7 +49,7 @@ function slackThread(failing: Partial<Record<keyof SlackApi, SlackErrorKind>> = 
   });
   let count = 1;
   const newTs = () => `${Number(threadTs) + ++count}`;
-  const { posts, api } = createWorldSlack({ operate, now: () => 0, newTs, inSlack: [], refuses: () => false });
+  const { posts, marks, api } = createWorldSlack({ operate, now: () => 0, newTs, inSlack: [], refuses: () => false });
   const first: Post = {
     ts: task.placeholder?.ts ?? "",
     channel,
@@ -63,7 +63,7 @@ function slackThread(failing: Partial<Record<keyof SlackApi, SlackErrorKind>> = 
   };
   posts.push(first);
   const add = (post: Partial<Post>) => void posts.push({ ...first, ts: newTs(), key: undefined, ...post });
-  return { slack: api({ yes: true }), texts: () => posts.map(({ text }) => text), posts, add };
+  return { slack: api({ yes: true }), texts: () => posts.map(({ text }) => text), posts, marks, add };
 }
 
 describe("a delivery", () => {
@@ -82,6 +82,26 @@ describe("a delivery", () => {
       await deliver({ ...request, slack, reconcile: true });
       expect(texts()).toEqual(["A checkpoint."]);
     }
+  });
+
+  it.each<[string, Partial<Task>, string[]]>([
+    ["an answer", {}, ["check"]],
+    ["a failure", { outcome: { type: "failed", reason: "execution_failed", lost: false } }, ["cross"]],
+    ["a cancel", { outcome: { type: "failed", reason: "canceled", lost: false } }, []],
+    [
+      "a cancel that nobody could confirm",
+      { outcome: { type: "failed", reason: "ambiguous", lost: false }, cancelReason: "asked" },
+      [],
+    ],
+    [
+      "a task whose end is unknown",
+      { outcome: { type: "failed", reason: "ambiguous", lost: false }, cancelReason: "deadline" },
+      ["cross"],
+    ],
+  ])("marks the message of %s", async (_name, changes, expected) => {
+    const { slack, marks } = slackThread();
+    await deliver({ ...request, task: { ...task, ...changes }, slack, reconcile: false });
+    expect([...marks]).toEqual(expected.map((name) => `${task.message.ts} ${name}`));
   });
 
   it("does not mind a reaction that cannot be removed", async () => {

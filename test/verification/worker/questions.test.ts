@@ -3,9 +3,11 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+import { placeholderPart, questionPart } from "../../../lambdas/verification/slack/messages/blocks.ts";
+import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
 import type { AskMessage, ButtonClick } from "../../../lambdas/verification/task/messages.ts";
 import { forAll } from "../../doubles/for-all.ts";
-import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
+import { askedAtMs, numberedAsk, sampleAsk, sampleTask } from "../task/sample.ts";
 import { createWorld, type Fate, runWorld } from "./world.ts";
 import { deaths, failing, nthFate, plannedFates } from "./world-fates.ts";
 
@@ -58,6 +60,50 @@ describe("a question", () => {
     expect(world.given[0]?.params).not.toHaveProperty("text");
     expect(world.posts.map(({ text }) => text)).toEqual(["Shall I? U1: 0", "A checkpoint."]);
     expect(world.ephemeralMessages).toEqual([]);
+  });
+
+  it("is announced in the placeholder, which goes on when the person has answered", async () => {
+    const { placeholder } = createTaskText({ locale: "en" });
+    const world = await askingWorld({ text: { placeholder }, pollsUntilDone: 3 });
+    const shown = () => world.posts.find(({ key }) => key?.part === placeholderPart)?.text;
+    const asked = sampleTask({ state: "asking" });
+    expect(shown()).toBe(placeholder(asked).text);
+    await world.clickButton(buttonClick()).run({ until: () => world.given.length > 0 });
+    expect(shown()).toBe(placeholder({ ...asked, state: "waiting" }).text);
+  });
+
+  it.each([false, true])(
+    "keeps what the agent wrote before it, also when a person then cancels: streaming %s",
+    async (streaming) => {
+      const text = createTaskText({ locale: "en" });
+      const world = await askingWorld({
+        text,
+        streaming,
+        tsByClock: true,
+        cancelable: true,
+        pollsUntilDone: 3,
+        progress: () => ({ partial_text: "Written so far." }),
+      });
+      const shown = () => world.posts.filter(({ key }) => key?.part !== questionPart);
+      await world.clickButton(buttonClick({ button: { type: "cancel" } })).run();
+      const asked = world.posts.find(({ key }) => key?.part === questionPart);
+      expect(shown().map((post) => post.text)).toEqual([expect.stringContaining("Written so far.")]);
+      // Below the question, where the person is reading.
+      expect(Number(shown()[0]?.ts)).toBeGreaterThan(Number(asked?.ts));
+      expect([...world.marks]).toEqual([]);
+    },
+  );
+
+  it("for credentials leaves the placeholder when the agent goes on", async () => {
+    const { placeholder } = createTaskText({ locale: "en" });
+    const asks = { prompt: "Sign in.", kind: "auth" as const, solvedAfterPolls: 2 };
+    const world = await askingWorld({ text: { placeholder }, questions: [asks], pollsUntilDone: 3 });
+    const shown = () => world.posts.find(({ key }) => key?.part === placeholderPart)?.text;
+    const asked = sampleTask({ state: "asking" });
+    expect(shown()).toBe(placeholder(asked).text);
+    const record = () => world.records.get(ask.requestId);
+    await world.run({ until: () => record()?.state === "waiting" && record()?.lease === undefined });
+    expect(shown()).toBe(placeholder({ ...asked, state: "waiting" }).text);
   });
 
   it("is answered by a reply without a mention, which gets a mark and no answer of its own", async () => {

@@ -1,7 +1,7 @@
 /** The Slack app's manifest (https://docs.slack.dev/reference/app-manifest), with only the scopes, events and features in use. */
 import type { Config } from "../../../shared/config/schema.ts";
 
-const description = "Takes tasks to the agents that do the work elsewhere";
+const description = "Ask agents to do work for you, from Slack.";
 
 /**
  * `name` is the display name of the app, at most 35 characters. Slack sends events, commands and button clicks to `eventsUrl`,
@@ -62,7 +62,13 @@ const openingEvents = {
 /** `should_escape` makes Slack encode mentions like in messages. */
 function slashCommand({ name, eventsUrl, socket }: { name: string; eventsUrl: string; socket: boolean }) {
   const address = socket ? {} : { url: eventsUrl };
-  return { command: name, ...address, description: "Ask the agent", usage_hint: "what to do", should_escape: true };
+  return {
+    command: name,
+    ...address,
+    description: "Ask the agent",
+    usage_hint: "[what you need]",
+    should_escape: true,
+  };
 }
 
 export type ScopeConfig = Pick<Config, "slack" | "files" | "allowlist" | "destinations">;

@@ -44,7 +44,38 @@ export function answerParts(request: { task: Task; answer: Answer; locale: Local
       task.mrkdwnFallback ? plainLast({ text, reference }) : withBlocks({ text, blocks: [section(text)], reference }),
     ];
   }
-  if (task.mrkdwnFallback) return plainContents({ texts: parts, after, reference });
+  return toContents({ form, parts, before, after, reference });
+}
+
+/**
+ * Returns the messages of an answer that was canceled while it was written: the text so far, `note` and the reference. Returns none if
+ * the text shows nothing.
+ */
+export function canceledAnswerParts(request: {
+  task: Task;
+  text: string;
+  note: string;
+  locale: Locale;
+}): MessageContent[] {
+  const { task, text, note, locale } = request;
+  const before = task.retryOf === undefined ? "" : retriedText({ locale, retryOf: task.retryOf });
+  const form = task.mrkdwnFallback ? ({ type: "mrkdwn", before } as const) : ({ type: "markdown" } as const);
+  const { parts, isWhole } = answerMessages(text, form);
+  const after = removeEmpty([isWhole ? "" : cutAnswerText[locale], note]);
+  return toContents({ form, parts, before, after, reference: referenceText({ locale, requestId: task.id }) });
+}
+
+/** Adds the line `before` to the first part, and `after` and the reference to the last one. Parts in mrkdwn have the line already. */
+function toContents(request: {
+  form: AnswerForm;
+  parts: readonly string[];
+  before: string;
+  after: readonly string[];
+  reference: string;
+}): MessageContent[] {
+  const { form, parts, before, after, reference } = request;
+  if (parts.length === 0) return [];
+  if (form.type === "mrkdwn") return plainContents({ texts: parts, after, reference });
   return parts.map((part, index) => {
     const isLast = index === parts.length - 1;
     const above = index === 0 ? removeEmpty([before]) : [];

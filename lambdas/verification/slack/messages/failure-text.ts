@@ -11,6 +11,7 @@ type Situation =
   | "canceled"
   | "lost"
   | "may_have_run"
+  | "may_run_on"
   | "mismatch"
   | "not_let_in"
   | "no_agent"
@@ -59,144 +60,142 @@ const situations: Record<ClientReason, Situation> = {
 
 const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   agent_failed: {
-    en: {
-      happened: "The agent worked on this, but could not finish it.",
-      todo: "Please try again, or put it in other words.",
-    },
+    en: { happened: "The agent couldn't finish this.", todo: "Try again, or say it in other words." },
     ja: {
-      happened: "エージェントが作業しましたが、完了できませんでした。",
-      todo: "もう一度試すか、別の言い方でお願いしてください。",
+      happened: "エージェントが完了できませんでした。",
+      todo: "もう一度お試しいただくか、別の言い方でお送りください。",
     },
   },
   busy: {
-    en: { happened: "The agent has too much to do right now.", todo: "Please ask again in a few minutes." },
-    ja: { happened: "エージェントが混み合っています。", todo: "数分後にもう一度お願いしてください。" },
+    en: { happened: "The agent is busy right now.", todo: "Try again in a few minutes." },
+    ja: { happened: "エージェントが混み合っています。", todo: "数分後にもう一度お試しください。" },
   },
   canceled: {
-    en: { happened: "This task was canceled.", todo: "Please ask again if you still need it." },
-    ja: { happened: "このタスクは取り消されました。", todo: "まだ必要でしたら、もう一度お願いしてください。" },
+    en: { happened: "This was canceled.", todo: "Ask again if you still need it." },
+    ja: { happened: "キャンセルされました。", todo: "まだ必要な場合は、もう一度お試しください。" },
   },
   lost: {
-    en: {
-      happened: "The task was interrupted before it was done.",
-      todo: "Please check what was done already, then ask again.",
-    },
+    en: { happened: "This was interrupted before it was done.", todo: "Check what was done before you ask again." },
     ja: {
-      happened: "タスクは完了する前に中断されました。",
-      todo: "どこまで行われたかを確認してから、もう一度お願いしてください。",
+      happened: "完了する前に中断されました。",
+      todo: "どこまで実行されたかを確認してから、もう一度お試しください。",
     },
   },
   may_have_run: {
     en: {
-      happened: "I lost contact with the agent, so the task may or may not have run.",
-      todo: "Please check whether it was done before you ask again.",
+      happened: "I lost contact with the agent, so I don't know if this was done.",
+      todo: "Check before you ask again.",
     },
     ja: {
-      happened: "エージェントとの連絡が途切れたため、タスクが実行されたかどうか分かりません。",
-      todo: "実行済みかどうかを確認してから、もう一度お願いしてください。",
+      happened: "エージェントとの接続が切れたため、実行されたかどうか分かりません。",
+      todo: "結果を確認してから、もう一度お試しください。",
+    },
+  },
+  may_run_on: {
+    en: {
+      happened: "I tried to cancel this, but it may still be running.",
+      todo: "Check what was done before you ask again.",
+    },
+    ja: {
+      happened: "キャンセルを試みましたが、まだ実行中の可能性があります。",
+      todo: "どこまで実行されたかを確認してから、もう一度お試しください。",
     },
   },
   mismatch: {
     en: {
-      happened: "The agent and I did not understand each other.",
-      todo: "Please give the reference below to your administrator.",
+      happened: "Something is wrong between me and the agent.",
+      todo: "Tell your admin, and give them the reference below.",
     },
     ja: {
-      happened: "エージェントとのやり取りがうまくいきませんでした。",
-      todo: "下の照会番号を管理者に伝えてください。",
+      happened: "エージェントと正しく通信できませんでした。",
+      todo: "下のお問い合わせ番号を管理者にお伝えください。",
     },
   },
   not_let_in: {
     en: {
-      happened: "The agent did not accept my identity.",
-      todo: "Please give the reference below to your administrator.",
+      happened: "The agent didn't accept my credentials.",
+      todo: "Tell your admin, and give them the reference below.",
     },
-    ja: { happened: "エージェントに認証されませんでした。", todo: "下の照会番号を管理者に伝えてください。" },
+    ja: {
+      happened: "エージェントへの接続が認証されませんでした。",
+      todo: "下のお問い合わせ番号を管理者にお伝えください。",
+    },
   },
   no_agent: {
-    en: {
-      happened: "No agent is set up for this conversation.",
-      todo: "Please ask your administrator to set one up.",
-    },
+    en: { happened: "No agent is set up for this conversation.", todo: "Ask your admin to set one up." },
     ja: { happened: "この会話にはエージェントが設定されていません。", todo: "管理者に設定を依頼してください。" },
   },
   no_budget: {
-    en: { happened: "The budget for this agent is used up.", todo: "Please ask your administrator to raise it." },
-    ja: { happened: "このエージェントの予算を使い切りました。", todo: "管理者に増額を依頼してください。" },
+    en: { happened: "The agent's budget is used up.", todo: "Ask your admin to raise it." },
+    ja: { happened: "エージェントの予算を使い切りました。", todo: "管理者に増額を依頼してください。" },
   },
   no_plan: {
-    en: {
-      happened: "The agent did not take this on.",
-      todo: "Please describe in more detail what you need.",
-    },
+    en: { happened: "The agent didn't take this on.", todo: "Describe what you need in more detail." },
     ja: {
       happened: "エージェントはこの依頼を引き受けませんでした。",
-      todo: "必要なことをもう少し詳しく書いてください。",
+      todo: "必要なことをもう少し詳しくお書きください。",
     },
   },
   no_text: {
-    en: {
-      happened: "I found nothing in your message that the agent could work with.",
-      todo: "Please write in words what it should do.",
-    },
-    ja: {
-      happened: "メッセージの中に、エージェントが扱える内容が見つかりませんでした。",
-      todo: "してほしいことを文章で書いてください。",
-    },
+    en: { happened: "I found nothing to work on in your message.", todo: "Tell me what you need in a few words." },
+    ja: { happened: "メッセージに依頼の内容が見つかりませんでした。", todo: "してほしいことを文章でお送りください。" },
   },
   not_permitted: {
-    en: { happened: "The agent is not permitted to do that.", todo: "Please ask your administrator for permission." },
+    en: { happened: "The agent isn't allowed to do that.", todo: "Ask your admin for permission." },
     ja: { happened: "エージェントにはその操作が許可されていません。", todo: "管理者に許可を依頼してください。" },
   },
   task_gone: {
-    en: { happened: "The agent no longer knows about this task.", todo: "Please ask again." },
-    ja: { happened: "エージェント側にこのタスクの記録がもうありません。", todo: "もう一度お願いしてください。" },
+    en: { happened: "The agent has lost track of this.", todo: "Check what was done before you ask again." },
+    ja: {
+      happened: "エージェント側にこの依頼の記録が残っていません。",
+      todo: "どこまで実行されたかを確認してから、もう一度お試しください。",
+    },
   },
   too_large: {
     en: {
-      happened: "The message or its answer is too large to be carried.",
-      todo: "Please shorten it, or ask for less at once.",
+      happened: "Your message or the answer to it is too large for me.",
+      todo: "Shorten it, or ask for less at once.",
     },
-    ja: { happened: "メッセージまたは回答が大きすぎて扱えません。", todo: "短くするか、分けてお願いしてください。" },
+    ja: { happened: "メッセージまたは回答が大きすぎます。", todo: "短くするか、分けてお送りください。" },
   },
   too_long: {
     en: {
-      happened: "The task took longer than it may, and it may still be running.",
-      todo: "Please check what was done already before you ask again, or ask for something smaller.",
+      happened: "This ran out of time. It may still be running.",
+      todo: "Check what was done before you ask again.",
     },
     ja: {
-      happened: "タスクが制限時間を超えました（まだ動いている可能性があります）。",
-      todo: "どこまで行われたかを確認してからもう一度お願いするか、もっと小さな内容にしてください。",
+      happened: "時間切れになりました。まだ実行中の可能性があります。",
+      todo: "どこまで実行されたかを確認してから、もう一度お試しください。",
     },
   },
   too_long_for_session: {
     en: {
-      happened: "This task may take longer than the agent's environment stays up, so it was not started.",
-      todo: "Please ask your administrator to lower the time limit of tasks.",
+      happened: "This could take longer than the agent can run, so I didn't start it.",
+      todo: "Ask your admin to lower the time limit.",
     },
     ja: {
-      happened: "タスクの制限時間がエージェントの実行環境の寿命を超えるため、開始しませんでした。",
-      todo: "タスクの制限時間を短くするよう、管理者に依頼してください。",
+      happened: "エージェントの稼働時間内に終わらない可能性があるため、開始しませんでした。",
+      todo: "管理者に制限時間の短縮を依頼してください。",
     },
   },
   unreachable: {
     en: {
-      happened: "The agent cannot be reached right now.",
-      todo: "Please try again in a few minutes, and tell your administrator if that does not help.",
+      happened: "I can't reach the agent right now.",
+      todo: "Try again in a few minutes. If it keeps happening, tell your admin.",
     },
     ja: {
       happened: "現在エージェントに接続できません。",
-      todo: "数分後にもう一度試し、それでもだめなら管理者に伝えてください。",
+      todo: "数分後にもう一度お試しください。続く場合は管理者にお知らせください。",
     },
   },
   wrong: {
     en: {
-      happened: "Something went wrong that nobody expected.",
-      todo: "Please try again, and give the reference below to your administrator if it happens again.",
+      happened: "Something went wrong.",
+      todo: "Try again. If it keeps happening, tell your admin and give them the reference below.",
     },
     ja: {
-      happened: "予期しない問題が起きました。",
-      todo: "もう一度試し、繰り返す場合は下の照会番号を管理者に伝えてください。",
+      happened: "問題が発生しました。",
+      todo: "もう一度お試しください。続く場合は、下のお問い合わせ番号を管理者にお伝えください。",
     },
   },
 };
@@ -204,4 +203,9 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
 /** `lost` means that the Execution zone lost the task, so that part of the work may be done. */
 export function failureText({ reason, lost, locale }: { reason: ClientReason; lost: boolean; locale: Locale }): Notice {
   return failureTexts[lost ? "lost" : situations[reason]][locale];
+}
+
+/** For a task that a person canceled, if nobody knows whether the agent has stopped. */
+export function unconfirmedCancelText(locale: Locale): Notice {
+  return failureTexts.may_run_on[locale];
 }

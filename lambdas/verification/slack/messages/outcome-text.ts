@@ -1,64 +1,62 @@
 /** The texts for every outcome except the answer, in English and Japanese. They never show a code, a URL or an exception. */
-import type { Locale, Task, TaskOutcome } from "../../task/task.ts";
+import { isCanceled, type Locale, type Task, type TaskOutcome } from "../../task/task.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { isVisible } from "../markdown/visible-text.ts";
 import { shorten, slackDate, spanText } from "./blocks.ts";
-import { failureText, type Notice } from "./failure-text.ts";
+import { failureText, type Notice, unconfirmedCancelText } from "./failure-text.ts";
 
 const reference: Record<Locale, (shortId: string) => string> = {
   en: (shortId) => `Reference: ${shortId}`,
-  ja: (shortId) => `照会番号：${shortId}`,
+  ja: (shortId) => `お問い合わせ番号：${shortId}`,
 };
 
 const retried: Record<Locale, (shortId: string) => string> = {
-  en: (shortId) => `_Tried again (reference: ${shortId})_`,
-  ja: (shortId) => `_もう一度試しました（照会番号：${shortId}）_`,
+  en: (shortId) => `_This is a retry of ${shortId}._`,
+  ja: (shortId) => `_${shortId} の再実行です。_`,
 };
 
 const canceling: Record<Locale, (count: number) => string> = {
   en: (count) =>
     count === 0
-      ? "There is nothing in this thread that you could cancel. Write the word in the task's own thread, or ask whoever started the task."
-      : `I am canceling ${count === 1 ? "the task of this thread; the answer to it says so" : `the ${count} tasks of this thread; the answer to each says so`}.`,
+      ? "There's nothing in this thread that you can cancel."
+      : `I'm canceling ${count === 1 ? "the task" : `${count} tasks`} in this thread.`,
   ja: (count) =>
     count === 0
-      ? "このスレッドには、あなたが取り消せるものがありません。そのタスクのスレッドに書くか、依頼した人に頼んでください。"
-      : `このスレッドの${count}件を取り消しています。結果はそれぞれに表示されます。`,
+      ? "このスレッドには、あなたがキャンセルできるものがありません。"
+      : `このスレッドの依頼${count}件をキャンセルしています。`,
 };
 
 /** For an answer without text. `files` counts its attached files. */
 export const emptyAnswerText: Record<Locale, (files: number) => string> = {
   en: (files) =>
     files === 0
-      ? "The agent answered, but without any text."
-      : `The agent answered with ${files === 1 ? "a file" : `${files} files`}.`,
+      ? "The agent's answer is empty. Try again in other words."
+      : `The agent's answer is in the attached ${files === 1 ? "file" : `${files} files`}.`,
   ja: (files) =>
     files === 0
-      ? "エージェントから応答がありましたが、テキストが含まれていませんでした。"
-      : `エージェントがファイル${files}件で回答しました。`,
+      ? "エージェントの回答は空でした。別の言い方でもう一度お試しください。"
+      : `回答は添付ファイル（${files}件）をご覧ください。`,
 };
 
 const answerStart: Record<Locale, (name: string) => string> = {
-  en: (name) => `_This is how the answer begins. All of it is attached as ${name}._`,
-  ja: (name) => `_回答の冒頭です。全文は添付の ${name} をご覧ください。_`,
+  en: (name) => `_This is only the beginning. The full answer is in ${name}._`,
+  ja: (name) => `_ここまでは冒頭です。全文は ${name} をご覧ください。_`,
 };
 
 /** Shown below an answer that is cut. */
 export const cutAnswerText: Record<Locale, string> = {
-  en: "_The answer goes on, but it is too long to be posted here._",
-  ja: "_回答には続きがありますが、長すぎるためここには投稿できません。_",
+  en: "_The answer is too long to show in full._",
+  ja: "_回答が長すぎるため、続きは表示できません。_",
 };
 
 const notAttached: Record<Locale, (names: readonly string[]) => string> = {
-  en: (names) =>
-    `I could not attach ${names.length === 1 ? "this file" : "these files"} of the answer: ${names.join(", ")}`,
+  en: (names) => `I couldn't attach ${names.length === 1 ? "this file" : "these files"}: ${names.join(", ")}`,
   ja: (names) => `次のファイルを添付できませんでした：${names.join("、")}`,
 };
 
 const leftOut: Record<Locale, (count: number) => string> = {
-  en: (count) =>
-    `${count} more ${count === 1 ? "file" : "files"} of the answer could not be attached and ${count === 1 ? "is" : "are"} left out.`,
-  ja: (count) => `ほかに${count}件のファイルがありますが、添付できませんでした。`,
+  en: (count) => `I couldn't attach ${count} more ${count === 1 ? "file" : "files"}.`,
+  ja: (count) => `ほかに${count}件のファイルを添付できませんでした。`,
 };
 
 /** The first eight digits of the request id are enough to find the task in the logs. */
@@ -77,13 +75,19 @@ export function continuedText({ locale, name }: { locale: Locale; name: string }
 
 /** Shown in place of an answer that Slack refused at every try. */
 export const undeliveredText: Record<Locale, string> = {
-  en: "The agent has answered, but Slack did not accept the answer from me. Please give the reference below to your administrator, who can have it sent again.",
-  ja: "エージェントは回答しましたが、Slackに投稿できませんでした。下の照会番号を管理者に伝えてください。管理者は回答を再送できます。",
+  en: "I have the answer, but I couldn't post it in Slack. Ask your admin to send it again, and give them the reference below.",
+  ja: "回答は届いていますが、Slackに投稿できませんでした。下のお問い合わせ番号を管理者に伝え、再送を依頼してください。",
+};
+
+/** Shown below what the agent had written when its task was canceled. */
+export const canceledAnswerText: Record<Locale, string> = {
+  en: "_Canceled. The text above is not complete._",
+  ja: "_キャンセルされたため、ここまでの内容は途中です。_",
 };
 
 /** Shown in an outdated message that Slack does not delete. */
 export const replacedText: Record<Locale, string> = {
-  en: "_My answer is in another message of this thread._",
+  en: "_The answer is in another message in this thread._",
   ja: "_回答はこのスレッドの別のメッセージにあります。_",
 };
 
@@ -96,9 +100,21 @@ export function missingFilesText(request: { locale: Locale; failed: readonly str
   ].join("\n");
 }
 
-/** Returns the text of any outcome except an answer, in mrkdwn and without the reference. Without an outcome it is an internal failure. */
+/** Returns whom a refused person should ask, in mrkdwn: the configured contact, or else the first admin who is a person. */
+export function chooseContact(settings: {
+  contact?: string | undefined;
+  admins: readonly ({ user: string } | { group: string })[];
+}): string | undefined {
+  const [admin] = settings.admins.flatMap((one) => ("user" in one ? [one.user] : []));
+  return settings.contact ?? (admin === undefined ? undefined : `<@${admin}>`);
+}
+
+/**
+ * Returns the text of any outcome except an answer, in mrkdwn and without the reference. Without an outcome it is an internal failure.
+ * Only the private refusal names `contact`, because a mention in the thread would notify that person.
+ */
 export function createOutcomeText(request: {
-  task: Pick<Task, "message" | "receivedAtMs">;
+  task: Pick<Task, "receivedAtMs" | "cancelReason">;
   outcome: Exclude<TaskOutcome, { type: "answer" }> | undefined;
   locale: Locale;
   contact: string | undefined;
@@ -113,9 +129,19 @@ export function createOutcomeText(request: {
   }
   const notice =
     outcome.type === "failed"
-      ? failureText({ ...outcome, locale })
-      : otherOutcomeText({ outcome, locale, asked: task.message, contact, nowMs: task.receivedAtMs });
+      ? failedText({ task, outcome, locale })
+      : otherOutcomeText({ outcome, locale, contact, nowMs: task.receivedAtMs });
   return joinSentences({ notice, locale });
+}
+
+function failedText(request: {
+  task: Pick<Task, "cancelReason">;
+  outcome: Extract<TaskOutcome, { type: "failed" }>;
+  locale: Locale;
+}): Notice {
+  const { task, outcome, locale } = request;
+  const isUnconfirmed = outcome.reason === "ambiguous" && isCanceled({ ...task, outcome });
+  return isUnconfirmed ? unconfirmedCancelText(locale) : failureText({ ...outcome, locale });
 }
 
 const maxExplanationLength = 1000;
@@ -133,9 +159,8 @@ function joinSentences({ notice: { happened, todo }, locale }: { notice: Notice;
 }
 
 type OtherOutcome = Exclude<TaskOutcome, { type: "answer" | "failed" | "canceling" }>;
-type Asked = Pick<Task["message"], "team" | "channel" | "user" | "external">;
 /** `contact` is mrkdwn from the configuration. `nowMs` is when the message arrived, so that every try shows the same text. */
-type About = { asked: Asked; contact: string | undefined; nowMs: number };
+type About = { contact: string | undefined; nowMs: number };
 
 function otherOutcomeText({ outcome, locale, ...about }: About & { outcome: OtherOutcome; locale: Locale }): Notice {
   switch (outcome.type) {
@@ -156,72 +181,61 @@ function otherOutcomeText({ outcome, locale, ...about }: About & { outcome: Othe
 const fixed: Record<"too_old" | "unreadable" | "unanswered" | "not_yours", Record<Locale, Notice>> = {
   too_old: {
     en: {
-      happened: "Your message reached me more than a day late, so I did not act on it.",
-      todo: "Please ask again if you still need it.",
+      happened: "I got your message more than a day late, so I didn't start on it.",
+      todo: "Ask again if you still need it.",
     },
     ja: {
-      happened: "メッセージが届くまでに一日以上かかったため、実行しませんでした。",
-      todo: "まだ必要でしたら、もう一度お願いしてください。",
+      happened: "メッセージが1日以上遅れて届いたため、実行しませんでした。",
+      todo: "まだ必要な場合は、もう一度お試しください。",
     },
   },
   unreadable: {
-    en: {
-      happened: "I cannot read the message any more that I was to try again.",
-      todo: "Please ask again in a new message.",
-    },
+    en: { happened: "I couldn't find the original message to retry.", todo: "Ask again in a new message." },
     ja: {
-      happened: "もう一度試すはずだったメッセージを読めませんでした。",
-      todo: "新しいメッセージでもう一度お願いしてください。",
+      happened: "再実行する元のメッセージが見つかりませんでした。",
+      todo: "新しいメッセージでもう一度お試しください。",
     },
   },
   unanswered: {
-    en: {
-      happened: "The agent's question was not answered in time, so I ended the task.",
-      todo: "Please ask again when you can answer it.",
-    },
+    en: { happened: "Nobody answered the question in time, so I stopped.", todo: "Ask again when you're ready." },
     ja: {
-      happened: "エージェントの質問に期限までに回答がなかったため、タスクを終了しました。",
-      todo: "回答できるときに、もう一度お願いしてください。",
+      happened: "質問への回答が期限までになかったため、終了しました。",
+      todo: "回答できるときに、もう一度お試しください。",
     },
   },
   not_yours: {
     en: {
-      happened: "The agent is waiting for an answer to its question above, and somebody else is to give it.",
-      todo: "Please wait until it is answered, or ask in a new thread.",
+      happened: "I'm waiting for someone else to answer the question above.",
+      todo: "To ask for something new, start another thread.",
     },
     ja: {
-      happened: "エージェントは上の質問への回答を待っていますが、回答できるのは別の方です。",
-      todo: "回答されるまで待つか、新しいスレッドでお願いしてください。",
+      happened: "現在、上の質問に対するほかの方の回答を待っています。",
+      todo: "別のご依頼は、新しいスレッドでお送りください。",
     },
   },
 };
 
 const refused: Record<Locale, (about: About) => Notice> = {
-  en: ({ asked, contact }) => ({
-    happened: "You are not on the list of those who may ask me here.",
-    todo: `Please ask ${contact ?? "your administrator"} to add you with \`${addCommand(asked)}\`.`,
+  en: ({ contact = "your admin" }) => ({
+    happened: "You don't have access to me here yet.",
+    todo: `Ask ${contact} to add you.`,
   }),
-  ja: ({ asked, contact }) => ({
-    happened: "ここで私に依頼できる人のリストに、あなたは登録されていません。",
-    todo: `${contact ?? "管理者"}に、\`${addCommand(asked)}\` による登録を依頼してください。`,
+  ja: ({ contact }) => ({
+    happened: "こちらでの利用が許可されていません。",
+    todo: `${contact === undefined ? "管理者" : `${contact} `}に追加を依頼してください。`,
   }),
 };
 
 const refusedExternal: Record<Locale, (about: About) => Notice> = {
-  en: ({ contact }) => ({
-    happened: "I do not take tasks from you here, because other organizations are in this channel.",
-    todo: `Please ask ${contact ?? "your administrator"} if you need me here.`,
+  en: ({ contact = "your admin" }) => ({
+    happened: "I can't take tasks from you here, because people from other organizations are in this channel.",
+    todo: `Ask ${contact} if you need me here.`,
   }),
   ja: ({ contact }) => ({
-    happened: "このチャンネルは他の組織と共有されているため、ここではご依頼をお受けできません。",
-    todo: `ここで必要な場合は、${contact ?? "管理者"}に相談してください。`,
+    happened: "このチャンネルにはほかの組織の方がいるため、ここではご依頼をお受けできません。",
+    todo: `必要な場合は、${contact === undefined ? "管理者" : `${contact} `}にご相談ください。`,
   }),
 };
-
-function addCommand({ team, channel, user, external }: Asked): string {
-  const where = external === undefined ? "" : ` --external ${external}`;
-  return escapeMrkdwn(`npx sekisho allow add --team ${team} --channel ${channel} --user ${user}${where}`);
-}
 
 type Limited = About & { by: "user" | "channel" | "bots"; retryAtMs?: number | undefined };
 
@@ -231,26 +245,24 @@ const limited: Record<Locale, (about: Limited) => Notice> = {
       ? {
           happened:
             by === "user"
-              ? "You have as many tasks under way as you may at once."
-              : "This channel has as many tasks under way as it may at once.",
-          todo: "Please ask again when one of them is done.",
+              ? "You've reached the limit of tasks you can run at once."
+              : "This channel has reached the limit of tasks it can run at once.",
+          todo: "Ask again when one of them is done.",
         }
       : {
           happened:
-            by === "user"
-              ? "You have asked for as much as you may for now."
-              : "This channel has asked for as much as it may for now.",
-          todo: `Please ask again in ${spanText({ spanMs: retryAtMs - nowMs, locale: "en" })} (${slackDate({ atMs: retryAtMs, locale: "en" })}).`,
+            by === "user" ? "You've reached your limit for now." : "This channel has reached its limit for now.",
+          todo: `Try again in ${spanText({ spanMs: retryAtMs - nowMs, locale: "en" })} (${slackDate({ atMs: retryAtMs, locale: "en" })}).`,
         },
   ja: ({ by, retryAtMs, nowMs }) =>
     retryAtMs === undefined
       ? {
-          happened: `${by === "user" ? "あなたが" : "このチャンネルで"}同時に依頼できる件数に達しています。`,
-          todo: "実行中のものが終わってから、もう一度お願いしてください。",
+          happened: `${by === "user" ? "" : "このチャンネルで"}同時に依頼できる件数の上限に達しています。`,
+          todo: "実行中のものが終わってから、もう一度お試しください。",
         }
       : {
-          happened: `${by === "user" ? "あなたが" : "このチャンネルで"}今の時間帯に依頼できる件数に達しています。`,
-          todo: `${spanText({ spanMs: retryAtMs - nowMs, locale: "ja" })}後（${slackDate({ atMs: retryAtMs, locale: "ja" })}）に、もう一度お願いしてください。`,
+          happened: `${by === "user" ? "" : "このチャンネルで"}現在依頼できる件数の上限に達しています。`,
+          todo: `${spanText({ spanMs: retryAtMs - nowMs, locale: "ja" })}後（${slackDate({ atMs: retryAtMs, locale: "ja" })}）に、もう一度お試しください。`,
         },
 };
 
@@ -259,38 +271,38 @@ type FileText = Record<Locale, (file: { name: string; most: number | undefined }
 const fileRefused: Record<Extract<TaskOutcome, { type: "file_refused" }>["why"], FileText> = {
   too_large: {
     en: ({ name, most }) => ({
-      happened: `The file ${name} is too large for me${most === undefined ? "" : `: I take files of at most ${formatSize(most)}`}.`,
-      todo: "Please send a smaller one, or only the part that matters.",
+      happened: `${name} is too large.${most === undefined ? "" : ` The limit is ${formatSize(most)}.`}`,
+      todo: "Send a smaller file, or only the part that matters.",
     }),
     ja: ({ name, most }) => ({
-      happened: `ファイル ${name} は大きすぎます${most === undefined ? "" : `（上限は${formatSize(most)}）`}。`,
-      todo: "小さくするか、必要な部分だけを送ってください。",
+      happened: `${name} は大きすぎます${most === undefined ? "" : `（上限は${formatSize(most)}）`}。`,
+      todo: "小さくするか、必要な部分だけをお送りください。",
     }),
   },
   too_many: {
     en: ({ most }) =>
       most === 0
-        ? { happened: "I do not take files along here.", todo: "Please write in words what the agent should know." }
+        ? { happened: "I can't take files here.", todo: "Put what matters in your message." }
         : {
-            happened: `Your message has too many files${most === undefined ? "" : `: I take at most ${most} at once`}.`,
-            todo: "Please send fewer, or several messages.",
+            happened: `That's too many files.${most === undefined ? "" : ` I can take ${most} at once.`}`,
+            todo: "Send fewer files, or send several messages.",
           },
     ja: ({ most }) =>
       most === 0
-        ? { happened: "ここではファイルを受け取れません。", todo: "必要な内容を文章で書いてください。" }
+        ? { happened: "こちらではファイルを受け取れません。", todo: "必要な内容を文章でお送りください。" }
         : {
-            happened: `ファイルの数が多すぎます${most === undefined ? "" : `（一度に${most}件まで）`}。`,
-            todo: "数を減らすか、メッセージを分けて送ってください。",
+            happened: `ファイルが多すぎます${most === undefined ? "" : `（一度に${most}件まで）`}。`,
+            todo: "数を減らすか、メッセージを分けてお送りください。",
           },
   },
   not_to_be_had: {
     en: ({ name }) => ({
-      happened: `I could not get the file ${name} from Slack.`,
-      todo: "Please upload it here once more, and ask again.",
+      happened: `I couldn't get ${name} from Slack.`,
+      todo: "Upload it again in a new message.",
     }),
     ja: ({ name }) => ({
-      happened: `ファイル ${name} をSlackから取得できませんでした。`,
-      todo: "ここにもう一度アップロードして、お願いし直してください。",
+      happened: `${name} をSlackから取得できませんでした。`,
+      todo: "新しいメッセージで、もう一度アップロードしてください。",
     }),
   },
 };

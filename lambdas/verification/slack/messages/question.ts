@@ -62,7 +62,7 @@ function formatPrompt({ question, locale }: { question: AgentQuestion; locale: L
   const written = cut({ text: question.prompt, maxLength: maxPromptLength }).trim();
   const markdown = fencedTables(safeMarkdown(written));
   // The ellipsis of a cut does not count as visible text.
-  const prompt = hasVisibleText(markdown.replace(/…$/, "")) ? markdown : noPrompt[locale];
+  const prompt = hasVisibleText(markdown.replace(/…$/, "")) ? markdown : noPromptText[locale];
   return safePart({ part: cut({ text: prompt, maxLength: maxPromptLength }), maxLength: maxPromptLength });
 }
 
@@ -113,33 +113,36 @@ type QuestionStatus = "open" | "expired" | "over";
 
 const hints: Record<"buttons" | "reply" | "more" | "auth", LocalizedText> = {
   buttons: {
-    en: "Press a button, or reply in this thread in your own words.",
-    ja: "ボタンを押すか、このスレッドに返信して回答してください。",
+    en: "Choose a button, or reply in this thread.",
+    ja: "ボタンを押すか、このスレッドで返信してください。",
   },
-  reply: { en: "Reply in this thread to answer.", ja: "このスレッドに返信して回答してください。" },
+  reply: { en: "Reply in this thread to answer.", ja: "このスレッドで返信してください。" },
   more: {
-    en: "Press a button, or reply in this thread; there are further choices:",
-    ja: "ボタンを押すか、このスレッドに返信して回答してください。ほかの選択肢：",
+    en: "Choose a button, or reply in this thread. More choices:",
+    ja: "ボタンを押すか、このスレッドで返信してください。ほかの選択肢：",
   },
   auth: {
-    en: "The agent needs you to sign in, or to give it access. Do that where the agent says, and never write a password or a token here.",
-    ja: "エージェントがサインインまたはアクセスの許可を求めています。エージェントの案内する場所で行い、パスワードやトークンはここに書かないでください。",
+    en: "The agent needs you to sign in or give it access. Follow its instructions. Never post a password or a token here.",
+    ja: "エージェントがサインインまたはアクセスの許可を求めています。案内に従って操作してください。パスワードやトークンは、ここには絶対に書かないでください。",
   },
 };
 
-const noPrompt: LocalizedText = { en: "The agent needs an answer to go on.", ja: "続けるには回答が必要です。" };
+export const noPromptText: LocalizedText = {
+  en: "The agent needs your answer to go on.",
+  ja: "続けるには回答が必要です。",
+};
 
 const closingText: Record<Exclude<QuestionStatus, "open">, LocalizedText> = {
   expired: { en: "⌛ Nobody answered in time.", ja: "⌛ 期限までに回答がありませんでした。" },
-  over: { en: "The task is over; this needs no answer any more.", ja: "タスクは終了しました。回答は不要です。" },
+  over: { en: "This no longer needs an answer.", ja: "回答は不要になりました。" },
 };
 
 const untilText: Record<Locale, (date: string) => string> = {
-  en: (date) => `Answer until ${date}.`,
+  en: (date) => `Answer by ${date}.`,
   ja: (date) => `回答期限：${date}`,
 };
 
-const answeredByText: LocalizedText = { en: "in the thread", ja: "スレッドで回答" };
+const answeredByText: LocalizedText = { en: "Answered in the thread", ja: "スレッドで回答" };
 
 /** `label` is the label of the chosen option. It is undefined if the question was answered by text. */
 function answeredText(request: { label: string | undefined; user: string; atMs: number; locale: Locale }): string {
@@ -149,17 +152,17 @@ function answeredText(request: { label: string | undefined; user: string; atMs: 
 }
 
 const refusals: Record<Exclude<ButtonClickRefusal["type"], "answered">, LocalizedText> = {
-  not_yours: { en: "This button is for somebody else.", ja: "このボタンはほかの方のためのものです。" },
-  expired: { en: "The time to answer this is over.", ja: "この質問の回答期限は過ぎています。" },
-  past: { en: "This question is answered already.", ja: "この質問にはすでに回答がありました。" },
+  not_yours: { en: "This button is for someone else.", ja: "このボタンはほかの方のためのものです。" },
+  expired: { en: "It's too late to answer this.", ja: "この質問の回答期限は過ぎました。" },
+  past: { en: "This question has already been answered.", ja: "この質問にはすでに回答がありました。" },
   files_left: {
-    en: "I cannot take files along with an answer. Please say in words what matters in them, or send them in a new message when the task is done.",
-    ja: "回答にはファイルを添えられません。必要な内容を文章で書くか、タスクの終了後に新しいメッセージで送ってください。",
+    en: "I can't take files with an answer. Put what matters in your reply, or send the files in a new message when this is done.",
+    ja: "回答にはファイルを添付できません。必要な内容を文章で書くか、完了後に新しいメッセージでお送りください。",
   },
-  over: { en: "This task is over already.", ja: "このタスクはすでに終了しています。" },
+  over: { en: "This has already ended.", ja: "すでに終了しています。" },
 };
 const alreadyAnswered: Record<Locale, (by: string, date: string) => string> = {
-  en: (by, date) => `${by} answered this already (${date}).`,
+  en: (by, date) => `${by} has already answered this (${date}).`,
   ja: (by, date) => `この質問には、すでに${by}さんが回答しています（${date}）。`,
 };
 

@@ -2,15 +2,22 @@
  * Creates everything that users read about a task, in the language of the person who asked. The texts depend only on the task's record,
  * so that a repeated post has the same content.
  */
-import { hasFailedDelivery, type Locale, type Task } from "../../task/task.ts";
+import { hasFailedDelivery, isCanceled, type Locale, type Task } from "../../task/task.ts";
 import type { MessageContent, SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
 import { hasVisibleText, isVisible, removeComments } from "../markdown/visible-text.ts";
-import { answerParts, plainLast, withBlocks } from "./answer.ts";
+import { answerParts, canceledAnswerParts, plainLast, withBlocks } from "./answer.ts";
 import { buttons, context, markdownBlock, plan, planLines, removeEmpty, section, shorten } from "./blocks.ts";
-import { createOutcomeText, referenceText, replacedText, retriedText, undeliveredText } from "./outcome-text.ts";
+import {
+  canceledAnswerText,
+  createOutcomeText,
+  referenceText,
+  replacedText,
+  retriedText,
+  undeliveredText,
+} from "./outcome-text.ts";
 import { type ButtonClickRefusal, questionContent, replyRefusalText } from "./question.ts";
 import {
   blockText,
@@ -35,6 +42,8 @@ export function createTaskText(options: { locale: Locale; contact?: string | und
       outcome?.type === "answer"
         ? undeliveredText[locale]
         : createOutcomeText({ task, outcome, locale, contact: options.contact });
+    const written = isUndelivered || !isCanceled(task) ? [] : canceledParts({ task, locale, text: outcomeText });
+    if (written.length > 0) return written;
     const text = retryOf === undefined ? outcomeText : `${retriedText({ locale, retryOf })}\n${outcomeText}`;
     const reference = referenceText({ locale, requestId: task.id });
     const plain = plainLast({ text, reference });
@@ -86,14 +95,22 @@ export type TaskText = {
 
 const lateChangeText: Record<NonNullable<Task["lateChange"]>, Record<Locale, string>> = {
   edited: {
-    en: "Your edit came too late: the agent got the message as it was before. Please write what should be different in this thread.",
-    ja: "編集が間に合わず、エージェントには編集前のメッセージが渡されています。変更したい内容は、このスレッドに書いてください。",
+    en: "Your edit came too late: the agent already has the first version. Tell me here what should be different.",
+    ja: "編集が間に合わず、エージェントには編集前のメッセージが渡されています。変更したい内容は、このスレッドにお書きください。",
   },
   deleted: {
-    en: "The message was deleted when the agent had it already, so the task goes on. To end it, press Cancel.",
-    ja: "メッセージが削除されましたが、すでにエージェントに渡されているため、タスクは続行しています。終了するには「取り消す」を押してください。",
+    en: "The message was deleted, but the agent already has it, so the task goes on. Press Cancel to end it.",
+    ja: "メッセージは削除されましたが、すでにエージェントに渡されているため、処理を続けています。終了するには「取り消す」を押してください。",
   },
 };
+
+/** Returns the partial answer, if there is any, and below it that the task was canceled. `text` says whether it has stopped. */
+function canceledParts({ task, locale, text }: Request & { text: string }): MessageContent[] {
+  const { outcome, progress } = task;
+  const isConfirmed = outcome?.type === "failed" && outcome.reason === "canceled";
+  const note = isConfirmed ? canceledAnswerText[locale] : text;
+  return canceledAnswerParts({ task, text: progress?.partialText ?? "", note, locale });
+}
 
 const maxOpeningLength = 300;
 
@@ -168,7 +185,9 @@ function placeholderText({ task, locale }: Request): string {
 function toActivity({ cancelReason, question, retryOf, progress, state }: Task): TaskActivity {
   if (cancelReason !== undefined) return cancelReason === "asked" ? "canceling" : "ending";
   if (state === "asking" && question?.answer === undefined) return "asking";
-  if (progress?.partialText !== undefined && progress.partialText !== "") return "writing";
+  // Text from before a question stays, but the agent no longer writes it.
+  const { partialText = "", shownAtMs = 0 } = progress ?? {};
+  if (partialText !== "" && shownAtMs > (question?.askedAtMs ?? 0)) return "writing";
   return retryOf === undefined ? "working" : "retrying";
 }
 
@@ -210,33 +229,35 @@ function cancelButton({ task, locale }: Request): SlackBlock[] {
 type TaskActivity = "working" | "retrying" | "writing" | "asking" | "canceling" | "ending";
 
 const activityTexts: Record<TaskActivity, Record<Locale, string>> = {
-  working: { en: "Working on it …", ja: "取りかかっています…" },
-  retrying: { en: "Trying again …", ja: "もう一度取りかかっています…" },
-  writing: { en: "Writing …", ja: "回答を書いています…" },
-  asking: { en: "Waiting for an answer to the question …", ja: "質問への回答を待っています…" },
-  canceling: { en: "Canceling …", ja: "取り消しています…" },
-  ending: { en: "The time for this is up: stopping …", ja: "時間切れのため、終了しています…" },
+  working: { en: "Working on it…", ja: "対応しています…" },
+  retrying: { en: "Trying again…", ja: "もう一度対応しています…" },
+  writing: { en: "Writing…", ja: "回答を書いています…" },
+  asking: { en: "Waiting for an answer to the question below…", ja: "下の質問への回答を待っています…" },
+  canceling: { en: "Canceling…", ja: "キャンセルしています…" },
+  ending: { en: "Out of time. Stopping…", ja: "時間切れのため、終了しています…" },
 };
 
 /** Slack shows the app's name before this. */
 const status: Record<TaskActivity, Record<Locale, string>> = {
-  working: { en: "is working on it…", ja: "が取りかかっています…" },
-  retrying: { en: "is trying again…", ja: "がもう一度取りかかっています…" },
+  working: { en: "is working on it…", ja: "が対応しています…" },
+  retrying: { en: "is trying again…", ja: "がもう一度対応しています…" },
   writing: { en: "is writing…", ja: "が回答を書いています…" },
   asking: { en: "is waiting for your answer…", ja: "が回答を待っています…" },
-  canceling: { en: "is canceling…", ja: "が取り消しています…" },
+  canceling: { en: "is canceling…", ja: "がキャンセルしています…" },
   ending: { en: "is stopping…", ja: "が終了しています…" },
 };
 
 const queued: Record<Locale, (ahead: number) => string> = {
   en: (ahead) =>
-    `I take the messages of a thread one by one: this one comes after the ${ahead === 1 ? "one" : ahead} before it …`,
-  ja: (ahead) => `スレッドのメッセージは一件ずつ処理します。この件は先の${ahead}件の後になります…`,
+    ahead === 1
+      ? "I'll start when the message before this one is done…"
+      : `I'll start when the ${ahead} messages before this one are done…`,
+  ja: (ahead) => `このスレッドの先の${ahead}件が終わり次第、対応します…`,
 };
 
-const queuedStatus: Record<Locale, string> = { en: "will come to it soon…", ja: "が順番を待っています…" };
+const queuedStatus: Record<Locale, string> = { en: "will start soon…", ja: "が順番を待っています…" };
 
-const cancelLabel: Record<Locale, string> = { en: "Cancel", ja: "取り消す" };
+const cancelLabel: Record<Locale, string> = { en: "Cancel", ja: "キャンセル" };
 
 function activityText(request: { activity: TaskActivity; queuePosition: number; locale: Locale }): string {
   const { activity, queuePosition, locale } = request;

@@ -23,10 +23,10 @@ export function deadLettersView({ box, say, left }) {
   function draw() {
     const disabled = !rows.some(({ requestId }) => requestId !== null);
     redraw(tools, [
-      h("button.quiet", { "data-key": "look", onclick: look }, "Look again"),
+      h("button.quiet", { "data-key": "look", onclick: look }, "Refresh"),
       h("button.quiet", { "data-key": "all", disabled, onclick: () => redrive() }, "Redrive all"),
     ]);
-    redraw(list, rows.length === 0 ? [h("li.none", "There is none.")] : rows.map(drawRow));
+    redraw(list, rows.length === 0 ? [h("li.none", "No dead letters.")] : rows.map(drawRow));
   }
 
   function drawRow({ key, requestId, kind, keptAtMs, task, reason }) {
@@ -39,16 +39,16 @@ export function deadLettersView({ box, say, left }) {
   }
 
   async function redrive(requestId) {
-    const what = requestId === undefined ? `all ${count(rows.length, "letter")}` : shortId(requestId);
+    const what = requestId === undefined ? `all ${count(rows.length, "dead letter")}` : shortId(requestId);
     const text =
-      "A task that was never begun is begun. Of one that has ended only the delivery of its answer is repeated: no agent runs twice.";
+      "Tasks that never started will start. For tasks that have ended, only the delivery of the answer is repeated. No agent runs twice.";
     if (!(await confirmed({ title: `Redrive ${what}?`, text, yes: "Redrive" }))) return;
     await problem.attempt(async () => {
       const body = requestId === undefined ? { all: true } : { requestIds: [requestId] };
       const { redriven } = await act("dead-letters/redrive", body);
-      say(`${count(redriven.length, "task")} on the way again.`);
+      say(`${count(redriven.length, "task")} redriven.`);
       await look();
-      if (redriven.length === 0) throw new Error("It is not there any more.");
+      if (redriven.length === 0) throw new Error("This dead letter no longer exists.");
     });
   }
 

@@ -16,7 +16,7 @@ export function destinationsView({ box, say, left }) {
     problem.box,
     cards,
     h("h3", "Routes"),
-    h("p.soft", "The first that fits decides."),
+    h("p.soft", "The first match wins."),
     routes,
   );
 
@@ -50,7 +50,7 @@ export function destinationsView({ box, say, left }) {
       `li.panel.card${look}`,
       h("div.view-head", h("h3", name), h(`span.chip${look}`, state), h("button.quiet", again, "Check now")),
       h("p", health?.summary ?? "Not checked yet."),
-      h("p.soft", checking ? "checking …" : checked, times),
+      h("p.soft", checking ? "checking…" : checked, times),
       h("p.soft", h("code", `${row.transport} ${row.address}`)),
       h("p.soft", factsOf(row)),
     );
@@ -66,12 +66,12 @@ function factsOf({ authorizer, idempotent, deadlineMs, routes, needsDeploy }) {
     `authorizer ${authorizer}`,
     idempotent ? "idempotent" : "not idempotent",
     `deadline ${durationText(deadlineMs)}`,
-    leading.join(", ") || "no route leads here",
-    ...(needsDeploy ? ["not deployed so"] : []),
+    leading.join(", ") || "no route",
+    ...(needsDeploy ? ["not deployed yet"] : []),
   ].join(" · ");
 }
 
 function drawRoutes({ routes }) {
-  if (routes.length === 0) return [h("li.none", "There is none: whoever asks is told that no agent is set up.")];
+  if (routes.length === 0) return [h("li.none", "No routes. Users are told that no agent is set up.")];
   return routes.map(({ fits, leads }) => h("li", h("span.soft", fits), " → ", h("strong", leads)));
 }

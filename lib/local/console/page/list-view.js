@@ -43,7 +43,7 @@ export function listView({ box, live, say, left }) {
       draw();
     },
   });
-  const whose = h("label.soft", "My member id in Slack ", me);
+  const whose = h("label.soft", "My Slack member ID ", me);
   const choices = h("div.choices.panel", { role: "group", "aria-label": "Which tasks" });
   const list = h("ul.tasks.panel", { "aria-label": "Tasks" });
   const foot = h("div.tools");
@@ -116,7 +116,7 @@ export function listView({ box, live, say, left }) {
   function drawMore(state) {
     const known = older.get(state);
     if (known !== undefined && known.cursor === undefined) return [];
-    const label = state === "done" ? "Show older ones that are over" : `Show more that are ${state}`;
+    const label = state === "done" ? "Show older finished tasks" : `Show more tasks that are ${state}`;
     return h("button.quiet", { "data-key": `older/${state}`, onclick: () => showOlder(state) }, label);
   }
 
@@ -124,11 +124,11 @@ export function listView({ box, live, say, left }) {
     const text = filters.text.trim();
     if (/^[0-9a-f-]{4,36}$/i.test(text)) {
       const href = `#/tasks/${text.toLowerCase()}`;
-      return ["None of these. ", h("a", { href }, `Look for ${text} among all tasks`)];
+      return ["No matching tasks. ", h("a", { href }, `Search all tasks for ${text}`)];
     }
     if (filters.show === "mine" && filters.me === "")
-      return ["Whose tasks? Your member id is in your profile in Slack."];
-    return [rows.length === 0 ? "No task yet. It appears here as soon as somebody asks in Slack." : "None of these."];
+      return ["Enter your Slack member ID. You can find it in your Slack profile."];
+    return [rows.length === 0 ? "No tasks yet. They appear here when someone asks in Slack." : "No matching tasks."];
   }
 
   async function showOlder(state) {

@@ -30,7 +30,7 @@ export function startLive({ changed, trouble, announce }) {
 
   async function onState(state) {
     if (state === "on") return showConnection("live", true);
-    showConnection("not connected; trying again", false);
+    showConnection("reconnecting…", false);
     if (state !== "refused") return;
     // The browser does not ask again by itself. If nobody is signed in any more, this leads to the form.
     await read("where").catch(() => {});

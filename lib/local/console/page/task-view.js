@@ -10,20 +10,20 @@ const actions = {
   cancel: {
     label: "Cancel",
     title: "Cancel this task?",
-    text: "The Execution zone is told, the agent is stopped, and the thread reads that it was canceled. A result that comes first is the answer.",
+    text: "The agent is asked to stop, and the thread says that the task was canceled. If a result arrives first, it is posted instead.",
     yes: "Cancel the task",
   },
   retry: {
     label: "Retry",
-    title: "Do it once more?",
-    text: "Its agent runs again, as a new task, with what is in Slack now. Whatever it did the first time, it may do a second time.",
-    yes: "Run the agent again",
+    title: "Retry this task?",
+    text: "The agent runs again as a new task, with the message as it is in Slack now. Anything that the first run did may happen twice.",
+    yes: "Retry the task",
   },
   redrive: {
     label: "Deliver again",
     title: "Deliver the answer again?",
-    text: "The answer is brought into its thread once more. No agent runs.",
-    yes: "Deliver it",
+    text: "The answer is posted in its thread again. No agent runs.",
+    yes: "Deliver the answer",
   },
 };
 
@@ -41,8 +41,8 @@ export function taskView({ box, say, id, left }) {
     { hidden: true },
     facts,
     states,
-    h("section.panel", h("h3", "Its way"), note, timeline),
-    h("details", h("summary.soft", "The record, without its texts"), record),
+    h("section.panel", h("h3", "Timeline"), note, timeline),
+    h("details", h("summary.soft", "Record, without texts"), record),
   );
   box.append(h("a", { href: "#/tasks" }, "← Tasks"), head, problem.box, body);
 
@@ -120,7 +120,7 @@ function drawFacts({ row, task: { message, call }, picture }) {
     Expected: coming(row.nextAtMs),
     Calls: calls.filter(Boolean).join(", "),
     Message: parts.filter(Boolean).join(", "),
-    "Task id there": row.taskId,
+    "Execution task id": row.taskId,
     Trace: picture?.traceId,
     "Retry of": row.retryOf && h("a", { href: `#/tasks/${row.retryOf}` }, shortId(row.retryOf)),
   };

@@ -56,21 +56,21 @@ const ageText = (ms, form) => (ms < 1000 ? "now" : `${durationText(ms)} ${form}`
 /** Asks for confirmation. Resolves to true if the person confirms. Escape means no. */
 export function confirmed({ title, text, yes }) {
   const { promise, resolve } = Promise.withResolvers();
-  const no = answer("Leave it", "quiet", "no");
+  const no = answer("Go back", "quiet", "no");
   showDialog(title, h("p", text), [no, answer(yes, "primary", "yes")], (value) => resolve(value === "yes"));
   no.focus();
   return promise;
 }
 
 const keys = [
-  ["j  k  ↓  ↑", "the next and the previous task"],
-  ["Enter", "open it"],
-  ["Esc", "back to the list; out of the filter"],
+  ["j  k  ↓  ↑", "next and previous task"],
+  ["Enter", "open the task"],
+  ["Esc", "back to the list, or leave the filter"],
   ["/", "filter"],
-  ["c", "cancel the task that is open"],
-  ["r", "retry it"],
+  ["c", "cancel the open task"],
+  ["r", "retry the open task"],
   ["1  2  3", "tasks, destinations, dead letters"],
-  ["?", "these keys"],
+  ["?", "show these keys"],
 ];
 
 export function showKeys() {

@@ -73,7 +73,7 @@ listen("/local/events", {
     requestDraw();
   },
   onState(state) {
-    if (state === "off") showConnection("not connected; trying again", false);
+    if (state === "off") showConnection("reconnecting…", false);
     if (state === "refused") showConnection("open the address that npm start printed", false);
   },
 });
@@ -100,11 +100,11 @@ function draw() {
 }
 
 function summaryOf(steps) {
-  if (chosen === undefined) return ["Send a message and watch it pass the checkpoint."];
+  if (chosen === undefined) return ["Send a message to see every step of its task."];
   const named = h("span", { title: chosen }, `Request ${chosen.slice(0, 8)}`);
-  if (steps.length === 0) return [named, " · nothing since the server started"];
+  if (steps.length === 0) return [named, " · no steps since the server started"];
   const last = steps.findLast(({ zone }) => zone === "verification");
-  const state = last?.title.split(" → ").at(-1) ?? "on its way";
+  const state = last?.title.split(" → ").at(-1) ?? "sent";
   const hasFailed = steps.some(({ failed }) => failed);
   const where = hasFailed ? h("span.chip.bad", `${state}, failed`) : state;
   const tookMs = steps.at(-1).atMs - steps[0].atMs;

@@ -32,7 +32,7 @@ export function drawThreads({ messages, ephemeralMessages, statuses, prompts, ch
       return { ts: root.ts, drawn };
     });
   if (threads.length === 0) {
-    return [h("p.none", "Nobody has written here yet. Try one of the examples below.")];
+    return [h("p.none", "No messages yet. Try one of the examples below.")];
   }
   return inOrder([...threads, ...ephemeralIn(undefined)]);
 }
@@ -56,13 +56,13 @@ function drawMessage({ message, chosen, act }) {
     h(
       "div.body",
       parts.map((part) => drawPart({ part, message, act })),
-      streaming && h("span.status", "writing"),
+      streaming && h("span.status", "writing…"),
       files.length > 0 && h("div.files", files.map(drawFile)),
     ),
     h(
       "div.under",
       reactions.map(({ name, shown }) => h("span.reaction", { title: `:${name}:` }, shown)),
-      isElsewhere && h("button.link", show, "Show its way"),
+      isElsewhere && h("button.link", show, "Show timeline"),
     ),
   );
 }

@@ -8,6 +8,8 @@ import {
   isNamingOtherAddress,
   shownAddress,
 } from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
+import { emptyAnswerText, retriedText } from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
+import { noPromptText } from "../../../../lambdas/verification/slack/messages/question.ts";
 import { nextStreamPiece } from "../../../../lambdas/verification/slack/messages/stream-piece.ts";
 import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
 import { forAll } from "../../../doubles/for-all.ts";
@@ -55,19 +57,21 @@ describe("an answer of which nobody would see anything", () => {
       const task = sampleTask({ outcome: { type: "answer", text: shown, artifacts: [{ text: "x" }] }, ...form });
       const [part, ...others] = text.parts(task);
       expect(others).toEqual([]);
-      expect(part?.text).toMatch(/^The agent answered with a file\./);
-      expect(JSON.stringify(part?.blocks ?? part?.text)).toMatch(/answered with a file/);
+      const inPlace = emptyAnswerText.en(1);
+      expect(part?.text.startsWith(inPlace)).toBe(true);
+      expect(JSON.stringify(part?.blocks ?? part?.text)).toContain(inPlace);
     }
   });
 
   it("is told in words after a retry too", () => {
     const task = sampleTask({ outcome: { type: "answer", text: "\u202e" }, retryOf: "7d1c2b3a", mrkdwnFallback: true });
-    expect(text.parts(task)[0]?.text).toMatch(/^_Tried again.*_\nThe agent answered, but without any text\./);
+    const [part] = text.parts(task);
+    expect(part?.text).toContain(`${retriedText({ locale: "en", retryOf: "7d1c2b3a" })}\n${emptyAnswerText.en(0)}`);
   });
 
   it("is told in words where it is so long that it becomes a file", () => {
     const task = sampleTask({ outcome: { type: "answer", text: "\u200b ".repeat(40_000) } });
-    expect(text.parts(task).map((part) => part.text)).toEqual(["The agent answered with a file."]);
+    expect(text.parts(task).map((part) => part.text)).toEqual([emptyAnswerText.en(1)]);
   });
 });
 
@@ -90,7 +94,7 @@ describe("an answer of which somebody sees something", () => {
     for (const form of [{}, { mrkdwnFallback: true as const }]) {
       const parts = text.parts(sampleTask({ outcome: { type: "answer", text: shown }, ...form }));
       expect(parts).toHaveLength(1);
-      expect(parts[0]?.text).not.toMatch(/^The agent answered/);
+      expect(parts[0]?.text).not.toContain(emptyAnswerText.en(0));
       // The answer itself, not only the reference below it.
       expect(parts[0]?.text).toMatch(/^(?!_Reference)\S/);
     }
@@ -125,7 +129,7 @@ describe("what is asked and told on the way", () => {
       expiresAtMs: askedAtMs + 1000,
     };
     const asked = text.question({ task: sampleTask({ state: "asking", question }), nowMs: askedAtMs });
-    expect(asked.text).toMatch(/^The agent needs an answer to go on\./);
+    expect(asked.text.startsWith(noPromptText.en)).toBe(true);
     const [, actions] = asked.blocks ?? [];
     expect(JSON.stringify(actions)).not.toMatch(/"text":"[\s\p{C}\p{M}\p{Z}\u3164\u2800]*"/u);
     const progress = { text: unseen, partialText: unseen, shownAtMs: askedAtMs };

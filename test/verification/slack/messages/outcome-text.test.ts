@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { type ClientReason, reasons } from "../../../../contracts/errors.ts";
-import { createOutcomeText } from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
+import { chooseContact, createOutcomeText } from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
 import type { TaskOutcome } from "../../../../lambdas/verification/task/task.ts";
 import { askedAtMs, sampleTask } from "../../task/sample.ts";
 
@@ -62,13 +62,22 @@ describe("what a user reads when a task came to something else", () => {
     expect(new Set(texts).size).toBe(others.length);
   });
 
-  it("names whom to ask, and the command that lets the person in", () => {
+  it("names whom to ask for access, and no command", () => {
+    expect(say({ type: "refused" }, "en", "<@UADMIN>")).toBe(
+      "You don't have access to me here yet. Ask <@UADMIN> to add you.",
+    );
     for (const locale of locales) {
-      const text = say({ type: "refused" }, locale, "<@UADMIN>");
-      expect(text).toContain("<@UADMIN>");
-      expect(text).toContain("`npx sekisho allow add --team T1 --channel C1 --user U1`");
-      expect(say({ type: "refused" }, locale)).toMatch(/administrator|管理者/);
+      expect(say({ type: "refused" }, locale, "<@UADMIN>")).toContain("<@UADMIN>");
+      expect(say({ type: "refused" }, locale)).toMatch(/your admin|管理者/);
     }
+    for (const outcome of others) expect(say(outcome)).not.toMatch(/npx|sekisho|--/);
+  });
+
+  it("names the configured contact, or else the first admin who is a person", () => {
+    const admins = [{ group: "S1" }, { user: "U1" }, { user: "U2" }];
+    expect(chooseContact({ contact: "Kim", admins })).toBe("Kim");
+    expect(chooseContact({ contact: undefined, admins })).toBe("<@U1>");
+    expect(chooseContact({ contact: undefined, admins: [{ group: "S1" }] })).toBeUndefined();
   });
 
   it("tells the time until the next task, in words and in the reader's own time", () => {
@@ -84,10 +93,10 @@ describe("what a user reads when a task came to something else", () => {
 
   it("tells how large a file may be, and never more than that", () => {
     const most = (bytes: number) => say({ type: "file_refused", why: "too_large", name: "a.zip", most: bytes });
-    expect(most(20 * 1024 * 1024)).toMatch(/at most 20 MB/);
-    expect(most(1.99 * 1024 * 1024)).toMatch(/at most 1\.9 MB/);
-    expect(most(2047)).toMatch(/at most 1 KB/);
-    expect(most(10)).toMatch(/at most 10 bytes/);
+    expect(most(20 * 1024 * 1024)).toMatch(/20 MB/);
+    expect(most(1.99 * 1024 * 1024)).toMatch(/1\.9 MB/);
+    expect(most(2047)).toMatch(/ 1 KB/);
+    expect(most(10)).toMatch(/10 bytes/);
   });
 
   it("cannot be made to notify by the name of a file", () => {

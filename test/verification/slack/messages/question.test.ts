@@ -41,7 +41,7 @@ describe("a question", () => {
   it("shows the agent's words, its choices, how else to answer, and until when", () => {
     const shown = show();
     expect(shown.text).toMatch(
-      /^Deploy \*now\*\? &lt;!channel&gt;\n\nPress a button, or reply .*\nAnswer until <!date\^1760000600\^/,
+      /^Deploy \*now\*\? &lt;!channel&gt;\n\nChoose a button, or reply .*\nAnswer by <!date\^1760000600\^/,
     );
     expect(shown.blocks?.map(({ type }) => type)).toEqual(["markdown", "actions", "context"]);
     expect(shown.blocks?.[0]?.text).toBe("Deploy **now**? <\u2060!channel>");
@@ -61,7 +61,7 @@ describe("a question", () => {
     const shown = show({ options: optionsOf(30, "x".repeat(100)) });
     expect(buttonsOf(shown)).toHaveLength(25);
     for (const { text } of buttonsOf(shown)) expect(text.text.length).toBeLessThanOrEqual(75);
-    expect(shown.text).toMatch(/further choices:\n• 25 x/);
+    expect(shown.text).toMatch(/More choices:\n• 25 x/);
   });
 
   it("has no button and no prompt that nobody can read", () => {
@@ -77,8 +77,8 @@ describe("a question", () => {
   it("says until when also where there are more choices than can be told", () => {
     const options = optionsOf(100, "x".repeat(70));
     const said = show({ options }).blocks?.at(-1) as unknown as { elements: { text: string }[] };
-    expect(said.elements[0]?.text).toMatch(/^Answer until <!date\^/);
-    expect(show({ options }, { mrkdwnFallback: true }).text).toMatch(/\nAnswer until <!date\^/);
+    expect(said.elements[0]?.text).toMatch(/^Answer by <!date\^/);
+    expect(show({ options }, { mrkdwnFallback: true }).text).toMatch(/\nAnswer by <!date\^/);
   });
 
   it("has no link in disguise where its end, and with it the end of code, is cut off", () => {
@@ -92,14 +92,14 @@ describe("a question", () => {
       const shown = show({ kind: "auth" }, {}, askedAtMs, locale);
       expect(buttonsOf(shown)).toEqual([]);
       expect(shown.text).not.toMatch(/reply|返信/);
-      expect(shown.text).toMatch(/never write a password|パスワードやトークンはここに書かない/);
+      expect(shown.text).toMatch(/Never post a password|パスワードやトークンは、ここには絶対に書かない/);
     }
   });
 
   it("is text alone where Slack does not take blocks, with its choices", () => {
     const shown = show({}, { mrkdwnFallback: true });
     expect(shown.blocks).toBeUndefined();
-    expect(shown.text).toMatch(/\nAnswer until .*\nReply in this thread to answer\.\n• Yes\n• No \*way\*$/);
+    expect(shown.text).toMatch(/\nAnswer by .*\nReply in this thread to answer\.\n• Yes\n• No \*way\*$/);
   });
 
   it("is cut where it is endless", () => {
@@ -125,7 +125,7 @@ describe("a question that is over", () => {
 
   it("says what was answered in words, which can notify nobody", () => {
     expect(show({ answer: { ...answer, text: "Yes, but <!channel> later" } }).text).toMatch(
-      /✔ in the thread — <@U2>, .*\n> Yes, but &lt;!channel&gt; later$/,
+      /✔ Answered in the thread — <@U2>, .*\n> Yes, but &lt;!channel&gt; later$/,
     );
   });
 
@@ -163,7 +163,7 @@ it("whoever presses a button in vain reads why", () => {
   const { buttonClickRefused } = createTaskText({ locale: "en" });
   const said = refusals.map((refusal) => buttonClickRefused({ refusal, locale: undefined }));
   expect(new Set(said).size).toBe(4);
-  expect(said[1]).toMatch(/^<@U2> answered this already \(<!date\^1760000000\^/);
+  expect(said[1]).toMatch(/^<@U2> has already answered this \(<!date\^1760000000\^/);
   for (const refusal of refusals) expect(buttonClickRefused({ refusal, locale: "ja" })).toMatch(/[ぁ-ん]/);
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { decodeButton } from "../../../../lambdas/verification/slack/messages/blocks.ts";
+import { canceledAnswerText } from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
 import {
   createTaskText,
   lastPart,
@@ -22,6 +23,54 @@ function show(changes: Partial<Task> = {}, locale: "en" | "ja" = "en") {
 const progress = (changes: Partial<NonNullable<Task["progress"]>>) => ({ progress: { shownAtMs: 1, ...changes } });
 const typesOf = (changes: Partial<Task>) => (show(changes).blocks ?? []).map(({ type }) => type);
 
+describe("a canceled task", () => {
+  const canceled = {
+    cancelReason: "asked" as const,
+    outcome: { type: "failed" as const, reason: "canceled" as const, lost: false },
+  };
+  const written = { ...canceled, ...progress({ partialText: "## Step 1\nDone so far. <!channel>" }) };
+  const parts = (changes: Partial<Task>, locale: "en" | "ja" = "en") =>
+    createTaskText({ locale }).parts(sampleTask(changes));
+
+  it.each(locales)("keeps what the agent has written, and says that it is not all: %s", (locale) => {
+    const [part, ...more] = parts(written, locale);
+    expect(more).toEqual([]);
+    expect(part?.blocks?.[0]).toEqual({ type: "markdown", text: "## Step 1\nDone so far. <\u2060!channel>" });
+    expect(JSON.stringify(part?.blocks?.slice(1))).toContain(canceledAnswerText[locale]);
+    expect(JSON.stringify(part?.blocks?.at(-1))).toContain("0d1c2b3a");
+    const [plain] = parts({ ...written, mrkdwnFallback: true }, locale);
+    expect(plain?.blocks).toBeUndefined();
+    expect(plain?.text).toMatch(/^\*Step 1\*\nDone so far\. &lt;!channel&gt;\n\n/);
+    expect(plain?.text).toContain(canceledAnswerText[locale]);
+  });
+
+  it("says so alone where the agent has written nothing, and where Slack does not take more", () => {
+    const alone = parts(canceled);
+    expect(parts({ ...canceled, ...progress({ partialText: " <!-- nothing --> " }) })).toEqual(alone);
+    const undelivered = { delivery: { status: "failure_notice" as const } };
+    expect(parts({ ...written, ...undelivered })).toEqual(parts({ ...canceled, ...undelivered }));
+  });
+
+  it("keeps nothing of a task that failed", () => {
+    const failed = { outcome: { ...canceled.outcome, reason: "execution_failed" as const } };
+    expect(parts({ ...written, ...failed })).toEqual(parts(failed));
+  });
+
+  it("says that it may still be running where nobody could confirm that it stopped", () => {
+    const outcome = { ...canceled.outcome, reason: "ambiguous" as const };
+    const [asked, lost] = [{ cancelReason: "asked" as const }, {}].map(
+      (reason) => parts({ ...reason, outcome })[0]?.text,
+    );
+    expect(asked).toMatch(/cancel/);
+    expect(lost).not.toMatch(/cancel/);
+    expect(JSON.stringify(parts({ ...written, outcome })[0]?.blocks)).toContain(asked?.split("\n")[0]);
+  });
+
+  it("shows no sign of a failure", () => {
+    for (const changes of [canceled, written]) expect(JSON.stringify(parts(changes))).not.toMatch(/❌|⚠|:x:|warning/);
+  });
+});
+
 describe("the placeholder", () => {
   it.each(locales)("has other words for each state, and none of the queue once it is its turn: %s", (locale) => {
     const states: Partial<Task>[] = [
@@ -41,7 +90,7 @@ describe("the placeholder", () => {
 
   it("tells how far the agent is, in the agent's words and as a bar", () => {
     const { text, blocks } = show({ state: "waiting", ...progress({ text: "Reading 3 of 10", percent: 31.7 }) });
-    expect(text).toBe("Working on it …\nReading 3 of 10\n▓▓▓░░░░░░░ 31 %");
+    expect(text).toBe("Working on it…\nReading 3 of 10\n▓▓▓░░░░░░░ 31 %");
     expect(JSON.stringify(blocks)).toContain("Reading 3 of 10");
   });
 
@@ -56,7 +105,8 @@ describe("the placeholder", () => {
     const task = { state: "waiting", ...progress({ steps: [...steps] }) } as const;
     const { text, blocks = [] } = show(task);
     const lines = "✓ Read &lt;!channel&gt;\n▸ Think twice\n○ Write\n✗ Send";
-    expect(text).toBe(`Working on it …\n${lines}`);
+    const activity = show({ state: "waiting" }).text;
+    expect(text).toBe(`${activity}\n${lines}`);
     expect(blocks.map(({ type }) => type)).toEqual(["section", "plan", "actions"]);
     expect(parseBlocks({ json: blocks, refusesMarkdown: false })).toEqual({ blocks });
     expect(blocks[1]).toMatchObject({
@@ -67,7 +117,15 @@ describe("the placeholder", () => {
         { task_id: "d", status: "error" },
       ],
     });
-    expect(show({ ...task, mrkdwnFallback: true })).toEqual({ text: `Working on it …\n${lines}` });
+    expect(show({ ...task, mrkdwnFallback: true })).toEqual({ text: `${activity}\n${lines}` });
+  });
+
+  it("keeps the text from before a question, which the agent no longer writes", () => {
+    const question = { index: 0, prompt: "Shall I?", options: [], askedAtMs: 2, expiresAtMs: 9 };
+    const asking = { state: "asking" as const, question, ...progress({ partialText: "Written so far." }) };
+    expect(show(asking).blocks?.[0]).toEqual({ type: "markdown", text: "Written so far." });
+    expect(show(asking).text).toBe(show({ state: "asking" }).text);
+    expect(show({ ...asking, state: "waiting" }).text).toBe(show({ state: "waiting" }).text);
   });
 
   it("cuts the agent's words, and lets them notify nobody", () => {
@@ -129,7 +187,7 @@ describe("the placeholder", () => {
       ...progress({ partialText: `**So far**\n${"word ".repeat(3000)}end` }),
     });
     expect(blocks).toBeUndefined();
-    expect(text).toMatch(/^Writing …\n(.|\n)*end$/);
+    expect(text).toMatch(/^Writing…\n(.|\n)*end$/);
     expect(text.length).toBeLessThanOrEqual(3900);
   });
 
