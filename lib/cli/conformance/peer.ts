@@ -9,10 +9,10 @@ import {
 } from "../../../contracts/envelope.ts";
 import { type ClientReason, SekishoError } from "../../../contracts/errors.ts";
 import { abortable } from "../../../lambdas/shared/async/waiting.ts";
+import { redact } from "../../../lambdas/shared/redact.ts";
 import { createTrace, type Trace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { escapeActiveCharacters } from "../../../lambdas/shared/untrusted-input.ts";
 import { credentialText } from "../../../lambdas/verification/checks/failed-check.ts";
-import { redact } from "../../../lambdas/verification/transport/tap.ts";
 import type { Transport, TransportResponse } from "../../../lambdas/verification/transport/transport.ts";
 
 export type PeerRequest = {
