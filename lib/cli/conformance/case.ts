@@ -1,60 +1,79 @@
-/** The type of a case of the conformance command, and the two errors with which a case does not pass. */
-import type { TaskResult } from "../../../contracts/methods.ts";
-import type { PeerAnswer, PeerUnderTest } from "./peer.ts";
+/** The type of a case, what it gets to work with, and the two errors with which it does not pass. */
+import type { FileServer } from "./file-server.ts";
+import type { Observation, PeerOfCase } from "./peer.ts";
+import type { SharedTasks } from "./tasks.ts";
 
-export type SentTask = { requestId: string; params: Readonly<Record<string, unknown>>; answer: PeerAnswer };
-export type AcceptedTask = SentTask & { result: Extract<TaskResult, { status: "accepted" }> };
+/** The texts that are sent to the agent behind the endpoint. */
+export type Texts = { plain: string; slow: string; fail: string; ask: string; file: string };
 
-/** Two slow tasks, which all cases share because each may take as long as the peer waits. */
-export type SlowTasks = {
-  /** The first of them, whatever the peer answered. */
-  first(): Promise<SentTask>;
-  /** Each rejects with a NotApplicable where the peer did not answer `accepted`. */
-  awaited(): Promise<AcceptedTask>;
-  canceled(): Promise<AcceptedTask>;
+export type Profile = "https" | "agentcore";
+
+/** How long the run waits. Tests shorten all of them. */
+export type Waits = {
+  /** Between the end of a task and the second look at it. */
+  secondLookMs: number;
+  /** Between two polls of a task. The endpoint's `poll_after_ms` counts within these bounds. */
+  pollMs: { least: number; usual: number; most: number };
+  /** Before the caller hangs up in the case of a lost response. */
+  hangUpMs: number;
+  /** Between two attempts of a request that the endpoint refused for now. */
+  retryMs: number;
 };
 
-/** The texts that are sent to the agent behind the peer. */
-export type Texts = { plain: string; slow: string; fail: string; ask: string };
-
 export type CaseRun = {
-  peer: PeerUnderTest;
+  peer: PeerOfCase;
   texts: Texts;
-  slowTasks: SlowTasks;
+  tasks: SharedTasks;
+  files: FileServer | undefined;
+  waits: Waits;
+  isIdempotent: boolean;
   now: () => number;
+  /** Rejects when the run ends. */
   sleep: (ms: number) => Promise<void>;
+  /** Names what the case does next, for the report. */
+  step: (what: string) => void;
+  /** Everything that was exchanged so far. Complete in a case with `sumsUp`. */
+  observations: readonly Observation[];
+  /** The session in which a mark was sent. */
+  findMark: (mark: string) => string | undefined;
 };
 
 export type ConformanceCase = {
   /** Its theme and subject, as in `envelope/batch`. */
   name: string;
   /**
-   * `required`: the Verification zone cannot work with a peer that does otherwise. `idempotent`: required of a peer that is
-   * declared to deduplicate by request id, optional for others.
+   * `required`: the Verification zone cannot work with an endpoint that does otherwise, or it is not safe. `idempotent`: required
+   * of an endpoint that is declared to deduplicate, else strict. `leak`: fails the run at every level.
    */
-  level: "required" | "optional" | "idempotent";
-  /** One sentence for a person. */
+  level: "required" | "strict" | "idempotent" | "leak";
+  /** What was sent, and what should come. One sentence for a person. */
   expects: string;
+  /** The heading in docs/contract.md that says so. */
+  section: string;
+  /** What to do about a failure. */
+  advice: string;
+  /** Runs only under this profile. */
+  profile?: Profile;
+  /** The cases that must have passed. Otherwise this one is skipped. */
+  needs?: readonly string[];
+  /** The cases that must be over first, however they end. */
+  after?: readonly string[];
+  /** Looks at a task once more, some seconds after its end. */
+  isSecondLook?: boolean;
+  /** Runs after all others, and judges what they have seen. */
+  sumsUp?: boolean;
   /** Resolves to a description of the answer. Throws a Deviation or a NotApplicable. */
   check(run: CaseRun): Promise<string>;
 };
 
-export const required = caseOf("required");
-export const optional = caseOf("optional");
-export const ifIdempotent = caseOf("idempotent");
-
-function caseOf(level: ConformanceCase["level"]) {
-  return (name: string, expects: string, check: ConformanceCase["check"]): ConformanceCase => {
-    return { name, level, expects, check };
-  };
-}
-
-/** The peer breaks the case. The message describes its answer. */
+/** The endpoint breaks the case. The message says what came. */
 export class Deviation extends Error {
   override name = "Deviation";
+  /** The request that it is about, where that was not the latest one of the case. */
+  sent: string | undefined;
 }
 
-/** The case cannot be tried with this peer. The message says why. */
+/** The case cannot be tried with this endpoint. The message says why. */
 export class NotApplicable extends Error {
   override name = "NotApplicable";
 }
