@@ -16,17 +16,11 @@ import {
   requireSecrets,
   UsageError,
 } from "../../lib/cli/command.ts";
-import {
-  type ConformanceOptions,
-  defaultBudgetMs,
-  defaultTexts,
-  runConformance,
-} from "../../lib/cli/conformance/conformance.ts";
+import { runConformance } from "../../lib/cli/conformance/conformance.ts";
+import { OptionError, readRunOptions, runOptions } from "../../lib/cli/conformance/options.ts";
 import { formatJsonReport, formatJunitReport, formatTextReport } from "../../lib/cli/conformance/reports.ts";
 import { findEndpoint, parseAnotherAuth } from "../../lib/cli/find-endpoint.ts";
 import { openSender } from "../../lib/cli/open-sender.ts";
-
-const textOption = (help: string, text: string) => ({ ...option("TEXT", `${help} (${text})`), default: text });
 
 export const conformance = defineCommand({
   name: "conformance",
@@ -45,22 +39,7 @@ endpoint runs about sixty times.`,
     idempotent: flag("the endpoint at the URL is declared to deduplicate by request id"),
     destination: option("NAME", "a destination of the configuration, with its url and authorizer, instead of a URL"),
     config: configOption,
-    level: { ...option("LEVEL", "required, or strict: the optional cases count too (required)"), default: "required" },
-    profile: option("PROFILE", "https or agentcore: where the endpoint runs (that of the destination, else https)"),
-    text: textOption("a text that the agent answers with success", defaultTexts.plain),
-    "slow-text": textOption("a text that keeps the agent busy for longer than one call waits", defaultTexts.slow),
-    "fail-text": textOption("a text that makes the agent fail", defaultTexts.fail),
-    "ask-text": textOption("a text that makes the agent ask a question", defaultTexts.ask),
-    "file-text": textOption("a text at which the agent reads the attachments", defaultTexts.file),
-    "no-second-look": flag("leaves out the cases that look at tasks once more, 10 s after their end"),
-    budget: {
-      ...option("S", `time limit of the whole run in seconds (${defaultBudgetMs / 1000})`),
-      default: String(defaultBudgetMs / 1000),
-    },
-    "call-timeout": { ...option("S", "time limit of one call in seconds (30)"), default: "30" },
-    failures: flag("prints only what failed"),
-    json: flag("prints the report as one JSON object"),
-    junit: option("FILE", "also writes JUnit XML, in which a failed case that does not count is skipped"),
+    ...runOptions,
   },
   exits: `
 The default texts are made for the agent "echo". A case that the endpoint gives no occasion to test is skipped, and the
@@ -79,21 +58,10 @@ test: not reachable, no endpoint at this address, or credentials refused.`,
     const { destination } = endpoint;
     const another = values["other-auth"] === undefined ? undefined : parseAnotherAuth(values["other-auth"]);
     requireSecrets([...listDestinationSecrets(destination), ...listSecretsOf(another)]);
-    const options: Omit<ConformanceOptions, "sender"> = {
+    const options = {
+      ...toUsageError(() => readRunOptions(values, destination.transport === "agentcore" ? "agentcore" : "https")),
       dialect: destination.dialect,
-      level: parseChoice("--level", values.level, ["required", "strict"]),
-      profile: parseChoice("--profile", values.profile ?? profileOf(destination.transport), ["https", "agentcore"]),
       isIdempotent: values.idempotent || destination.idempotent,
-      hasSecondLook: !values["no-second-look"],
-      budgetMs: parseSeconds("--budget", values.budget, 3600),
-      callTimeoutMs: parseSeconds("--call-timeout", values["call-timeout"], 600),
-      texts: {
-        plain: values.text,
-        slow: values["slow-text"],
-        fail: values["fail-text"],
-        ask: values["ask-text"],
-        file: values["file-text"],
-      },
     };
     const junit = values.junit === undefined ? undefined : resolveJunit(values.junit, run.directory);
     const { executionPort, logLevel } = readEnvironment();
@@ -125,24 +93,16 @@ test: not reachable, no endpoint at this address, or credentials refused.`,
   },
 });
 
-function profileOf(transport: string): string {
-  return transport === "agentcore" ? "agentcore" : "https";
-}
-
 function listSecretsOf(authorizer: AuthorizerConfig | undefined) {
   return authorizer === undefined ? [] : listAuthorizerSecrets(authorizer).map(({ reference }) => reference);
 }
 
-function parseChoice<const T extends string>(name: string, value: string, choices: readonly T[]): T {
-  const found = choices.find((one) => one === value);
-  if (found !== undefined) return found;
-  throw new UsageError(`${name}: "${value}" is none of ${choices.join(" and ")}.`);
-}
-
-function parseSeconds(name: string, text: string, most: number): number {
-  const seconds = Number(text);
-  if (/^\d+(\.\d+)?$/.test(text) && seconds >= 0.1 && seconds <= most) return seconds * 1000;
-  throw new UsageError(`${name}: "${text}" is not a number of seconds (0.1 to ${most}).`);
+function toUsageError<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    throw thrown instanceof OptionError ? new UsageError(thrown.message) : thrown;
+  }
 }
 
 /** Checks before the cases that the file can be written. Leaves no file behind. */

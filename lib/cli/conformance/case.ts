@@ -1,24 +1,9 @@
-/** The type of a case, what it gets to work with, and the two errors with which it does not pass. */
+/** The type of a case, and what it gets to work with. */
 import type { FileServer } from "./file-server.ts";
 import type { Observation, PeerOfCase } from "./peer.ts";
-import type { SharedTasks } from "./tasks.ts";
-
-/** The texts that are sent to the agent behind the endpoint. */
-export type Texts = { plain: string; slow: string; fail: string; ask: string; file: string };
+import type { SharedTasks, Texts, Waits } from "./tasks.ts";
 
 export type Profile = "https" | "agentcore";
-
-/** How long the run waits. Tests shorten all of them. */
-export type Waits = {
-  /** Between the end of a task and the second look at it. */
-  secondLookMs: number;
-  /** Between two polls of a task. The endpoint's `poll_after_ms` counts within these bounds. */
-  pollMs: { least: number; usual: number; most: number };
-  /** Before the caller hangs up in the case of a lost response. */
-  hangUpMs: number;
-  /** Between two attempts of a request that the endpoint refused for now. */
-  retryMs: number;
-};
 
 export type CaseRun = {
   peer: PeerOfCase;
@@ -65,15 +50,3 @@ export type ConformanceCase = {
   /** Resolves to a description of the answer. Throws a Deviation or a NotApplicable. */
   check(run: CaseRun): Promise<string>;
 };
-
-/** The endpoint breaks the case. The message says what came. */
-export class Deviation extends Error {
-  override name = "Deviation";
-  /** The request that it is about, where that was not the latest one of the case. */
-  sent: string | undefined;
-}
-
-/** The case cannot be tried with this endpoint. The message says why. */
-export class NotApplicable extends Error {
-  override name = "NotApplicable";
-}

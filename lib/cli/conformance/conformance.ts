@@ -3,22 +3,16 @@
  * `contracts/` and `lambdas/shared/`, so that it can be bundled into one file.
  */
 import type { Dialect } from "../../../contracts/dialects.ts";
+import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { abortable } from "../../../lambdas/shared/async/waiting.ts";
-import {
-  type CaseRun,
-  type ConformanceCase,
-  Deviation,
-  NotApplicable,
-  type Profile,
-  type Texts,
-  type Waits,
-} from "./case.ts";
+import type { CaseRun, ConformanceCase, Profile } from "./case.ts";
 import { conformanceCases } from "./cases/all.ts";
+import { Deviation, NotApplicable } from "./deviation.ts";
 import { type FileServer, startFileServer } from "./file-server.ts";
 import { createPeer, type Peer, sleep } from "./peer.ts";
 import { probe } from "./probe.ts";
-import type { Sender } from "./sender.ts";
-import { createSharedTasks } from "./tasks.ts";
+import { type Authorize, createHttpSender, type Sender } from "./sender.ts";
+import { createSharedTasks, type Texts, type Waits } from "./tasks.ts";
 
 export type Level = "required" | "strict";
 
@@ -131,13 +125,36 @@ export async function runConformance(
     const kept = !reports.some((report) => countsAsFailure(report, level));
     const durationMs = now() - startedAtMs;
     const busyMs = Math.max(
-      ...reports.filter(({ waited }) => !waited).map(({ endedAtMs }) => endedAtMs - startedAtMs),
+      ...reports.filter(({ isIdle }) => !isIdle).map(({ endedAtMs }) => endedAtMs - startedAtMs),
       0,
     );
-    const plain = reports.map(({ waited: _waited, endedAtMs: _endedAtMs, ...report }) => report);
+    const plain = reports.map(({ isIdle: _isIdle, endedAtMs: _endedAtMs, ...report }) => report);
     return { level, profile, kept, cases: plain, durationMs, waitedMs: Math.max(durationMs - busyMs, 0) };
   } finally {
     await files?.close();
+  }
+}
+
+export type EndpointOptions = Omit<ConformanceOptions, "sender"> & {
+  /** https, or http on loopback. */
+  url: URL;
+  /** The bearer token of the caller. Absent for an endpoint on loopback that asks for none. */
+  token?: string | undefined;
+  /** The bearer token of a second caller, who must not see the tasks of the first. */
+  anotherToken?: string | undefined;
+};
+
+/** Runs the cases against a URL. */
+export async function checkEndpoint(options: EndpointOptions): ReturnType<typeof runConformance> {
+  const { url, token, anotherToken, ...rest } = options;
+  const bearer = (value: string | undefined): Authorize | undefined =>
+    value === undefined ? undefined : async () => ({ headers: { authorization: `Bearer ${value}` } });
+  const isLocal = isLoopbackHost(url.hostname);
+  const sender = createHttpSender({ url, authorize: bearer(token), authorizeAnother: bearer(anotherToken), isLocal });
+  try {
+    return await runConformance({ ...rest, sender });
+  } finally {
+    await sender.close();
   }
 }
 
@@ -146,7 +163,8 @@ export function countsAsFailure({ level: own, outcome }: Pick<CaseReport, "level
   return outcome === "failed" && (level === "strict" || own !== "strict");
 }
 
-type TimedReport = CaseReport & { waited: boolean; endedAtMs: number };
+/** `isIdle`: the case waits for something, and its end says nothing about how busy the run was. */
+type TimedReport = CaseReport & { isIdle: boolean; endedAtMs: number };
 
 type ScheduleOptions = {
   peer: Peer;
@@ -170,16 +188,16 @@ function createSchedule(options: ScheduleOptions) {
   const shared = { ...base, tasks, observations: peer.observations, findMark: peer.findMark };
 
   async function runOne(one: ConformanceCase, before: ReadonlyMap<string, Promise<TimedReport>>): Promise<TimedReport> {
-    const { name, expects: expected, level, isSecondLook: waited = false } = one;
+    const { name, expects: expected, level, isSecondLook = false, sumsUp = false } = one;
     const reported = level === "idempotent" ? (isIdempotent ? "required" : "strict") : level;
     let startedAtMs = now();
     const report = (rest: Pick<CaseReport, "outcome" | "came"> & Partial<CaseReport>): TimedReport => {
       const endedAtMs = now();
       const whole = { name, level: reported, expected, ...rest, durationMs: endedAtMs - startedAtMs } as const;
       onCase(whole);
-      return { ...whole, waited, endedAtMs };
+      return { ...whole, isIdle: isSecondLook || sumsUp, endedAtMs };
     };
-    if (waited && !hasSecondLook)
+    if (isSecondLook && !hasSecondLook)
       return report({ outcome: "skipped", came: "there is no second look (--no-second-look)" });
     await Promise.all((one.after ?? []).map((other) => before.get(other)));
     for (const other of one.needs ?? []) {

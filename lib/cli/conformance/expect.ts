@@ -4,7 +4,7 @@ import type { JsonRpcErrorObject, RequestId } from "../../../contracts/envelope.
 import { decodeError } from "../../../contracts/error-data.ts";
 import type { Reason } from "../../../contracts/errors.ts";
 import { type MethodName, methods, type ResultOf } from "../../../contracts/methods.ts";
-import { type CaseRun, Deviation, NotApplicable } from "./case.ts";
+import { Deviation, NotApplicable } from "./deviation.ts";
 import type { PeerAnswer } from "./peer.ts";
 
 /** Returns the method's result from a Response with the id that was sent. */
@@ -63,7 +63,7 @@ export function comparable(result: unknown): string {
 
 /** Runs `one` for each step, and returns the last answer's description. */
 export async function eachStep<T>(
-  { step }: CaseRun,
+  { step }: { step: (what: string) => void },
   steps: readonly (readonly [what: string, value: T])[],
   one: (value: T) => Promise<string>,
 ): Promise<string> {

@@ -62,7 +62,7 @@ export type PeerOfCase = Omit<Sender, "send" | "close"> & {
   sessionId: string;
   /** Rejects only when the run ends. */
   send(request: PeerRequest): Promise<PeerAnswer>;
-  /** Sends one well-formed Request. Repeats it while the endpoint is busy, as the Verification zone does. */
+  /** Sends one well-formed Request. */
   call(call: Call): Promise<PeerAnswer>;
   /** Adds a mark to a text, by which the text is recognized where it must not be. `sessionId`: that of its task. */
   mark(text: string, sessionId?: string): string;
@@ -113,7 +113,17 @@ export function createPeer(options: PeerOptions): Peer {
     const ownSession = newSessionId();
     let lastSent: string | undefined;
 
+    /** Repeats a request that was refused for now, as the Verification zone does. */
     async function send(request: PeerRequest): Promise<PeerAnswer> {
+      for (let attempt = 1; ; attempt++) {
+        const answer = await sendOnce(request);
+        const delayMs = readRetryDelay(answer, retryMs * attempt);
+        if (delayMs === undefined || attempt === maxAttempts) return answer;
+        await sleep(delayMs, end);
+      }
+    }
+
+    async function sendOnce(request: PeerRequest): Promise<PeerAnswer> {
       const { body, id = null, sessionId = ownSession, hangUpMs, trace = createTraceHeaders(createTrace()) } = request;
       const bytes = typeof body === "string" ? Buffer.from(body) : body;
       lastSent = describeSent(request, bytes);
@@ -136,13 +146,7 @@ export function createPeer(options: PeerOptions): Peer {
       sessionId: ownSession,
       send,
       async call({ method, params, id = randomUUID(), ...rest }) {
-        const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
-        for (let attempt = 1; ; attempt++) {
-          const answer = await send({ id, body, ...rest });
-          const delayMs = readRetryDelay(answer, retryMs * attempt);
-          if (delayMs === undefined || attempt === 3) return answer;
-          await sleep(delayMs, end);
-        }
+        return send({ id, body: JSON.stringify({ jsonrpc: "2.0", id, method, params }), ...rest });
       },
       mark(text, sessionId = ownSession) {
         const mark = `ref-${randomBytes(6).toString("hex")}`;
@@ -195,12 +199,12 @@ function toShown(response: JsonRpcResponse): object {
   return "error" in response ? { error: response.error, id } : { result: response.result, id };
 }
 
-const maxShown = 240;
+const maxShown = { came: 240, sent: 600 };
 
 /** Removes secrets, and escapes what a terminal would act upon. */
-function excerpt(json: unknown, secrets: readonly string[] = []): string {
+function excerpt(json: unknown, secrets: readonly string[] = [], most = maxShown.came): string {
   const text = mask(escapeActiveCharacters(JSON.stringify(redact(json))), secrets);
-  return text.length > maxShown ? `${text.slice(0, maxShown)}…` : text;
+  return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
 function mask(text: string, secrets: readonly string[]): string {
@@ -210,11 +214,13 @@ function mask(text: string, secrets: readonly string[]): string {
 
 function describeSent({ as, path, method = "POST" }: PeerRequest, body: Uint8Array): string {
   const { json, problems } = readRawJson(body.byteLength > 4096 ? noBody : body);
-  const what = json === undefined || problems.length > 0 ? `${body.byteLength} bytes` : excerpt(json);
+  const what =
+    json === undefined || problems.length > 0 ? `${body.byteLength} bytes` : excerpt(json, [], maxShown.sent);
   const by = as === undefined ? "" : ` (as: ${as})`;
   return `${path === undefined && method === "POST" ? "" : `${method} ${path ?? ""} `}${what}${by}`;
 }
 
+const maxAttempts = 4;
 const maxRetryDelayMs = 5000;
 
 /** Undefined if the answer is final. */

@@ -1,7 +1,7 @@
 /** The tasks of the cases. Several cases look at the same task, because each task runs the agent. */
 import { randomUUID } from "node:crypto";
 import type { TaskResult } from "../../../contracts/methods.ts";
-import { Deviation, NotApplicable, type Texts, type Waits } from "./case.ts";
+import { Deviation, NotApplicable } from "./deviation.ts";
 import { expectResult, readPeerError, skipWithoutMethod } from "./expect.ts";
 import { newSessionId, type PeerAnswer, type PeerOfCase } from "./peer.ts";
 
@@ -10,6 +10,21 @@ export const channel = "C0CONFORMANCE";
 
 /** A task that has not ended after so many polls fails its case. */
 const maxPolls = 600;
+
+/** The texts that are sent to the agent behind the endpoint. */
+export type Texts = { plain: string; slow: string; fail: string; ask: string; file: string };
+
+/** How long the run waits. Tests shorten all of them. */
+export type Waits = {
+  /** Between the end of a task and the second look at it. */
+  secondLookMs: number;
+  /** Between two polls of a task. The endpoint's `poll_after_ms` counts within these bounds. */
+  pollMs: { least: number; usual: number; most: number };
+  /** Before the caller hangs up in the case of a lost response. */
+  hangUpMs: number;
+  /** Between two attempts of a request that the endpoint refused for now. */
+  retryMs: number;
+};
 
 export type SentTask = {
   requestId: string;
@@ -34,8 +49,12 @@ export async function startTask(
   more: { id?: string; hangUpMs?: number; sessionId?: string } = {},
 ): Promise<SentTask> {
   const { id: requestId = randomUUID(), sessionId = newSessionId(), ...rest } = more;
-  const full = { channel, ...params, text: peer.mark(params.text, sessionId) };
-  return sendTask({ peer }, { requestId, sessionId, params: full, ...rest });
+  return sendTask({ peer }, { requestId, sessionId, params: markParams(peer, params, sessionId), ...rest });
+}
+
+/** The params of a task in this session, whose text gets a mark. */
+export function markParams(peer: PeerOfCase, params: Params & { text: string }, sessionId: string) {
+  return { channel, session_id: sessionId, ...params, text: peer.mark(params.text, sessionId) };
 }
 
 /** Sends a task exactly as it is given. */
@@ -129,9 +148,16 @@ export function createSharedTasks(
   texts: Texts,
 ): SharedTasks {
   const share = <T>(start: (work: Work) => Promise<T>) => once({ ...rest, peer: openPeer() }, start);
-  const slow = share((work) => startTask(work, { text: texts.slow }));
-  const accepted = share(async () => toAccepted(await slow(), texts.slow));
-  const acceptNew = () => share(async (work) => toAccepted(await startTask(work, { text: texts.slow }), texts.slow));
+  const startSlow = (work: Work) => startTask(work, { text: texts.slow });
+  const [first, second, third] = [share(startSlow), share(startSlow), share(startSlow)];
+  // The three begin together, because each may take as long as the endpoint holds a call.
+  const together = (task: () => Promise<SentTask>) => () => {
+    for (const other of [first, second, third]) other().catch(() => {});
+    return task();
+  };
+  const slow = together(first);
+  const accept = (task: () => Promise<SentTask>) => share(async () => toAccepted(await task(), texts.slow));
+  const accepted = accept(slow);
   const ask = async (work: Work) =>
     toAsking(await followTask(work, await startTask(work, { text: texts.ask })), texts.ask);
   const plain = (work: Work) => runToSuccess(work, { text: `${texts.plain}\n"quoted"  \\ done` });
@@ -144,8 +170,8 @@ export function createSharedTasks(
     slow,
     accepted,
     slowEnd: share(async (work) => followTask(work, await accepted())),
-    toCancel: acceptNew(),
-    toCancelByRequest: acceptNew(),
+    toCancel: accept(together(second)),
+    toCancelByRequest: accept(together(third)),
   };
 }
 

@@ -35,7 +35,6 @@ describe("an honest endpoint", () => {
   it.each(["https", "agentcore"] as const)("is caught by no case in strict, as %s", async (profile) => {
     const host = createHonestHost();
     const report = await conform(serveHost(host), { profile, texts: { slow: "stream, slow 3s" } });
-    await host.stop({ graceMs: 0 });
     expect(report.cases.filter(({ outcome }) => outcome !== "passed")).toEqual([]);
     expect(report.kept).toBe(true);
     expect(report.cases.length).toBeGreaterThan(110);
@@ -70,6 +69,12 @@ describe("each case", () => {
   it("needs and follows cases that exist", () => {
     const named = conformanceCases.flatMap(({ needs = [], after = [] }) => [...needs, ...after]);
     expect(named.filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  it("is documented", () => {
+    const page = readFileSync(join(root, "docs/conformance.md"), "utf8");
+    const rows = page.split("\n").filter((line) => /^\| `\w+(-\w+)*\//.test(line));
+    expect(rows).toEqual(conformanceCases.map(({ name, level, expects }) => `| \`${name}\` | ${level} | ${expects} |`));
   });
 
   it("names a section of the contract", () => {

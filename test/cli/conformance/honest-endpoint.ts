@@ -12,6 +12,7 @@ import {
 import { createHttpSender } from "../../../lib/cli/conformance/sender.ts";
 import { type Received, startWebServer } from "../../doubles/web-server.ts";
 import { memoryStore } from "../../execution/test-host.ts";
+import { afterTest } from "../../tooling/cleanup.ts";
 
 export const token = "the-Token-of-the-first-caller";
 export const otherToken = "the-Token-of-the-second-caller";
@@ -29,15 +30,17 @@ const authenticator: Authenticator = {
 };
 
 /** Answers `accepted` where the agent needs longer than `syncBudgetMs`. */
-export function createHonestHost({ syncBudgetMs = 40 } = {}): Host {
-  return createHost({
-    agent: createEchoAgent(),
+export function createHonestHost({ syncBudgetMs = 40, agent = createEchoAgent() } = {}): Host {
+  const host = createHost({
+    agent,
     store: memoryStore(),
     authenticator,
     syncBudgetMs,
     pollAfterMs: 50,
     publicFetch: createPublicFetch({ allowLoopback: true }),
   });
+  afterTest(() => host.stop({ graceMs: 0 }));
+  return host;
 }
 
 export type Handle = (received: Received) => Promise<Response>;

@@ -334,6 +334,7 @@ lie(
 );
 lie("has texts for error codes", "errors/unknown-method", (x) => method("sekisho.no_such_method")(x) ? error(x, "METHOD_NOT_FOUND") : x.honest());
 lie("answers with an id of its own", "execute/answers errors/unknown-method", (x) => bearer(x) === token ? x.changed((answer) => (answer.id = "1")) : x.honest());
+lie("wants a param that is optional", "execute/least-params", where((x) => plain(x) && x.sent.params.session_id === undefined && !x.sent.params.x_padding, (x) => error(x, -32602)));
 lie("has another name for the text of its answer", "execute/answers", where(plain, (x) => result(x, { status: "success", text: "hello" })));
 lie("sends null where a field is optional", "execute/answers", where(plain, (x) => success(x, "hello", { artifacts: null })));
 

@@ -3,7 +3,8 @@
 import { maxResultBytes } from "../../../../contracts/limits.ts";
 import { isLoopbackHost } from "../../../../contracts/loopback.ts";
 import { artifactSchema } from "../../../../contracts/methods.ts";
-import { type CaseRun, type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
+import type { CaseRun, ConformanceCase } from "../case.ts";
+import { Deviation, NotApplicable } from "../deviation.ts";
 import type { Observation } from "../peer.ts";
 import { isWithin, maxPollAfterMs } from "./sums.ts";
 

@@ -2,10 +2,20 @@
 import { randomUUID } from "node:crypto";
 import { maxTextLength } from "../../../../contracts/limits.ts";
 import { maxRequestBytes } from "../../../../contracts/methods.ts";
-import { type CaseRun, type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
+import type { CaseRun, ConformanceCase } from "../case.ts";
+import { Deviation, NotApplicable } from "../deviation.ts";
 import { expectError, expectResult, hasReason, readPeerError } from "../expect.ts";
 import { newSessionId } from "../peer.ts";
-import { channel, expectSuccess, followTask, runToSuccess, type Succeeded, sendTask, startTask } from "../tasks.ts";
+import {
+  channel,
+  expectSuccess,
+  followTask,
+  markParams,
+  runToSuccess,
+  type Succeeded,
+  sendTask,
+  startTask,
+} from "../tasks.ts";
 
 const japanese = "関所を通る 🏯👩‍💻 終";
 const attachment = {
@@ -23,10 +33,23 @@ export const executeCases: readonly ConformanceCase[] = [
     name: "execute/answers",
     level: "required",
     section: "`success`",
-    expects: "channel and text: a result with status success and response_text, and the id that was sent",
+    expects: "channel, text and session_id: a result with status success and response_text, and the id that was sent",
     advice:
       "Answer execute_task with { status: success, response_text }, or with accepted and the same by get_task later.",
     check: async ({ tasks }) => (await tasks.plain()).last.came,
+  },
+  {
+    name: "execute/least-params",
+    level: "required",
+    section,
+    needs: answers,
+    expects: "channel and text alone: success",
+    advice: "Require no param but channel and text.",
+    async check(run) {
+      const [requestId, sessionId] = [randomUUID(), newSessionId()];
+      const params = { channel, text: run.peer.mark(run.texts.plain, sessionId) };
+      return expectSuccess(await followTask(run, await sendTask(run, { requestId, sessionId, params }))).last.came;
+    },
   },
   {
     name: "execute/every-param",
@@ -42,7 +65,6 @@ export const executeCases: readonly ConformanceCase[] = [
         user_id: "U0CONFORMANCE",
         correlation_id: randomUUID(),
         history: [{ role: "user", text: "Good morning", user_id: "U0CONFORMANCE", ts: "1700000000.000000" }],
-        session_id: run.peer.sessionId,
         timeout_ms: 120_000,
         callback: true,
         bot_token: botToken,
@@ -109,7 +131,7 @@ export const executeCases: readonly ConformanceCase[] = [
     advice: "Allow request bodies of 256 KiB. Many frameworks stop at 64 or 100 KiB by default.",
     async check(run) {
       const [requestId, sessionId] = [randomUUID(), newSessionId()];
-      const params = { channel, text: run.peer.mark(run.texts.plain, sessionId), x_padding: "" };
+      const params = { ...markParams(run.peer, { text: run.texts.plain }, sessionId), x_padding: "" };
       const request = { jsonrpc: "2.0", id: requestId, method: "execute_task", params };
       const padding = "x".repeat(maxRequestBytes - Buffer.byteLength(JSON.stringify(request)));
       const task = await sendTask(run, { requestId, sessionId, params: { ...params, x_padding: padding } });

@@ -1,9 +1,19 @@
 /** Cases of repeated requests: the same request id is one task, which runs once. */
 import { randomUUID } from "node:crypto";
-import { type CaseRun, type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
+import type { CaseRun, ConformanceCase } from "../case.ts";
+import { Deviation, NotApplicable } from "../deviation.ts";
 import { comparable, eachStep, expectError, expectResult } from "../expect.ts";
 import { newSessionId, type PeerAnswer } from "../peer.ts";
-import { channel, expectSuccess, followTask, type SentTask, type Succeeded, sendTask, startTask } from "../tasks.ts";
+import {
+  channel,
+  expectSuccess,
+  followTask,
+  markParams,
+  type SentTask,
+  type Succeeded,
+  sendTask,
+  startTask,
+} from "../tasks.ts";
 import { expectSameTask } from "./accepted.ts";
 
 const common = { level: "idempotent", section: "`execute_task`", needs: ["execute/answers"] } as const;
@@ -33,7 +43,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
       const params = { text: run.texts.plain, timeout_ms: 60_000, attachments: [file("a")] };
       const first = expectSuccess(await followTask(run, await startTask(run, params)));
       const history = [{ role: "user", text: "Good morning" }];
-      const changed = { timeout_ms: 50_000, history, session_id: first.sessionId, attachments: [file("b")] };
+      const changed = { timeout_ms: 50_000, history, session_id: run.peer.sessionId, attachments: [file("b")] };
       return expectSameOutcome(first, await repeat(run, { ...first, params: { ...first.params, ...changed } }));
     },
   },
@@ -129,7 +139,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
       const [requestId, sessionId] = [randomUUID(), newSessionId()];
       const refused = await sendTask(run, { requestId, sessionId, params: { channel } });
       expectError(refused.answer, ["invalid_params"]);
-      const params = { channel, text: run.peer.mark(run.texts.plain, sessionId) };
+      const params = markParams(run.peer, { text: run.texts.plain }, sessionId);
       return expectSuccess(await followTask(run, await sendTask(run, { requestId, sessionId, params }))).last.came;
     },
   },
@@ -146,8 +156,7 @@ const sampleFile = {
 /** A task that is not sent yet. */
 async function start({ peer }: CaseRun, params: Readonly<Record<string, unknown>> & { text: string }) {
   const sessionId = newSessionId();
-  const full = { channel, ...params, text: peer.mark(params.text, sessionId) };
-  return { requestId: randomUUID(), sessionId, params: full };
+  return { requestId: randomUUID(), sessionId, params: markParams(peer, params, sessionId) };
 }
 
 export async function repeat(run: CaseRun, { requestId, sessionId, params }: SentTask) {

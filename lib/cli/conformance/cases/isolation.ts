@@ -1,9 +1,10 @@
 /** Cases of tasks that must not mix: at the same time, and of different callers. */
 import { randomUUID } from "node:crypto";
-import { type CaseRun, type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
+import type { CaseRun, ConformanceCase } from "../case.ts";
+import { Deviation, NotApplicable } from "../deviation.ts";
 import { eachStep, expectError, hasReason, isRefusedCaller } from "../expect.ts";
 import { markPattern } from "../peer.ts";
-import { runToSuccess, sendTask } from "../tasks.ts";
+import { markParams, runToSuccess, sendTask } from "../tasks.ts";
 
 const ownAdvice = "Keep each task under its authenticated caller, and find it for that caller alone.";
 
@@ -36,7 +37,7 @@ export const isolationCases: readonly ConformanceCase[] = [
     async check(run) {
       if (!run.peer.callers.has("nobody")) throw new NotApplicable(run.peer.whyNot);
       const id = randomUUID();
-      const params = { channel: "C0CONFORMANCE", text: run.peer.mark(run.texts.plain) };
+      const params = markParams(run.peer, { text: run.texts.plain }, run.peer.sessionId);
       run.step("execute_task without a token");
       await run.peer.call({ method: "execute_task", params, id, as: "nobody" });
       run.step("get_task with the token");
@@ -79,9 +80,10 @@ export const isolationCases: readonly ConformanceCase[] = [
     async check(run) {
       requireAnother(run);
       const first = await run.tasks.plain();
-      const text = run.peer.mark(run.texts.plain, first.sessionId);
-      const call = { method: "execute_task", id: first.requestId, params: { ...first.params, text } };
-      const answer = await run.peer.call({ ...call, sessionId: first.sessionId, as: "another" });
+      const { sessionId } = run.peer;
+      const params = markParams(run.peer, { text: run.texts.plain }, sessionId);
+      const call = { method: "execute_task", id: first.requestId, params, sessionId };
+      const answer = await run.peer.call({ ...call, as: "another" });
       if (isRefusedCaller(answer)) throw new NotApplicable(`the second caller is refused: ${answer.came}`);
       const marks = String(first.params.text).match(markPattern) ?? [];
       const holdsFirst = marks.some((mark) => Buffer.from(answer.body).includes(mark));
@@ -132,7 +134,7 @@ export const hostileCases: readonly ConformanceCase[] = [
     advice: "Take the character, or refuse the params. Some databases cannot store it.",
     async check(run) {
       const sessionId = run.peer.sessionId;
-      const params = { channel: "C0CONFORMANCE", text: run.peer.mark(`${run.texts.plain} \u0000 \u0007`) };
+      const params = markParams(run.peer, { text: `${run.texts.plain} \u0000 \u0007` }, sessionId);
       const { answer } = await sendTask(run, { requestId: randomUUID(), sessionId, params });
       if (answer.response === undefined || hasReason(answer, ["internal"])) throw new Deviation(answer.came);
       return answer.came;

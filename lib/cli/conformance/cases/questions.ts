@@ -1,6 +1,7 @@
 /** Cases of tasks that are not known, of tasks that ask, and of agents that fail. */
 import { randomUUID } from "node:crypto";
-import { type CaseRun, type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
+import type { CaseRun, ConformanceCase } from "../case.ts";
+import { Deviation, NotApplicable } from "../deviation.ts";
 import { comparable, eachStep, expectError, expectResult, hasReason, skipWithoutMethod } from "../expect.ts";
 import type { PeerAnswer } from "../peer.ts";
 import type { AskingTask } from "../tasks.ts";

@@ -1,5 +1,6 @@
 /** Cases that look at a task once more, some seconds after its end. By then a forgetful endpoint has lost or changed it. */
-import { type CaseRun, type ConformanceCase, Deviation } from "../case.ts";
+import type { CaseRun, ConformanceCase } from "../case.ts";
+import { Deviation } from "../deviation.ts";
 import {
   comparable,
   eachStep,

@@ -2,7 +2,8 @@
 import { listErrorCodes } from "../../../../contracts/dialects.ts";
 import { reasonSchema } from "../../../../contracts/error-data.ts";
 import { isRetryable } from "../../../../contracts/errors.ts";
-import { type CaseRun, type ConformanceCase, Deviation, NotApplicable } from "../case.ts";
+import type { CaseRun, ConformanceCase } from "../case.ts";
+import { Deviation, NotApplicable } from "../deviation.ts";
 import { hasReason, readPeerError } from "../expect.ts";
 import { findLeak } from "../leaks.ts";
 import { markPattern, type Observation, type PeerAnswer } from "../peer.ts";
