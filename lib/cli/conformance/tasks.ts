@@ -87,7 +87,7 @@ export async function followTask(work: Work, task: SentTask): Promise<EndedTask>
   return { ...task, taskId, last, endedAtMs: now() };
 }
 
-/** A result names the request that it belongs to, or none. */
+/** A result names the request that it belongs to, and the task, or neither. */
 function checkCorrelation({ requestId, params }: SentTask, answer: PeerAnswer): void {
   const { response, came } = answer;
   const result = response !== undefined && "result" in response ? response.result : undefined;
@@ -132,6 +132,7 @@ export type SharedTasks = {
   asking(): Promise<AskingTask>;
   /** The same question once more, for cases that end it in another way. */
   askingAgain(): Promise<AskingTask>;
+  askingForText(): Promise<AskingTask>;
   /** The first slow task, whatever came. */
   slow(): Promise<SentTask>;
   /** The first slow task, accepted. */
@@ -167,6 +168,7 @@ export function createSharedTasks(
     failed: share(async (work) => followTask(work, await startTask(work, { text: texts.fail }))),
     asking: share(ask),
     askingAgain: share(ask),
+    askingForText: share(ask),
     slow,
     accepted,
     slowEnd: share(async (work) => followTask(work, await accepted())),

@@ -407,6 +407,31 @@ lie("goes on with a canceled question", "question/canceled", (x) =>
   }),
 );
 
+lie("changes the options that it offers", "question/read-again", where(gets, changing("input_required", (given) => given.options.reverse())));
+lie("takes an answer and never goes on", "question/goes-on", (x) => {
+  if (toQuestion(x)) x.memory.set(x.sent.params.task_id, 1);
+  const isStuck = (gets(x) || toQuestion(x)) && x.memory.has(x.sent.params.task_id) && bearer(x) === token;
+  return isStuck ? result(x, { status: "accepted", task_id: x.sent.params.task_id }) : x.honest();
+}, { budgetMs: 1500 });
+lie("loses a task with its answer", "question/goes-on", (x) => {
+  if (toQuestion(x)) x.memory.set(x.sent.params.task_id, 1);
+  return gets(x) && x.memory.has(x.sent.params.task_id) ? error(x, -32061) : x.honest();
+});
+lie("takes options only", "question/free-text", where((x) => answers(x) && x.sent.params.user_id === "U0CONFORMANCE", (x) => error(x, -32602)));
+lie("lets everyone answer questions that are open", "authentication/own-tasks", where((x) => answers(x) && bearer(x) === "", async (x) => {
+  const answer = await asFirst(x);
+  return (await answer.clone().text()).includes('"error"') ? x.honest() : answer;
+}));
+lie("refuses fields that it does not know", "envelope/unknown-fields", where(({ sent }) => sent.x_unknown, (x) => error(x, -32600)));
+lie("refuses params of get_task that it does not know", "tasks/unknown-get", where((x) => gets(x) && x.sent.params.x_unknown, (x) => error(x, -32602)));
+lie("takes ten attachments", "execute/longest-lists", where((x) => executes(x) && x.sent.params?.attachments?.length > 10, (x) => error(x, -32602)));
+lie("refuses the reason of a cancel", "cancel/by-request-id", where((x) => cancels(x) && x.sent.params.reason, (x) => error(x, -32602)));
+lie("does not mind two keys", "accepted/keys", where((x) => gets(x) && x.sent.params.task_id && x.sent.params.request_id, (x) => result(x, { status: "accepted", task_id: x.sent.params.task_id })));
+lie("names another task in its errors", "raw/same-task", changingError(-32063, (given) => (given.data.task_id = "another")));
+lie("names another task in its results", "raw/same-task", where((x) => gets(x) && x.sent.params.task_id, changing("success", (given) => (given.task_id = "another"))));
+lie("counts tokens below zero", "bounds/usage", where(plain, changing("success", (given) => (given.usage = { input_tokens: -5 }))));
+lie("tells a stack trace as its answer", "leaks/innards", where(says(/^fail/), (x) => success(x, 'Traceback (most recent call last):\n  File "agent.py", line 3')));
+
 // Accepted tasks.
 const slow = says(/^stream/);
 lie("neither answers nor accepts in time", "accepted/in-time", where(slow, () => new Promise(() => {})), { callTimeoutMs: 400 });
@@ -518,7 +543,13 @@ lie("stores refusals", "idempotency/refusals-are-not-stored", (x) => {
   return x.memory.has(x.sent.id) ? error(x, -32602) : x.honest();
 });
 
+lie("starts a slow task twice", "idempotency/accepted-twice", where((x) => slow(x) && x.count(x.sent.id) > 1 && !x.memory.has("over"), ({ anew }) => anew()));
+lie("asks a repeated request anew", "idempotency/asking", where((x) => says(/^ask/)(x) && x.count(x.sent.id) > 1, ({ anew }) => anew()));
+
 // The second look.
+lie("runs a slow task again some seconds after its end", "second-look/repeated-slow", where((x) => slow(x) && x.count(x.sent.id) > 2, ({ anew }) => anew()));
+lie("runs a canceled task again after a while", "second-look/repeated-cancel", where((x) => slow(x) && x.count(x.sent.id) > 2, ({ anew }) => anew()));
+lie("asks a repeated request again after its answer", "second-look/repeated-question", where((x) => says(/^ask/)(x) && x.count(x.sent.id) > 1, ({ anew }) => anew()));
 /** True from the third read of a task by its id on: the first two are the poll that saw its end, and the case that reads it again. */
 const later = (x: Exchange, status: string, change: (answer: Json) => void, from: number): Promise<Response> =>
   x.changed((answer) => {

@@ -128,11 +128,15 @@ export const acceptedCases: readonly ConformanceCase[] = [
     level: "strict",
     section: get,
     needs: accepted,
-    expects: "get_task with neither task_id nor request_id, and with a wait_ms of 25,001: error -32602",
+    expects: "get_task with neither task_id nor request_id, with both, and with a wait_ms of 25,001: error -32602",
     advice: "Check the params of get_task by its table.",
     async check(run) {
-      const { taskId } = await run.tasks.accepted();
-      const steps = [["no key", {}] as const, ["wait_ms", { task_id: taskId, wait_ms: 25_001 }] as const];
+      const { taskId, requestId } = await run.tasks.accepted();
+      const steps = [
+        ["no key", {}] as const,
+        ["both keys", { task_id: taskId, request_id: requestId }] as const,
+        ["wait_ms", { task_id: taskId, wait_ms: 25_001 }] as const,
+      ];
       return eachStep<object>(run, steps, async (params) =>
         expectError(await run.peer.call({ method: "get_task", params }), ["invalid_params"]),
       );
@@ -179,7 +183,7 @@ export const cancelCases: readonly ConformanceCase[] = [
     level: "required",
     section: cancelSection,
     needs: accepted,
-    expects: "cancel_task by request_id: status canceled with the task_id of the task",
+    expects: "cancel_task by request_id, with a reason: status canceled with the task_id of the task",
     advice: "Find the task by the id of its execute_task too. Where accepted was lost, nobody knows the task_id.",
     check: async (run) => cancel(run, await run.tasks.toCancelByRequest(), "request_id"),
   },
@@ -200,7 +204,7 @@ export const cancelCases: readonly ConformanceCase[] = [
 
 async function cancel({ peer }: CaseRun, task: AcceptedTask, key: "task_id" | "request_id"): Promise<string> {
   const { taskId, requestId, sessionId } = task;
-  const params = key === "task_id" ? { task_id: taskId } : { request_id: requestId };
+  const params = key === "task_id" ? { task_id: taskId } : { request_id: requestId, reason: "A person asked for it." };
   const answer = await peer.call({ method: "cancel_task", params, sessionId });
   if (hasReason(answer, ["invalid_state"]) && (await hasEnded(peer, task))) {
     throw new NotApplicable("the slow task ended before it could be canceled (--slow-text)");

@@ -109,6 +109,16 @@ export const boundCases: readonly ConformanceCase[] = [
       return problems.find((problem) => problem !== undefined);
     },
   }),
+  bound("usage", ["success"], {
+    section: "`success`",
+    expects: "usage: input_tokens, output_tokens and total_tokens are integers from 0 on",
+    advice: "Count tokens as integers, or leave usage out.",
+    judge({ usage }) {
+      const counts = ["input_tokens", "output_tokens", "total_tokens"].map((name) => usage?.[name]);
+      const isCount = (value: unknown) => value === undefined || isWithin(value, { least: 0, most: 1e15 });
+      return counts.every(isCount) ? undefined : "a count of usage is no integer from 0 on";
+    },
+  }),
   bound("lists", ["input_required"], {
     section: "Bounds",
     expects: "options of a question: at most 100",

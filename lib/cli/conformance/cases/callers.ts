@@ -78,11 +78,17 @@ export const authenticationCases: readonly ConformanceCase[] = [
       requireCaller(run, "nobody");
       const { requestId, last } = await run.tasks.plain();
       const { task_id = requestId } = Object(last.response && "result" in last.response && last.response.result);
-      const steps = [
+      const asking = await run.tasks.askingForText().catch(() => undefined);
+      const steps: [method: string, params: object][] = [
         ["get_task", { request_id: requestId }],
         ["get_task", { task_id }],
         ["cancel_task", { request_id: requestId }],
-      ] as const;
+      ];
+      if (asking !== undefined) {
+        steps.push(["get_task", { task_id: asking.taskId }]);
+        steps.push(["answer_task", { task_id: asking.taskId, text: "yes" }]);
+        steps.push(["cancel_task", { task_id: asking.taskId }]);
+      }
       return eachStep(
         run,
         steps.map(([method, params]) => [`${method} ${Object.keys(params)}`, { method, params }] as const),

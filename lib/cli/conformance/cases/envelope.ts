@@ -98,6 +98,7 @@ const envelopeRefusals: readonly Refusal[] = [
   ["envelope/empty-batch", "R", "an empty array", noRequest, () => "[]"],
   ["envelope/no-object", "R", "a number", noRequest, () => "42"],
   ["envelope/null", "R", "null", noRequest, () => "null"],
+  ["envelope/unknown-fields", "R", "a Request with a field that is not known", ownId("method_not_found", "error -32601, as without it", "Ignore unknown fields beside method, params and id."), (id) => request({ id, x_unknown: [1] })],
   ["envelope/missing-id", "R", "a Request without id", noRequest, () => request({})],
   ["envelope/null-id", "R", "a Request whose id is null", noRequest, () => request({ id: null })],
   ["envelope/wrong-version", "R", 'a Request whose jsonrpc is "1.0"', badVersion, (id) => request({ jsonrpc: "1.0", id })],

@@ -65,7 +65,8 @@ export const executeCases: readonly ConformanceCase[] = [
         user_id: "U0CONFORMANCE",
         correlation_id: randomUUID(),
         history: [{ role: "user", text: "Good morning", user_id: "U0CONFORMANCE", ts: "1700000000.000000" }],
-        timeout_ms: 120_000,
+        session_id: "conformance-session-".padEnd(100, "Aa0_-"),
+        timeout_ms: 14_400_000,
         callback: true,
         bot_token: botToken,
       }),
@@ -83,6 +84,26 @@ export const executeCases: readonly ConformanceCase[] = [
       const { last } = await followTask(run, task);
       if (readPeerError(last) === undefined) expectResult(last, "execute_task");
       if (hasReason(last, ["invalid_params", "invalid_request"])) throw new Deviation(last.came);
+      return last.came;
+    },
+  },
+  {
+    name: "execute/longest-lists",
+    level: "required",
+    section,
+    needs: answers,
+    expects: "20 attachments and 50 earlier messages: anything but a refusal of the params",
+    advice: "Take as many attachments and messages as the table allows.",
+    async check(run) {
+      const attachments = Array.from({ length: 20 }, (_, at) => ({ ...attachment, id: `F${at}CONFORMANCE` }));
+      const history = Array.from({ length: 50 }, (_, at) => ({
+        role: at % 2 === 0 ? "user" : "assistant",
+        text: "Good morning. ".repeat(50),
+      }));
+      const task = await startTask(run, { text: run.texts.plain, attachments, history });
+      const { last } = await followTask(run, task);
+      if (readPeerError(last) === undefined) expectResult(last, "execute_task");
+      if (hasReason(last, ["invalid_params", "invalid_request", "payload_too_large"])) throw new Deviation(last.came);
       return last.came;
     },
   },

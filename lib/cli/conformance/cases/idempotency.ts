@@ -91,6 +91,42 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     },
   },
   {
+    name: "idempotency/accepted-twice",
+    ...common,
+    needs: ["accepted/by-task-id"],
+    expects: "a slow task sent twice at the same time: accepted with the same task_id, or one result",
+    advice: "Create the task by one conditional write, so that of two at the same time one wins.",
+    async check(run) {
+      const started = await start(run, { text: run.texts.slow });
+      const [one, other] = await Promise.all([sendTask(run, started), sendTask(run, started)]);
+      const [first, second] = [expectResult(one.answer, "execute_task"), expectResult(other.answer, "execute_task")];
+      if ("task_id" in first) {
+        const params = { task_id: first.task_id };
+        await run.peer.call({ method: "cancel_task", params, sessionId: started.sessionId });
+      }
+      const isSame = "task_id" in first && "task_id" in second && first.task_id === second.task_id;
+      const isOver = first.status === "success" || second.status === "success";
+      if (isSame || isOver) return other.answer.came;
+      throw new Deviation(`first ${one.answer.came}; then ${other.answer.came}`);
+    },
+  },
+  {
+    name: "idempotency/asking",
+    ...common,
+    needs: ["question/read-again"],
+    expects: "the request of a task that asks, sent again: the same task_id and the same question",
+    advice: storeAdvice,
+    async check(run) {
+      const { taskId, question, ...task } = await run.tasks.askingAgain();
+      const { answer } = await sendTask(run, task);
+      const again = expectResult(answer, "execute_task");
+      const isSame =
+        again.status === "input_required" && again.task_id === taskId && again.question_id === question.question_id;
+      if (!isSame) throw new Deviation(answer.came);
+      return answer.came;
+    },
+  },
+  {
     name: "idempotency/files-read-once",
     ...common,
     expects:

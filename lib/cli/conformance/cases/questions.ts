@@ -2,9 +2,17 @@
 import { randomUUID } from "node:crypto";
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
-import { comparable, eachStep, expectError, expectResult, hasReason, skipWithoutMethod } from "../expect.ts";
+import {
+  comparable,
+  eachStep,
+  expectError,
+  expectResult,
+  hasReason,
+  readPeerError,
+  skipWithoutMethod,
+} from "../expect.ts";
 import type { PeerAnswer } from "../peer.ts";
-import type { AskingTask } from "../tasks.ts";
+import { type AskingTask, followTask } from "../tasks.ts";
 
 const unknownAdvice = "Answer with task_not_found (-32061), or with method_not_found where you have no such method.";
 
@@ -24,7 +32,8 @@ export const unknownTaskCases: readonly ConformanceCase[] = [
     expects: `${method} of tasks that are not known: task_not_found, error -32061; or -32601 where there is no such method`,
     advice: unknownAdvice,
     check(run) {
-      const keys = unknownIds.map((id) => ({ task_id: id }) as object);
+      const keys: object[] = unknownIds.map((id) => ({ task_id: id }));
+      keys.push({ task_id: randomUUID(), x_unknown: { a: [1] } });
       if (verb !== "answer") keys.push({ request_id: randomUUID() });
       const steps = keys.map(
         (key) => [`${method} ${JSON.stringify(key).slice(0, 60)}`, { ...params, ...key }] as const,
@@ -49,7 +58,9 @@ export const questionCases: readonly ConformanceCase[] = [
       const { question, last } = await tasks.asking();
       const { prompt, options = [] } = question;
       const ids = options.map(({ id }) => id);
-      const isWhole = prompt.trim() !== "" && options.every(({ id, label }) => id !== "" && label.trim() !== "");
+      const fits = ({ id, label }: (typeof options)[number]) =>
+        id.length >= 1 && id.length <= 128 && label.trim() !== "";
+      const isWhole = prompt.trim() !== "" && options.every(fits);
       if (!isWhole || new Set(ids).size < ids.length) throw new Deviation(last.came);
       return last.came;
     },
@@ -59,7 +70,8 @@ export const questionCases: readonly ConformanceCase[] = [
     level: "required",
     section: "`input_required`",
     needs: ["question/asks"],
-    expects: "get_task of a task that asks, twice: the same question, and the same question_id where there is one",
+    expects:
+      "get_task of a task that asks, twice: the same question with the same options, and the same question_id where there is one",
     advice: "Store the question with its id, and show it at every read until it is answered.",
     async check(run) {
       const { taskId, question, sessionId } = await run.tasks.asking();
@@ -71,6 +83,7 @@ export const questionCases: readonly ConformanceCase[] = [
           again.status === "input_required" &&
           again.task_id === taskId &&
           again.prompt === question.prompt &&
+          comparable(again.options) === comparable(question.options) &&
           again.question_id === question.question_id;
         if (!isSame) throw new Deviation(answer.came);
         return answer.came;
@@ -147,6 +160,49 @@ export const questionCases: readonly ConformanceCase[] = [
     },
   },
   {
+    name: "question/goes-on",
+    level: "required",
+    section: "Task states",
+    needs: ["question/answer"],
+    expects: "a task whose question was answered, polled: it ends, or asks another question",
+    advice: "Give the answer to the agent, and let the task go on.",
+    async check(run) {
+      const { question, ...task } = await run.tasks.asking();
+      run.step("get_task");
+      const { taskId, sessionId } = task;
+      const answer = await run.peer.call({ method: "get_task", params: { task_id: taskId }, sessionId });
+      const { last } = await followTask(run, { ...task, answer });
+      if (readPeerError(last) !== undefined) {
+        if (hasReason(last, ["task_not_found", "method_not_found", "internal"])) throw new Deviation(last.came);
+        return last.came;
+      }
+      const result = expectResult(last, "get_task");
+      const { question_id } = question;
+      const isSame =
+        result.status === "input_required" && question_id !== undefined && result.question_id === question_id;
+      if (isSame) throw new Deviation(`${last.came}; it was answered before`);
+      return last.came;
+    },
+  },
+  {
+    name: "question/free-text",
+    level: "required",
+    section,
+    needs: ["question/asks"],
+    // That case probes the question while it is open.
+    after: ["authentication/own-tasks"],
+    expects: "an answer in words, whether or not there are options: a result as of get_task",
+    advice: "Take text beside option_id. A person may reply in the thread instead of pressing a button.",
+    async check(run) {
+      const task = await run.tasks.askingForText();
+      const answer = await reply(run, task, { text: run.peer.mark("yes", task.sessionId), user_id: "U0CONFORMANCE" });
+      skipWithoutMethod(answer, "answer_task");
+      const { last } = await followTask(run, { ...task, answer });
+      if (readPeerError(answer) === undefined) return last.came;
+      throw new Deviation(answer.came);
+    },
+  },
+  {
     name: "question/other-answer",
     level: "required",
     section,
@@ -177,6 +233,8 @@ export const questionCases: readonly ConformanceCase[] = [
     level: "required",
     section: "`cancel_task`",
     needs: ["question/asks"],
+    // That case needs the question open.
+    after: ["idempotency/asking"],
     expects: "cancel_task of a task that asks: canceled; an answer after that: invalid_state or canceled",
     advice: "A question can be canceled. Nobody can answer it after that.",
     async check(run) {

@@ -10,11 +10,21 @@ import {
   readPeerError,
   skipWithoutMethod,
 } from "../expect.ts";
-import { expectSuccess } from "../tasks.ts";
+import { expectSuccess, sendTask } from "../tasks.ts";
 import { expectSameError, expectSameOutcome, repeat } from "./idempotency.ts";
 import { answerIdOf, reply } from "./questions.ts";
 
 const keepAdvice = "Keep the outcome of a task for hours after its end (our host: 24), and never change it.";
+
+/** The errors by which a task ends. */
+const outcomes = [
+  "execution_failed",
+  "timeout",
+  "budget_exceeded",
+  "plan_error",
+  "payload_too_large",
+  "canceled",
+] as const;
 
 /** Waits until the task's end is long enough ago. */
 async function pause({ waits, now, sleep, step }: CaseRun, endedAtMs: number): Promise<void> {
@@ -119,6 +129,59 @@ export const secondLookCases: readonly ConformanceCase[] = [
       const first = await run.tasks.plain();
       await pause(run, first.endedAtMs);
       return expectSameOutcome(first, await repeat(run, first));
+    },
+  },
+  {
+    name: "second-look/repeated-slow",
+    level: "idempotent",
+    section: "`execute_task`",
+    isSecondLook: true,
+    needs: ["ended/stays", "idempotency/not-run-again"],
+    expects: "the request of a slow task sent again after its end: the stored outcome, word for word",
+    advice: keepAdvice,
+    async check(run) {
+      const first = expectSuccess(await run.tasks.slowEnd());
+      await pause(run, first.endedAtMs);
+      return expectSameOutcome(first, await repeat(run, first));
+    },
+  },
+  {
+    name: "second-look/repeated-cancel",
+    level: "idempotent",
+    section: "`execute_task`",
+    isSecondLook: true,
+    needs: ["idempotency/canceled"],
+    expects: "the request of a canceled task sent again later: canceled, error -32076",
+    advice: keepAdvice,
+    async check(run) {
+      const { taskId: _taskId, ...task } = await run.tasks.toCancel();
+      await pause(run, run.now());
+      run.step("execute_task again");
+      return expectError((await sendTask(run, task)).answer, ["canceled"]);
+    },
+  },
+  {
+    name: "second-look/repeated-question",
+    level: "idempotent",
+    section: "`execute_task`",
+    isSecondLook: true,
+    needs: ["question/goes-on"],
+    expects:
+      "the request of a task whose question was answered, sent again later: its outcome, and not the same question",
+    advice: keepAdvice,
+    async check(run) {
+      const { question, ...task } = await run.tasks.asking();
+      await pause(run, run.now());
+      run.step("execute_task again");
+      const { answer } = await sendTask(run, task);
+      if (readPeerError(answer) !== undefined) return expectError(answer, outcomes);
+      const result = expectResult(answer, "execute_task");
+      const { question_id } = question;
+      const isSame =
+        result.status === "input_required" && (question_id === undefined || result.question_id === question_id);
+      const isOther = result.status !== "success" && result.task_id !== task.taskId;
+      if (isSame || isOther) throw new Deviation(answer.came);
+      return answer.came;
     },
   },
   {

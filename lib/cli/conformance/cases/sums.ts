@@ -145,6 +145,19 @@ export const rawCases: readonly ConformanceCase[] = [
     judge: ({ answer }) => judgeErrorData(answer),
   }),
   sumUp({
+    name: "raw/same-task",
+    level: "required",
+    section: "Envelope",
+    expects: "every answer that names a task names the one that was asked about",
+    advice: "Put the task_id of the request's task into its answer, or none.",
+    judge({ params, answer: { response } }) {
+      const { task_id: asked } = Object(params);
+      const found = Object(response !== undefined && "error" in response ? response.error.data : response?.result);
+      const isOther = typeof asked === "string" && typeof found.task_id === "string" && found.task_id !== asked;
+      return isOther ? "it names another task" : undefined;
+    },
+  }),
+  sumUp({
     name: "isolation/marks",
     level: "required",
     section: "Sessions",
@@ -190,10 +203,11 @@ export const leakCases: readonly ConformanceCase[] = [
     section: "Envelope",
     expects: "no error holds a stack trace, a path, SQL, the environment or an address inside your network",
     advice: "Send a fixed text per reason, never the text of an exception. Turn off the debug pages of your framework.",
-    judge({ answer }) {
-      const what = listErrorTexts(answer)
-        .map(findLeak)
-        .find((found) => found !== undefined);
+    judge({ answer, params }, { texts }) {
+      // An agent that was made to fail has nothing to say but that.
+      const isFailure = String(Object(params).text).startsWith(texts.fail);
+      const told = listErrorTexts(answer).concat(isFailure ? listResultTexts(answer) : []);
+      const what = told.map(findLeak).find((found) => found !== undefined);
       return what === undefined ? undefined : `it reveals ${what}`;
     },
   }),
@@ -214,6 +228,10 @@ export const leakCases: readonly ConformanceCase[] = [
     },
   }),
 ];
+
+function listResultTexts({ response }: PeerAnswer): string[] {
+  return response !== undefined && "result" in response ? listStrings(response.result) : [];
+}
 
 /** Answers of agents may hold anything. What an endpoint says of its own may not. */
 function listErrorTexts(answer: PeerAnswer): string[] {
