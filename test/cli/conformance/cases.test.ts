@@ -48,7 +48,7 @@ describe("an endpoint that", () => {
     const work = async () => {
       for (let lie = waiting.shift(); lie !== undefined; lie = waiting.shift()) reports.set(lie, await runLie(lie));
     };
-    await Promise.all(Array.from({ length: 6 }, work));
+    await Promise.all(Array.from({ length: 12 }, work));
   });
 
   it.each(liars.map((lie) => [lie.what, lie.caughtBy.join(", "), lie] as const))(
