@@ -366,6 +366,16 @@ lie("breaks down at a quote in an id", "tasks/unknown-get", where((x) => gets(x)
 lie("breaks down with its agent", "failure/error", where(says(/^fail/), () => new Response("oops", { status: 500 })));
 lie("says that it is not available when its agent fails", "failure/reason", where(says(/^fail/), (x) => error(x, -32071)));
 lie("says that there are too many requests when its agent fails", "failure/reason", where(says(/^fail/), (x) => error(x, -32070, "no", { reason: "rate_limited", retryable: true })));
+for (const [reason, code] of Object.entries({ agent_not_found: -32062, task_not_found: -32061, already_exists: -32068, unauthenticated: -32066, invalid_params: -32602 })) {
+  lie(`says ${reason} when its agent fails`, "failure/reason", where(says(/^fail/), (x) => error(x, code)));
+}
+lie("says that it failed itself when its agent fails", "failure/execution-failed", where(says(/^fail/), (x) => error(x, -32603)));
+lie("shows tasks that ask to a token that is cut short", "authentication/own-tasks", where((x) => gets(x) && token.startsWith(bearer(x)) && bearer(x) !== "", async (x) => {
+  const answer = await asFirst(x);
+  return (await answer.clone().text()).includes('"error"') ? x.honest() : answer;
+}));
+lie("lets other callers answer", "isolation/another-caller-answers", where((x) => answers(x) && bearer(x) === otherToken, asFirst));
+lie("does not look at another file under a known id", "idempotency/other-content", where((x) => executes(x) && x.sent.params?.attachments?.[0]?.id === "F1CONFORMANCE", (x) => success(x)));
 lie("asks nothing", "question/asks", changing("input_required", (given) => (given.prompt = " ")));
 lie("gives two options one id", "question/asks", changing("input_required", (given) => (given.options[1].id = given.options[0].id)));
 lie("has another id for its question at each read", "question/read-again", where(gets, changing("input_required", (given, { sent }) => (given.question_id = `q-${sent.id}`))));
@@ -617,6 +627,7 @@ for (const [what, artifact] of Object.entries({
   "a file by ftp": { url: "ftp://files.sekisho.invalid/a" },
   "a file of its own disk": { url: "file:///etc/passwd" },
   "a file behind a password": { url: "https://user:word@files.sekisho.invalid/a" },
+  "a file of a private network": { url: "https://10.0.0.1/a" },
   "a file by plain http": { url: "http://files.sekisho.invalid/a" },
   "a file with two contents": { text: "a", base64: "YQ==" },
 })) {
@@ -633,6 +644,9 @@ for (const [what, message] of Object.entries({
   "a path": "cannot read /var/lib/agents/key.pem",
   SQL: "SELECT * FROM tasks WHERE id = 1",
   "an error of its database": 'syntax error at or near "OR"',
+  "an error of MySQL": "You have an error in your SQL syntax; check the manual",
+  "an error of SQLite": "no such table: tasks",
+  "a name of its network": "getaddrinfo ENOTFOUND db.internal",
   "its environment": "AWS_SECRET_ACCESS_KEY=abcdefgh",
   "the address of its database": "connect postgres://db.internal:5432/tasks",
   "an address of its network": "connect ECONNREFUSED 10.0.3.17:5432",

@@ -1,8 +1,10 @@
 /** Cases of the values in results: times, addresses and sizes that the Verification zone can work with, and no empty answers. */
 
+import { isIP } from "node:net";
 import { maxResultBytes } from "../../../../contracts/limits.ts";
 import { isLoopbackHost } from "../../../../contracts/loopback.ts";
 import { artifactSchema } from "../../../../contracts/methods.ts";
+import { isPublicAddress } from "../../../../lambdas/shared/public-fetch/reach.ts";
 import type { CaseRun, ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
 import type { Observation } from "../peer.ts";
@@ -143,6 +145,8 @@ function judgeArtifact(artifact: unknown, isLocal: boolean): string | undefined 
   if (parsed === null) return "an artifact's url is none";
   if (parsed.username !== "" || parsed.password !== "") return "an artifact's url holds credentials";
   const isLoopback = isLoopbackHost(parsed.hostname);
+  const address = parsed.hostname.replace(/^\[|\]$/g, "");
+  if (!isLoopback && isIP(address) !== 0 && !isPublicAddress(address)) return "an artifact's url is not public";
   if (parsed.protocol === "https:" && (!isLoopback || isLocal)) return undefined;
   return isLocal && isLoopback && parsed.protocol === "http:" ? undefined : "an artifact's url is not public https";
 }

@@ -72,7 +72,8 @@ export const authenticationCases: readonly ConformanceCase[] = [
     level: "required",
     section: "Transport",
     needs: ["authentication/nobody"],
-    expects: "no token, with the ids of a task that exists: HTTP 401 or 403, or an error that says so",
+    expects:
+      "no token, and each of the wrong ones, with the ids of tasks that exist: HTTP 401 or 403, or an error that says so",
     advice: "Check the credentials before you look for the task.",
     async check(run) {
       requireCaller(run, "nobody");
@@ -89,11 +90,12 @@ export const authenticationCases: readonly ConformanceCase[] = [
         steps.push(["answer_task", { task_id: asking.taskId, text: "yes" }]);
         steps.push(["cancel_task", { task_id: asking.taskId }]);
       }
-      return eachStep(
-        run,
-        steps.map(([method, params]) => [`${method} ${Object.keys(params)}`, { method, params }] as const),
-        async (call) => expectRefusal(run, { ...call, as: "nobody" }),
+      const all = strangers.flatMap((as) =>
+        steps.map(
+          ([method, params]) => [`${method} by ${Object.keys(params)[0]}, ${as}`, { method, params, as }] as const,
+        ),
       );
+      return eachStep(run, all, (call) => expectRefusal(run, call));
     },
   },
   {

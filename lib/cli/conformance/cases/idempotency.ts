@@ -50,7 +50,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
   {
     name: "idempotency/other-content",
     ...common,
-    expects: "the same id with another text, channel, thread or person: already_exists, error -32068",
+    expects: "the same id with another text, channel, thread, person or file: already_exists, error -32068",
     advice: contentAdvice,
     async check(run) {
       const first = await run.tasks.plainAgain();
@@ -59,6 +59,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
         ["another channel", { channel: "C1CONFORMANCE" }] as const,
         ["another thread", { thread_ts: "1700000000.000900" }] as const,
         ["another person", { user_id: "U1CONFORMANCE" }] as const,
+        ["another file", { attachments: [sampleFile] }] as const,
       ];
       return eachStep<object>(run, others, async (over) => {
         const again = await sendTask(run, { ...first, params: { ...first.params, ...over } });

@@ -70,6 +70,26 @@ export const isolationCases: readonly ConformanceCase[] = [
     },
   },
   {
+    name: "isolation/another-caller-answers",
+    level: "required",
+    section: "Transport",
+    needs: ["question/asks"],
+    expects: "get_task and answer_task of a task that asks, by another caller: task_not_found, error -32061",
+    advice: ownAdvice,
+    async check(run) {
+      requireAnother(run);
+      const { taskId, sessionId } = await run.tasks.askingForText();
+      const steps = [
+        ["get_task", { task_id: taskId }] as const,
+        ["answer_task", { task_id: taskId, text: "yes" }] as const,
+        ["cancel_task", { task_id: taskId }] as const,
+      ].map(([method, params]) => [method, { method, params, sessionId, as: "another" }] as const);
+      return eachStep(run, steps, async (call) =>
+        expectError(await run.peer.call(call), ["task_not_found", "method_not_found"]),
+      );
+    },
+  },
+  {
     name: "isolation/another-caller-repeats",
     level: "required",
     section: "`execute_task`",

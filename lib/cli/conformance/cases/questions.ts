@@ -189,8 +189,8 @@ export const questionCases: readonly ConformanceCase[] = [
     level: "required",
     section,
     needs: ["question/asks"],
-    // That case probes the question while it is open.
-    after: ["authentication/own-tasks"],
+    // Those cases probe the question while it is open.
+    after: ["authentication/own-tasks", "isolation/another-caller-answers"],
     expects: "an answer in words, whether or not there are options: a result as of get_task",
     advice: "Take text beside option_id. A person may reply in the thread instead of pressing a button.",
     async check(run) {
@@ -287,6 +287,9 @@ function expectSameResult(first: PeerAnswer, second: PeerAnswer): string {
   return second.came;
 }
 
+/** How an agent may fail by itself. */
+const failures = ["execution_failed", "budget_exceeded", "plan_error", "payload_too_large"] as const;
+
 export const failureCases: readonly ConformanceCase[] = [
   {
     name: "failure/error",
@@ -309,16 +312,24 @@ export const failureCases: readonly ConformanceCase[] = [
     level: "required",
     section: "Errors",
     needs: ["failure/error"],
-    expects:
-      "an agent that fails: none of the reasons unavailable, rate_limited and session_ending, and not HTTP 429 or 503",
+    expects: "an agent that fails: the error of an outcome, or internal; and not HTTP 429 or 503",
     advice:
-      "Use execution_failed. The other reasons say that nothing was begun, so the task would run again elsewhere.",
+      "Use execution_failed. unavailable, rate_limited and session_ending say that nothing was begun, so the task would run again.",
     async check({ tasks }) {
       const { last } = await tasks.failed();
-      const saysNothingBegan = hasReason(last, ["unavailable", "rate_limited", "session_ending"]);
-      const isOutcome = !hasReason(last, ["invalid_params", "invalid_request", "method_not_found", "parse_error"]);
-      if (saysNothingBegan || !isOutcome || last.status === 503 || last.status === 429) throw new Deviation(last.came);
+      const isOutcome = readPeerError(last) === undefined || hasReason(last, [...failures, "timeout", "internal"]);
+      if (!isOutcome || last.status === 503 || last.status === 429) throw new Deviation(last.came);
       return last.came;
     },
+  },
+  {
+    name: "failure/execution-failed",
+    level: "strict",
+    section: "Errors",
+    needs: ["failure/reason"],
+    expects: "an agent that fails: execution_failed, error -32064; or budget_exceeded, plan_error or payload_too_large",
+    advice:
+      "Tell failures of the agent (execution_failed) from those of your host (internal), and send no results with the status error.",
+    check: async ({ tasks }) => expectError((await tasks.failed()).last, failures),
   },
 ];
